@@ -1,0 +1,56 @@
+# The rooms of the house, each a static library that links only what the table in
+# docs/design/0001-rooms.md allows. Listed bottom-up.
+set(TESSERA_ROOMS core config comm pdes machine workload collective plan
+    network memory compute executor trace sim)
+
+add_library(tessera_options INTERFACE)
+target_compile_features(tessera_options INTERFACE cxx_std_20)
+target_compile_options(tessera_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wduplicated-cond -Wlogical-op -Wnull-dereference
+  # Results must not depend on whether the processor fuses multiply and add.
+  -ffp-contract=off)
+if(TESSERA_WERROR)
+  target_compile_options(tessera_options INTERFACE -Werror)
+endif()
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_options INTERFACE
+    -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # The sanitizers' own checks make the optimiser report null paths that are not there.
+    -Wno-null-dereference -Wno-maybe-uninitialized)
+  target_link_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()
+if(TESSERA_COVERAGE)
+  target_compile_options(tessera_options INTERFACE --coverage)
+  target_link_options(tessera_options INTERFACE --coverage)
+endif()
+
+# tessera_room(NAME SOURCES ... ROOMS ... [PUBLIC ...] [PRIVATE ...])
+#   SOURCES  files of src/NAME
+#   ROOMS    the rooms it may include
+#   PUBLIC   libraries its headers need; PRIVATE libraries only its sources need
+function(tessera_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;PUBLIC;PRIVATE" ${ARGN})
+  add_library(tessera_${name} STATIC ${ARG_SOURCES})
+  add_library(tessera::${name} ALIAS tessera_${name})
+  set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(tessera_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  list(TRANSFORM ARG_ROOMS PREPEND tessera::)
+  target_link_libraries(tessera_${name} PUBLIC ${ARG_ROOMS} ${ARG_PUBLIC}
+    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tessera_options>)
+endfunction()
+
+# tessera_test(ROOM SOURCE [LINKS ...]): tests/unit/ROOM/SOURCE.cpp, linked to its room alone
+# (whole archive, so that registrations are kept) and any extra LINKS.
+function(tessera_test room source)
+  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  set(target ${room}_${source})
+  add_executable(${target} ${room}/${source}.cpp)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${target} PRIVATE
+    -Wl,--whole-archive tessera::${room} -Wl,--no-whole-archive
+    ${ARG_LINKS} GTest::gmock GTest::gtest_main tessera_options)
+  gtest_discover_tests(${target} TEST_PREFIX "unit.${room}." PROPERTIES LABELS unit
+                       DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,165 @@
+// Reads the user's YAML so that every complaint has a place.
+//
+// Every value keeps file, line and column of its own key and text. Reading a section records which
+// keys were asked for; `finish()` reports the others. Complaints are collected, not thrown, so that
+// `tessera check` reports all at once. Numbers are parsed with std::from_chars: `010` is ten, `yes`
+// is text, and duplicate keys are an error (yaml-cpp 0.7 would take octal 8, true and the first).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::config {
+
+// A place in a file; lines and columns count from 1.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+// Collects complaints in the order found.
+class Diagnostics {
+ public:
+  void error(const Place& place, std::string message);
+  bool empty() const { return diagnostics_.empty(); }
+  const std::vector<Diagnostic>& list() const { return diagnostics_; }
+  // Throws one ConfigError with all complaints, sorted by file (in order of first mention), line
+  // and column, when there are any.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+// One node of a parsed document: scalar, sequence, mapping or null. Immutable, shared.
+class Value {
+ public:
+  enum class Kind { null, scalar, sequence, mapping };
+  struct Member;
+
+  Kind kind = Kind::null;
+  Place place;                  // of the text itself
+  std::string text;             // of a scalar, unquoted
+  bool quoted = false;          // a quoted scalar is never a number
+  std::vector<Value> items;     // of a sequence
+  std::vector<Member> members;  // of a mapping, in file order
+
+  const Member* find(std::string_view key) const;
+};
+
+struct Value::Member {
+  std::string key;
+  Place key_place;
+  Value value;
+};
+
+// Gives the text of the file at a path; throws IoError. On many ranks, rank 0 reads and broadcasts.
+using TextLoader = std::function<std::string(const std::string& path)>;
+
+// Reads from the file system of this process.
+std::string load_text_file(const std::string& path);
+
+// Parses one YAML document. Syntax errors, duplicate keys, anchors/aliases that would expand
+// without bound, more than 64 levels, tags and several documents in a file are diagnostics; the
+// result is then null.
+Value parse(const std::string& file_name, const std::string& text, Diagnostics& diagnostics);
+
+// Applies "key.path=value" on top of `root`, adding missing mappings; the value is parsed as YAML.
+// The place of the new value is file "--set key.path=value", line 1, column of the value. `[n]` is
+// not supported in paths: a list is replaced whole.
+void apply_override(Value& root, const std::string& assignment, Diagnostics& diagnostics);
+
+// Limits on a number; both ends belong to the range.
+template <class T>
+struct Range {
+  std::optional<T> low;
+  std::optional<T> high;
+};
+template <class T>
+Range<T> at_least(T low) {
+  return {low, std::nullopt};
+}
+template <class T>
+Range<T> between(T low, T high) {
+  return {low, high};
+}
+
+// A mapping under reading. Each `get` looks a key up, converts and range-checks it, and notes the
+// value (given or default) in the resolved configuration. On any complaint it records a diagnostic
+// and returns the default, or T{} where there is none, so that reading goes on.
+//
+// Types: bool (true/false only), std::int64_t, double, std::string, Bytes ("4 KiB"), Bandwidth
+// ("256 GB/s", "400 Gb/s"), SimTime ("10 ns"), Clock ("1.1 GHz"), FlopRate ("16 TFLOP/s", "368 TOPS"
+// for integer types), Fraction (a number in 0…1, or "85 %").
+// A quantity without a unit is an error. Quantities must be a whole number of their base unit (B,
+// B/s, ps, Hz, FLOP/s); "0.9 ns" is 900 ps, "0.1 ps" an error.
+class Section {
+ public:
+  // `value` null or absent counts as an empty mapping.
+  Section(Value value, std::string path, Diagnostics& diagnostics);
+
+  template <class T>
+  T get(std::string_view key, Range<T> range = {});  // must be given
+  template <class T>
+  T get_or(std::string_view key, T default_value, Range<T> range = {});
+  template <class T>
+  std::optional<T> get_optional(std::string_view key, Range<T> range = {});
+  // One of a list of names, with a suggestion for a misspelt one. Must be given if `default_name`
+  // is empty.
+  std::string get_name(std::string_view key, std::vector<std::string> names,
+                       std::string_view default_name = "");
+  // A sequence of T; absent counts as `default_value`.
+  template <class T>
+  std::vector<T> get_list(std::string_view key, std::vector<T> default_value = {});
+
+  // A mapping below this one; an absent one is empty (every default applies).
+  Section section(std::string_view key);
+  // Sections of a sequence of mappings, in order; empty when absent.
+  std::vector<Section> sections(std::string_view key);
+  // The raw value, marked as read; null when absent.
+  Value raw(std::string_view key);
+  bool has(std::string_view key) const;
+
+  // Keys of the mapping in file order (for maps whose keys are the user's own names).
+  std::vector<std::string> keys() const;
+
+  // Place of a key, or of the section when the key is absent: for complaints of the caller.
+  Place place_of(std::string_view key) const;
+  void error(std::string_view key, const std::string& message);
+  const std::string& path() const { return path_; }
+  bool is_mapping() const { return value_.kind == Value::Kind::mapping; }
+
+  // Complains about every key that nobody asked for, with the nearest known one. Call once when all
+  // keys were read; also finishes sections made from this one.
+  void finish();
+
+  // The resolved configuration as YAML: every key that was read, with its value or default, and
+  // nested sections; in reading order.
+  std::string resolved_yaml() const;
+
+ private:
+  struct State;
+  Value value_;
+  std::string path_;
+  Diagnostics* diagnostics_;
+  std::shared_ptr<State> state_;
+};
+
+// Parsers behind `get`, for values that stand elsewhere (command line, tables). Return nullopt and
+// set `problem` ("'12' has no unit; write e.g. '12 ns'") on failure.
+template <class T>
+std::optional<T> parse_as(std::string_view text, std::string& problem);
+
+}  // namespace tessera::config

@@ -1,0 +1,119 @@
+// One rank's trace: an HDF5 file of append-only tables that stays readable when the run is killed.
+//
+// Rules (see docs/trace-format.md): format bounds V110; all objects are created first, then
+// SWMR writing starts and nothing but rows is added; whole chunks of 16 384 rows, shuffle +
+// deflate 1 + fletcher32; after each flush a row in `/commit` says how many rows of each table are
+// good and their CRC-32C. Readers trust the last good commit, never the extent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+
+namespace tessera::trace {
+
+enum class FieldType { u8, u16, u32, u64, i64, f64, text32, text64 };
+
+// One column of a table. `unit` is "" for counts, ids and names.
+struct Field {
+  std::string name;
+  FieldType type;
+  std::size_t offset;
+  std::string unit;
+  std::string description;
+};
+
+// One table: its rows are plain records of `row_bytes`, laid out as `fields` say.
+struct TableSpec {
+  std::string name;
+  std::string description;
+  std::size_t row_bytes;
+  std::vector<Field> fields;
+};
+
+// A table spec from a plain struct, without writing its layout twice:
+//   describe<OperatorRecord>("operators", "one row an operator execution", {
+//     field("entity", &OperatorRecord::entity, "", "tile that executed it"), …})
+// Member types: std::uint8_t/16/32/64, std::int64_t, double, std::array<char, 32 or 64> (text).
+template <class Record, class Member>
+Field field(std::string name, Member Record::* member, std::string unit, std::string description);
+template <class Record>
+TableSpec describe(std::string name, std::string description, std::vector<Field> fields);
+
+using Attributes = std::vector<std::pair<std::string, std::string>>;
+
+// Identifies a table of one file; as returned in order by the constructor's list.
+using TableIndex = std::size_t;
+
+class TraceFile {
+ public:
+  // Creates `path` (which must not exist) with every table, writes `attributes` to the root group
+  // plus file type "tessera-trace", format version and time unit "ps", then starts SWMR. Throws
+  // IoError naming the file and the system's reason.
+  TraceFile(const std::string& path, std::vector<TableSpec> tables, const Attributes& attributes);
+  ~TraceFile();  // closes without a final commit if `close` was not called
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  // Appends one record of table `table`; buffered until a chunk is whole. Throws IoError after the
+  // first failed write; the file is then not touched again.
+  template <class Record>
+  void append(TableIndex table, const Record& record) {
+    append_bytes(table, &record, sizeof(Record));
+  }
+  void append_bytes(TableIndex table, const void* record, std::size_t size);
+
+  // Writes buffered whole chunks if any, and commits; `now` is stored in the commit row. Also writes
+  // partial tails if the last tail was written more than a minute of wall time ago.
+  void commit(SimTime now);
+  // Writes everything, commits, closes.
+  void close(SimTime now);
+
+  const std::string& path() const;
+  std::uint64_t rows(TableIndex table) const;
+  // Bytes held in buffers.
+  std::size_t buffered_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A table read back: only rows covered by the last good commit.
+struct ReadTable {
+  TableSpec spec;
+  std::uint64_t rows = 0;
+  std::vector<std::byte> bytes;  // rows * spec.row_bytes
+  template <class Record>
+  Record record(std::uint64_t row) const;
+};
+
+// Opens a trace for reading, also one whose writer was killed (SWMR read). Throws IoError when it
+// is no trace, of a newer major format, or damaged (CRC mismatch).
+class TraceReader {
+ public:
+  explicit TraceReader(const std::string& path);
+  ~TraceReader();
+  std::vector<std::string> table_names() const;
+  std::string attribute(std::string_view name) const;  // "" when absent
+  ReadTable read(std::string_view table) const;
+  // Rows of the last good commit.
+  std::uint64_t committed_rows(std::string_view table) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// HDF5 library version, "1.10.8".
+std::string hdf5_version();
+
+}  // namespace tessera::trace
+
+#include "tessera/trace/trace_file.inl"

@@ -1,0 +1,52 @@
+#include "tessera/core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera {
+namespace {
+
+std::string lines_of(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (!text.empty()) {
+      text += '\n';
+    }
+    text += diagnostic.to_string();
+  }
+  return text;
+}
+
+std::string model_text(const std::string& message, SimTime time, EntityId entity) {
+  std::string text = "error: " + message;
+  if (!time.is_never()) {
+    text += fmt::format(" (at {} ps", time.ps());
+    text += entity.valid() ? fmt::format(", entity {})", entity.value()) : ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Diagnostic::to_string() const {
+  if (file.empty()) {
+    return "error: " + message;
+  }
+  if (line == 0) {
+    return fmt::format("{}: error: {}", file, message);
+  }
+  return fmt::format("{}:{}:{}: error: {}", file, line, column, message);
+}
+
+ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
+    : Error(lines_of(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+
+ModelError::ModelError(const std::string& message, SimTime time, EntityId entity)
+    : Error(model_text(message, time, entity)), time_(time), entity_(entity) {}
+
+InternalError::InternalError(const std::string& message, std::source_location where)
+    : Error(fmt::format("internal error: {} ({}:{}); this is a defect of Tessera, please report it",
+                        message, where.file_name(), where.line())) {}
+
+}  // namespace tessera

@@ -1,0 +1,105 @@
+#include "tessera/core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+
+namespace tessera {
+namespace {
+
+using Wide = unsigned __int128;
+
+constexpr Wide max_ps = static_cast<Wide>(SimTime::never().ps()) - 1;
+
+SimTime checked(Wide ps) {
+  if (ps > max_ps) {
+    throw ModelError("a duration leaves the range of 2^63 ps (about 106 days)");
+  }
+  return SimTime::from_ps(static_cast<std::int64_t>(ps));
+}
+
+// "1.5 T" + unit: the largest prefix that keeps the number at or above one.
+std::string with_prefix(std::uint64_t value, const char* unit) {
+  struct Prefix {
+    std::uint64_t scale;
+    const char* letter;
+  };
+  constexpr std::array<Prefix, 7> prefixes{{{1'000'000'000'000'000'000ULL, "E"},
+                                            {1'000'000'000'000'000ULL, "P"},
+                                            {1'000'000'000'000ULL, "T"},
+                                            {1'000'000'000ULL, "G"},
+                                            {1'000'000ULL, "M"},
+                                            {1'000ULL, "k"},
+                                            {1ULL, ""}}};
+  for (const Prefix& prefix : prefixes) {
+    if (value >= prefix.scale) {
+      const double scaled_value = static_cast<double>(value) / static_cast<double>(prefix.scale);
+      return format_number(scaled_value) + " " + prefix.letter + unit;
+    }
+  }
+  return std::string("0 ") + unit;
+}
+
+}  // namespace
+
+SimTime Clock::time_of_cycle(std::uint64_t n) const {
+  ensure(frequency_ > 0, "a clock without a frequency");
+  return checked(static_cast<Wide>(n) * 1'000'000'000'000ULL / frequency_);
+}
+
+SimTime rounded_up_duration(std::uint64_t numerator, std::uint64_t scale,
+                            std::uint64_t denominator) {
+  ensure(denominator > 0, "a rate of zero");
+  std::uint64_t product = 0;
+  if (!__builtin_mul_overflow(numerator, scale, &product)) {
+    return checked(product / denominator + (product % denominator != 0 ? 1 : 0));
+  }
+  const Wide wide = static_cast<Wide>(numerator) * scale;
+  return checked((wide + denominator - 1) / denominator);
+}
+
+Bytes bytes_in(SimTime span, Bandwidth bandwidth) {
+  if (span.ps() <= 0) {
+    return Bytes(0);
+  }
+  const Wide bytes = static_cast<Wide>(span.ps()) * bandwidth.bytes_per_second() /
+                     1'000'000'000'000ULL;
+  return Bytes(static_cast<std::uint64_t>(bytes));
+}
+
+FlopRate scaled(FlopRate rate, Fraction share) {
+  return FlopRate::flops_per_second(static_cast<std::uint64_t>(
+      static_cast<Wide>(rate.flops_per_second()) * share.millionths() / Fraction::one));
+}
+
+Bandwidth scaled(Bandwidth rate, Fraction share) {
+  return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(
+      static_cast<Wide>(rate.bytes_per_second()) * share.millionths() / Fraction::one));
+}
+
+std::string to_string(Bytes bytes) {
+  constexpr std::array<const char*, 5> binary{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::uint64_t value = bytes.count();
+  std::size_t power = 0;
+  while (power + 1 < binary.size() && value >= 1024 && value % 1024 == 0) {
+    value /= 1024;
+    ++power;
+  }
+  if (power == 0 && value >= 1000) {
+    return with_prefix(value, "B");
+  }
+  return fmt::format("{} {}", value, binary[power]);
+}
+
+std::string to_string(Bandwidth bandwidth) {
+  return with_prefix(bandwidth.bytes_per_second(), "B/s");
+}
+std::string to_string(Flops flops) { return with_prefix(flops.count(), "FLOP"); }
+std::string to_string(FlopRate rate) { return with_prefix(rate.flops_per_second(), "FLOP/s"); }
+std::string to_string(Clock clock) { return with_prefix(clock.frequency_hz(), "Hz"); }
+std::string to_string(Fraction fraction) { return format_number(fraction.value()); }
+
+}  // namespace tessera
