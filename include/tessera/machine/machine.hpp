@@ -1,0 +1,60 @@
+// A whole machine: its graph, what a tile can do, and where its memories are.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::machine {
+
+// What every computing node can do.
+struct Tile {
+  std::map<DataType, FlopRate> peak;  // dense, by data type
+  Fraction efficiency;                // share of the peak that matrix work reaches
+  Bytes sram;                         // capacity
+  Bandwidth sram_bandwidth;           // to the core; 0: never the limit
+  // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
+  FlopRate rate(DataType type) const;
+};
+
+// One DRAM channel (or memory stack, or off-wafer port), attached to the router of a node.
+struct MemoryChannel {
+  EntityId node;
+  Bandwidth bandwidth;  // peak, shared by reads and writes
+  SimTime latency;      // response time of an idle channel
+  Bytes capacity;       // 0: not stated
+};
+
+// The machine of one experiment. Immutable after reading.
+struct Machine {
+  std::string name;
+  std::unique_ptr<Topology> topology;
+  Tile tile;
+  std::vector<MemoryChannel> channels;        // empty: no DRAM at all
+  // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
+  // empty when there are no channels.
+  std::vector<std::uint32_t> channel_of;
+
+  // Bytes this object holds, for the memory prediction.
+  std::size_t resident_bytes() const;
+};
+
+// Reads the mapping of a machine file:
+//   name: text
+//   topology: {kind: …, …}                       see topologies()
+//   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s}
+//   dram: {at: edge | each | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
+//          latency: 100 ns, capacity: 16 GB}
+// Bandwidth, latency and capacity are those of one channel. `at: edge` puts one channel at every
+// node on the named sides of a grid (a corner on two named sides gets one), numbered by node. Keys of
+// other rooms (`network`, `memory`, `compute`) are left to their readers. Complaints go to the
+// section's diagnostics; nullopt when the topology could not be built.
+std::optional<Machine> read_machine(config::Section& section);
+
+}  // namespace tessera::machine

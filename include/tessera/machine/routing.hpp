@@ -1,0 +1,84 @@
+// Which way a packet goes. Deterministic: one path for each pair of nodes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::machine {
+
+// Dimension-order routing on a grid: first along the row (xy) or first along the column (yx). On a
+// torus the shorter way round, the positive direction (east, south) on a tie. Deadlock is no concern
+// at this level: buffers are unbounded.
+class DimensionOrderRouting {
+ public:
+  DimensionOrderRouting(const Grid& grid, bool rows_first);  // rows_first: xy
+  // Port towards `target`; here != target.
+  unsigned next_port(EntityId here, EntityId target) const {
+    const std::uint32_t here_row = grid_.row_of(here);
+    const std::uint32_t here_column = grid_.column_of(here);
+    const std::uint32_t row = grid_.row_of(target);
+    const std::uint32_t column = grid_.column_of(target);
+    const bool along_row = here_column != column && (rows_first_ || here_row == row);
+    return along_row ? step(here_column, column, grid_.columns, west, east)
+                     : step(here_row, row, grid_.rows, north, south);
+  }
+
+ private:
+  unsigned step(std::uint32_t from, std::uint32_t to, std::uint32_t size, unsigned down,
+                unsigned up) const {
+    if (!grid_.wraps) {
+      return to > from ? up : down;
+    }
+    const std::uint32_t upward = to > from ? to - from : to + size - from;
+    return upward <= size - upward ? up : down;
+  }
+
+  Grid grid_;
+  bool rows_first_;
+};
+
+// Smallest sum of latencies; ties: fewer hops, then the lowest port at every node. One column of
+// ports for each target, computed (Dijkstra from the target) when the first packet needs it and kept:
+// nodes() bytes each. Not for concurrent use: each rank has its own.
+class ShortestPathRouting {
+ public:
+  explicit ShortestPathRouting(const Topology& topology);
+  // Throws ModelError when `target` cannot be reached.
+  unsigned next_port(EntityId here, EntityId target) const;
+
+ private:
+  const std::vector<std::uint8_t>& column_for(EntityId target) const;
+  const Topology* topology_;
+  mutable std::vector<std::vector<std::uint8_t>> columns_;  // by target; empty: not yet needed
+  // (reverse adjacency etc. as the implementation needs)
+};
+
+// Behind one interface, for everything that is not the innermost loop.
+class Routing {
+ public:
+  virtual ~Routing() = default;
+  virtual unsigned next_port(EntityId here, EntityId target) const = 0;
+};
+
+// "xy", "yx" (grids only) or "shortest". Throws ConfigError for a name that the topology cannot
+// use.
+std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
+std::vector<std::string> routing_names();
+
+// What a packet meets on its way.
+struct Path {
+  std::uint32_t hops = 0;
+  SimTime latency;               // sum over the links
+  Bandwidth bottleneck;          // smallest on the way; largest value when there are no hops
+};
+
+// Walks the route. O(hops).
+Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to);
+
+// Hops to walk before a route is called a loop: no minimal route is longer than the node count.
+
+}  // namespace tessera::machine

@@ -1,0 +1,90 @@
+// The machine as a graph: places joined by directed links.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/ids.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::machine {
+
+// What links of one kind share. A packet's head needs `latency` to the other end; its bytes leave
+// at `bandwidth`.
+struct LinkClass {
+  std::string name;
+  SimTime latency;  // > 0: it is the lookahead of the engine
+  Bandwidth bandwidth;
+};
+
+// The link that leaves a node by one of its ports. `to` is none where the port leads nowhere (the
+// rim of a mesh).
+struct Link {
+  EntityId to = EntityId::none();
+  std::uint16_t link_class = 0;
+};
+
+// A rectangle of nodes, row-major: node = row * columns + column.
+struct Grid {
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  bool wraps = false;            // torus
+  std::uint32_t block_rows = 1;  // two-level machines: cores per tile
+  std::uint32_t block_columns = 1;
+  std::uint32_t row_of(EntityId node) const { return node.value() / columns; }
+  std::uint32_t column_of(EntityId node) const { return node.value() % columns; }
+  EntityId node(std::uint32_t row, std::uint32_t column) const {
+    return EntityId(row * columns + column);
+  }
+};
+
+// Ports of a grid node, in this order.
+enum GridPort : unsigned { west = 0, east = 1, north = 2, south = 3 };
+
+// Where to draw a node [columns, rows from the top].
+struct Position {
+  double x = 0;
+  double y = 0;
+};
+
+// Immutable after construction; all queries are const, thread-safe and O(1) unless said otherwise.
+// Nodes are numbered 0 … nodes()-1 by the description alone. Ports of a node are 0 … ports(node)-1.
+class Topology {
+ public:
+  virtual ~Topology() = default;
+  virtual std::uint32_t nodes() const = 0;
+  virtual unsigned ports(EntityId node) const = 0;
+  virtual Link link(EntityId node, unsigned port) const = 0;
+  virtual Position position(EntityId node) const = 0;
+  // "tile (3,4)", "core (1,2) of tile (0,3)", or the name given in the file.
+  virtual std::string node_name(EntityId node) const = 0;
+  // Whether the node executes programs (a switch does not).
+  virtual bool computes(EntityId) const { return true; }
+  virtual std::optional<Grid> grid() const { return std::nullopt; }
+  // The routing to use when none is asked for: "xy" or "shortest".
+  virtual std::string default_routing() const { return "shortest"; }
+
+  const std::vector<LinkClass>& link_classes() const { return classes_; }
+  // Smallest latency of any link that leads somewhere; `never` on a machine without links.
+  SimTime smallest_latency() const;
+  // Directed links that lead somewhere. O(nodes).
+  std::uint64_t links() const;
+  std::uint32_t computing_nodes() const;  // O(nodes)
+
+ protected:
+  std::vector<LinkClass> classes_;
+};
+
+// Topologies by name: mesh, torus, wafer, graph. A maker reads its section (all keys but `kind`,
+// `finish()` is the caller's) and throws nothing on bad input: it leaves diagnostics in the section
+// and may return null.
+using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;
+Registry<TopologyMaker>& topologies();
+
+}  // namespace tessera::machine

@@ -1,0 +1,88 @@
+// What is computed: an ordered chain of layers made of operators, for one sample, unsharded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::workload {
+
+// How tensor parallelism of degree t cuts an operator (Shoeybi et al., "Megatron-LM",
+// arXiv:1909.08053, section 3).
+enum class Sharding : std::uint8_t {
+  replicated,  // every member does it whole (layer norm)
+  column,      // weight cut by columns: output stays cut, the input's gradient is all-reduced
+  row,         // weight cut by rows: the output is all-reduced
+  heads,       // no weights, cut by attention heads or by the cut activations it works on
+};
+std::string to_string(Sharding sharding);
+
+// One operator, for ONE sample (sequence) and not sharded. Counts are of elements or FLOPs; bytes
+// follow from the data type. Backward of a matrix product costs twice its forward; of an operator
+// without weights as given.
+struct Operator {
+  std::string name;              // "qkv", "mlp_up"
+  std::string kind;              // "linear", "attention", "layer_norm", "embedding", …
+  Sharding sharding = Sharding::replicated;
+  Flops forward_flops;
+  Flops backward_flops;          // gradient of input and of weights together
+  std::uint64_t parameters = 0;  // elements, weights and biases
+  // The part of `parameters` that is not cut under tensor parallelism although the operator is
+  // (the bias of a row-parallel product).
+  std::uint64_t replicated_parameters = 0;
+  std::uint64_t input_elements = 0;
+  std::uint64_t output_elements = 0;
+  // Kept from forward to backward when nothing is recomputed. Cut like the operator's own
+  // computation: the share that is cut, and the share that every member keeps whole.
+  std::uint64_t stored_cut_elements = 0;
+  std::uint64_t stored_whole_elements = 0;
+  // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
+  // when none.
+  std::uint64_t forward_all_reduce_elements = 0;
+  std::uint64_t backward_all_reduce_elements = 0;
+};
+
+// A unit that pipeline stages are made of; never cut between stages.
+struct Layer {
+  std::string name;  // "embedding", "layer 7", "head"
+  std::vector<Operator> operators;
+  // Elements of the activation that the next layer takes [sequence * hidden].
+  std::uint64_t boundary_elements = 0;
+
+  Flops forward_flops() const;
+  Flops backward_flops() const;
+  std::uint64_t parameters() const;
+};
+
+// Immutable after reading.
+struct Workload {
+  std::string name;
+  std::vector<Layer> layers;
+  DataType data_type = DataType::fp16;   // of weights, activations and gradients
+  std::uint64_t sequence_length = 0;     // tokens a sample
+  std::uint64_t samples = 0;             // global batch
+  // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state 12).
+  Bytes gradient_bytes_per_parameter;
+  Bytes optimizer_bytes_per_parameter;
+
+  std::uint64_t parameters() const;
+  // Forward and backward of one sample, without recomputation.
+  Flops flops_per_sample() const;
+};
+
+// Workload kinds by name: "transformer". A maker reads its section (all keys but `kind` and the
+// common ones) and leaves complaints in its diagnostics.
+using WorkloadMaker = std::function<std::optional<Workload>(config::Section&)>;
+Registry<WorkloadMaker>& workloads();
+
+// Reads the mapping of a workload file: `kind`, `name` and the kind's own keys.
+std::optional<Workload> read_workload(config::Section& section);
+
+}  // namespace tessera::workload
