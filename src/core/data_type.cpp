@@ -32,7 +32,9 @@ const Entry& entry_of(DataType type) {
 
 }  // namespace
 
-std::string to_string(DataType type) { return entry_of(type).name; }
+std::string to_string(DataType type) {
+  return entry_of(type).name;
+}
 
 std::vector<std::string> data_type_names() {
   std::vector<std::string> names;
@@ -51,6 +53,8 @@ std::optional<DataType> data_type_from(std::string_view name) {
   return std::nullopt;
 }
 
-Bytes element_size(DataType type) { return Bytes(entry_of(type).bytes); }
+Bytes element_size(DataType type) {
+  return Bytes(entry_of(type).bytes);
+}
 
 }  // namespace tessera

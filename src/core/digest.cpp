@@ -29,7 +29,9 @@ constexpr auto crc_tables = [] {
 
 }  // namespace
 
-std::string Digest::to_string() const { return fmt::format("{:016x}{:016x}", high_, low_); }
+std::string Digest::to_string() const {
+  return fmt::format("{:016x}{:016x}", high_, low_);
+}
 
 std::uint32_t crc32c(const void* data, std::size_t size, std::uint32_t seed) {
   const auto* bytes = static_cast<const unsigned char*>(data);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "tessera/core/text.hpp"
+
 namespace tessera {
 namespace {
 
@@ -19,12 +21,14 @@ std::string lines_of(const std::vector<Diagnostic>& diagnostics) {
 }
 
 std::string model_text(const std::string& message, SimTime time, EntityId entity) {
-  std::string text = "error: " + message;
+  std::vector<std::string> context;
   if (!time.is_never()) {
-    text += fmt::format(" (at {} ps", time.ps());
-    text += entity.valid() ? fmt::format(", entity {})", entity.value()) : ")";
+    context.push_back(fmt::format("at {} ps", time.ps()));
   }
-  return text;
+  if (entity.valid()) {
+    context.push_back(fmt::format("entity {}", entity.value()));
+  }
+  return "error: " + message + (context.empty() ? "" : " (" + join(context) + ")");
 }
 
 }  // namespace

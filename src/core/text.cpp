@@ -26,22 +26,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 bool looks_numeric(std::string_view cell) {
-  return !cell.empty() && (std::string_view("0123456789").find(cell.front()) != std::string_view::npos ||
-                           (cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') &&
-                            std::string_view("0123456789").find(cell[1]) != std::string_view::npos));
+  return !cell.empty() &&
+         (std::string_view("0123456789").find(cell.front()) != std::string_view::npos ||
+          (cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') &&
+           std::string_view("0123456789").find(cell[1]) != std::string_view::npos));
 }
 
 // Characters a terminal shows, for text in UTF-8.
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 }  // namespace
 
 std::string nearest_match(std::string_view name, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, std::max<std::size_t>(name.size(), 3) / 3) + 1;
+  std::size_t best_distance =
+      std::max<std::size_t>(1, std::max<std::size_t>(name.size(), 3) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
@@ -63,11 +66,11 @@ std::string unknown_name(std::string_view kind, std::string_view name,
 
 std::string join(std::span<const std::string> items, std::string_view separator) {
   std::string text;
-  for (const std::string& item : items) {
-    if (!text.empty()) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) {
       text += separator;
     }
-    text += item;
+    text += items[i];
   }
   return text;
 }

@@ -1,7 +1,10 @@
 #include "tessera/core/time.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
+#include <string>
 
+#include "decimal.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -15,27 +18,27 @@ std::string to_string(SimTime time) {
     return "never";
   }
   struct Unit {
-    std::int64_t ps;
+    std::uint64_t ps;
     const char* name;
   };
-  constexpr Unit units[] = {{1'000'000'000'000, "s"},
-                            {1'000'000'000, "ms"},
-                            {1'000'000, "us"},
-                            {1'000, "ns"},
-                            {1, "ps"}};
-  const std::int64_t magnitude = time.ps() < 0 ? -time.ps() : time.ps();
-  for (const Unit& unit : units) {
-    if (magnitude >= unit.ps || unit.ps == 1) {
-      const double value = static_cast<double>(time.ps()) / static_cast<double>(unit.ps);
-      std::string digits = fmt::format("{:.6f}", value);
-      digits.erase(digits.find_last_not_of('0') + 1);
-      if (digits.back() == '.') {
-        digits.pop_back();
-      }
-      return digits + " " + unit.name;
-    }
+  constexpr Unit units[] = {
+      {1'000'000'000'000, "s"}, {1'000'000'000, "ms"}, {1'000'000, "us"}, {1'000, "ns"}, {1, "ps"}};
+  // Unsigned, so that the lowest value of all has a magnitude.
+  const auto signed_ps = static_cast<std::uint64_t>(time.ps());
+  const std::uint64_t magnitude = time.ps() < 0 ? 0 - signed_ps : signed_ps;
+  const auto rounded = [magnitude](std::uint64_t unit_ps) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, unit_ps / 1'000'000);
+    return (magnitude + step / 2) / step * step;
+  };
+  // What would round to a thousand of the next unit down is given in this one: 999.9999999 ms is 1
+  // s.
+  const Unit* unit = std::begin(units);
+  while (unit->ps > 1 && rounded((unit + 1)->ps) < unit->ps) {
+    ++unit;
   }
-  return "0 ps";
+  std::string text = time.ps() < 0 ? "-" : "";
+  text += decimal_text(rounded(unit->ps), unit->ps);
+  return text + " " + unit->name;
 }
 
 }  // namespace tessera

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
+#include <limits>
 
+#include "decimal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera {
 namespace {
 
-using Wide = unsigned __int128;
+__extension__ using Wide = unsigned __int128;
 
 constexpr Wide max_ps = static_cast<Wide>(SimTime::never().ps()) - 1;
 
@@ -19,6 +22,13 @@ SimTime checked(Wide ps) {
     throw ModelError("a duration leaves the range of 2^63 ps (about 106 days)");
   }
   return SimTime::from_ps(static_cast<std::int64_t>(ps));
+}
+
+std::uint64_t narrowed(Wide value, const char* what) {
+  if (value > std::numeric_limits<std::uint64_t>::max()) {
+    throw ModelError(std::string(what) + " leaves the range of 2^64");
+  }
+  return static_cast<std::uint64_t>(value);
 }
 
 // "1.5 T" + unit: the largest prefix that keeps the number at or above one.
@@ -34,13 +44,11 @@ std::string with_prefix(std::uint64_t value, const char* unit) {
                                             {1'000'000ULL, "M"},
                                             {1'000ULL, "k"},
                                             {1ULL, ""}}};
-  for (const Prefix& prefix : prefixes) {
-    if (value >= prefix.scale) {
-      const double scaled_value = static_cast<double>(value) / static_cast<double>(prefix.scale);
-      return format_number(scaled_value) + " " + prefix.letter + unit;
-    }
+  const Prefix* prefix = prefixes.data();
+  while (prefix->scale > 1 && value < prefix->scale) {
+    ++prefix;
   }
-  return std::string("0 ") + unit;
+  return decimal_text(value, prefix->scale) + " " + prefix->letter + unit;
 }
 
 }  // namespace
@@ -65,19 +73,19 @@ Bytes bytes_in(SimTime span, Bandwidth bandwidth) {
   if (span.ps() <= 0) {
     return Bytes(0);
   }
-  const Wide bytes = static_cast<Wide>(span.ps()) * bandwidth.bytes_per_second() /
-                     1'000'000'000'000ULL;
-  return Bytes(static_cast<std::uint64_t>(bytes));
+  const Wide bytes =
+      static_cast<Wide>(span.ps()) * bandwidth.bytes_per_second() / 1'000'000'000'000ULL;
+  return Bytes(narrowed(bytes, "a number of bytes"));
 }
 
 FlopRate scaled(FlopRate rate, Fraction share) {
-  return FlopRate::flops_per_second(static_cast<std::uint64_t>(
-      static_cast<Wide>(rate.flops_per_second()) * share.millionths() / Fraction::one));
+  const Wide product = static_cast<Wide>(rate.flops_per_second()) * share.millionths();
+  return FlopRate::flops_per_second(narrowed(product / Fraction::one, "a compute rate"));
 }
 
 Bandwidth scaled(Bandwidth rate, Fraction share) {
-  return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(
-      static_cast<Wide>(rate.bytes_per_second()) * share.millionths() / Fraction::one));
+  const Wide product = static_cast<Wide>(rate.bytes_per_second()) * share.millionths();
+  return Bandwidth::bytes_per_second(narrowed(product / Fraction::one, "a bandwidth"));
 }
 
 std::string to_string(Bytes bytes) {
@@ -97,9 +105,17 @@ std::string to_string(Bytes bytes) {
 std::string to_string(Bandwidth bandwidth) {
   return with_prefix(bandwidth.bytes_per_second(), "B/s");
 }
-std::string to_string(Flops flops) { return with_prefix(flops.count(), "FLOP"); }
-std::string to_string(FlopRate rate) { return with_prefix(rate.flops_per_second(), "FLOP/s"); }
-std::string to_string(Clock clock) { return with_prefix(clock.frequency_hz(), "Hz"); }
-std::string to_string(Fraction fraction) { return format_number(fraction.value()); }
+std::string to_string(Flops flops) {
+  return with_prefix(flops.count(), "FLOP");
+}
+std::string to_string(FlopRate rate) {
+  return with_prefix(rate.flops_per_second(), "FLOP/s");
+}
+std::string to_string(Clock clock) {
+  return with_prefix(clock.frequency_hz(), "Hz");
+}
+std::string to_string(Fraction fraction) {
+  return format_number(fraction.value());
+}
 
 }  // namespace tessera

@@ -2,7 +2,9 @@
 
 namespace tessera {
 
-std::string_view version() { return TESSERA_VERSION; }
+std::string_view version() {
+  return TESSERA_VERSION;
+}
 
 std::string_view git_hash() {
   return

@@ -36,12 +36,14 @@ struct Step {
 
 // A collective over a vector of `bytes` bytes (all-reduce, reduce-scatter: the full vector of each
 // member; all-gather: the gathered result). The vector is cut into `size` chunks that differ by one
-// byte at most, the larger ones first.
+// byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it there,
+// an all-gather starts from it.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
+  // 0 for a group of one. Throws InternalError for an empty group.
   virtual std::uint32_t steps(Kind kind, std::uint32_t size) const = 0;
-  // step < steps(kind, size), member < size.
+  // step < steps(kind, size), member < size, else InternalError.
   virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
                     std::uint32_t step) const = 0;
 };
@@ -50,7 +52,7 @@ class Algorithm {
 using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>()>;
 Registry<AlgorithmMaker>& algorithms();
 
-// Size of chunk `chunk` when `bytes` are cut in `size`.
+// Size of chunk `chunk` (below `size`) when `bytes` are cut in `size`.
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk);
 
 }  // namespace tessera::collective

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -29,6 +30,13 @@ using BatchSink = std::function<void(int source, std::span<const std::byte> byte
 
 // A group of ranks. All calls but `abort` are collective unless said otherwise, and are made by
 // every rank in the same order. Each rank uses its communicator from one thread.
+//
+// Batches travel in rounds, which `reduce_min_sum` divides: what is posted before one such call is
+// received after it and before the next one. A fast rank may already post its next round while a
+// slow one still receives; the rounds are never mixed. Every batch posted has to be received.
+//
+// Calls throw Aborted after another rank gave up, IoError when the transport fails (network,
+// memory), and InternalError on misuse, as far as it can be noticed without cost.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -38,22 +46,27 @@ class Communicator {
   // "in-process", "2 threads" or "MPI (Open MPI 4.1.4), 2 ranks".
   virtual std::string description() const = 0;
 
-  // Element-wise reduction, the same result on every rank. Same length on every rank.
+  // Element-wise reductions, the same result on every rank. Same length on every rank. Sums are
+  // taken modulo 2^64.
+  // reduce_min_sum also ends the round of batches; the other two do not.
   virtual void reduce_min_sum(std::span<MinSum> values) = 0;
   virtual void reduce_sum(std::span<std::uint64_t> values) = 0;
   virtual void reduce_max(std::span<std::uint64_t> values) = 0;
 
   // Hands a batch to the transport and returns; the bytes are copied or kept. Not collective.
-  // `target` != rank(). A batch posted before a reduction can be received after it.
+  // `target` != rank(). A batch may be empty and may exceed 2^31 bytes; it belongs to the current
+  // round.
   virtual void post_batch(int target, std::vector<std::byte> bytes) = 0;
-  // Receives exactly `count` batches posted to this rank, in any order of arrival, and returns when
-  // all are taken. Not collective.
+  // Receives exactly `count` batches posted to this rank in the round that the latest
+  // reduce_min_sum ended, in any order of arrival, and returns when all are taken. May be called
+  // several times a round. `sink` makes no calls on this communicator. Not collective.
   virtual void receive_batches(std::int64_t count, const BatchSink& sink) = 0;
 
   // Text of rank `root` on every rank.
   virtual std::string broadcast(const std::string& text, int root) = 0;
   // Text of each rank, in rank order, on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& text) = 0;
+  // Returns when every rank has called it.
   virtual void barrier() = 0;
 
   // Ends all ranks at once with `code`. With threads: makes every blocked or later call of any rank
@@ -76,14 +89,25 @@ class Aborted : public std::exception {
 std::unique_ptr<Communicator> make_in_process();
 
 // Runs `body` once on each of `ranks` threads, each with its communicator, and waits for all. The
-// first exception (by rank) that is not `Aborted` is rethrown after the others were aborted.
+// first exception (by rank) that is not `Aborted` is rethrown after the others were aborted; when
+// all are `Aborted`, the first of those. A rank that ends while others wait for it in a collective
+// call is an InternalError of those that wait.
 void run_ranks_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 
 // MPI of this process. Construct once, in `main`, before the first use; the destructor finalises.
-// Without a launcher's environment (mpirun, srun) MPI is not started and `world()` is in-process.
+// Without a launcher's environment MPI is not started and `world()` is in-process. The variables
+// looked for are OMPI_COMM_WORLD_SIZE (Open MPI's mpirun), PMIX_RANK (PMIx: srun --mpi=pmix, prun),
+// PMI_RANK and PMI_SIZE (MPICH, Intel MPI, srun --mpi=pmi2), MV2_COMM_WORLD_SIZE (MVAPICH2), and
+// SLURM_STEP_NUM_TASKS above 1. SLURM_PROCID says nothing: a batch script has it as well.
+//
 // On a machine with fewer processors than ranks, waiting ranks sleep instead of spinning.
+//
+// Catch errors inside its scope, report them and call world().abort(): a Session left by an
+// exception cannot finalise, as the other ranks would wait for ever, and ends all with code 70.
 class Session {
  public:
+  // Throws ConfigError when srun started several tasks that MPI does not see as one job, and
+  // InternalError or IoError when MPI cannot start.
   Session(int& argc, char**& argv);
   ~Session();
   Session(const Session&) = delete;
@@ -91,6 +115,8 @@ class Session {
   Communicator& world() { return *world_; }
 
  private:
+  void finalize();
+
   bool started_ = false;
   std::unique_ptr<Communicator> world_;
 };

@@ -6,10 +6,9 @@
 // is text, and duplicate keys are an error (yaml-cpp 0.7 would take octal 8, true and the first).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
-#include "tessera/core/registry.hpp"
+#include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 
 namespace tessera::config {
@@ -71,15 +70,24 @@ using TextLoader = std::function<std::string(const std::string& path)>;
 // Reads from the file system of this process.
 std::string load_text_file(const std::string& path);
 
-// Parses one YAML document. Syntax errors, duplicate keys, anchors/aliases that would expand
-// without bound, more than 64 levels, tags and several documents in a file are diagnostics; the
-// result is then null.
+// Parses one YAML document. Syntax errors, duplicate keys, anchors, aliases, tags, keys that are
+// not plain text, more than 64 levels, several documents in a file, text that is not UTF-8, control
+// characters, and more than 16 MiB, a million values or two million punctuation marks are
+// diagnostics; the result is then null. An empty document is null too. Columns count bytes. Time
+// and memory are linear in the text, below 1 GiB for any input.
 Value parse(const std::string& file_name, const std::string& text, Diagnostics& diagnostics);
 
 // Applies "key.path=value" on top of `root`, adding missing mappings; the value is parsed as YAML.
 // The place of the new value is file "--set key.path=value", line 1, column of the value. `[n]` is
 // not supported in paths: a list is replaced whole.
 void apply_override(Value& root, const std::string& assignment, Diagnostics& diagnostics);
+
+// What a key may hold, see Section.
+template <class T>
+concept Readable = std::same_as<T, bool> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, double> || std::same_as<T, std::string> || std::same_as<T, Bytes> ||
+    std::same_as<T, Bandwidth> || std::same_as<T, SimTime> || std::same_as<T, Clock> ||
+    std::same_as<T, FlopRate> || std::same_as<T, Fraction>;
 
 // Limits on a number; both ends belong to the range.
 template <class T>
@@ -98,30 +106,33 @@ Range<T> between(T low, T high) {
 
 // A mapping under reading. Each `get` looks a key up, converts and range-checks it, and notes the
 // value (given or default) in the resolved configuration. On any complaint it records a diagnostic
-// and returns the default, or T{} where there is none, so that reading goes on.
+// and returns the default, or T{} where there is none, so that reading goes on. Copies of a
+// Section, and sections asked for twice, are one: what either reads counts as read.
 //
 // Types: bool (true/false only), std::int64_t, double, std::string, Bytes ("4 KiB"), Bandwidth
-// ("256 GB/s", "400 Gb/s"), SimTime ("10 ns"), Clock ("1.1 GHz"), FlopRate ("16 TFLOP/s", "368 TOPS"
-// for integer types), Fraction (a number in 0…1, or "85 %").
-// A quantity without a unit is an error. Quantities must be a whole number of their base unit (B,
-// B/s, ps, Hz, FLOP/s); "0.9 ns" is 900 ps, "0.1 ps" an error.
+// ("256 GB/s", "400 Gb/s"), SimTime ("10 ns"), Clock ("1.1 GHz"), FlopRate ("16 TFLOP/s", "368
+// TOPS" for integer types), Fraction (a number in 0…1, or "85 %"). A quantity without a unit is an
+// error. Quantities must be a whole number of their base unit (B, B/s, ps, Hz, FLOP/s); "0.9 ns" is
+// 900 ps, "0.1 ps" an error. A quoted text is never a bare number or bool, but may be a quantity
+// with its unit.
 class Section {
  public:
-  // `value` null or absent counts as an empty mapping.
+  // `value` null counts as an empty mapping; a scalar or list is a complaint, after which nothing
+  // more is complained about in this section. `diagnostics` must outlive all reading.
   Section(Value value, std::string path, Diagnostics& diagnostics);
 
-  template <class T>
+  template <Readable T>
   T get(std::string_view key, Range<T> range = {});  // must be given
-  template <class T>
+  template <Readable T>
   T get_or(std::string_view key, T default_value, Range<T> range = {});
-  template <class T>
+  template <Readable T>
   std::optional<T> get_optional(std::string_view key, Range<T> range = {});
   // One of a list of names, with a suggestion for a misspelt one. Must be given if `default_name`
   // is empty.
   std::string get_name(std::string_view key, std::vector<std::string> names,
                        std::string_view default_name = "");
-  // A sequence of T; absent counts as `default_value`.
-  template <class T>
+  // A sequence of T; absent counts as `default_value`, which is also the result of any complaint.
+  template <Readable T>
   std::vector<T> get_list(std::string_view key, std::vector<T> default_value = {});
 
   // A mapping below this one; an absent one is empty (every default applies).
@@ -137,29 +148,75 @@ class Section {
 
   // Place of a key, or of the section when the key is absent: for complaints of the caller.
   Place place_of(std::string_view key) const;
+  // An empty `key` means the section itself.
   void error(std::string_view key, const std::string& message);
-  const std::string& path() const { return path_; }
-  bool is_mapping() const { return value_.kind == Value::Kind::mapping; }
+  const std::string& path() const;
+  bool is_mapping() const;
 
   // Complains about every key that nobody asked for, with the nearest known one. Call once when all
-  // keys were read; also finishes sections made from this one.
+  // keys were read; also finishes sections made from this one. A second call does nothing.
   void finish();
 
   // The resolved configuration as YAML: every key that was read, with its value or default, and
-  // nested sections; in reading order.
+  // nested sections; in reading order. Keys that were read as optional and are absent, and times
+  // that default to `never`, are left out: leaving them out gives the same values again.
   std::string resolved_yaml() const;
 
  private:
   struct State;
-  Value value_;
-  std::string path_;
-  Diagnostics* diagnostics_;
+  explicit Section(std::shared_ptr<State> state);
+  template <Readable T>
+  std::optional<T> convert(const Value& value, const std::string& path, const Range<T>& range);
+  template <Readable T>
+  std::optional<T> read(std::string_view key, const Range<T>& range);
+  template <Readable T>
+  void note(std::string_view key, const T& value);
+
   std::shared_ptr<State> state_;
 };
 
 // Parsers behind `get`, for values that stand elsewhere (command line, tables). Return nullopt and
 // set `problem` ("'12' has no unit; write e.g. '12 ns'") on failure.
-template <class T>
+template <Readable T>
 std::optional<T> parse_as(std::string_view text, std::string& problem);
+
+template <>
+std::optional<bool> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<std::int64_t> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<double> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<std::string> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<Bytes> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<Bandwidth> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<SimTime> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<Clock> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<FlopRate> parse_as(std::string_view text, std::string& problem);
+template <>
+std::optional<Fraction> parse_as(std::string_view text, std::string& problem);
+
+// Everything above for one type; defined in this room's sources.
+#define TESSERA_CONFIG_SECTION_TEMPLATES(SPECIFIER, T)                                   \
+  SPECIFIER template T Section::get(std::string_view, Range<T>);                         \
+  SPECIFIER template T Section::get_or(std::string_view, T, Range<T>);                   \
+  SPECIFIER template std::optional<T> Section::get_optional(std::string_view, Range<T>); \
+  SPECIFIER template std::vector<T> Section::get_list(std::string_view, std::vector<T>)
+
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, bool);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, std::int64_t);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, double);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, std::string);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, Bytes);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, Bandwidth);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, SimTime);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, Clock);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, FlopRate);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, Fraction);
 
 }  // namespace tessera::config

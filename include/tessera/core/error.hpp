@@ -35,7 +35,8 @@ struct Diagnostic {
 class ConfigError : public Error {
  public:
   explicit ConfigError(std::vector<Diagnostic> diagnostics);
-  explicit ConfigError(std::string message) : ConfigError(Diagnostic{"", 0, 0, std::move(message)}) {}
+  explicit ConfigError(std::string message)
+      : ConfigError(Diagnostic{"", 0, 0, std::move(message)}) {}
   explicit ConfigError(Diagnostic diagnostic)
       : ConfigError(std::vector<Diagnostic>{std::move(diagnostic)}) {}
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }

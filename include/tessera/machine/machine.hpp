@@ -13,11 +13,12 @@
 
 namespace tessera::machine {
 
-// What every computing node can do.
+// What every computing node can do. Without a `tile` section in the file there is no peak at all,
+// which is enough for a machine that only carries traffic.
 struct Tile {
   std::map<DataType, FlopRate> peak;  // dense, by data type
   Fraction efficiency;                // share of the peak that matrix work reaches
-  Bytes sram;                         // capacity
+  Bytes sram;                         // capacity; 0: not stated
   Bandwidth sram_bandwidth;           // to the core; 0: never the limit
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
   FlopRate rate(DataType type) const;
@@ -36,7 +37,7 @@ struct Machine {
   std::string name;
   std::unique_ptr<Topology> topology;
   Tile tile;
-  std::vector<MemoryChannel> channels;        // empty: no DRAM at all
+  std::vector<MemoryChannel> channels;  // empty: no DRAM at all
   // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
   // empty when there are no channels.
   std::vector<std::uint32_t> channel_of;
@@ -51,10 +52,23 @@ struct Machine {
 //   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s}
 //   dram: {at: edge | each | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB}
-// Bandwidth, latency and capacity are those of one channel. `at: edge` puts one channel at every
-// node on the named sides of a grid (a corner on two named sides gets one), numbered by node. Keys of
-// other rooms (`network`, `memory`, `compute`) are left to their readers. Complaints go to the
-// section's diagnostics; nullopt when the topology could not be built.
+// | key                 | default  | unit   | meaning                                            |
+// | name                | machine  |        | title of the machine                               |
+// | tile.peak           | required | FLOP/s | by data type, dense                                |
+// | tile.efficiency     | 1        |        | share of the peak that matrix work reaches         |
+// | tile.sram           | 0 B      | B      | capacity; 0: not stated                            |
+// | tile.sram_bandwidth | 0 B/s    | B/s    | 0: never the limit                                 |
+// | dram.at             | required |        | edge, each (computing node), nodes (listed), none  |
+// | dram.edges          | required |        | for `edge`: of west, east, north, south            |
+// | dram.nodes          | required |        | for `nodes`: numbers or names of nodes             |
+// | dram.bandwidth      | required | B/s    | of one channel, > 0                                |
+// | dram.latency        | required | ps     | response time of an idle channel                   |
+// | dram.capacity       | 0 B      | B      | of one channel; 0: not stated                      |
+// `tile` and `dram` may be absent as a whole. `at: edge` puts one channel at every node on the
+// named sides of a grid (a corner on two named sides gets one), numbered by node; `at: none`
+// ignores the other keys of `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left
+// to their readers, and so is `finish()`. Complaints go to the section's diagnostics; nullopt when
+// the topology could not be built.
 std::optional<Machine> read_machine(config::Section& section);
 
 }  // namespace tessera::machine

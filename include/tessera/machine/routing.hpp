@@ -11,8 +11,8 @@
 namespace tessera::machine {
 
 // Dimension-order routing on a grid: first along the row (xy) or first along the column (yx). On a
-// torus the shorter way round, the positive direction (east, south) on a tie. Deadlock is no concern
-// at this level: buffers are unbounded.
+// torus the shorter way round, the positive direction (east, south) on a tie. Deadlock is no
+// concern at this level: buffers are unbounded.
 class DimensionOrderRouting {
  public:
   DimensionOrderRouting(const Grid& grid, bool rows_first);  // rows_first: xy
@@ -41,20 +41,27 @@ class DimensionOrderRouting {
   bool rows_first_;
 };
 
+class ReverseLinks;
+
 // Smallest sum of latencies; ties: fewer hops, then the lowest port at every node. One column of
-// ports for each target, computed (Dijkstra from the target) when the first packet needs it and kept:
-// nodes() bytes each. Not for concurrent use: each rank has its own.
+// ports for each target, computed (Dijkstra from the target, O(links log nodes)) when the first
+// packet needs it and kept: bit_width(ports) bits a node. Not for concurrent use: each rank has its
+// own.
 class ShortestPathRouting {
  public:
-  explicit ShortestPathRouting(const Topology& topology);
-  // Throws ModelError when `target` cannot be reached.
+  explicit ShortestPathRouting(const Topology& topology);  // kept by reference
+  // Port towards `target`; here != target. Throws ModelError when `target` cannot be reached.
   unsigned next_port(EntityId here, EntityId target) const;
 
  private:
-  const std::vector<std::uint8_t>& column_for(EntityId target) const;
+  using Column = std::vector<std::uint64_t>;
+  const Column& column_for(EntityId target) const;
+  Column make_column(EntityId target) const;
+
   const Topology* topology_;
-  mutable std::vector<std::vector<std::uint8_t>> columns_;  // by target; empty: not yet needed
-  // (reverse adjacency etc. as the implementation needs)
+  std::shared_ptr<const ReverseLinks> reverse_;
+  std::vector<std::uint64_t> first_bit_;  // [nodes + 1] place of a node's port in a column
+  mutable std::vector<Column> columns_;   // by target; empty: not yet needed
 };
 
 // Behind one interface, for everything that is not the innermost loop.
@@ -72,13 +79,12 @@ std::vector<std::string> routing_names();
 // What a packet meets on its way.
 struct Path {
   std::uint32_t hops = 0;
-  SimTime latency;               // sum over the links
-  Bandwidth bottleneck;          // smallest on the way; largest value when there are no hops
+  SimTime latency;       // sum over the links
+  Bandwidth bottleneck;  // smallest on the way; largest value when there are no hops
 };
 
-// Walks the route. O(hops).
+// Walks the route. O(hops). Throws ModelError when the route leads off the machine or visits more
+// links than there are nodes, which makes it a loop.
 Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to);
-
-// Hops to walk before a route is called a loop: no minimal route is longer than the node count.
 
 }  // namespace tessera::machine

@@ -1,6 +1,7 @@
 // The machine as a graph: places joined by directed links.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "tessera/core/units.hpp"
 
 namespace tessera::machine {
+
+// A machine has fewer nodes than this: identifiers keep four bits to spare.
+inline constexpr std::uint32_t node_limit = 1U << 28;
 
 // What links of one kind share. A packet's head needs `latency` to the other end; its bytes leave
 // at `bandwidth`.
@@ -72,7 +76,10 @@ class Topology {
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
   // Smallest latency of any link that leads somewhere; `never` on a machine without links.
+  // O(nodes) at worst; ends at the first link of the fastest class.
   SimTime smallest_latency() const;
+  // Bytes this object holds, for the memory prediction.
+  virtual std::size_t resident_bytes() const;
   // Directed links that lead somewhere. O(nodes).
   std::uint64_t links() const;
   std::uint32_t computing_nodes() const;  // O(nodes)
@@ -81,9 +88,24 @@ class Topology {
   std::vector<LinkClass> classes_;
 };
 
-// Topologies by name: mesh, torus, wafer, graph. A maker reads its section (all keys but `kind`,
-// `finish()` is the caller's) and throws nothing on bad input: it leaves diagnostics in the section
-// and may return null.
+// Topologies by name:
+//   mesh   {rows, columns, bandwidth, latency}   links to the four neighbours
+//   torus  {rows, columns, bandwidth, latency}   rows and columns closed to rings; a ring of two
+//   has
+//          two links each way between the same nodes, a ring of one has none
+//   wafer  {tiles: [rows, columns], cores: [rows, columns], intra_tile: {bandwidth, latency},
+//          inter_tile: {bandwidth, latency}}     a mesh of (tile rows × core rows) by (tile columns
+//          × core columns) cores, the two-level machine of PALM (Fang et al., Table VI). A link
+//          across a tile boundary is of class inter_tile, and each of them has the full inter_tile
+//          bandwidth by itself: a boundary of n cores carries n times as much.
+//   graph  {nodes: [{name, count, kind: tile | switch}],
+//          links: [{from, to, bandwidth, latency, directions: both | one}]}
+//          `count: n` makes name[0] … name[n-1]. An end is a node ("gpu[3]", "switch") or the name
+//          of a group, which stands for all its nodes, each joined to each node of the other end; a
+//          group joined to itself is fully connected, `one` then leading from lower to higher
+//          numbers. Every node must be reachable from every other.
+// A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
+// bad input: it leaves diagnostics in the section and may return null.
 using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;
 Registry<TopologyMaker>& topologies();
 

@@ -2,12 +2,8 @@
 //   config.resolved.yaml, trace.00000.h5 …, index.h5, summary.json, manifest.json (last).
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
-
-#include "tessera/comm/communicator.hpp"
 
 namespace tessera::trace {
 
@@ -16,23 +12,28 @@ namespace tessera::trace {
 std::string trace_name(int rank, int ranks);
 
 // Creates `folder` (and parents). One that holds a finished or broken earlier run of Tessera is
-// emptied of that run's own files; one that holds anything else is refused with ConfigError. Called
-// by rank 0 before the others write. Throws IoError.
+// emptied of that run's own files; a folder `plots` and files *.png and *.json.gz stay. One that
+// holds anything else is refused with ConfigError before anything is removed. Called by rank 0
+// before the others write. Throws IoError.
 void prepare_run_folder(const std::string& folder, int ranks);
 
 // Writes `text` to `path` aside, fsyncs and renames, so that a reader sees the old or the new file.
 // Throws IoError.
 void write_file_atomically(const std::string& path, const std::string& text);
 
-// Writes index.h5: for each table a virtual dataset over the good rows of all ranks. Called by rank
-// 0 after all traces are closed.
+// Writes index.h5: for each table a virtual dataset over the good rows of all ranks, one rank after
+// the other, and a table `ranks` that says which rows are whose. Called by rank 0 after all traces
+// are closed. Throws IoError when a trace is missing, was not closed (a view would show zeros) or
+// has other tables than rank 0's.
 void write_index(const std::string& folder, int ranks);
 
-// Writes manifest.json (format, and size, CRC-32C and committed rows of every file of the run).
-// Called by rank 0 last.
+// Writes manifest.json (format, and size, CRC-32C and committed rows of every file of the run): all
+// traces, and of the other files those that are there. Called by rank 0 last. Throws IoError.
 void write_manifest(const std::string& folder, int ranks);
 
-// What `verify_run_folder` found wrong: missing file, wrong size or CRC. Empty: all there.
+// What is wrong with a run folder, one line a fault: "trace.00001.h5: damaged (CRC-32C differs)",
+// "summary.json: missing", … Empty: all is as the manifest says. Reads every file once; does not
+// open any with HDF5, which may crash on a damaged one.
 std::vector<std::string> verify_run_folder(const std::string& folder);
 
 }  // namespace tessera::trace

@@ -6,6 +6,7 @@
 // good and their CRC-32C. Readers trust the last good commit, never the extent.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,8 @@ struct Field {
   std::string description;
 };
 
-// One table: its rows are plain records of `row_bytes`, laid out as `fields` say.
+// One table: its rows are plain records of `row_bytes`, laid out as `fields` say. Bytes that belong
+// to no field (a struct's padding) are stored as zeros. "commit" is no name for a table.
 struct TableSpec {
   std::string name;
   std::string description;
@@ -42,7 +44,7 @@ struct TableSpec {
 //     field("entity", &OperatorRecord::entity, "", "tile that executed it"), …})
 // Member types: std::uint8_t/16/32/64, std::int64_t, double, std::array<char, 32 or 64> (text).
 template <class Record, class Member>
-Field field(std::string name, Member Record::* member, std::string unit, std::string description);
+Field field(std::string name, Member Record::*member, std::string unit, std::string description);
 template <class Record>
 TableSpec describe(std::string name, std::string description, std::vector<Field> fields);
 
@@ -55,24 +57,28 @@ class TraceFile {
  public:
   // Creates `path` (which must not exist) with every table, writes `attributes` to the root group
   // plus file type "tessera-trace", format version and time unit "ps", then starts SWMR. Throws
-  // IoError naming the file and the system's reason.
-  TraceFile(const std::string& path, std::vector<TableSpec> tables, const Attributes& attributes);
+  // IoError naming the file and the system's reason, InternalError on a table that makes no sense.
+  // `tail_interval` is the wall time between two writings of partial chunks; shorter makes the file
+  // much larger, as each writing stores the chunk anew.
+  TraceFile(const std::string& path, std::vector<TableSpec> tables, const Attributes& attributes,
+            std::chrono::milliseconds tail_interval = std::chrono::minutes(1));
   ~TraceFile();  // closes without a final commit if `close` was not called
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  // Appends one record of table `table`; buffered until a chunk is whole. Throws IoError after the
-  // first failed write; the file is then not touched again.
+  // Appends one record of table `table`; buffered until a chunk is whole. Throws IoError at the
+  // first failed write; the file is then not touched again, and every later call throws the same.
   template <class Record>
   void append(TableIndex table, const Record& record) {
     append_bytes(table, &record, sizeof(Record));
   }
   void append_bytes(TableIndex table, const void* record, std::size_t size);
 
-  // Writes buffered whole chunks if any, and commits; `now` is stored in the commit row. Also writes
-  // partial tails if the last tail was written more than a minute of wall time ago.
+  // Commits the whole chunks written since the last commit; `now` is stored in the commit row. Also
+  // writes partial tails when `tail_interval` has passed since it last did. Costs a look at the
+  // clock when there is nothing new. Throws as `append`.
   void commit(SimTime now);
-  // Writes everything, commits, closes.
+  // Writes everything, commits, closes; nothing when already closed. Throws as `append`.
   void close(SimTime now);
 
   const std::string& path() const;
@@ -94,17 +100,38 @@ struct ReadTable {
   Record record(std::uint64_t row) const;
 };
 
+// What a reader believes: `rows` checks the CRC-32C of all rows against the commits, and so reads
+// the whole file once; `commits` believes the last commit, for files closed a moment ago.
+enum class Trust { rows, commits };
+
 // Opens a trace for reading, also one whose writer was killed (SWMR read). Throws IoError when it
-// is no trace, of a newer major format, or damaged (CRC mismatch).
+// is no trace, of another major format, or damaged from the first commit on.
+//
+// HDF5 itself may crash on a file that was changed behind its back; where a manifest exists, check
+// it first (run_folder.hpp).
 class TraceReader {
  public:
-  explicit TraceReader(const std::string& path);
+  explicit TraceReader(const std::string& path, Trust trust = Trust::rows);
   ~TraceReader();
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+  // In the order they were given to the writer.
   std::vector<std::string> table_names() const;
   std::string attribute(std::string_view name) const;  // "" when absent
+  // The root attributes, sorted by name.
+  Attributes attributes() const;
+  const TableSpec& spec(std::string_view table) const;
   ReadTable read(std::string_view table) const;
+  // Rows [first, first + count), cut at the last good row.
+  ReadTable read(std::string_view table, std::uint64_t first, std::uint64_t count) const;
   // Rows of the last good commit.
   std::uint64_t committed_rows(std::string_view table) const;
+  // Simulated time of the last good commit; zero when there is none.
+  SimTime committed_time() const;
+  // Whether the writer closed the file; false when it was killed, or is still writing.
+  bool closed() const;
+  // Why commits after the last good one are not believed; "" when all are good.
+  const std::string& damage() const;
 
  private:
   struct Impl;

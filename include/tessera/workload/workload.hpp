@@ -24,65 +24,94 @@ enum class Sharding : std::uint8_t {
 };
 std::string to_string(Sharding sharding);
 
+// `count` products of a (rows x depth) with a (depth x columns) matrix; none when `count` is 0.
+// Tensor parallelism cuts the columns (column), the depth (row) or the count (heads).
+struct MatrixProduct {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t depth = 0;
+  std::uint64_t count = 0;
+
+  // 2 * rows * columns * depth * count.
+  Flops flops() const { return Flops(2 * rows * columns * depth * count); }
+};
+
 // One operator, for ONE sample (sequence) and not sharded. Counts are of elements or FLOPs; bytes
 // follow from the data type. Backward of a matrix product costs twice its forward; of an operator
 // without weights as given.
 struct Operator {
-  std::string name;              // "qkv", "mlp_up"
-  std::string kind;              // "linear", "attention", "layer_norm", "embedding", …
+  std::string name;  // "qkv", "mlp_up"
+  std::string kind;  // "linear", "attention", "layer_norm", "embedding", …
   Sharding sharding = Sharding::replicated;
+  // The forward product, `forward_flops` of FLOPs, when the operator is one: what a matrix unit
+  // does. Every other operator is vector work.
+  MatrixProduct product;
   Flops forward_flops;
   Flops backward_flops;          // gradient of input and of weights together
   std::uint64_t parameters = 0;  // elements, weights and biases
   // The part of `parameters` that is not cut under tensor parallelism although the operator is
   // (the bias of a row-parallel product).
   std::uint64_t replicated_parameters = 0;
+  // Weights the operator uses that another layer counts in its `parameters` (a head tied to the
+  // embedding). They are read for every product, and a pipeline stage that does not hold the other
+  // layer keeps a copy, whose gradient is summed with the original's.
+  std::uint64_t shared_parameters = 0;
   std::uint64_t input_elements = 0;
   std::uint64_t output_elements = 0;
-  // Kept from forward to backward when nothing is recomputed. Cut like the operator's own
-  // computation: the share that is cut, and the share that every member keeps whole.
-  std::uint64_t stored_cut_elements = 0;
-  std::uint64_t stored_whole_elements = 0;
+  // Kept from forward to backward when nothing is recomputed, of the workload's data type unless
+  // stated (a dropout mask takes one byte an element): the part that tensor parallelism cuts, and
+  // the part that every member keeps whole.
+  Bytes stored_cut;
+  Bytes stored_whole;
   // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
   // when none.
   std::uint64_t forward_all_reduce_elements = 0;
   std::uint64_t backward_all_reduce_elements = 0;
+
+  bool is_matrix_product() const { return product.count > 0; }
 };
 
 // A unit that pipeline stages are made of; never cut between stages.
 struct Layer {
   std::string name;  // "embedding", "layer 7", "head"
   std::vector<Operator> operators;
-  // Elements of the activation that the next layer takes [sequence * hidden].
+  // Elements of the activation that the next layer takes [sequence * hidden]; 0 for the last layer.
   std::uint64_t boundary_elements = 0;
 
   Flops forward_flops() const;
   Flops backward_flops() const;
+  // Forward FLOPs of the matrix products alone; their backward is twice that.
+  Flops matrix_flops() const;
   std::uint64_t parameters() const;
+  std::uint64_t shared_parameters() const;
 };
 
 // Immutable after reading.
 struct Workload {
   std::string name;
   std::vector<Layer> layers;
-  DataType data_type = DataType::fp16;   // of weights, activations and gradients
-  std::uint64_t sequence_length = 0;     // tokens a sample
-  std::uint64_t samples = 0;             // global batch
-  // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state 12).
+  DataType data_type = DataType::fp16;  // of weights, activations and gradients
+  std::uint64_t sequence_length = 0;    // tokens a sample
+  std::uint64_t samples = 0;            // global batch
+  // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
+  // 12).
   Bytes gradient_bytes_per_parameter;
   Bytes optimizer_bytes_per_parameter;
 
+  // Each weight once, however many layers share it.
   std::uint64_t parameters() const;
   // Forward and backward of one sample, without recomputation.
   Flops flops_per_sample() const;
 };
 
 // Workload kinds by name: "transformer". A maker reads its section (all keys but `kind` and the
-// common ones) and leaves complaints in its diagnostics.
+// common ones) and leaves complaints in its diagnostics; without a result when no workload can be
+// made of what was given.
 using WorkloadMaker = std::function<std::optional<Workload>(config::Section&)>;
 Registry<WorkloadMaker>& workloads();
 
-// Reads the mapping of a workload file: `kind`, `name` and the kind's own keys.
+// Reads the mapping of a workload file: `kind`, `name` (default: the kind) and the kind's own keys.
+// The caller finishes the section.
 std::optional<Workload> read_workload(config::Section& section);
 
 }  // namespace tessera::workload

@@ -1,0 +1,42 @@
+// Compute models: how long an operator takes on a tile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/pdes/component.hpp"
+
+namespace tessera::compute {
+
+struct ComputeSetup {
+  const machine::Machine& machine;
+  std::span<const EntityId> members;
+  unsigned slot = 0;
+};
+
+// A compute model as configured.
+class ComputeModel {
+ public:
+  virtual ~ComputeModel() = default;
+  virtual std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const = 0;
+  // Time of one operator on an idle tile; what planning uses.
+  virtual SimTime duration(const machine::Machine& machine, Flops flops, Bytes sram_bytes,
+                           DataType data_type) const = 0;
+  virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
+};
+
+// Compute models by name: roofline. A maker reads the `compute` section (all keys but `model`).
+using ComputeMaker = std::function<std::unique_ptr<ComputeModel>(config::Section&)>;
+Registry<ComputeMaker>& compute_models();
+
+std::unique_ptr<ComputeModel> read_compute(config::Section section);
+
+}  // namespace tessera::compute

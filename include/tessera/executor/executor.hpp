@@ -1,0 +1,105 @@
+// Programs in motion: every tile runs its stage's program, one instruction after the other.
+//
+// A tile executes operators, takes part in collectives, sends to and receives from other stages and
+// accesses DRAM; sends, DRAM accesses and background collectives go on beside it. Every instant of
+// a tile belongs to exactly one activity, so that the breakdown of a step adds up.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/core/ids.hpp"
+#include "tessera/core/time.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/pdes/component.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera::executor {
+
+// What a tile spends its time on. Communication counts only while the tile waits for it.
+enum class Activity : std::uint8_t {
+  compute,   // an operator executes
+  tensor,    // waits for a collective of its tensor group
+  data,      // waits for a collective of its data group
+  pipeline,  // waits for a boundary tensor that is already under way
+  memory,    // waits for DRAM
+  bubble,    // waits for a boundary tensor not yet sent, or has finished
+};
+inline constexpr std::size_t activities = 6;
+std::string to_string(Activity activity);
+
+// One instruction that took time on one tile.
+struct OperatorRecord {
+  EntityId tile;
+  std::uint16_t name = 0;  // in Plan::names
+  plan::Phase phase = plan::Phase::forward;
+  Activity activity = Activity::compute;
+  std::uint32_t micro_batch = 0;
+  SimTime start;
+  SimTime end;
+};
+
+// One message between tiles, when its receiver took it.
+struct MessageRecord {
+  EntityId source;
+  EntityId target;
+  plan::Traffic traffic = plan::Traffic::activation;
+  Bytes bytes;
+  SimTime sent;
+  SimTime arrived;
+  SimTime taken;
+};
+
+// Hears what happens, in each tile's own order.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_operator(const OperatorRecord& record) = 0;
+  virtual void on_message(const MessageRecord& record) = 0;
+};
+
+// What one tile did in all.
+struct TileResult {
+  EntityId tile;
+  std::uint32_t role = 0;
+  bool finished = false;
+  SimTime end;  // of its last instruction
+  std::array<SimTime, activities> time;
+};
+
+struct ExecutorSetup {
+  const machine::Machine& machine;
+  const plan::Plan& plan;
+  std::span<const EntityId> members;
+  std::uint32_t iterations = 1;
+  unsigned slot = 0;
+  unsigned network_slot = 0;
+  unsigned memory_slot = 0;
+  unsigned compute_slot = 0;
+  Observer* observer = nullptr;  // not owned; may be null
+};
+
+class Executor : public pdes::Component {
+ public:
+  // Every tile of this rank that plays a role, in storage order.
+  virtual void visit_results(const std::function<void(const TileResult&)>& visit) const = 0;
+  // Tiles that have not finished.
+  virtual std::uint64_t unfinished() const = 0;
+  // One line for each unfinished tile, `most` at most: what it waits for, from whom, since when.
+  virtual std::vector<std::string> waiting(std::size_t most) const = 0;
+  // Instructions done so far on this rank.
+  virtual std::uint64_t instructions_done() const = 0;
+};
+
+std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup);
+
+// Bytes of state a tile, for the memory prediction.
+std::size_t bytes_per_tile();
+
+}  // namespace tessera::executor

@@ -1,0 +1,59 @@
+// Memories: how long a tile's access to DRAM takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/pdes/component.hpp"
+
+namespace tessera::memory {
+
+// What one DRAM channel did in a span of time.
+struct ChannelUse {
+  std::uint32_t channel = 0;
+  EntityId node;
+  SimTime begin;
+  SimTime end;
+  Bytes read;
+  Bytes written;
+  SimTime busy;
+  SimTime longest_wait;  // longest time a request waited for the channel
+};
+using ChannelUseSink = std::function<void(const ChannelUse&)>;
+
+struct MemorySetup {
+  const machine::Machine& machine;
+  std::span<const EntityId> members;
+  unsigned slot = 0;          // of this component
+  unsigned network_slot = 0;  // of the network that carries the data
+};
+
+// A memory in motion: takes AccessRequest events, raises the event asked for.
+class Memory : public pdes::Component {
+ public:
+  virtual void visit_channels(SimTime end, const ChannelUseSink& sink) const = 0;
+  virtual void report_bins(ChannelUseSink sink) = 0;
+};
+
+class MemoryModel {
+ public:
+  virtual ~MemoryModel() = default;
+  virtual std::unique_ptr<Memory> build(const MemorySetup& setup) const = 0;
+  virtual std::size_t predicted_bytes(const machine::Machine& machine,
+                                      std::uint64_t nodes) const = 0;
+};
+
+// Memories by name: bandwidth, channel. A maker reads the `memory` section (all keys but `model`).
+using MemoryMaker = std::function<std::unique_ptr<MemoryModel>(config::Section&)>;
+Registry<MemoryMaker>& memories();
+
+std::unique_ptr<MemoryModel> read_memory(config::Section section);
+
+}  // namespace tessera::memory

@@ -1,0 +1,74 @@
+// Networks: how messages get from entity to entity, and how long that takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/pdes/component.hpp"
+
+namespace tessera::network {
+
+// What one directed link did in a span of time.
+struct LinkUse {
+  EntityId node;      // where the link starts
+  unsigned port = 0;  // of that node
+  SimTime begin;
+  SimTime end;
+  Bytes bytes;          // put on the wire in the span
+  SimTime busy;         // time the wire was in use in the span
+  Bytes largest_queue;  // most bytes that waited for the wire when a packet came to it
+};
+using LinkUseSink = std::function<void(const LinkUse&)>;
+
+// What a network needs to know of the run.
+struct NetworkSetup {
+  const machine::Machine& machine;
+  std::span<const EntityId> members;  // entities of this rank, in the engine's order
+  unsigned slot = 0;                  // the component's number at the engine
+};
+
+// A network in motion: takes SendRequest events, raises Arrival events.
+class Network : public pdes::Component {
+ public:
+  // Use of every link of this rank that was used, over the whole run up to `end`. Nothing for
+  // models that keep no account of links.
+  virtual void visit_links(SimTime end, const LinkUseSink& sink) const = 0;
+  // From now on, at each boundary, use of every link that was used since the boundary before.
+  virtual void report_bins(LinkUseSink sink) = 0;
+  // Link traversals of packets (messages, for a model without packets).
+  virtual std::uint64_t packet_hops() const = 0;
+  virtual std::uint64_t messages() const = 0;
+};
+
+// A network as configured: parameters read and checked, not yet built.
+class NetworkModel {
+ public:
+  virtual ~NetworkModel() = default;
+  virtual std::unique_ptr<Network> build(const NetworkSetup& setup) const = 0;
+  // Bytes of state for `nodes` entities of this machine; with account of bins or without.
+  virtual std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
+                                      bool bins) const = 0;
+};
+
+// Networks by name: analytical, packet. A maker reads the `network` section (all keys but `model`).
+using NetworkMaker =
+    std::function<std::unique_ptr<NetworkModel>(config::Section&, const machine::Machine&)>;
+Registry<NetworkMaker>& networks();
+
+// Reads `model` and its parameters; null after complaints.
+std::unique_ptr<NetworkModel> read_network(config::Section section,
+                                           const machine::Machine& machine);
+
+// The `routing` key, common to the models here: a name that the machine's topology can use.
+ParameterInfo routing_parameter();
+std::string read_routing(config::Section& section, const machine::Machine& machine);
+
+}  // namespace tessera::network

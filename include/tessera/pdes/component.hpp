@@ -1,0 +1,32 @@
+// A kind of logical process: one model, all its entities of this rank in arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tessera/pdes/event.hpp"
+
+namespace tessera::pdes {
+
+class Context;
+
+// A model attached to the engine. It owns its state for every entity of this rank, indexed by
+// Context::index(), and changes only the state of the entity whose event it handles. Several
+// components live at the same entity (the router, the core, the memory of one tile) and talk by
+// events without delay; entities talk by events with a delay of at least the lookahead.
+class Component {
+ public:
+  virtual ~Component() = default;
+
+  // Called once for every entity of this rank, at time zero, before any event.
+  virtual void start(Context&) {}
+  // Called for every event on a port of this component, in the entity's order of handling.
+  virtual void handle(Context& context, const Event& event) = 0;
+  // Called when every event before `boundary` was handled on this rank (see
+  // Engine::set_boundaries).
+  virtual void pass_boundary(SimTime /*boundary*/) {}
+  // Bytes of state held, for reports.
+  virtual std::size_t resident_bytes() const { return 0; }
+};
+
+}  // namespace tessera::pdes

@@ -1,0 +1,210 @@
+// The conservative parallel discrete-event engine of one rank.
+//
+// Method: time is cut into windows of the lookahead L, the smallest delay between two different
+// entities. Inside a window no event of one entity can cause an event of another, so the rank takes
+// a whole window from its calendar, groups it by entity and runs each entity's events together, in
+// the order (time, source entity, source sequence); only an entity's events to itself can fall into
+// the window being run. Between ranks the sync policy says how many windows may be run. The order
+// does not depend on the partition, so results are bit-identical on any number of ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tessera/comm/communicator.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/ids.hpp"
+#include "tessera/core/time.hpp"
+#include "tessera/pdes/calendar.hpp"
+#include "tessera/pdes/component.hpp"
+#include "tessera/pdes/event.hpp"
+#include "tessera/pdes/sync_policy.hpp"
+
+namespace tessera::pdes {
+
+// Who owns which entity, and how far apart the regions are.
+struct Regions {
+  std::vector<std::uint32_t> owner;  // [entities] rank
+  std::vector<EntityId> members;     // of this rank, in storage order
+  std::vector<SimTime> delays;       // [ranks * ranks], row: from
+};
+
+struct EngineStatistics {
+  std::uint64_t events = 0;
+  std::uint64_t windows = 0;  // windows that held an event
+  std::uint64_t rounds = 0;   // of synchronisation
+  std::uint64_t remote_events = 0;
+  std::uint64_t batches = 0;
+  double waiting_s = 0;  // wall time in synchronisation
+  std::uint64_t largest_pending = 0;
+};
+
+class Engine;
+
+// What a component may do while it handles an event of one entity.
+class Context {
+ public:
+  SimTime now() const { return now_; }
+  EntityId self() const { return self_; }
+  // Index of the entity in this rank's arrays.
+  std::uint32_t index() const { return index_; }
+
+  // An event to the entity itself, after any delay ≥ 0. Same instant: handled after this one.
+  template <class Payload>
+  void send_self(SimTime delay, Port port, const Payload& payload, std::uint16_t tag = 0,
+                 std::uint8_t flags = 0);
+  // An event to any entity. A delay below the lookahead (or, to another rank, below the distance of
+  // the regions) throws ModelError naming both.
+  template <class Payload>
+  void send(EntityId target, SimTime delay, Port port, const Payload& payload,
+            std::uint16_t tag = 0, std::uint8_t flags = 0);
+
+ private:
+  friend class Engine;
+  explicit Context(Engine& engine) : engine_(&engine) {}
+
+  Engine* engine_;
+  SimTime now_;
+  EntityId self_;
+  std::uint32_t index_ = 0;
+  std::uint32_t sequence_ = 0;
+};
+
+// Called between rounds.
+struct EngineHooks {
+  std::function<bool()> stop_requested;     // true: end all ranks after this round
+  std::function<std::int64_t()> work_done;  // the models' measure of progress, this rank
+  std::function<void(const RoundResult&)> on_round;
+};
+
+class Engine {
+ public:
+  // `lookahead` > 0. The communicator must outlive the engine.
+  Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead);
+  Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead,
+         std::unique_ptr<SyncPolicy> policy);
+
+  // Attaches a component (not owned) and gives its number, for ports. At most
+  // Port::max_components.
+  unsigned attach(Component& component);
+
+  // Calls every component's pass_boundary each time the run has passed another `period`; after each
+  // `doubling` boundaries the period doubles, so that a run of unknown length has few. The period
+  // is rounded up to whole windows, so that boundaries do not depend on the partition.
+  void set_boundaries(SimTime period, std::uint32_t doubling);
+
+  // Runs to the end: until no rank has an event (returns true) or a stop was requested (false).
+  bool run(const EngineHooks& hooks = {});
+
+  // Passes the boundaries up to `end` that no event of this rank has reached; call after `run`,
+  // with the same `end` on all ranks.
+  void finish_boundaries(SimTime end);
+
+  SimTime lookahead() const { return calendar_.width(); }
+  std::uint32_t local_entities() const { return static_cast<std::uint32_t>(members_.size()); }
+  EntityId entity_of(std::uint32_t index) const { return members_[index]; }
+  // Time of the last event handled on this rank.
+  SimTime last_event_time() const { return last_time_; }
+  EngineStatistics statistics() const;
+  std::size_t resident_bytes() const;
+
+ private:
+  friend class Context;
+  struct Entry {
+    std::uint32_t target;
+    std::uint32_t unused;
+    const Event* event;
+  };
+
+  void start();
+  void run_window(WindowNumber window);
+  void group_by_target(EventChunk* list);
+  void run_entity(std::size_t begin, std::size_t end);
+  void handle(const Event& event);
+  void pass_boundaries(SimTime window_end);
+  void enqueue(Event& event, EntityId target);
+  void enqueue_self(const Event& event);
+  Event next_event(SimTime delay, Port port, std::uint16_t tag, std::uint8_t flags);
+  [[noreturn]] void refuse(EntityId target, SimTime delay, SimTime required) const;
+
+  comm::Communicator& communicator_;
+  std::vector<EntityId> members_;
+  // [entities] index in this rank's arrays, or ~rank of the owner
+  std::vector<std::int32_t> locator_;
+  std::vector<SimTime> delay_to_;  // [ranks] from this rank
+  std::vector<std::uint32_t> sequences_;
+  std::vector<Component*> components_;
+  Calendar calendar_;
+  std::unique_ptr<SyncPolicy> policy_;
+  std::vector<Outbox> outboxes_;
+  Context context_;
+
+  std::vector<Entry> entries_;
+  std::vector<Entry> scratch_;
+  std::vector<Event> self_events_;  // heap: events of the entity to itself in this window
+  SimTime window_end_;
+  SimTime last_time_;
+  SimTime boundary_period_ = SimTime::never();
+  SimTime next_boundary_ = SimTime::never();
+  std::uint32_t boundary_doubling_ = 0;
+  std::uint32_t boundaries_passed_ = 0;  // since the last doubling
+  EngineStatistics statistics_;
+};
+
+inline Event Engine::next_event(SimTime delay, Port port, std::uint16_t tag, std::uint8_t flags) {
+  Event event;
+  event.time = context_.now_ + delay;
+  event.source = context_.self_;
+  event.sequence = context_.sequence_++;
+  event.port = port;
+  event.tag = tag;
+  event.flags = flags;
+  return event;
+}
+
+inline void Engine::enqueue(Event& event, EntityId target) {
+  const std::int32_t place = locator_[target.value()];
+  if (place >= 0) [[likely]] {
+    event.target = static_cast<std::uint32_t>(place);
+    calendar_.insert(event);
+    return;
+  }
+  const auto rank = static_cast<std::size_t>(~place);
+  if (event.time - context_.now_ < delay_to_[rank]) [[unlikely]] {
+    refuse(target, event.time - context_.now_, delay_to_[rank]);
+  }
+  event.target = target.value();
+  Outbox& outbox = outboxes_[rank];
+  outbox.events.push_back(event);
+  outbox.earliest = event.time < outbox.earliest ? event.time : outbox.earliest;
+  ++statistics_.remote_events;
+}
+
+template <class Payload>
+void Context::send_self(SimTime delay, Port port, const Payload& payload, std::uint16_t tag,
+                        std::uint8_t flags) {
+  Event event = engine_->next_event(delay, port, tag, flags);
+  event.set_payload(payload);
+  event.target = index_;
+  engine_->enqueue_self(event);
+}
+
+template <class Payload>
+void Context::send(EntityId target, SimTime delay, Port port, const Payload& payload,
+                   std::uint16_t tag, std::uint8_t flags) {
+  if (target == self_) {
+    send_self(delay, port, payload, tag, flags);
+    return;
+  }
+  if (delay < engine_->lookahead()) [[unlikely]] {
+    engine_->refuse(target, delay, engine_->lookahead());
+  }
+  Event event = engine_->next_event(delay, port, tag, flags);
+  event.set_payload(payload);
+  engine_->enqueue(event, target);
+}
+
+}  // namespace tessera::pdes

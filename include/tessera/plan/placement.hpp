@@ -1,0 +1,85 @@
+// Which tile plays which role.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/core/ids.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::plan {
+
+// Degrees of parallelism; their product is the number of tiles used.
+struct Degrees {
+  std::uint32_t pipeline = 1;
+  std::uint32_t data = 1;
+  std::uint32_t tensor = 1;
+  std::uint64_t tiles() const { return std::uint64_t{pipeline} * data * tensor; }
+};
+
+// The part a tile plays: stage of the pipeline, replica of the data, shard of the tensors.
+struct Role {
+  std::uint32_t stage = 0;
+  std::uint32_t replica = 0;
+  std::uint32_t shard = 0;
+};
+
+// Roles are numbered (stage * data + replica) * tensor + shard.
+class Placement {
+ public:
+  static constexpr std::uint32_t unused = 0xFFFFFFFFU;
+  Placement() = default;
+  // `tiles`: [degrees.tiles()] node of each role, all different.
+  Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes);
+
+  EntityId tile(const Role& role) const { return tiles_[number(role)]; }
+  // Number of the role a node plays, `unused` when none.
+  std::uint32_t role_number(EntityId node) const { return role_of_[node.value()]; }
+  Role role(std::uint32_t number) const {
+    const std::uint32_t shard = number % degrees_.tensor;
+    const std::uint32_t rest = number / degrees_.tensor;
+    return {rest / degrees_.data, rest % degrees_.data, shard};
+  }
+  std::uint32_t number(const Role& role) const {
+    return (role.stage * degrees_.data + role.replica) * degrees_.tensor + role.shard;
+  }
+  const Degrees& degrees() const { return degrees_; }
+  std::size_t resident_bytes() const;
+
+ private:
+  Degrees degrees_;
+  std::vector<EntityId> tiles_;
+  std::vector<std::uint32_t> role_of_;
+};
+
+// Shapes on a grid, in rows and columns of nodes.
+struct PlacementRequest {
+  Degrees degrees;
+  std::optional<std::array<std::uint32_t, 2>> group;         // of one stage: data * tensor tiles
+  std::optional<std::array<std::uint32_t, 2>> tensor_group;  // inside it: tensor tiles
+};
+
+// Placements by name:
+//   line     stages down the first column of groups, then down the next one
+//   s-shape  the same, every other column upwards, so that consecutive stages are neighbours
+//   linear   roles on computing nodes in the order of their numbers (any topology)
+// The first two (grids only; PALM, Fig. 8) give each stage a rectangle, cut into rectangles of one
+// tensor group; members follow each other around a ring of neighbours. Default shapes: the tile of
+// a two-level machine where a group fits it exactly, else the squarest rectangle that fits. Throws
+// ConfigError when the roles do not fit the machine.
+using Placer = std::function<Placement(const machine::Topology&, const PlacementRequest&)>;
+Registry<Placer>& placements();
+
+// An order of the cells of a rectangle in which neighbours in the list, and the last and the first,
+// are one hop apart wherever that is possible: a Hamiltonian cycle when a side is even; one step of
+// two hops when both are odd; on a single row or column a folded order with steps of two hops.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> ring_order(std::uint32_t rows,
+                                                                std::uint32_t columns);
+
+}  // namespace tessera::plan

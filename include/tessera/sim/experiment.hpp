@@ -1,0 +1,67 @@
+// An experiment as described: machine, workload, strategy, models and run options, read and
+// checked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/config/document.hpp"
+#include "tessera/core/digest.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/plan/plan.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::sim {
+
+enum class TraceLevel : std::uint8_t { none, summary, full };
+
+// The `run` section.
+//   iterations  1        training steps to simulate
+//   trace       summary  none; summary: operators of one tile a stage, links and channels by time
+//                        bin; full: operators of every tile and all messages too
+//   bins        64       time bins of links and channels that are aimed at; where a run is longer
+//                        than expected, later bins are longer
+//   bin         -        length of a bin, instead
+//   partition   blocks on grids, else metis
+struct RunOptions {
+  std::uint32_t iterations = 1;
+  TraceLevel trace = TraceLevel::summary;
+  std::uint32_t bins = 64;
+  std::optional<SimTime> bin;
+  std::string partition;
+};
+
+std::vector<ParameterInfo> run_parameters();
+
+// Everything of one experiment but the number of ranks. Immutable after reading.
+struct Experiment {
+  std::string name;
+  machine::Machine machine;
+  std::unique_ptr<network::NetworkModel> network;
+  std::unique_ptr<memory::MemoryModel> memory;
+  std::unique_ptr<compute::ComputeModel> compute;
+  workload::Workload workload;
+  plan::Plan plan;
+  RunOptions options;
+  std::string resolved;  // the configuration with all defaults, as YAML
+  SimTime ideal_time;
+  SimTime lookahead;
+
+  // Hash of the resolved configuration.
+  std::string configuration_hash() const;
+};
+
+// Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
+// a path, relative to the file that names it, or stand inline), applies `overrides`
+// ("key.path=value", in order), checks everything and makes the plan. Throws ConfigError with every
+// complaint found; IoError when a file cannot be read.
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                           const config::TextLoader& load);
+
+}  // namespace tessera::sim

@@ -1,0 +1,66 @@
+// The composition root: builds the logical processes of one rank, runs them, writes what they did.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tessera/comm/communicator.hpp"
+#include "tessera/machine/partition.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/trace/summary.hpp"
+
+namespace tessera::sim {
+
+// How a run is going; made on rank 0.
+struct Progress {
+  SimTime simulated;
+  double fraction = 0;  // of the instructions of all tiles
+  std::uint64_t events = 0;
+  double events_per_s = 0;           // since the last report
+  std::uint64_t resident_bytes = 0;  // of this rank
+  double wall_s = 0;
+  double left_s = 0;  // negative: not known yet
+};
+
+struct RunHooks {
+  // Asked on every rank between rounds; true ends the run on all ranks.
+  std::function<bool()> stop_requested;
+  // Called on rank 0, at most every `progress_period_s` of wall time.
+  std::function<void(const Progress&)> on_progress;
+  double progress_period_s = 1;
+  // Called on every rank each time its engine goes on; for a watchdog.
+  std::function<void(const Progress&)> on_round;
+};
+
+struct RunRequest {
+  std::string folder;  // empty: nothing is written, whatever the trace level
+  RunHooks hooks;
+};
+
+// Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank
+// but for peaks of memory and times. Writes the run folder unless `request.folder` is empty. A
+// deadlock and a requested stop are outcomes, not errors: see Summary::status and
+// Summary::message; the folder is complete then too. Throws ConfigError or IoError when the folder
+// cannot be used (Aborted with its code on the other ranks); other errors concern one rank, and the
+// caller must abort the rest.
+trace::Summary run(const Experiment& experiment, comm::Communicator& communicator,
+                   const RunRequest& request);
+
+// What a run on `ranks` ranks would look like.
+struct Forecast {
+  machine::Partition partition;
+  SimTime lookahead;
+  std::uint64_t links = 0;
+  std::uint64_t instructions = 0;
+  std::size_t shared_bytes = 0;   // descriptions that every rank holds whole
+  std::size_t largest_bytes = 0;  // peak resident memory of the largest rank, predicted
+};
+Forecast forecast(const Experiment& experiment, int ranks);
+
+// Peak and present resident memory of this process [B].
+std::uint64_t peak_resident_bytes();
+std::uint64_t resident_bytes();
+
+}  // namespace tessera::sim

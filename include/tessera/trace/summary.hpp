@@ -1,0 +1,65 @@
+// summary.json: what a run found out, and what it cost.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::trace {
+
+// Tile time of one group of tiles by activity. The shares add up to one: every instant of every
+// tile up to the end of the run belongs to one activity.
+struct Breakdown {
+  std::string name;              // "total", "stage 3"
+  std::uint64_t tiles = 0;
+  // Activity and its time, mean over the tiles, rounded down [ps].
+  std::vector<std::pair<std::string, std::uint64_t>> mean_ps;
+};
+
+struct Summary {
+  std::string status;  // running, finished, stopped, deadlock, failed
+  std::string message;  // why, when it is not finished
+  std::string experiment;
+  std::string machine;
+  std::string workload;
+  std::int64_t simulated_time_ps = 0;
+  std::int64_t iteration_time_ps = 0;
+  std::int64_t ideal_time_ps = 0;  // PALM, equation (1): arithmetic only
+  std::uint32_t iterations = 0;
+  double throughput_samples_per_s = 0;
+  double achieved_flops_per_s = 0;
+  double peak_flops_per_s = 0;  // of the tiles in use
+  std::vector<Breakdown> breakdown;  // total first, then each stage
+  std::uint64_t tiles = 0;
+  std::uint64_t events = 0;
+  std::uint64_t packet_hops = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t windows = 0;  // of the rank with most
+  std::uint64_t rounds = 0;
+  std::uint64_t remote_events = 0;
+  double waiting_s = 0;  // mean over ranks
+  double wall_s = 0;     // of the simulation itself
+  double cpu_s = 0;      // of all ranks, whole process
+  double events_per_s = 0;
+  int ranks = 0;
+  std::string communicator;
+  std::string partition;
+  std::vector<std::uint64_t> peak_rss_bytes;  // [ranks]
+  std::uint64_t predicted_bytes = 0;          // of the largest rank
+  std::string result_digest;
+  std::string trace;  // none, summary, full
+  std::string version;
+  std::string git_hash;
+  std::string mpi;
+  std::string hdf5;
+};
+
+std::string to_json(const Summary& summary);
+// Throws IoError when the file cannot be read or is no summary.
+Summary read_summary(const std::string& path);
+
+// The summary as text for a terminal.
+std::string to_table(const Summary& summary);
+
+}  // namespace tessera::trace

@@ -1,0 +1,105 @@
+#include <cxxopts.hpp>
+#include <iostream>
+
+#include "commands.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::cli {
+namespace {
+
+cxxopts::Options describe() {
+  cxxopts::Options options(
+      "tessera check",
+      "Validate an experiment; print its configuration with all defaults, what "
+      "it consists of, the memory a run needs, and the partition.");
+  options.positional_help("EXPERIMENT.yaml");
+  options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
+      "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
+      "KEY=VALUE")("ranks", "for a run on N ranks", cxxopts::value<int>()->default_value("1"), "N")(
+      "h,help", "this text");
+  options.parse_positional({"experiment"});
+  return options;
+}
+
+std::string memory_table(const sim::Experiment& experiment) {
+  TextTable table({"stage", "layers", "weights", "gradients", "optimizer", "activations", "kept of",
+                   "in SRAM"});
+  for (std::size_t number = 0; number < experiment.plan.stages.size(); ++number) {
+    const plan::Stage& stage = experiment.plan.stages[number];
+    const plan::StageMemory& memory = stage.memory;
+    const std::string held = memory.holds_weights && memory.holds_activations ? "all"
+                             : memory.holds_weights                           ? "weight state"
+                             : memory.holds_activations                       ? "activations"
+                                                                              : "nothing";
+    table.add({std::to_string(number),
+               experiment.workload.layers[stage.first_layer].name + " … " +
+                   experiment.workload.layers[stage.end_layer - 1].name,
+               to_string(memory.weights), to_string(memory.gradients), to_string(memory.optimizer),
+               to_string(memory.activations()), std::to_string(memory.in_flight) + " micro-batches",
+               held});
+  }
+  return table.to_string();
+}
+
+void print(const sim::Experiment& experiment, int ranks) {
+  const sim::Forecast forecast = sim::forecast(experiment, ranks);
+  const machine::Machine& machine = experiment.machine;
+  std::cout << "# configuration, with defaults\n" << experiment.resolved << "\n";
+  std::cout << "# entities\n";
+  TextTable entities({"what", "number"});
+  entities.add({"nodes", std::to_string(machine.topology->nodes())});
+  entities.add({"directed links", std::to_string(forecast.links)});
+  entities.add({"DRAM channels", std::to_string(machine.channels.size())});
+  entities.add({"tiles at work", std::to_string(experiment.plan.strategy.degrees.tiles())});
+  entities.add({"pipeline stages", std::to_string(experiment.plan.stages.size())});
+  entities.add({"micro-batches a replica", std::to_string(experiment.plan.strategy.micro_batches)});
+  entities.add({"instructions an iteration", std::to_string(forecast.instructions)});
+  entities.add({"parameters", std::to_string(experiment.workload.parameters())});
+  std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
+            << memory_table(experiment) << "\n# the run\n";
+  TextTable run({"what", "value"});
+  run.add({"ideal iteration (arithmetic only, PALM eq. 1)", to_string(experiment.ideal_time)});
+  run.add({"lookahead", to_string(forecast.lookahead)});
+  run.add({"predicted memory of the largest rank",
+           std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});
+  run.add({"partition", experiment.options.partition});
+  run.add({"directed links cut", std::to_string(forecast.partition.cut_links)});
+  run.add({"imbalance", format_number(forecast.partition.imbalance)});
+  for (int rank = 0; rank < ranks; ++rank) {
+    run.add({"nodes of rank " + std::to_string(rank),
+             std::to_string(forecast.partition.members[static_cast<std::size_t>(rank)].size())});
+  }
+  std::cout << run.to_string() << "ok\n";
+}
+
+}  // namespace
+
+int check_command(const Words& words, comm::Communicator& world) {
+  cxxopts::Options description = describe();
+  Arguments arguments("tessera check", words);
+  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
+  if (options.count("help") > 0) {
+    std::cout << (world.rank() == 0 ? description.help() : "");
+    return 0;
+  }
+  if (options.count("experiment") == 0) {
+    throw ConfigError("no experiment given; see tessera check --help");
+  }
+  const int ranks = world.size() > 1 ? world.size() : options["ranks"].as<int>();
+  if (ranks < 1) {
+    throw ConfigError("--ranks must be at least 1");
+  }
+  std::vector<std::string> overrides;
+  if (options.count("set") > 0) {
+    overrides = options["set"].as<std::vector<std::string>>();
+  }
+  const sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
+                                                          overrides, shared_loader(world));
+  if (world.rank() == 0) {
+    print(experiment, ranks);
+  }
+  return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,157 @@
+// The face of Tessera: the only place that prints results and decides exit codes.
+
+#include <cxxopts.hpp>
+#include <iostream>
+#include <map>
+
+#include "commands.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/core/version.hpp"
+#include "tessera/trace/trace_file.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct Command {
+  int (*run)(const Words&, comm::Communicator&);
+  std::string usage;
+  std::string help;
+};
+
+const std::map<std::string, Command>& commands() {
+  static const std::map<std::string, Command> list{
+      {"run", {run_command, "run EXPERIMENT.yaml [options]", "simulate an experiment"}},
+      {"check",
+       {check_command, "check EXPERIMENT.yaml [options]",
+        "validate an experiment and say what a run would need"}},
+      {"list", {list_command, "list [KIND]", "show every part there is, with its parameters"}},
+      {"show", {show_command, "show DIR", "print a finished run as a table"}},
+      {"export",
+       {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
+  return list;
+}
+
+std::string usage() {
+  std::string text =
+      "usage: tessera COMMAND [...]\n"
+      "Simulates machines of many accelerators at work on deep-learning models; runs alone or\n"
+      "under mpirun.\n\n";
+  for (const auto& [name, command] : commands()) {
+    std::string left = "  " + command.usage;
+    left.resize(std::max<std::size_t>(left.size() + 2, 36), ' ');
+    text += left + command.help + "\n";
+  }
+  return text +
+         "  --version                         version, git hash, MPI and HDF5\n\n"
+         "tessera COMMAND --help explains the options of one.\n"
+         "Exit codes: 0 done, 2 bad input, 3 the model cannot go on, 70 internal, 74 "
+         "input/output,\n"
+         "75 stopped early.\n";
+}
+
+int dispatch(const Words& words, comm::Communicator& world) {
+  const bool first = world.rank() == 0;
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    if (first) {
+      (words.empty() ? std::cerr : std::cout) << usage();
+    }
+    return words.empty() ? 2 : 0;
+  }
+  if (words[0] == "--version") {
+    if (first) {
+      std::cout << "tessera " << version() << " (" << git_hash()
+                << "), MPI: " << comm::mpi_version() << ", HDF5 " << trace::hdf5_version() << "\n";
+    }
+    return 0;
+  }
+  const auto found = commands().find(words[0]);
+  if (found == commands().end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, command] : commands()) {
+      names.push_back(name);
+    }
+    throw ConfigError(unknown_name("command", words[0], names));
+  }
+  try {
+    return found->second.run(Words(words.begin() + 1, words.end()), world);
+  } catch (const cxxopts::OptionException& error) {
+    throw ConfigError(std::string(error.what()) + "; see tessera " + words[0] + " --help");
+  }
+}
+
+// Every rank reads the same input and fails alike: one of them says so.
+bool concerns_all(const Error& error) {
+  return dynamic_cast<const ConfigError*>(&error) != nullptr;
+}
+
+int fail(comm::Communicator& world, const std::string& what, int code, bool all) {
+  if (!all || world.rank() == 0) {
+    const std::string rank =
+        all || world.size() == 1 ? "" : "rank " + std::to_string(world.rank()) + ": ";
+    std::cerr << rank << what << std::endl;
+  }
+  if (!all && world.size() > 1) {
+    world.abort(code);
+  }
+  return code;
+}
+
+int guarded(const Words& words, comm::Communicator& world) {
+  try {
+    return dispatch(words, world);
+  } catch (const comm::Aborted& aborted) {
+    return aborted.code();
+  } catch (const Error& error) {
+    std::string what = error.what();
+    if (what.find("error: ") == std::string::npos) {
+      what = "error: " + what;
+    }
+    return fail(world, what, error.exit_code(), concerns_all(error));
+  } catch (const std::bad_alloc&) {
+    return fail(world, "error: out of memory", 74, false);
+  } catch (const std::exception& error) {
+    return fail(world, std::string("internal error: ") + error.what(), 70, false);
+  }
+}
+
+}  // namespace
+
+Arguments::Arguments(const std::string& program, const Words& words) {
+  texts_.push_back(program);
+  texts_.insert(texts_.end(), words.begin(), words.end());
+  for (std::string& text : texts_) {
+    pointers_.push_back(text.data());
+  }
+}
+
+config::TextLoader shared_loader(comm::Communicator& world) {
+  return [&world](const std::string& path) {
+    std::string message;
+    if (world.rank() == 0) {
+      try {
+        message = "+" + config::load_text_file(path);
+      } catch (const IoError& error) {
+        message = std::string("-") + error.what();
+      }
+    }
+    message = world.broadcast(message, 0);
+    if (message.front() == '-') {
+      throw IoError(message.substr(1));
+    }
+    return message.substr(1);
+  };
+}
+
+}  // namespace tessera::cli
+
+int main(int argc, char** argv) {
+  try {
+    tessera::comm::Session session(argc, argv);
+    const tessera::cli::Words words(argv + 1, argv + argc);
+    return tessera::cli::guarded(words, session.world());
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << std::endl;
+    return 70;
+  }
+}

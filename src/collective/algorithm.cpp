@@ -1,0 +1,29 @@
+#include "tessera/collective/algorithm.hpp"
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::collective {
+
+std::string to_string(Kind kind) {
+  switch (kind) {
+    case Kind::all_reduce:
+      return "all_reduce";
+    case Kind::reduce_scatter:
+      return "reduce_scatter";
+    case Kind::all_gather:
+      return "all_gather";
+  }
+  throw InternalError("a kind of collective outside its enumeration");
+}
+
+Registry<AlgorithmMaker>& algorithms() {
+  static Registry<AlgorithmMaker> registry("collective algorithm");
+  return registry;
+}
+
+Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk) {
+  ensure(chunk < size, "a chunk outside its vector");
+  return Bytes(bytes.count() / size + (chunk < bytes.count() % size ? 1 : 0));
+}
+
+}  // namespace tessera::collective

@@ -1,0 +1,50 @@
+#include "pending_sends.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi_support.hpp"
+
+namespace tessera::comm {
+
+void PendingSends::post(MPI_Comm communicator, int target, int tag, std::vector<std::byte> bytes) {
+  if (requests_.size() >= reap_at_) {
+    reap();
+    reap_at_ = std::max(smallest_reap, 2 * requests_.size());
+  }
+  // Both are in place before the start: from then on nothing may throw, or MPI would read a buffer
+  // that is gone.
+  buffers_.push_back(std::move(bytes));
+  requests_.push_back(MPI_REQUEST_NULL);
+  const std::vector<std::byte>& kept = buffers_.back();
+  const ByteLayout layout(kept.size());
+  check_mpi(MPI_Isend(kept.data(), layout.count(), layout.datatype(), target, tag, communicator,
+                      &requests_.back()),
+            "MPI_Isend");
+}
+
+void PendingSends::reap() {
+  if (requests_.empty()) {
+    return;
+  }
+  completed_.resize(requests_.size());
+  int number = 0;
+  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &number,
+                         completed_.data(), MPI_STATUSES_IGNORE),
+            "MPI_Testsome");
+  if (number == 0) {
+    return;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] != MPI_REQUEST_NULL) {
+      requests_[kept] = requests_[i];
+      std::swap(buffers_[kept], buffers_[i]);
+      ++kept;
+    }
+  }
+  requests_.resize(kept);
+  buffers_.resize(kept);
+}
+
+}  // namespace tessera::comm

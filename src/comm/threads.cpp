@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "exit_code.hpp"
+#include "reduction.hpp"
+#include "tessera/comm/communicator.hpp"
+#include "tessera/core/error.hpp"
+#include "thread_group.hpp"
+
+namespace tessera::comm {
+namespace {
+
+using Offers = std::span<const ThreadGroup::Offer>;
+
+template <class T>
+T& object_of(const ThreadGroup::Offer& offer) {
+  return *static_cast<T*>(offer.data);
+}
+
+class ThreadRank final : public Communicator {
+ public:
+  ThreadRank(ThreadGroup& group, int rank) : group_(group), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_.size(); }
+  std::string description() const override {
+    return std::to_string(size()) + (size() == 1 ? " thread" : " threads");
+  }
+
+  void reduce_min_sum(std::span<MinSum> values) override {
+    if (round_ > 0) {
+      group_.expect_all_taken(rank_, round_ - 1);
+    }
+    reduce(Collective::reduce_min_sum, values, min_sum);
+    ++round_;
+  }
+  void reduce_sum(std::span<std::uint64_t> values) override {
+    reduce(Collective::reduce_sum, values, [](std::uint64_t a, std::uint64_t b) { return a + b; });
+  }
+  void reduce_max(std::span<std::uint64_t> values) override {
+    reduce(Collective::reduce_max, values,
+           [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  }
+
+  void post_batch(int target, std::vector<std::byte> bytes) override {
+    ensure(target >= 0 && target < size() && target != rank_,
+           "the target of a batch is not another rank");
+    group_.post(target, round_, {rank_, std::move(bytes)});
+  }
+  void receive_batches(std::int64_t count, const BatchSink& sink) override {
+    ensure(count >= 0, "the number of batches is negative");
+    ensure(round_ > 0 || count == 0, "no round of batches has ended yet");
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Batch batch = group_.take(rank_, round_ - 1);
+      sink(batch.source, batch.bytes);
+    }
+  }
+
+  std::string broadcast(const std::string& text, int root) override {
+    ensure(root >= 0 && root < size(), "the root of a broadcast is not a rank");
+    std::string result = text;
+    const auto from = static_cast<std::size_t>(root);
+    group_.meet(rank_, {Collective::broadcast, from, &result}, [from](Offers offers) {
+      const auto& source = object_of<std::string>(offers[from]);
+      for (std::size_t i = 0; i < offers.size(); ++i) {
+        if (i != from) {
+          object_of<std::string>(offers[i]) = source;
+        }
+      }
+    });
+    return result;
+  }
+  std::vector<std::string> gather(const std::string& text) override {
+    std::vector<std::string> texts{text};
+    group_.meet(rank_, {Collective::gather, 1, &texts}, [](Offers offers) {
+      auto& all = object_of<std::vector<std::string>>(offers.front());
+      for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
+        auto& theirs = object_of<std::vector<std::string>>(offer);
+        all.push_back(std::move(theirs.front()));
+        theirs.clear();
+      }
+    });
+    return texts;
+  }
+  void barrier() override {
+    group_.meet(rank_, {Collective::barrier, 0, nullptr}, [](Offers) {});
+  }
+
+  [[noreturn]] void abort(int code) override {
+    group_.stop(code);
+    throw Aborted(code);
+  }
+
+ private:
+  // Combines into the values of rank 0 and copies those to the others.
+  template <class T, class Operation>
+  void reduce(Collective collective, std::span<T> values, Operation operation) {
+    group_.meet(rank_, {collective, values.size(), values.data()}, [operation](Offers offers) {
+      const auto values_of = [](const ThreadGroup::Offer& offer) {
+        return std::span<T>(static_cast<T*>(offer.data), offer.length);
+      };
+      const std::span<T> result = values_of(offers.front());
+      for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
+        std::ranges::transform(result, values_of(offer), result.begin(), operation);
+      }
+      for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
+        std::ranges::copy(result, values_of(offer).begin());
+      }
+    });
+  }
+
+  ThreadGroup& group_;
+  int rank_;
+  std::uint64_t round_ = 0;  // calls of reduce_min_sum so far
+};
+
+// How a rank ended: at most one of the two is set.
+struct Outcome {
+  std::exception_ptr error;
+  std::exception_ptr aborted;
+};
+
+Outcome run_rank(ThreadGroup& group, int rank, const std::function<void(Communicator&)>& body) {
+  Outcome outcome;
+  ThreadRank communicator(group, rank);
+  try {
+    body(communicator);
+  } catch (const Aborted& aborted) {
+    outcome.aborted = std::current_exception();
+    group.stop(aborted.code());
+  } catch (const Error& error) {
+    outcome.error = std::current_exception();
+    group.stop(error.exit_code());
+  } catch (...) {
+    outcome.error = std::current_exception();
+    group.stop(internal_exit_code);
+  }
+  group.leave();
+  return outcome;
+}
+
+void rethrow_first(const std::vector<Outcome>& outcomes, std::exception_ptr Outcome::*which) {
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.*which) {
+      std::rethrow_exception(outcome.*which);
+    }
+  }
+}
+
+}  // namespace
+
+void run_ranks_as_threads(int ranks, const std::function<void(Communicator&)>& body) {
+  ensure(ranks > 0, "a run needs at least one rank");
+  ThreadGroup group(ranks);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(outcomes.size());
+    try {
+      for (int rank = 0; rank < ranks; ++rank) {
+        Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+        threads.emplace_back(
+            [&group, &body, &outcome, rank] { outcome = run_rank(group, rank, body); });
+      }
+    } catch (...) {
+      // No more threads to be had: those that run must not wait for the missing ones.
+      group.stop(internal_exit_code);
+      throw;
+    }
+  }
+  rethrow_first(outcomes, &Outcome::error);
+  rethrow_first(outcomes, &Outcome::aborted);
+}
+
+}  // namespace tessera::comm

@@ -1,0 +1,17 @@
+// What is refused before the YAML parser sees a text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tessera/config/document.hpp"
+
+namespace tessera::config {
+
+// Line and column, from 1, of the byte at `offset`; columns count bytes, without a byte order mark.
+Place place_at(const std::string& file, std::string_view text, std::size_t offset);
+
+// False, with one diagnostic, for a text that is too big, not UTF-8, or holds control characters.
+bool check_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
+
+}  // namespace tessera::config

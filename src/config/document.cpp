@@ -1,0 +1,67 @@
+#include "tessera/config/document.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace tessera::config {
+
+void Diagnostics::error(const Place& place, std::string message) {
+  diagnostics_.push_back({place.file, place.line, place.column, std::move(message)});
+}
+
+void Diagnostics::throw_if_any() const {
+  if (diagnostics_.empty()) {
+    return;
+  }
+  std::vector<std::string_view> files;
+  std::vector<std::pair<std::size_t, const Diagnostic*>> ordered;
+  for (const Diagnostic& diagnostic : diagnostics_) {
+    auto file = std::find(files.begin(), files.end(), diagnostic.file);
+    if (file == files.end()) {
+      file = files.insert(files.end(), diagnostic.file);
+    }
+    ordered.emplace_back(static_cast<std::size_t>(file - files.begin()), &diagnostic);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.first, a.second->line, a.second->column) <
+           std::tuple(b.first, b.second->line, b.second->column);
+  });
+  std::vector<Diagnostic> sorted;
+  for (const auto& [file, diagnostic] : ordered) {
+    sorted.push_back(*diagnostic);
+  }
+  throw ConfigError(std::move(sorted));
+}
+
+const Value::Member* Value::find(std::string_view key) const {
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const Member& member) { return member.key == key; });
+  return found == members.end() ? nullptr : &*found;
+}
+
+std::string load_text_file(const std::string& path) {
+  errno = 0;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  const auto fail = [&] {
+    throw IoError("cannot read " + path + ": " +
+                  (errno != 0 ? std::strerror(errno) : "unknown reason"));
+  };
+  if (!file) {
+    fail();
+  }
+  std::string text;
+  std::vector<char> block(1 << 16);
+  while (const std::size_t n = std::fread(block.data(), 1, block.size(), file.get())) {
+    text.append(block.data(), n);
+  }
+  if (std::ferror(file.get()) != 0) {
+    fail();
+  }
+  return text;
+}
+
+}  // namespace tessera::config

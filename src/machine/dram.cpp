@@ -1,0 +1,177 @@
+#include "dram.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "readers.hpp"
+#include "reverse_links.hpp"
+#include "tessera/core/text.hpp"
+
+namespace tessera::machine {
+namespace {
+
+using Nodes = std::vector<EntityId>;
+
+Nodes read_edges(config::Section& dram, const Topology& topology) {
+  const auto given = read_list<std::string>(dram, "edges");
+  const std::vector<std::string> sides = given.value_or(std::vector<std::string>());
+  const std::vector<std::string> known{"west", "east", "north", "south"};
+  for (const std::string& side : sides) {
+    if (std::find(known.begin(), known.end(), side) == known.end()) {
+      dram.error("edges", unknown_name("edge", side, known));
+    }
+  }
+  const std::optional<Grid> grid = topology.grid();
+  if (!grid) {
+    dram.error("at", "'edge' needs a grid (mesh, torus, wafer)");
+    return {};
+  }
+  if (given && sides.empty()) {
+    dram.error("edges", "must name at least one of " + join(known));
+  }
+  const auto named = [&](const char* side) {
+    return std::find(sides.begin(), sides.end(), side) != sides.end();
+  };
+  const bool at_west = named("west");
+  const bool at_east = named("east");
+  const bool at_north = named("north");
+  const bool at_south = named("south");
+  Nodes nodes;
+  for (std::uint32_t row = 0; row < grid->rows; ++row) {
+    const bool whole_row = (at_north && row == 0) || (at_south && row + 1 == grid->rows);
+    for (std::uint32_t column = 0; column < grid->columns; ++column) {
+      if (whole_row || (at_west && column == 0) || (at_east && column + 1 == grid->columns)) {
+        nodes.push_back(grid->node(row, column));
+      }
+    }
+  }
+  return nodes;
+}
+
+// A number, or the name of a node. O(nodes) for a name.
+std::optional<EntityId> find_node(const std::string& text, const Topology& topology) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && rest == end) {
+    return number < topology.nodes() ? std::optional(EntityId(number)) : std::nullopt;
+  }
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    if (topology.node_name(EntityId(node)) == text) {
+      return EntityId(node);
+    }
+  }
+  return std::nullopt;
+}
+
+Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
+  Nodes nodes;
+  std::vector<bool> listed(topology.nodes(), false);
+  const auto given = read_list<std::string>(dram, "nodes");
+  const std::vector<std::string> texts = given.value_or(std::vector<std::string>());
+  if (given && texts.empty()) {
+    dram.error("nodes", "must list at least one node");
+  }
+  for (const std::string& text : texts) {
+    const std::optional<EntityId> node = find_node(text, topology);
+    if (!node) {
+      dram.error("nodes", "there is no node '" + text + "'; nodes are numbered 0 to " +
+                              std::to_string(topology.nodes() - 1));
+    } else if (listed[node->value()]) {
+      dram.error("nodes", "node '" + text + "' is listed twice");
+    } else {
+      listed[node->value()] = true;
+      nodes.push_back(*node);
+    }
+  }
+  return nodes;
+}
+
+Nodes computing(const Topology& topology) {
+  Nodes nodes;
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    if (topology.computes(EntityId(node))) {
+      nodes.push_back(EntityId(node));
+    }
+  }
+  return nodes;
+}
+
+void refuse(config::Section& dram, const char* key, const char* placement) {
+  if (dram.has(key)) {
+    dram.raw(key);
+    dram.error(key, std::string("is only for 'at: ") + placement + "'");
+  }
+}
+
+}  // namespace
+
+std::vector<MemoryChannel> read_channels(config::Section& machine, const Topology& topology) {
+  if (!machine.has("dram")) {
+    return {};
+  }
+  config::Section dram = machine.section("dram");
+  const std::string at = dram.get_name("at", {"edge", "each", "nodes", "none"});
+  if (at.empty() || at == "none") {
+    for (const std::string& key : dram.keys()) {
+      dram.raw(key);
+    }
+    return {};
+  }
+  Nodes nodes;
+  if (at == "edge") {
+    nodes = read_edges(dram, topology);
+  } else {
+    refuse(dram, "edges", "edge");
+    nodes = at == "nodes" ? read_listed_nodes(dram, topology) : computing(topology);
+  }
+  if (at != "nodes") {
+    refuse(dram, "nodes", "nodes");
+  }
+  MemoryChannel channel;
+  channel.bandwidth =
+      dram.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
+  channel.latency = dram.get<SimTime>("latency", config::at_least(SimTime::zero()));
+  channel.capacity = dram.get_or<Bytes>("capacity", Bytes(0));
+  std::vector<MemoryChannel> channels;
+  channels.reserve(nodes.size());
+  for (const EntityId node : nodes) {
+    channel.node = node;
+    channels.push_back(channel);
+  }
+  return channels;
+}
+
+std::vector<std::uint32_t> nearest_channels(const Topology& topology,
+                                            const std::vector<MemoryChannel>& channels) {
+  if (channels.empty()) {
+    return {};
+  }
+  constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
+  const ReverseLinks reverse(topology);
+  std::vector<std::uint32_t> channel_of(topology.nodes(), unknown);
+  // Breadth first from all channels at once. They start in order of their numbers, and nodes of
+  // one distance stay in that order, so who comes first at a node is the lowest of the nearest.
+  std::vector<EntityId> open;
+  open.reserve(topology.nodes());
+  for (std::uint32_t channel = 0; channel < channels.size(); ++channel) {
+    channel_of[channels[channel].node.value()] = channel;
+    open.push_back(channels[channel].node);
+  }
+  for (std::size_t next = 0; next < open.size(); ++next) {
+    const EntityId node = open[next];
+    for (const ReverseLinks::Source& source : reverse.into(node)) {
+      if (channel_of[source.from.value()] == unknown) {
+        channel_of[source.from.value()] = channel_of[node.value()];
+        open.push_back(source.from);
+      }
+    }
+  }
+  ensure(open.size() == topology.nodes(), "a node from which no memory channel can be reached");
+  return channel_of;
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,19 @@
+// Memory channels of a machine: where they are and whom they serve.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/machine/machine.hpp"
+
+namespace tessera::machine {
+
+// Reads the `dram` mapping; without one, no channels. Leaves complaints in the section.
+std::vector<MemoryChannel> read_channels(config::Section& machine, const Topology& topology);
+
+// For every node the channel that is fewest hops away, the lowest on ties; empty without channels.
+// O(links).
+std::vector<std::uint32_t> nearest_channels(const Topology& topology,
+                                            const std::vector<MemoryChannel>& channels);
+
+}  // namespace tessera::machine

@@ -1,0 +1,26 @@
+#include "tessera/machine/machine.hpp"
+
+#include "tessera/core/text.hpp"
+
+namespace tessera::machine {
+
+FlopRate Tile::rate(DataType type) const {
+  const auto found = peak.find(type);
+  if (found != peak.end()) {
+    return scaled(found->second, efficiency);
+  }
+  std::vector<std::string> known;
+  for (const auto& [other, rate] : peak) {
+    known.push_back(to_string(other));
+  }
+  throw ConfigError("the machine states no peak for " + to_string(type) + " (tile.peak has " +
+                    (known.empty() ? "nothing" : join(known)) + ")");
+}
+
+std::size_t Machine::resident_bytes() const {
+  return sizeof(*this) + name.capacity() + (topology ? topology->resident_bytes() : 0) +
+         channels.capacity() * sizeof(MemoryChannel) +
+         channel_of.capacity() * sizeof(std::uint32_t);
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,58 @@
+#include "readers.hpp"
+
+#include <utility>
+
+#include "grid_topology.hpp"
+
+namespace tessera::machine {
+
+LinkClass read_link_class(config::Section& section, std::string name) {
+  const Bandwidth bandwidth =
+      section.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
+  const SimTime latency = section.get<SimTime>("latency", config::at_least(SimTime::from_ps(1)));
+  return {std::move(name), latency, bandwidth};
+}
+
+std::vector<ParameterInfo> link_parameters(const std::string& prefix) {
+  return {{prefix + "bandwidth", "B/s", "", "rate of one link in one direction, > 0"},
+          {prefix + "latency", "ps", "", "time of a packet's head from node to node, > 0"}};
+}
+
+bool fits_node_limit(config::Section& section, const std::string& key, std::uint64_t rows,
+                     std::uint64_t columns) {
+  std::uint64_t nodes = 0;
+  if (!__builtin_mul_overflow(rows, columns, &nodes) && nodes < node_limit) {
+    return true;
+  }
+  section.error(key, std::to_string(rows) + " x " + std::to_string(columns) +
+                         " nodes are too many; there must be fewer than " +
+                         std::to_string(node_limit));
+  return false;
+}
+
+std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps) {
+  const std::int64_t rows = section.get<std::int64_t>("rows", config::at_least<std::int64_t>(1));
+  const std::int64_t columns =
+      section.get<std::int64_t>("columns", config::at_least<std::int64_t>(1));
+  std::vector<LinkClass> classes{read_link_class(section, "link")};
+  if (rows < 1 || columns < 1 ||
+      !fits_node_limit(section, "rows", static_cast<std::uint64_t>(rows),
+                       static_cast<std::uint64_t>(columns))) {
+    return nullptr;
+  }
+  const Grid grid{.rows = static_cast<std::uint32_t>(rows),
+                  .columns = static_cast<std::uint32_t>(columns),
+                  .wraps = wraps};
+  return std::make_unique<GridTopology>(grid, std::move(classes));
+}
+
+std::vector<ParameterInfo> grid_parameters() {
+  std::vector<ParameterInfo> parameters{{"rows", "", "", "tiles from north to south"},
+                                        {"columns", "", "", "tiles from west to east"}};
+  for (ParameterInfo& parameter : link_parameters("")) {
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+}  // namespace tessera::machine

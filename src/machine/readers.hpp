@@ -1,0 +1,42 @@
+// What the makers of topologies read alike.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::machine {
+
+// Reads `bandwidth` and `latency` of a link, both above zero.
+LinkClass read_link_class(config::Section& section, std::string name);
+
+// The sequence at `key`; empty when absent or empty, nullopt when the section has complained
+// itself.
+template <class T>
+std::optional<std::vector<T>> read_list(config::Section& section, const std::string& key) {
+  const config::Value value = section.raw(key);
+  const bool given = value.kind != config::Value::Kind::null &&
+                     (value.kind != config::Value::Kind::sequence || !value.items.empty());
+  auto list = section.get_list<T>(key);
+  if (given && list.empty()) {
+    return std::nullopt;
+  }
+  return list;
+}
+
+// The two parameters it reads; `prefix` is that of the section ("intra_tile.").
+std::vector<ParameterInfo> link_parameters(const std::string& prefix);
+
+// Complains at `key` when a machine of rows × columns nodes would be too large.
+bool fits_node_limit(config::Section& section, const std::string& key, std::uint64_t rows,
+                     std::uint64_t columns);
+
+// A mesh, or a torus if it wraps, of {rows, columns, bandwidth, latency}.
+std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps);
+std::vector<ParameterInfo> grid_parameters();
+
+}  // namespace tessera::machine

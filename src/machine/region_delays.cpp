@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "tessera/machine/partition.hpp"
+
+namespace tessera::machine {
+namespace {
+
+// A way out of a region over one link.
+struct Border {
+  std::uint32_t to = 0;
+  SimTime latency;
+};
+
+// Borders of every region, the fastest link of each pair, in order of `to`.
+std::vector<std::vector<Border>> borders_of(const Topology& topology, const Partition& partition) {
+  std::vector<std::vector<Border>> borders(static_cast<std::size_t>(partition.ranks));
+  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+    const EntityId node(n);
+    std::vector<Border>& own = borders[partition.owner[n]];
+    for (unsigned port = 0; port < topology.ports(node); ++port) {
+      const Link link = topology.link(node, port);
+      if (!link.to.valid() || partition.owner[link.to.value()] == partition.owner[n]) {
+        continue;
+      }
+      const Border border{partition.owner[link.to.value()],
+                          topology.link_classes()[link.link_class].latency};
+      const auto place = std::lower_bound(
+          own.begin(), own.end(), border.to,
+          [](const Border& known, std::uint32_t region) { return known.to < region; });
+      if (place == own.end() || place->to != border.to) {
+        own.insert(place, border);
+      } else {
+        place->latency = std::min(place->latency, border.latency);
+      }
+    }
+  }
+  return borders;
+}
+
+// Dijkstra from `source` over at least one border, which makes `delays[source]` the shortest cycle.
+void delays_from(std::uint32_t source, const std::vector<std::vector<Border>>& borders,
+                 SimTime* delays) {
+  using Entry = std::pair<SimTime, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  const auto cross = [&](std::uint32_t region, SimTime at) {
+    for (const Border& border : borders[region]) {
+      const SimTime arrival = at + border.latency;
+      if (arrival < delays[border.to]) {
+        delays[border.to] = arrival;
+        open.emplace(arrival, border.to);
+      }
+    }
+  };
+  cross(source, SimTime::zero());
+  while (!open.empty()) {
+    const auto [at, region] = open.top();
+    open.pop();
+    if (at == delays[region] && region != source) {
+      cross(region, at);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SimTime> region_delays(const Topology& topology, const Partition& partition) {
+  const auto ranks = static_cast<std::size_t>(partition.ranks);
+  const auto borders = borders_of(topology, partition);
+  std::vector<SimTime> delays(ranks * ranks, SimTime::never());
+  for (std::uint32_t source = 0; source < ranks; ++source) {
+    delays_from(source, borders, delays.data() + source * ranks);
+  }
+  return delays;
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,69 @@
+#include "tessera/machine/routing.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tessera/core/text.hpp"
+
+namespace tessera::machine {
+namespace {
+
+template <class Algorithm>
+class RoutingBy final : public Routing {
+ public:
+  explicit RoutingBy(Algorithm algorithm) : algorithm_(std::move(algorithm)) {}
+  unsigned next_port(EntityId here, EntityId target) const override {
+    return algorithm_.next_port(here, target);
+  }
+
+ private:
+  Algorithm algorithm_;
+};
+
+}  // namespace
+
+DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
+    : grid_(grid), rows_first_(rows_first) {}
+
+std::vector<std::string> routing_names() {
+  return {"xy", "yx", "shortest"};
+}
+
+std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology) {
+  if (name == "shortest") {
+    return std::make_unique<RoutingBy<ShortestPathRouting>>(ShortestPathRouting(topology));
+  }
+  if (name != "xy" && name != "yx") {
+    throw ConfigError(unknown_name("routing", name, routing_names()));
+  }
+  const std::optional<Grid> grid = topology.grid();
+  if (!grid) {
+    throw ConfigError("routing '" + name +
+                      "' needs a grid (mesh, torus, wafer); this topology takes 'shortest'");
+  }
+  return std::make_unique<RoutingBy<DimensionOrderRouting>>(
+      DimensionOrderRouting(*grid, name == "xy"));
+}
+
+Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
+  Path path{.hops = 0,
+            .latency = SimTime::zero(),
+            .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
+  for (EntityId here = from; here != to;) {
+    const Link link = topology.link(here, routing.next_port(here, to));
+    if (!link.to.valid() || path.hops >= topology.nodes()) {
+      throw ModelError("the route from " + topology.node_name(from) + " to " +
+                       topology.node_name(to) +
+                       (link.to.valid() ? " is a loop" : " leads off the machine"));
+    }
+    const LinkClass& link_class = topology.link_classes()[link.link_class];
+    ++path.hops;
+    path.latency += link_class.latency;
+    path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
+    here = link.to;
+  }
+  return path;
+}
+
+}  // namespace tessera::machine

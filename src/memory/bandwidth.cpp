@@ -1,0 +1,47 @@
+// The `bandwidth` memory: latency + size / bandwidth of the tile's channel, nothing shared (PALM,
+// equation (4)).
+
+#include "tessera/core/error.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/messages.hpp"
+
+namespace tessera::memory {
+namespace {
+
+// Every tile has its channel's full bandwidth for each access; the way there costs nothing.
+class BandwidthMemory final : public Memory {
+ public:
+  explicit BandwidthMemory(const MemorySetup& setup) : machine_(setup.machine) {}
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    const auto request = event.as<AccessRequest>();
+    const machine::MemoryChannel& channel =
+        machine_.channels[machine_.channel_of[context.self().value()]];
+    const SimTime delay =
+        channel.latency + serialization_time(Bytes(request.bytes), channel.bandwidth);
+    context.send_self(delay, request.done, std::uint32_t{0}, event.tag);
+  }
+
+  void visit_channels(SimTime, const ChannelUseSink&) const override {}
+  void report_bins(ChannelUseSink) override {}
+
+ private:
+  const machine::Machine& machine_;
+};
+
+class BandwidthModel final : public MemoryModel {
+ public:
+  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
+    return std::make_unique<BandwidthMemory>(setup);
+  }
+  std::size_t predicted_bytes(const machine::Machine&, std::uint64_t) const override { return 0; }
+};
+
+const Registration registration(
+    memories(), {"bandwidth", "latency + size / bandwidth for each access, nothing shared", {}},
+    [](config::Section&) -> std::unique_ptr<MemoryModel> {
+      return std::make_unique<BandwidthModel>();
+    });
+
+}  // namespace
+}  // namespace tessera::memory

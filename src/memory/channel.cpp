@@ -1,0 +1,312 @@
+// The `channel` memory: DRAM channels at nodes of the machine, shared by the tiles around them.
+//
+// Method (PALM, section IV-C "Detailed DRAM model", equations (4) and (5)): a request crosses the
+// network to its channel, waits until the channel has served those that came before, occupies it
+// for size / bandwidth, and the data is ready one response latency later. Data crosses the network:
+// back to the tile for a read, ahead to the channel for a write, which ends with an
+// acknowledgement. Like a link, a channel that serves in order of arrival needs no queue: the time
+// at which it is free says it all.
+//
+// Deviation: PALM moves an access as a whole (access time plus network time). Here it is served in
+// bursts, so that the network carries one while the channel serves the next; `burst: 1 TB` gives
+// PALM's behaviour.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/messages.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::memory {
+namespace {
+
+// Port kinds beside access_kind.
+constexpr unsigned read_request_kind = 1;  // at the channel; word: bytes wanted
+constexpr unsigned write_data_kind = 2;    // at the channel; word: 1 for the last
+constexpr unsigned burst_ready_kind = 3;   // at the channel, from itself
+constexpr unsigned reply_kind = 4;         // at the tile; word: 1 for the last
+
+struct Burst {
+  EntityId requester;
+  std::uint32_t last = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t write = 0;
+};
+
+struct ChannelState {
+  SimTime free_at;
+  std::int64_t busy_ps = 0;
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::int64_t longest_wait_ps = 0;
+};
+
+// What a channel had done when the last bin ended, and the longest wait since.
+struct ChannelBin {
+  std::int64_t busy_ps = 0;
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::int64_t longest_wait_ps = 0;
+};
+
+struct Parameters {
+  Bytes burst;
+  std::uint64_t max_bursts = 0;
+  Bytes request;
+};
+
+// An access that a tile waits for.
+struct Outstanding {
+  std::uint16_t tag = 0;
+  pdes::Port done;
+  std::uint32_t next = none;
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+};
+
+class ChannelMemory final : public Memory {
+ public:
+  ChannelMemory(const MemorySetup& setup, const Parameters& parameters)
+      : machine_(setup.machine),
+        parameters_(parameters),
+        slot_(setup.slot),
+        network_slot_(setup.network_slot),
+        outstanding_of_(setup.members.size(), Outstanding::none),
+        channel_at_(machine_.topology->nodes(), Outstanding::none) {
+    for (std::uint32_t channel = 0; channel < machine_.channels.size(); ++channel) {
+      channel_at_[machine_.channels[channel].node.value()] = channel;
+    }
+    for (const EntityId node : setup.members) {
+      if (const std::uint32_t channel = channel_at_[node.value()]; channel != Outstanding::none) {
+        local_channels_.push_back(channel);
+      }
+    }
+    std::sort(local_channels_.begin(), local_channels_.end());
+    states_.resize(machine_.channels.size());
+    bins_.resize(machine_.channels.size());
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case access_kind:
+        begin(context, event);
+        break;
+      case read_request_kind: {
+        const auto arrival = event.as<network::Arrival>();
+        serve_read(context, arrival.source, arrival.word, event.tag);
+        break;
+      }
+      case write_data_kind: {
+        const auto arrival = event.as<network::Arrival>();
+        serve(context,
+              {arrival.source, static_cast<std::uint32_t>(arrival.word & 1), arrival.word / 2, 1},
+              event.tag);
+        break;
+      }
+      case burst_ready_kind:
+        reply(context, event.as<Burst>(), event.tag);
+        break;
+      default:
+        take_reply(context, event);
+        break;
+    }
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    if (!bin_sink_) {
+      return;
+    }
+    for (const std::uint32_t channel : local_channels_) {
+      ChannelBin& bin = bins_[channel];
+      const ChannelBin now = done_by(boundary, states_[channel]);
+      if (now.busy_ps != bin.busy_ps || now.read != bin.read || now.written != bin.written) {
+        bin_sink_({channel, machine_.channels[channel].node, bin_begin_, boundary,
+                   Bytes(now.read - bin.read), Bytes(now.written - bin.written),
+                   SimTime::from_ps(now.busy_ps - bin.busy_ps),
+                   SimTime::from_ps(bin.longest_wait_ps)});
+      }
+      bin = now;
+    }
+    bin_begin_ = boundary;
+  }
+
+  void visit_channels(SimTime end, const ChannelUseSink& sink) const override {
+    for (const std::uint32_t channel : local_channels_) {
+      const ChannelState& state = states_[channel];
+      if (state.busy_ps > 0) {
+        const ChannelBin done = done_by(end, state);
+        sink({channel, machine_.channels[channel].node, SimTime::zero(), end, Bytes(done.read),
+              Bytes(done.written), SimTime::from_ps(done.busy_ps),
+              SimTime::from_ps(state.longest_wait_ps)});
+      }
+    }
+  }
+
+  void report_bins(ChannelUseSink sink) override { bin_sink_ = std::move(sink); }
+
+  std::size_t resident_bytes() const override {
+    return (outstanding_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
+           states_.capacity() * sizeof(ChannelState) + bins_.capacity() * sizeof(ChannelBin) +
+           pool_.capacity() * sizeof(Outstanding);
+  }
+
+ private:
+  // Bursts of an access and the size of all but the last.
+  std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
+    const std::uint64_t burst = parameters_.burst.count();
+    const std::uint64_t count =
+        std::clamp<std::uint64_t>((bytes + burst - 1) / burst, 1, parameters_.max_bursts);
+    return {count, (bytes + count - 1) / count};
+  }
+
+  // At the tile: sends the request, or the data to write burst by burst.
+  void begin(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<AccessRequest>();
+    remember(context.index(), event.tag, request.done);
+    const EntityId node = machine_.channels[machine_.channel_of[context.self().value()]].node;
+    if (!request.write) {
+      network::send(context, network_slot_, node, parameters_.request,
+                    pdes::Port(slot_, read_request_kind), event.tag, request.bytes);
+      return;
+    }
+    const auto [count, size] = cut(request.bytes);
+    std::uint64_t left = request.bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t bytes = std::min(left, size);
+      left -= bytes;
+      network::send(context, network_slot_, node, Bytes(bytes), pdes::Port(slot_, write_data_kind),
+                    event.tag, bytes * 2 + (i + 1 == count ? 1 : 0));
+    }
+  }
+
+  void serve_read(pdes::Context& context, EntityId requester, std::uint64_t bytes,
+                  std::uint16_t tag) {
+    const auto [count, size] = cut(bytes);
+    std::uint64_t left = bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t part = std::min(left, size);
+      left -= part;
+      serve(context, {requester, i + 1 == count ? 1U : 0U, part, 0}, tag);
+    }
+  }
+
+  // At the channel: books a burst after those that came before it.
+  void serve(pdes::Context& context, const Burst& burst, std::uint16_t tag) {
+    const std::uint32_t channel = channel_at_[context.self().value()];
+    const machine::MemoryChannel& spec = machine_.channels[channel];
+    ChannelState& state = states_[channel];
+    const SimTime start = std::max(context.now(), state.free_at);
+    const SimTime service = serialization_time(Bytes(burst.bytes), spec.bandwidth);
+    const std::int64_t wait = (start - context.now()).ps();
+    state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
+    bins_[channel].longest_wait_ps = std::max(bins_[channel].longest_wait_ps, wait);
+    state.free_at = start + service;
+    state.busy_ps += service.ps();
+    (burst.write != 0 ? state.written : state.read) += burst.bytes;
+    if (burst.write == 0 || burst.last != 0) {
+      context.send_self(state.free_at + spec.latency - context.now(),
+                        pdes::Port(slot_, burst_ready_kind), burst, tag);
+    }
+  }
+
+  void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) {
+    const Bytes size = burst.write != 0 ? parameters_.request : Bytes(burst.bytes);
+    network::send(context, network_slot_, burst.requester, size, pdes::Port(slot_, reply_kind), tag,
+                  burst.last);
+  }
+
+  // At the tile: the last part of the data, or the acknowledgement, ends the access.
+  void take_reply(pdes::Context& context, const pdes::Event& event) {
+    if (event.as<network::Arrival>().word != 0) {
+      context.send_self(SimTime::zero(), forget(context.index(), event.tag), std::uint32_t{0},
+                        event.tag);
+    }
+  }
+
+  void remember(std::uint32_t index, std::uint16_t tag, pdes::Port done) {
+    std::uint32_t place = free_;
+    if (place == Outstanding::none) {
+      place = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      free_ = pool_[place].next;
+    }
+    pool_[place] = {tag, done, outstanding_of_[index]};
+    outstanding_of_[index] = place;
+  }
+
+  pdes::Port forget(std::uint32_t index, std::uint16_t tag) {
+    std::uint32_t* link = &outstanding_of_[index];
+    while (*link != Outstanding::none && pool_[*link].tag != tag) {
+      link = &pool_[*link].next;
+    }
+    ensure(*link != Outstanding::none, "a memory reply that nobody waits for");
+    const std::uint32_t place = *link;
+    *link = pool_[place].next;
+    pool_[place].next = free_;
+    free_ = place;
+    return pool_[place].done;
+  }
+
+  // What of the booked service lies before `time`.
+  static ChannelBin done_by(SimTime time, const ChannelState& state) {
+    ChannelBin done{state.busy_ps, state.read, state.written, 0};
+    if (state.free_at > time) {
+      done.busy_ps -= (state.free_at - time).ps();
+    }
+    return done;
+  }
+
+  const machine::Machine& machine_;
+  Parameters parameters_;
+  unsigned slot_;
+  unsigned network_slot_;
+  std::vector<std::uint32_t> outstanding_of_;  // [local entities] first of a list in the pool
+  std::vector<Outstanding> pool_;
+  std::uint32_t free_ = Outstanding::none;
+  std::vector<std::uint32_t> channel_at_;  // [entities] channel there, or none
+  std::vector<std::uint32_t> local_channels_;
+  std::vector<ChannelState> states_;  // [channels]; those of other ranks stay at rest
+  std::vector<ChannelBin> bins_;
+  ChannelUseSink bin_sink_;
+  SimTime bin_begin_;
+};
+
+class ChannelModel final : public MemoryModel {
+ public:
+  explicit ChannelModel(const Parameters& parameters) : parameters_(parameters) {}
+  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
+    return std::make_unique<ChannelMemory>(setup, parameters_);
+  }
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
+    return nodes * sizeof(std::uint32_t) + machine.topology->nodes() * sizeof(std::uint32_t) +
+           machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
+  }
+
+ private:
+  Parameters parameters_;
+};
+
+const Registration registration(
+    memories(),
+    {"channel",
+     "DRAM channels at nodes, shared by the tiles around them, first come first served; data "
+     "crosses the network",
+     {{"burst", "B", "64 KiB", "an access is served and carried in bursts of this size"},
+      {"max_bursts", "", "16", "bursts of one access at most; larger accesses get larger bursts"},
+      {"request", "B", "64 B", "size on the network of a read request or write acknowledgement"}}},
+    [](config::Section& section) -> std::unique_ptr<MemoryModel> {
+      Parameters parameters;
+      parameters.burst =
+          section.get_or<Bytes>("burst", Bytes(64 * 1024), config::at_least(Bytes(1)));
+      parameters.max_bursts = static_cast<std::uint64_t>(section.get_or<std::int64_t>(
+          "max_bursts", 16, config::between<std::int64_t>(1, 1'000'000)));
+      parameters.request = section.get_or<Bytes>("request", Bytes(64));
+      return std::make_unique<ChannelModel>(parameters);
+    });
+
+}  // namespace
+}  // namespace tessera::memory

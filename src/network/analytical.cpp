@@ -1,0 +1,76 @@
+// The `analytical` network: hops * latency + size / bandwidth, no contention (PALM, equation (2)
+// without its contention term; ASTRA-sim 2.0's analytical backend).
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tessera/machine/routing.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/network/network.hpp"
+
+namespace tessera::network {
+namespace {
+
+// One event a message, from end to end: latency of every link on the route plus the time of the
+// whole message at the slowest one. Links are not shared and no account of them is kept. A smaller
+// message may overtake a larger one of the same pair.
+class AnalyticalNetwork final : public Network {
+ public:
+  AnalyticalNetwork(const NetworkSetup& setup, const std::string& routing)
+      : topology_(*setup.machine.topology), routing_(machine::make_routing(routing, topology_)) {}
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    const auto request = event.as<SendRequest>();
+    const Arrival arrival{context.self(), 0, request.word};
+    ++messages_;
+    if (request.target == context.self()) {
+      context.send_self(SimTime::zero(), request.deliver, arrival, event.tag);
+      return;
+    }
+    const machine::Path path =
+        machine::path_between(topology_, *routing_, context.self(), request.target);
+    hops_ += path.hops;
+    const SimTime delay = path.latency + serialization_time(Bytes(request.bytes), path.bottleneck);
+    context.send(request.target, delay, request.deliver, arrival, event.tag);
+  }
+
+  void visit_links(SimTime, const LinkUseSink&) const override {}
+  void report_bins(LinkUseSink) override {}
+  std::uint64_t packet_hops() const override { return hops_; }
+  std::uint64_t messages() const override { return messages_; }
+
+ private:
+  const machine::Topology& topology_;
+  std::unique_ptr<machine::Routing> routing_;
+  std::uint64_t hops_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+class AnalyticalModel final : public NetworkModel {
+ public:
+  explicit AnalyticalModel(std::string routing) : routing_(std::move(routing)) {}
+  std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
+    return std::make_unique<AnalyticalNetwork>(setup, routing_);
+  }
+  std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
+    return 0;
+  }
+
+ private:
+  std::string routing_;
+};
+
+std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+  return std::make_unique<AnalyticalModel>(read_routing(section, machine));
+}
+
+const Registration registration(
+    networks(),
+    {"analytical",
+     "hops * latency + size / bandwidth for each message, no contention",
+     {routing_parameter()}},
+    make);
+
+}  // namespace
+}  // namespace tessera::network

@@ -1,0 +1,472 @@
+// The `packet` network: packets over exclusive links, cut-through, first come first served.
+//
+// Method: a message is cut into packets; each directed link carries one packet at a time in order
+// of arrival. A packet's head, arriving at t, starts on the next link at max(t, when the link is
+// free) and reaches the other end one link latency later; its tail follows the serialization time
+// after, or as late as it came in when the link before was slower. Buffers are unbounded, so a
+// router keeps no queue: the time at which each link is free says it all, and a hop is one event.
+//
+// PALM (section IV-C, equations (2) and (5)) takes the links of a whole path at once and holds them
+// while it waits; here each link is held only while a packet is on it. Uncontended, both give
+// hops * latency + size / bandwidth.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+#include "tessera/machine/routing.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/network/network.hpp"
+
+namespace tessera::network {
+namespace {
+
+constexpr unsigned packet_kind = 1;
+constexpr std::uint8_t last_packet = 0x80;  // in the event's flags, beside the port to deliver to
+
+// A packet whose head has just arrived.
+struct Packet {
+  EntityId target;
+  EntityId source;
+  std::uint32_t bytes = 0;
+  std::uint32_t tail_lag_ps = 0;  // its tail arrives this much later
+  std::uint64_t word = 0;
+};
+static_assert(sizeof(Packet) == pdes::payload_bytes);
+
+// 32 bytes for each directed link. The wire is free at exactly free_at - remainder / denominator of
+// its class: fractions of a picosecond are carried from packet to packet, so that a message cut in
+// many takes no longer than in one.
+struct LinkState {
+  SimTime free_at;
+  std::int64_t busy_ps = 0;  // total time booked, including what is still to come
+  std::uint64_t bytes = 0;   // total booked
+  std::uint32_t remainder = 0;
+  float longest_wait_ps = 0;  // for the report of queues only, where 24 bits are plenty
+};
+static_assert(sizeof(LinkState) == 32);
+
+// What a link had done when the last bin ended, and the longest wait since.
+struct BinState {
+  std::int64_t busy_ps = 0;
+  std::uint64_t bytes = 0;
+  float longest_wait_ps = 0;
+};
+
+// A link class with the time of a byte as a reduced fraction of picoseconds.
+class WireClass {
+ public:
+  // Time of one packet: whole + part / denominator [ps].
+  struct Duration {
+    std::int64_t whole = 0;
+    std::uint32_t part = 0;
+  };
+
+  explicit WireClass(const machine::LinkClass& link_class) : latency_(link_class.latency) {
+    constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
+    constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t rate = link_class.bandwidth.bytes_per_second();
+    // A rate whose fraction does not fit is cut to one that does: less than one part in 10^9.
+    for (std::uint64_t step = 10; rate / std::gcd(rate, ps_per_second) > field; step *= 10) {
+      rate -= rate % step;
+    }
+    bandwidth_ = Bandwidth::bytes_per_second(rate);
+    const std::uint64_t divisor = std::gcd(rate, ps_per_second);
+    numerator_ = ps_per_second / divisor;
+    denominator_ = static_cast<std::uint32_t>(rate / divisor);
+  }
+
+  SimTime latency() const { return latency_; }
+  Bandwidth bandwidth() const { return bandwidth_; }
+  std::uint32_t denominator() const { return denominator_; }
+  // Packets are mostly alike, and the division is dear: the last size asked for is remembered.
+  Duration duration(std::uint32_t bytes) {
+    if (bytes != known_bytes_) {
+      const auto scaled = static_cast<unsigned __int128>(bytes) * numerator_;
+      known_ = {static_cast<std::int64_t>(scaled / denominator_),
+                static_cast<std::uint32_t>(scaled % denominator_)};
+      known_bytes_ = bytes;
+    }
+    return known_;
+  }
+
+ private:
+  SimTime latency_;
+  Bandwidth bandwidth_;
+  std::uint64_t numerator_ = 0;
+  std::uint32_t denominator_ = 1;
+  std::uint32_t known_bytes_ = 0;
+  Duration known_;
+};
+
+// How messages are cut.
+struct Cutting {
+  std::uint64_t packet_size = 0;
+  std::uint64_t max_packets = 0;
+  std::uint64_t largest_packet = 0;  // so that the tail lag fits its field on the slowest link
+
+  // Packets of a message and the size of all but the last.
+  std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
+    if (bytes <= packet_size) {
+      return {1, bytes};
+    }
+    std::uint64_t count = std::min((bytes + packet_size - 1) / packet_size, max_packets);
+    std::uint64_t size = std::min((bytes + count - 1) / count, largest_packet);
+    count = (bytes + size - 1) / size;
+    return {count, size};
+  }
+};
+
+// Routing and neighbours of a grid, by arithmetic.
+class GridFabric {
+ public:
+  GridFabric(const machine::Topology& topology, const std::string& routing)
+      : grid_(*topology.grid()), routing_(grid_, routing != "yx") {}
+  unsigned next_port(EntityId here, EntityId target) const {
+    return routing_.next_port(here, target);
+  }
+  EntityId neighbour(EntityId here, unsigned port) const {
+    const std::uint32_t id = here.value();
+    const std::uint32_t columns = grid_.columns;
+    if (!grid_.wraps) {
+      switch (port) {
+        case machine::west:
+          return EntityId(id - 1);
+        case machine::east:
+          return EntityId(id + 1);
+        case machine::north:
+          return EntityId(id - columns);
+        default:
+          return EntityId(id + columns);
+      }
+    }
+    const std::uint32_t row = grid_.row_of(here);
+    const std::uint32_t column = grid_.column_of(here);
+    switch (port) {
+      case machine::west:
+        return grid_.node(row, column == 0 ? columns - 1 : column - 1);
+      case machine::east:
+        return grid_.node(row, column + 1 == columns ? 0 : column + 1);
+      case machine::north:
+        return grid_.node(row == 0 ? grid_.rows - 1 : row - 1, column);
+      default:
+        return grid_.node(row + 1 == grid_.rows ? 0 : row + 1, column);
+    }
+  }
+
+ private:
+  machine::Grid grid_;
+  machine::DimensionOrderRouting routing_;
+};
+
+// Any graph: the topology's own links and a routing object.
+class GraphFabric {
+ public:
+  GraphFabric(const machine::Topology& topology, const std::string& routing)
+      : topology_(&topology), routing_(machine::make_routing(routing, topology)) {}
+  unsigned next_port(EntityId here, EntityId target) const {
+    return routing_->next_port(here, target);
+  }
+  EntityId neighbour(EntityId here, unsigned port) const { return topology_->link(here, port).to; }
+
+ private:
+  const machine::Topology* topology_;
+  std::unique_ptr<machine::Routing> routing_;
+};
+
+template <class Fabric>
+class PacketNetwork final : public Network {
+ public:
+  PacketNetwork(const NetworkSetup& setup, const Cutting& cutting, const std::string& routing)
+      : members_(setup.members.begin(), setup.members.end()),
+        fabric_(*setup.machine.topology, routing),
+        cutting_(cutting),
+        packet_port_(setup.slot, packet_kind) {
+    const machine::Topology& topology = *setup.machine.topology;
+    for (const machine::LinkClass& link_class : topology.link_classes()) {
+      classes_.emplace_back(link_class);
+    }
+    const bool uniform = topology.grid().has_value();
+    if (uniform) {
+      stride_ = 4;
+    } else {
+      first_link_.reserve(members_.size() + 1);
+    }
+    std::uint32_t links = 0;
+    for (const EntityId node : members_) {
+      if (!uniform) {
+        first_link_.push_back(links);
+      }
+      links += uniform ? stride_ : topology.ports(node);
+    }
+    if (!uniform) {
+      first_link_.push_back(links);
+    }
+    links_.resize(links);
+    if (classes_.size() == 1) {
+      return;
+    }
+    link_class_.resize(links);
+    for (std::uint32_t index = 0; index < members_.size(); ++index) {
+      for (unsigned port = 0; port < topology.ports(members_[index]); ++port) {
+        const machine::Link link = topology.link(members_[index], port);
+        if (link.to.valid()) {
+          link_class_[link_index(index, port)] = link.link_class;
+        }
+      }
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (event.port.kind() == packet_kind) {
+      forward(context, event);
+    } else {
+      inject(context, event);
+    }
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    if (!bin_sink_) {
+      return;
+    }
+    for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
+      BinState& bin = bins_[link];
+      const BinState now = done_by(boundary, link);
+      if (now.busy_ps != bin.busy_ps || now.bytes != bin.bytes) {
+        bin_sink_({node, port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
+                   SimTime::from_ps(now.busy_ps - bin.busy_ps),
+                   queue_bytes(link, bin.longest_wait_ps)});
+      }
+      bin = now;
+    });
+    bin_begin_ = boundary;
+  }
+
+  void visit_links(SimTime end, const LinkUseSink& sink) const override {
+    for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
+      const LinkState& state = links_[link];
+      if (state.busy_ps > 0 || state.bytes > 0) {
+        const BinState done = done_by(end, link);
+        sink({node, port, SimTime::zero(), end, Bytes(done.bytes), SimTime::from_ps(done.busy_ps),
+              queue_bytes(link, state.longest_wait_ps)});
+      }
+    });
+  }
+
+  void report_bins(LinkUseSink sink) override {
+    bin_sink_ = std::move(sink);
+    bins_.resize(links_.size());
+  }
+
+  std::uint64_t packet_hops() const override { return hops_; }
+  std::uint64_t messages() const override { return messages_; }
+  std::size_t resident_bytes() const override {
+    return links_.capacity() * sizeof(LinkState) + bins_.capacity() * sizeof(BinState) +
+           members_.capacity() * sizeof(EntityId) + first_link_.capacity() * sizeof(std::uint32_t) +
+           link_class_.capacity() * sizeof(std::uint16_t);
+  }
+
+ private:
+  std::uint32_t link_index(std::uint32_t index, unsigned port) const {
+    return (stride_ != 0 ? index * stride_ : first_link_[index]) + port;
+  }
+
+  template <class Visit>
+  void for_each_link(Visit visit) const {
+    for (std::uint32_t index = 0; index < members_.size(); ++index) {
+      const std::uint32_t first = link_index(index, 0);
+      const std::uint32_t ports = stride_ != 0 ? stride_ : first_link_[index + 1] - first;
+      for (unsigned port = 0; port < ports; ++port) {
+        visit(first + port, members_[index], port);
+      }
+    }
+  }
+
+  // What of the booked use lies before `time`. Everything booked came before `time`, so beyond it
+  // the wire is busy without a gap until it is free.
+  BinState done_by(SimTime time, std::uint32_t link) const {
+    const LinkState& state = links_[link];
+    BinState done{state.busy_ps, state.bytes, 0};
+    if (state.free_at > time) {
+      const SimTime beyond = state.free_at - time;
+      const Bytes to_come = bytes_in(beyond, class_of(link).bandwidth());
+      done.busy_ps -= beyond.ps();
+      done.bytes -= std::min(to_come.count(), done.bytes);
+    }
+    return done;
+  }
+
+  Bytes queue_bytes(std::uint32_t link, float wait_ps) const {
+    return bytes_in(SimTime::from_ps(static_cast<std::int64_t>(wait_ps)),
+                    class_of(link).bandwidth());
+  }
+
+  const WireClass& class_of(std::uint32_t link) const {
+    return classes_[link_class_.empty() ? 0 : link_class_[link]];
+  }
+
+  // Books the next packet on a link: arrived at context.now(), its tail `tail_lag_ps` later. Sends
+  // its head on, unless nobody needs to hear of it.
+  void book(pdes::Context& context, unsigned port, Packet packet, std::uint16_t tag,
+            std::uint8_t flags) {
+    const std::uint32_t link = link_index(context.index(), port);
+    LinkState& state = links_[link];
+    WireClass& wire = classes_[link_class_.empty() ? 0 : link_class_[link]];
+    const WireClass::Duration duration = wire.duration(packet.bytes);
+    const SimTime now = context.now();
+    SimTime start = state.free_at;
+    if (now > start) {  // the wire was idle; else it goes on without a gap
+      start = now;
+      state.remainder = 0;
+    }
+    SimTime end = start + SimTime::from_ps(duration.whole);
+    if (duration.part > state.remainder) {
+      end += SimTime::from_ps(1);
+      state.remainder += wire.denominator() - duration.part;
+    } else {
+      state.remainder -= duration.part;
+    }
+    const SimTime tail_in = now + SimTime::from_ps(packet.tail_lag_ps);
+    if (tail_in > end) {
+      end = tail_in;
+      state.remainder = 0;
+    }
+    state.busy_ps += (end - start).ps();
+    state.bytes += packet.bytes;
+    state.free_at = end;
+    const auto wait = static_cast<float>((start - now).ps());
+    state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
+    if (bin_sink_) {
+      bins_[link].longest_wait_ps = std::max(bins_[link].longest_wait_ps, wait);
+    }
+    ++hops_;
+    const EntityId next = fabric_.neighbour(context.self(), port);
+    if (next == packet.target && (flags & last_packet) == 0) {
+      return;  // only the last packet of a message raises an arrival
+    }
+    packet.tail_lag_ps = static_cast<std::uint32_t>((end - start).ps());
+    context.send(next, start - now + wire.latency(), packet_port_, packet, tag, flags);
+  }
+
+  void inject(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<SendRequest>();
+    ++messages_;
+    if (request.target == context.self()) {
+      context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
+                        event.tag);
+      return;
+    }
+    const unsigned port = fabric_.next_port(context.self(), request.target);
+    const auto [count, size] = cutting_.cut(request.bytes);
+    std::uint64_t left = request.bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t bytes = std::min(left, size);
+      left -= bytes;
+      const std::uint8_t last = i + 1 == count ? last_packet : 0;
+      book(context, port,
+           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
+           event.tag, static_cast<std::uint8_t>(request.deliver.code() | last));
+    }
+  }
+
+  void forward(pdes::Context& context, const pdes::Event& event) {
+    const auto packet = event.as<Packet>();
+    if (packet.target != context.self()) {
+      book(context, fabric_.next_port(context.self(), packet.target), packet, event.tag,
+           event.flags);
+      return;
+    }
+    const auto deliver = pdes::Port::from_code(
+        static_cast<std::uint8_t>(event.flags & static_cast<std::uint8_t>(~last_packet)));
+    context.send_self(SimTime::from_ps(packet.tail_lag_ps), deliver,
+                      Arrival{packet.source, 0, packet.word}, event.tag);
+  }
+
+  std::vector<EntityId> members_;
+  Fabric fabric_;
+  Cutting cutting_;
+  pdes::Port packet_port_;
+  std::vector<WireClass> classes_;
+  std::uint32_t stride_ = 0;               // links of every node, where all have as many
+  std::vector<std::uint32_t> first_link_;  // else where each node's links begin
+  std::vector<LinkState> links_;
+  std::vector<std::uint16_t> link_class_;  // empty when the machine has one class
+  std::vector<BinState> bins_;
+  LinkUseSink bin_sink_;
+  SimTime bin_begin_;
+  std::uint64_t hops_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+const std::vector<ParameterInfo>& parameters() {
+  static const std::vector<ParameterInfo> list{
+      routing_parameter(),
+      {"packet_size", "B", "4 KiB", "payload of a packet; larger packets, fewer events"},
+      {"max_packets", "", "64",
+       "packets a message is cut into at most; larger messages get larger packets"}};
+  return list;
+}
+
+class PacketModel final : public NetworkModel {
+ public:
+  PacketModel(const Cutting& cutting, std::string routing)
+      : cutting_(cutting), routing_(std::move(routing)) {}
+
+  std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
+    if (setup.machine.topology->grid() && routing_ != "shortest") {
+      return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_);
+    }
+    return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_);
+  }
+
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
+                              bool bins) const override {
+    const std::uint64_t ports = machine.topology->grid()
+                                    ? 4 * nodes
+                                    : machine.topology->links() * nodes / machine.topology->nodes();
+    const bool classes = machine.topology->link_classes().size() > 1;
+    return nodes * sizeof(EntityId) + ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
+                                               (classes ? sizeof(std::uint16_t) : 0));
+  }
+
+ private:
+  Cutting cutting_;
+  std::string routing_;
+};
+
+std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+  Cutting cutting;
+  const std::string routing = read_routing(section, machine);
+  cutting.packet_size =
+      section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
+  cutting.max_packets = static_cast<std::uint64_t>(
+      section.get_or<std::int64_t>("max_packets", 64, config::between<std::int64_t>(1, 1'000'000)));
+  std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
+  for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
+    slowest = std::min(slowest, link_class.bandwidth.bytes_per_second());
+  }
+  constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t in_field = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
+                                          Bandwidth::bytes_per_second(slowest))
+                                     .count();
+  cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, field);
+  cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
+  return std::make_unique<PacketModel>(cutting, routing);
+}
+
+const Registration registration(
+    networks(),
+    {"packet",
+     "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
+     "default)",
+     parameters()},
+    make);
+
+}  // namespace
+}  // namespace tessera::network

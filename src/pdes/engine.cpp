@@ -1,0 +1,258 @@
+#include "tessera/pdes/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <utility>
+
+namespace tessera::pdes {
+namespace {
+
+// A window of fewer events is sorted by comparison, a larger one by counting.
+constexpr std::size_t counting_sort_from = 512;
+constexpr unsigned digit_bits = 10;
+// Events handled before a rank looks up from its work (stop requests, progress), when its bound
+// would let it run on.
+constexpr std::uint64_t stretch_events = 1U << 18;
+
+bool handled_later(const Event& a, const Event& b) {
+  return handled_before(b, a);
+}
+
+}  // namespace
+
+Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead)
+    : Engine(communicator, regions, lookahead, make_window_policy(communicator, regions.delays)) {}
+
+Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead,
+               std::unique_ptr<SyncPolicy> policy)
+    : communicator_(communicator),
+      members_(std::move(regions.members)),
+      locator_(regions.owner.size()),
+      sequences_(members_.size()),
+      calendar_(lookahead),
+      policy_(std::move(policy)),
+      outboxes_(static_cast<std::size_t>(communicator.size())),
+      context_(*this) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const auto self = static_cast<std::size_t>(communicator.rank());
+  delay_to_.assign(regions.delays.begin() + static_cast<std::ptrdiff_t>(self * ranks),
+                   regions.delays.begin() + static_cast<std::ptrdiff_t>((self + 1) * ranks));
+  for (std::size_t entity = 0; entity < regions.owner.size(); ++entity) {
+    locator_[entity] = ~static_cast<std::int32_t>(regions.owner[entity]);
+  }
+  for (std::size_t index = 0; index < members_.size(); ++index) {
+    const EntityId entity = members_[index];
+    ensure(entity.value() < locator_.size() && regions.owner[entity.value()] == self,
+           "a rank's members are the entities it owns");
+    locator_[entity.value()] = static_cast<std::int32_t>(index);
+  }
+}
+
+unsigned Engine::attach(Component& component) {
+  ensure(components_.size() < Port::max_components, "too many components for a port");
+  components_.push_back(&component);
+  return static_cast<unsigned>(components_.size() - 1);
+}
+
+void Engine::set_boundaries(SimTime period, std::uint32_t doubling) {
+  const std::int64_t width = calendar_.width().ps();
+  const std::int64_t windows = std::max<std::int64_t>(1, (period.ps() + width - 1) / width);
+  boundary_period_ = calendar_.width() * windows;
+  next_boundary_ = boundary_period_;
+  boundary_doubling_ = doubling;
+}
+
+void Engine::enqueue_self(const Event& event) {
+  if (event.time < window_end_) {
+    self_events_.push_back(event);
+    std::push_heap(self_events_.begin(), self_events_.end(), handled_later);
+  } else {
+    calendar_.insert(event);
+  }
+}
+
+void Engine::refuse(EntityId target, SimTime delay, SimTime required) const {
+  throw ModelError("causality: entity " + std::to_string(context_.self_.value()) +
+                       " sends to entity " + std::to_string(target.value()) + " with a delay of " +
+                       to_string(delay) + ", below the lookahead of " + to_string(required) +
+                       " between them",
+                   context_.now_, context_.self_);
+}
+
+void Engine::start() {
+  window_end_ = SimTime::zero();  // events to itself go through the calendar
+  context_.now_ = SimTime::zero();
+  for (std::uint32_t index = 0; index < members_.size(); ++index) {
+    context_.self_ = members_[index];
+    context_.index_ = index;
+    context_.sequence_ = sequences_[index];
+    for (Component* component : components_) {
+      component->start(context_);
+    }
+    sequences_[index] = context_.sequence_;
+  }
+}
+
+bool Engine::run(const EngineHooks& hooks) {
+  using WallClock = std::chrono::steady_clock;
+  const EventSink sink = [this](const Event& arrived) {
+    Event event = arrived;
+    const std::int32_t place = locator_[event.target];
+    ensure(place >= 0, "an event came to a rank that does not own its target");
+    event.target = static_cast<std::uint32_t>(place);
+    calendar_.insert(event);
+  };
+  start();
+  while (true) {
+    RoundSums sums;
+    sums.stop_requests = hooks.stop_requested && hooks.stop_requested() ? 1 : 0;
+    sums.events = static_cast<std::int64_t>(statistics_.events);
+    sums.work_done = hooks.work_done ? hooks.work_done() : 0;
+    const auto before = WallClock::now();
+    const RoundResult round =
+        policy_->advance(calendar_.start_of(calendar_.next_window()), outboxes_, sums, sink);
+    statistics_.waiting_s += std::chrono::duration<double>(WallClock::now() - before).count();
+    ++statistics_.rounds;
+    if (hooks.on_round) {
+      hooks.on_round(round);
+    }
+    if (round.finished || round.sums.stop_requests > 0) {
+      return round.finished;
+    }
+    // Whole windows only: floor(bound) is still past the earliest window of all ranks, because
+    // no distance between regions is below the lookahead.
+    const WindowNumber end = round.bound.is_never() ? no_window : calendar_.window_of(round.bound);
+    const std::uint64_t pause = statistics_.events + stretch_events;
+    for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
+         window = calendar_.next_window()) {
+      run_window(window);
+      if (statistics_.events >= pause) {
+        break;
+      }
+    }
+  }
+}
+
+void Engine::pass_boundaries(SimTime window_end) {
+  while (window_end > next_boundary_) {
+    for (Component* component : components_) {
+      component->pass_boundary(next_boundary_);
+    }
+    if (++boundaries_passed_ == boundary_doubling_) {
+      boundaries_passed_ = 0;
+      boundary_period_ = boundary_period_ * 2;
+    }
+    next_boundary_ += boundary_period_;
+  }
+}
+
+void Engine::finish_boundaries(SimTime end) {
+  if (!boundary_period_.is_never()) {
+    pass_boundaries(end);
+  }
+}
+
+void Engine::run_window(WindowNumber window) {
+  window_end_ = calendar_.start_of(window) + calendar_.width();
+  if (window_end_ > next_boundary_) [[unlikely]] {
+    pass_boundaries(window_end_);
+  }
+  EventChunk* list = calendar_.take(window);
+  group_by_target(list);
+  for (std::size_t begin = 0; begin < entries_.size();) {
+    std::size_t end = begin + 1;
+    while (end < entries_.size() && entries_[end].target == entries_[begin].target) {
+      ++end;
+    }
+    run_entity(begin, end);
+    begin = end;
+  }
+  calendar_.release(list);
+  ++statistics_.windows;
+}
+
+void Engine::group_by_target(EventChunk* list) {
+  entries_.clear();
+  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+    for (std::uint32_t i = 0; i < chunk->count; ++i) {
+      entries_.push_back({chunk->events[i].target, 0, &chunk->events[i]});
+    }
+  }
+  if (entries_.size() < counting_sort_from) {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.target < b.target; });
+    return;
+  }
+  scratch_.resize(entries_.size());
+  const unsigned bits = static_cast<unsigned>(std::bit_width(members_.size()));
+  for (unsigned shift = 0; shift < bits; shift += digit_bits) {
+    std::array<std::uint32_t, 1U << digit_bits> places{};
+    constexpr std::uint32_t mask = (1U << digit_bits) - 1;
+    for (const Entry& entry : entries_) {
+      ++places[(entry.target >> shift) & mask];
+    }
+    std::uint32_t place = 0;
+    for (std::uint32_t& count : places) {
+      place += std::exchange(count, place);
+    }
+    for (const Entry& entry : entries_) {
+      scratch_[places[(entry.target >> shift) & mask]++] = entry;
+    }
+    entries_.swap(scratch_);
+  }
+}
+
+void Engine::handle(const Event& event) {
+  context_.now_ = event.time;
+  ++statistics_.events;
+  components_[event.port.component()]->handle(context_, event);
+}
+
+void Engine::run_entity(std::size_t begin, std::size_t end) {
+  const std::uint32_t index = entries_[begin].target;
+  context_.index_ = index;
+  context_.self_ = members_[index];
+  context_.sequence_ = sequences_[index];
+  if (end - begin > 1) {
+    std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin),
+              entries_.begin() + static_cast<std::ptrdiff_t>(end),
+              [](const Entry& a, const Entry& b) { return handled_before(*a.event, *b.event); });
+  }
+  std::size_t next = begin;
+  while (true) {
+    if (self_events_.empty()) [[likely]] {
+      if (next == end) {
+        break;
+      }
+      handle(*entries_[next++].event);
+    } else if (next < end && handled_before(*entries_[next].event, self_events_.front())) {
+      handle(*entries_[next++].event);
+    } else {
+      std::pop_heap(self_events_.begin(), self_events_.end(), handled_later);
+      const Event event = self_events_.back();
+      self_events_.pop_back();
+      handle(event);
+    }
+  }
+  sequences_[index] = context_.sequence_;
+  last_time_ = std::max(last_time_, context_.now_);
+}
+
+EngineStatistics Engine::statistics() const {
+  EngineStatistics statistics = statistics_;
+  statistics.batches = policy_->batches_sent();
+  statistics.largest_pending = calendar_.largest_size();
+  return statistics;
+}
+
+std::size_t Engine::resident_bytes() const {
+  return calendar_.resident_bytes() + members_.capacity() * sizeof(EntityId) +
+         locator_.capacity() * sizeof(std::int32_t) +
+         sequences_.capacity() * sizeof(std::uint32_t) +
+         (entries_.capacity() + scratch_.capacity()) * sizeof(Entry) +
+         self_events_.capacity() * sizeof(Event);
+}
+
+}  // namespace tessera::pdes

@@ -1,0 +1,68 @@
+#include "capacity.hpp"
+
+#include <vector>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::plan {
+
+StageMemory decide_memory(const machine::Machine& machine, const workload::Workload& workload,
+                          const Cutter& cutter, std::size_t first, std::size_t end,
+                          std::uint32_t in_flight) {
+  StageMemory memory;
+  for (std::size_t layer = first; layer < end; ++layer) {
+    const LayerBytes bytes = cutter.bytes_of(workload.layers[layer]);
+    memory.weights += bytes.weights;
+    memory.gradients += bytes.gradients;
+    memory.optimizer += bytes.optimizer;
+    memory.activations_per_micro_batch += bytes.stored;
+  }
+  memory.in_flight = in_flight;
+  const Bytes sram = machine.tile.sram;
+  // A size that is not stated is no limit, and without DRAM there is nowhere else to be.
+  const bool unlimited = sram == Bytes(0) || machine.channels.empty();
+  memory.holds_weights = unlimited || memory.weight_state() <= sram;
+  const Bytes left = memory.holds_weights && !unlimited ? sram - memory.weight_state() : sram;
+  memory.holds_activations = unlimited || memory.activations() <= left;
+  return memory;
+}
+
+void check_capacity(const machine::Machine& machine, const Plan& plan) {
+  std::vector<Bytes> asked(machine.channels.size());
+  std::vector<std::uint32_t> worst_stage(machine.channels.size());
+  const Degrees& degrees = plan.strategy.degrees;
+  for (std::uint32_t number = 0; number < degrees.tiles(); ++number) {
+    const Role role = plan.placement.role(number);
+    const StageMemory& memory = plan.stages[role.stage].memory;
+    const Bytes sram = machine.tile.sram;
+    if (machine.channels.empty() && sram > Bytes(0) && memory.total() > sram) {
+      throw ConfigError(
+          "stage " + std::to_string(role.stage) + " needs " + to_string(memory.total()) +
+          " a tile (" + to_string(memory.weight_state()) +
+          " weights with gradients and optimizer state, " + to_string(memory.activations()) +
+          " activations of " + std::to_string(memory.in_flight) + " micro-batches); its SRAM has " +
+          to_string(sram) + " and the machine has no DRAM (capacity: ignore runs it all the same)");
+    }
+    const Bytes bytes = memory.in_dram();
+    if (bytes == Bytes(0)) {
+      continue;
+    }
+    const std::uint32_t channel = machine.channel_of[plan.placement.tile(role).value()];
+    asked[channel] += bytes;
+    worst_stage[channel] = role.stage;
+  }
+  for (std::size_t channel = 0; channel < asked.size(); ++channel) {
+    const Bytes capacity = machine.channels[channel].capacity;
+    if (capacity > Bytes(0) && asked[channel] > capacity) {
+      throw ConfigError("DRAM channel " + std::to_string(channel) + " at " +
+                        machine.topology->node_name(machine.channels[channel].node) +
+                        " would hold " + to_string(asked[channel]) + ", " +
+                        to_string(asked[channel] - capacity) + " more than its " +
+                        to_string(capacity) + " (tiles of stage " +
+                        std::to_string(worst_stage[channel]) +
+                        " among others; capacity: ignore runs it all the same)");
+    }
+  }
+}
+
+}  // namespace tessera::plan

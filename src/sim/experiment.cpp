@@ -1,0 +1,191 @@
+#include "tessera/sim/experiment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "tessera/machine/partition.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Diagnostics;
+using config::Section;
+using config::Value;
+
+constexpr std::array<const char*, 3> parts{"machine", "workload", "strategy"};
+
+// Bucket width of the calendar on a machine without links, where nothing is ever sent.
+constexpr SimTime width_without_links = SimTime::from_ps(1'000'000);
+
+Value* member(Value& mapping, std::string_view key) {
+  for (Value::Member& entry : mapping.members) {
+    if (entry.key == key) {
+      return &entry.value;
+    }
+  }
+  return nullptr;
+}
+
+// Replaces `machine: file.yaml` and the like by what is in the file.
+void include_parts(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
+  for (const char* key : parts) {
+    Value* value = member(root, key);
+    if (value == nullptr || value->kind != Value::Kind::scalar) {
+      continue;
+    }
+    const std::filesystem::path beside = std::filesystem::path(value->place.file).parent_path();
+    const bool from_command_line = value->place.file.rfind("--set ", 0) == 0;
+    const std::string path =
+        from_command_line ? value->text : (beside / value->text).lexically_normal().string();
+    std::string text;
+    try {
+      text = load(path);
+    } catch (const IoError& error) {
+      diagnostics.error(value->place, std::string(key) + ": " + error.what());
+      *value = Value{};
+      continue;
+    }
+    *value = config::parse(path, text, diagnostics);
+  }
+}
+
+bool names_a_part(const std::string& assignment) {
+  const std::string key = assignment.substr(0, assignment.find('='));
+  return std::find(parts.begin(), parts.end(), key) != parts.end();
+}
+
+RunOptions read_options(Section section, const machine::Topology& topology) {
+  RunOptions options;
+  options.iterations = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("iterations", 1, config::between<std::int64_t>(1, 1'000'000)));
+  const std::string level = section.get_name("trace", {"none", "summary", "full"}, "summary");
+  options.trace = level == "none"   ? TraceLevel::none
+                  : level == "full" ? TraceLevel::full
+                                    : TraceLevel::summary;
+  options.bins = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("bins", 64, config::between<std::int64_t>(1, 100'000)));
+  options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
+  options.partition = section.get_name("partition", machine::partitioners().names(),
+                                       machine::default_partitioner(topology));
+  return options;
+}
+
+void check_machine_for(const machine::Machine& machine, const workload::Workload& workload,
+                       Section& root) {
+  if (machine.tile.peak.find(workload.data_type) == machine.tile.peak.end()) {
+    std::vector<std::string> types;
+    for (const auto& [type, peak] : machine.tile.peak) {
+      types.push_back(to_string(type));
+    }
+    root.error("workload", "the workload computes in " + to_string(workload.data_type) +
+                               ", but the machine gives a peak for " +
+                               (types.empty() ? std::string("nothing") : join(types)) +
+                               " only (machine.tile.peak)");
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> run_parameters() {
+  return {{"iterations", "", "1", "training steps to simulate"},
+          {"trace", "", "summary", "none, summary or full"},
+          {"bins", "", "64", "time bins of links and channels that are aimed at"},
+          {"bin", "ps", "", "length of a bin, instead of bins"},
+          {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"}};
+}
+
+std::string Experiment::configuration_hash() const {
+  Digest digest;
+  std::uint64_t place = 0;
+  for (const char letter : resolved) {
+    digest.add({place++, static_cast<unsigned char>(letter)});
+  }
+  return digest.to_string();
+}
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                           const config::TextLoader& load) {
+  Diagnostics diagnostics;
+  Value root = config::parse(path, load(path), diagnostics);
+  if (root.kind == Value::Kind::null && diagnostics.empty()) {
+    diagnostics.error({path, 1, 1},
+                      "the file is empty; an experiment names machine, workload and "
+                      "strategy");
+  }
+  diagnostics.throw_if_any();
+  for (const std::string& assignment : overrides) {
+    if (names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  include_parts(root, load, diagnostics);
+  for (const std::string& assignment : overrides) {
+    if (!names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  diagnostics.throw_if_any();
+
+  Experiment experiment;
+  Section section(root, "", diagnostics);
+  experiment.name =
+      section.get_or<std::string>("name", std::filesystem::path(path).stem().string());
+  for (const char* key : parts) {
+    if (!section.has(key)) {
+      diagnostics.error({path, 1, 1}, std::string(key) +
+                                          ": missing; give a mapping or the path of "
+                                          "a file");
+    }
+  }
+  diagnostics.throw_if_any();
+  Section machine_section = section.section("machine");
+  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
+  Section workload_section = section.section("workload");
+  std::optional<workload::Workload> workload = workload::read_workload(workload_section);
+  if (!machine || !workload) {
+    diagnostics.throw_if_any();
+    throw InternalError("a part was not read and nothing was complained about");
+  }
+  experiment.machine = std::move(*machine);
+  experiment.workload = std::move(*workload);
+  experiment.network =
+      network::read_network(machine_section.section("network"), experiment.machine);
+  experiment.memory = memory::read_memory(machine_section.section("memory"));
+  experiment.compute = compute::read_compute(machine_section.section("compute"));
+  Section strategy_section = section.section("strategy");
+  const plan::Strategy strategy =
+      plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
+  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  check_machine_for(experiment.machine, experiment.workload, section);
+  section.finish();
+  diagnostics.throw_if_any();
+
+  const plan::OperatorTime operator_time = [&](Flops flops, Bytes sram_bytes) {
+    return experiment.compute->duration(experiment.machine, flops, sram_bytes,
+                                        experiment.workload.data_type);
+  };
+  try {
+    experiment.plan =
+        plan::make_plan(experiment.machine, experiment.workload, strategy, operator_time);
+  } catch (const ConfigError& error) {
+    // The plan knows no places: point at the strategy.
+    std::vector<Diagnostic> placed = error.diagnostics();
+    const config::Place place = section.place_of("strategy");
+    for (Diagnostic& diagnostic : placed) {
+      if (diagnostic.file.empty()) {
+        diagnostic = {place.file, place.line, place.column, diagnostic.message};
+      }
+    }
+    throw ConfigError(placed);
+  }
+  experiment.resolved = section.resolved_yaml();
+  experiment.ideal_time = experiment.plan.ideal_time();
+  const SimTime latency = experiment.machine.topology->smallest_latency();
+  experiment.lookahead = latency.is_never() ? width_without_links : latency;
+  return experiment;
+}
+
+}  // namespace tessera::sim

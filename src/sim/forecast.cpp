@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "tessera/executor/executor.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// Program text, libraries, and the engine's own tables before any entity is there; measured on an
+// empty run.
+constexpr std::size_t program_bytes = 24U << 20;
+// Events pending at a time for each tile: its message, its operator, and packets under way.
+constexpr std::size_t events_a_tile = 3;
+
+}  // namespace
+
+Forecast forecast(const Experiment& experiment, int ranks) {
+  Forecast forecast;
+  const machine::Machine& machine = experiment.machine;
+  forecast.partition =
+      machine::partitioners().at(experiment.options.partition)(*machine.topology, ranks, {});
+  forecast.lookahead = experiment.lookahead;
+  forecast.links = machine.topology->links();
+  forecast.instructions = experiment.plan.instructions();
+
+  const std::size_t all = machine.topology->nodes();
+  forecast.shared_bytes = machine.resident_bytes() + experiment.plan.resident_bytes() +
+                          all * (sizeof(std::uint32_t)     // owner
+                                 + sizeof(std::int32_t)    // locator
+                                 + 2 * sizeof(EntityId));  // members of all ranks, storage order
+  std::size_t largest = 0;
+  for (const auto& members : forecast.partition.members) {
+    largest = std::max(largest, members.size());
+  }
+  const bool bins = experiment.options.trace != TraceLevel::none;
+  const std::size_t local = experiment.network->predicted_bytes(machine, largest, bins) +
+                            experiment.memory->predicted_bytes(machine, largest) +
+                            experiment.compute->predicted_bytes(largest) +
+                            largest * executor::bytes_per_tile() +
+                            largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
+                            largest * events_a_tile * sizeof(pdes::Event);
+  forecast.largest_bytes = program_bytes + forecast.shared_bytes + local;
+  return forecast;
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,148 @@
+#include "recorder.hpp"
+
+namespace tessera::sim {
+namespace {
+
+std::uint64_t word(SimTime time) {
+  return static_cast<std::uint64_t>(time.ps());
+}
+
+// The first field of a digest record, so that records of different kinds never match.
+enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_kind, tile_kind };
+
+}  // namespace
+
+void Recorder::open(const std::string& path, const trace::Attributes& attributes,
+                    std::span<const EntityId> members, int rank) {
+  file_ = std::make_unique<trace::TraceFile>(path, trace::tables(), attributes);
+  const machine::Topology& topology = *experiment_.machine.topology;
+  const plan::Placement& placement = experiment_.plan.placement;
+  for (const EntityId node : members) {
+    trace::NodeRow row{};
+    row.node = node.value();
+    if (const std::uint32_t number = placement.role_number(node);
+        number != plan::Placement::unused) {
+      const plan::Role role = placement.role(number);
+      row.stage = role.stage;
+      row.replica = role.replica;
+      row.shard = role.shard;
+    }
+    const machine::Position position = topology.position(node);
+    row.x = position.x;
+    row.y = position.y;
+    row.rank = static_cast<std::uint32_t>(rank);
+    row.computes = topology.computes(node) ? 1 : 0;
+    append(trace::nodes, row);
+  }
+  for (std::uint32_t name = 0; rank == 0 && name < experiment_.plan.names.size(); ++name) {
+    append(trace::names, trace::NameRow{name, trace::text64(experiment_.plan.names[name])});
+  }
+}
+
+void Recorder::on_operator(const executor::OperatorRecord& record) {
+  digest_.add(
+      {operator_kind, record.tile.value(), record.name,
+       static_cast<std::uint64_t>(record.phase) << 8 | static_cast<std::uint64_t>(record.activity),
+       record.micro_batch, word(record.start), word(record.end)});
+  if (!file_) {
+    return;
+  }
+  if (experiment_.options.trace == TraceLevel::summary) {
+    const plan::Placement& placement = experiment_.plan.placement;
+    const plan::Role role = placement.role(placement.role_number(record.tile));
+    if (role.replica != 0 || role.shard != 0) {
+      return;
+    }
+  }
+  file_->append(
+      trace::operators,
+      trace::OperatorRow{record.start.ps(), record.end.ps(), record.tile.value(),
+                         record.micro_batch, record.name, static_cast<std::uint8_t>(record.phase),
+                         static_cast<std::uint8_t>(record.activity)});
+}
+
+void Recorder::on_message(const executor::MessageRecord& record) {
+  digest_.add({message_kind, record.source.value(), record.target.value(),
+               static_cast<std::uint64_t>(record.traffic), record.bytes.count(), word(record.sent),
+               word(record.arrived), word(record.taken)});
+  if (file_ && experiment_.options.trace == TraceLevel::full) {
+    file_->append(trace::messages, trace::MessageRow{record.sent.ps(), record.arrived.ps(),
+                                                     record.taken.ps(), record.bytes.count(),
+                                                     record.source.value(), record.target.value(),
+                                                     static_cast<std::uint8_t>(record.traffic)});
+  }
+}
+
+namespace {
+
+trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topology) {
+  trace::LinkRow row{};
+  row.begin_ps = use.begin.ps();
+  row.end_ps = use.end.ps();
+  row.bytes = use.bytes.count();
+  row.busy_ps = use.busy.ps();
+  row.largest_queue_bytes = use.largest_queue.count();
+  row.node = use.node.value();
+  row.to = topology.link(use.node, use.port).to.value();
+  row.port = static_cast<std::uint8_t>(use.port);
+  return row;
+}
+
+trace::ChannelRow row_of(const memory::ChannelUse& use) {
+  return {use.begin.ps(), use.end.ps(),          use.read.count(), use.written.count(),
+          use.busy.ps(),  use.longest_wait.ps(), use.channel,      use.node.value()};
+}
+
+}  // namespace
+
+void Recorder::on_link_bin(const network::LinkUse& use) {
+  if (file_) {
+    append(trace::link_bins, row_of(use, *experiment_.machine.topology));
+  }
+}
+
+void Recorder::on_channel_bin(const memory::ChannelUse& use) {
+  append(trace::channel_bins, row_of(use));
+}
+
+void Recorder::on_link_total(const network::LinkUse& use) {
+  digest_.add({link_kind, use.node.value(), use.port, use.bytes.count(), word(use.busy),
+               use.largest_queue.count()});
+  if (file_) {
+    append(trace::links, row_of(use, *experiment_.machine.topology));
+  }
+}
+
+void Recorder::on_channel_total(const memory::ChannelUse& use) {
+  digest_.add({channel_kind, use.channel, use.read.count(), use.written.count(), word(use.busy),
+               word(use.longest_wait)});
+  append(trace::channels, row_of(use));
+}
+
+void Recorder::on_tile(const executor::TileResult& result) {
+  std::uint64_t times = 0;
+  for (const SimTime time : result.time) {
+    times = mix64(times ^ word(time));
+  }
+  digest_.add({tile_kind, result.tile.value(), result.role, result.finished ? 1U : 0U,
+               word(result.end), times});
+}
+
+void Recorder::on_engine(const trace::EngineRow& row) {
+  append(trace::engine, row);
+}
+
+void Recorder::commit(SimTime now) {
+  if (file_) {
+    file_->commit(now);
+  }
+}
+
+void Recorder::close(SimTime now) {
+  if (file_) {
+    file_->close(now);
+    file_.reset();
+  }
+}
+
+}  // namespace tessera::sim

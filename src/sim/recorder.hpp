@@ -1,0 +1,56 @@
+// Hears what the models of one rank do, keeps the digest and writes the trace.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/core/digest.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/trace/records.hpp"
+
+namespace tessera::sim {
+
+class Recorder final : public executor::Observer {
+ public:
+  explicit Recorder(const Experiment& experiment) : experiment_(experiment) {}
+
+  // From now on writes to `path`, and at once what does not change: nodes and names.
+  void open(const std::string& path, const trace::Attributes& attributes,
+            std::span<const EntityId> members, int rank);
+
+  void on_operator(const executor::OperatorRecord& record) override;
+  void on_message(const executor::MessageRecord& record) override;
+  void on_link_bin(const network::LinkUse& use);
+  void on_channel_bin(const memory::ChannelUse& use);
+  // Totals of the whole run; these count in the digest, the bins do not.
+  void on_link_total(const network::LinkUse& use);
+  void on_channel_total(const memory::ChannelUse& use);
+  void on_tile(const executor::TileResult& result);
+  void on_engine(const trace::EngineRow& row);
+
+  // Makes what was written so far safe.
+  void commit(SimTime now);
+  void close(SimTime now);
+
+  const Digest& digest() const { return digest_; }
+  bool writes() const { return file_ != nullptr; }
+  std::size_t buffered_bytes() const { return file_ ? file_->buffered_bytes() : 0; }
+
+ private:
+  template <class Row>
+  void append(trace::Table table, const Row& row) {
+    if (file_) {
+      file_->append(table, row);
+    }
+  }
+
+  const Experiment& experiment_;
+  std::unique_ptr<trace::TraceFile> file_;
+  Digest digest_;
+};
+
+}  // namespace tessera::sim

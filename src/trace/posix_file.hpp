@@ -1,0 +1,35 @@
+// Files below the C++ library: errors with the system's reason, and what survives a power cut.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::trace {
+
+// What a file is called while it is written aside.
+inline constexpr const char* aside_suffix = ".tmp";
+
+// Names of the files of a run that are one each.
+inline constexpr const char* config_name = "config.resolved.yaml";
+inline constexpr const char* index_name = "index.h5";
+inline constexpr const char* summary_name = "summary.json";
+inline constexpr const char* manifest_name = "manifest.json";
+
+// Throws IoError "PATH: error: cannot DOING: REASON (errno N)" for the present errno.
+[[noreturn]] void throw_errno(const std::string& path, const std::string& doing);
+
+// Forces `aside` to the disk, gives it the name `path`, and forces the folder to the disk: after a
+// power cut `path` is the old file or the new one. Throws IoError.
+void sync_and_rename(const std::string& aside, const std::string& path);
+
+// All of a small file. Throws IoError.
+std::string read_file(const std::string& path);
+
+// Size and CRC-32C of a file, read in pieces. Throws IoError.
+struct FileSum {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;
+};
+FileSum sum_file(const std::string& path);
+
+}  // namespace tessera::trace

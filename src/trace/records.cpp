@@ -1,0 +1,104 @@
+#include "tessera/trace/records.hpp"
+
+#include <algorithm>
+
+namespace tessera::trace {
+
+std::array<char, 64> text64(std::string_view text) {
+  std::array<char, 64> field{};
+  std::size_t length = std::min(text.size(), field.size() - 1);
+  // Not in the middle of a character: its later bytes start with the bits 10.
+  while (length > 0 && length < text.size() &&
+         (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) {
+    --length;
+  }
+  std::copy_n(text.begin(), length, field.begin());
+  return field;
+}
+
+namespace {
+
+TableSpec link_table(std::string name, std::string description) {
+  return describe<LinkRow>(
+      std::move(name), std::move(description),
+      {field("begin", &LinkRow::begin_ps, "ps", "start of the span"),
+       field("end", &LinkRow::end_ps, "ps", "end of the span"),
+       field("bytes", &LinkRow::bytes, "B", "put on the wire in the span"),
+       field("busy", &LinkRow::busy_ps, "ps", "time the wire was in use in the span"),
+       field("largest_queue", &LinkRow::largest_queue_bytes, "B",
+             "most bytes that waited for the wire when a packet came to it"),
+       field("node", &LinkRow::node, "", "where the link starts"),
+       field("to", &LinkRow::to, "", "where the link ends"),
+       field("port", &LinkRow::port, "",
+             "port of the node; on grids 0 west 1 east 2 north 3 south")});
+}
+
+TableSpec channel_table(std::string name, std::string description) {
+  return describe<ChannelRow>(
+      std::move(name), std::move(description),
+      {field("begin", &ChannelRow::begin_ps, "ps", "start of the span"),
+       field("end", &ChannelRow::end_ps, "ps", "end of the span"),
+       field("read", &ChannelRow::read_bytes, "B", "read by requests that came in the span"),
+       field("written", &ChannelRow::written_bytes, "B",
+             "written by requests that came in the span"),
+       field("busy", &ChannelRow::busy_ps, "ps", "time the channel served requests in the span"),
+       field("longest_wait", &ChannelRow::longest_wait_ps, "ps",
+             "longest time a request of the span waited for the channel"),
+       field("channel", &ChannelRow::channel, "", "number of the channel"),
+       field("node", &ChannelRow::node, "", "node it is attached to")});
+}
+
+}  // namespace
+
+std::vector<TableSpec> tables() {
+  return {
+      describe<NodeRow>("nodes", "one row a node of the rank's region",
+                        {field("node", &NodeRow::node, "", "number of the node"),
+                         field("stage", &NodeRow::stage, "", "pipeline stage; -1: not used"),
+                         field("replica", &NodeRow::replica, "", "data-parallel replica"),
+                         field("shard", &NodeRow::shard, "", "tensor-parallel shard"),
+                         field("x", &NodeRow::x, "", "column to draw it in"),
+                         field("y", &NodeRow::y, "", "row to draw it in, from the top"),
+                         field("rank", &NodeRow::rank, "", "rank that simulates it"),
+                         field("computes", &NodeRow::computes, "", "1: a tile, 0: a switch")}),
+      describe<NameRow>("names", "one row a name of an operator",
+                        {field("name", &NameRow::name, "", "number used in other tables"),
+                         field("text", &NameRow::text, "", "the name")}),
+      describe<OperatorRow>(
+          "operators", "one row an instruction that took time on a tile",
+          {field("start", &OperatorRow::start_ps, "ps", "when it began"),
+           field("end", &OperatorRow::end_ps, "ps", "when it was done"),
+           field("node", &OperatorRow::node, "", "the tile"),
+           field("micro_batch", &OperatorRow::micro_batch, "", "number of the micro-batch"),
+           field("name", &OperatorRow::name, "", "row of the table names"),
+           field("phase", &OperatorRow::phase, "", "number in the root attribute phases"),
+           field("activity", &OperatorRow::activity, "",
+                 "number in the root attribute activities")}),
+      describe<MessageRow>(
+          "messages", "one row a message between tiles; full traces only",
+          {field("sent", &MessageRow::sent_ps, "ps", "when the sender handed it over"),
+           field("arrived", &MessageRow::arrived_ps, "ps", "when its last byte arrived"),
+           field("taken", &MessageRow::taken_ps, "ps", "when the receiver used it"),
+           field("bytes", &MessageRow::bytes, "B", "size"),
+           field("source", &MessageRow::source, "", "sending tile"),
+           field("target", &MessageRow::target, "", "receiving tile"),
+           field("traffic", &MessageRow::traffic, "", "number in the root attribute traffic")}),
+      link_table("link_bins", "one row a directed link and time bin in which it was used"),
+      link_table("links", "one row a directed link that was used, over the whole run"),
+      channel_table("channel_bins", "one row a DRAM channel and time bin in which it was used"),
+      channel_table("channels", "one row a DRAM channel that was used, over the whole run"),
+      describe<EngineRow>(
+          "engine", "one row a progress report of the rank's engine, counts since the start",
+          {field("simulated", &EngineRow::simulated_ps, "ps", "simulated time reached"),
+           field("wall", &EngineRow::wall_s, "s", "wall time since the start"),
+           field("waiting", &EngineRow::waiting_s, "s", "wall time spent in synchronisation"),
+           field("events", &EngineRow::events, "", "events handled"),
+           field("windows", &EngineRow::windows, "", "windows that held an event"),
+           field("rounds", &EngineRow::rounds, "", "rounds of synchronisation"),
+           field("remote_events", &EngineRow::remote_events, "", "events sent to other ranks"),
+           field("batches", &EngineRow::batches, "", "batches sent to other ranks"),
+           field("pending", &EngineRow::pending, "", "events pending at most so far"),
+           field("resident", &EngineRow::resident_bytes, "B", "resident memory of the process")})};
+}
+
+}  // namespace tessera::trace

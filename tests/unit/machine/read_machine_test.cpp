@@ -1,0 +1,215 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reading.hpp"
+#include "tessera/machine/routing.hpp"
+
+namespace tessera::machine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::machine_of;
+using testing::read;
+
+const std::string mesh =
+    "topology: {kind: mesh, rows: 3, columns: 4, bandwidth: 10 GB/s, latency: 1 ns}\n";
+
+std::vector<EntityId> channel_nodes(const std::string& dram) {
+  std::vector<EntityId> nodes;
+  for (const MemoryChannel& channel :
+       machine_of(mesh + "dram: {" + dram + ", bandwidth: 1 GB/s, latency: 10 ns}\n").channels) {
+    nodes.push_back(channel.node);
+  }
+  return nodes;
+}
+
+std::vector<EntityId> ids(std::initializer_list<std::uint32_t> numbers) {
+  std::vector<EntityId> nodes;
+  for (const std::uint32_t number : numbers) {
+    nodes.emplace_back(number);
+  }
+  return nodes;
+}
+
+TEST(ReadMachine, ReadsEveryKey) {
+  const Machine machine = machine_of(
+      "name: test\n" + mesh +
+      "tile: {peak: {fp16: 16 TFLOP/s, int8: 32 TOPS}, efficiency: 0.5, sram: 3 MiB, "
+      "sram_bandwidth: 1 TB/s}\n"
+      "dram: {at: edge, edges: [west], bandwidth: 64 GB/s, latency: 100 ns, capacity: 16 GB}\n");
+  EXPECT_EQ(machine.name, "test");
+  EXPECT_EQ(machine.topology->nodes(), 12U);
+  EXPECT_EQ(machine.tile.peak.at(DataType::int8), FlopRate::flops_per_second(32'000'000'000'000));
+  EXPECT_EQ(machine.tile.rate(DataType::fp16), FlopRate::flops_per_second(8'000'000'000'000));
+  EXPECT_EQ(machine.tile.sram, Bytes(3 << 20));
+  EXPECT_EQ(machine.tile.sram_bandwidth, Bandwidth::bytes_per_second(1'000'000'000'000));
+  ASSERT_EQ(machine.channels.size(), 3U);
+  EXPECT_EQ(machine.channels[1].node, EntityId(4));
+  EXPECT_EQ(machine.channels[1].bandwidth, Bandwidth::bytes_per_second(64'000'000'000));
+  EXPECT_EQ(machine.channels[1].latency, SimTime::from_ps(100'000));
+  EXPECT_EQ(machine.channels[1].capacity, Bytes(16'000'000'000));
+  EXPECT_GE(machine.resident_bytes(), sizeof(Machine) + 12 * sizeof(std::uint32_t));
+}
+
+TEST(ReadMachine, NeedsOnlyATopology) {
+  const Machine machine = machine_of(mesh);
+  EXPECT_EQ(machine.name, "machine");
+  EXPECT_THAT(machine.tile.peak, IsEmpty());
+  EXPECT_THAT(machine.channels, IsEmpty());
+  EXPECT_THAT(machine.channel_of, IsEmpty());
+}
+
+TEST(ReadMachine, PlacesChannels) {
+  EXPECT_EQ(channel_nodes("at: edge, edges: [west, east]"), ids({0, 3, 4, 7, 8, 11}));
+  EXPECT_EQ(channel_nodes("at: edge, edges: [north, west]"), ids({0, 1, 2, 3, 4, 8}));
+  EXPECT_EQ(channel_nodes("at: edge, edges: [south]"), ids({8, 9, 10, 11}));
+  EXPECT_EQ(channel_nodes("at: nodes, nodes: [7, 2]"), ids({7, 2}));
+  EXPECT_EQ(channel_nodes("at: nodes, nodes: ['tile (1,2)']"), ids({6}));
+  EXPECT_EQ(channel_nodes("at: each").size(), 12U);
+  EXPECT_THAT(channel_nodes("at: none, edges: [west]"), IsEmpty());
+}
+
+TEST(ReadMachine, GivesSwitchesNoChannelOfTheirOwn) {
+  const Machine machine = machine_of(
+      "topology: {kind: graph, nodes: [{name: hub, kind: switch}, {name: gpu, count: 3}], links: "
+      "[{from: gpu, to: hub, bandwidth: 1 GB/s, latency: 1 ns}]}\n"
+      "dram: {at: each, bandwidth: 1 GB/s, latency: 0 ns}\n");
+  EXPECT_EQ(machine.channels.size(), 3U);
+  EXPECT_THAT(machine.channel_of, ElementsAre(0, 0, 1, 2));
+}
+
+// Against every channel by hand: fewest hops, then the lowest index.
+TEST(ReadMachine, ServesNodesFromTheNearestChannel) {
+  for (const char* kind : {"mesh", "torus"}) {
+    const Machine machine = machine_of(
+        std::string("topology: {kind: ") + kind +
+        ", rows: 7, columns: 9, bandwidth: 1 GB/s, latency: 1 ns}\n"
+        "dram: {at: nodes, nodes: [40, 0, 62, 5, 31], bandwidth: 1 GB/s, latency: 1 ns}\n");
+    const auto routing = make_routing("xy", *machine.topology);
+    for (std::uint32_t node = 0; node < machine.topology->nodes(); ++node) {
+      std::uint32_t nearest = 0;
+      std::uint32_t fewest = 1000;
+      for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
+        const std::uint32_t hops = path_between(*machine.topology, *routing, EntityId(node),
+                                                machine.channels[channel].node)
+                                       .hops;
+        if (hops < fewest) {
+          fewest = hops;
+          nearest = channel;
+        }
+      }
+      EXPECT_EQ(machine.channel_of[node], nearest) << kind << ' ' << node;
+    }
+  }
+}
+
+TEST(Tile, NamesTheTypesItHas) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      machine_of(mesh + text).tile.rate(DataType::fp8);
+    } catch (const ConfigError& error) {
+      return error.diagnostics().front().message;
+    }
+    return "";
+  };
+  EXPECT_EQ(message("tile: {peak: {fp16: 1 TFLOP/s, fp32: 1 TFLOP/s}}\n"),
+            "the machine states no peak for fp8 (tile.peak has fp32, fp16)");
+  EXPECT_EQ(message(""), "the machine states no peak for fp8 (tile.peak has nothing)");
+}
+
+TEST(ReadMachine, LeavesOtherRoomsTheirKeys) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("m.yaml", mesh + "network: {model: packet}\n", diagnostics),
+                          "", diagnostics);
+  EXPECT_TRUE(read_machine(section).has_value());
+  EXPECT_EQ(section.section("network").get<std::string>("model"), "packet");
+  section.finish();
+  EXPECT_TRUE(diagnostics.empty());
+}
+
+TEST(ReadMachine, ComplainsAboutTheTopology) {
+  EXPECT_THAT(read("topology: {kind: mess, rows: 3}\n").complaints,
+              ElementsAre("m.yaml:1:12: error: topology.kind: unknown kind 'mess'; did you mean "
+                          "'mesh'?"));
+  EXPECT_THAT(read("topology: {kind: mesh, rows: 100000, columns: 100000, bandwidth: 1 GB/s, "
+                   "latency: 1 ns}\n")
+                  .complaints,
+              ElementsAre("m.yaml:1:24: error: topology.rows: 100000 x 100000 nodes are too many; "
+                          "there must be fewer than 268435456"));
+  EXPECT_THAT(read("topology: {kind: graph, nodes: [{name: hub, kind: switch}]}\n").complaints,
+              ElementsAre("m.yaml:1:1: error: topology: no node computes; at least one must be a "
+                          "tile"));
+}
+
+TEST(ReadMachine, ComplainsAboutShapesOfWafers) {
+  const std::string rest =
+      ", intra_tile: {bandwidth: 1 GB/s, latency: 1 ns}, inter_tile: {bandwidth: 1 GB/s, latency: "
+      "1 "
+      "ns}}\n";
+  EXPECT_THAT(read("topology: {kind: wafer, tiles: [5], cores: [4, 0]" + rest).complaints,
+              ElementsAre("m.yaml:1:25: error: topology.tiles: must be two numbers from 1 on, "
+                          "[rows, columns]",
+                          "m.yaml:1:37: error: topology.cores: must be two numbers from 1 on, "
+                          "[rows, columns]"));
+  EXPECT_THAT(
+      read("topology: {kind: wafer, tiles: [9223372036854775807, 1], cores: [2, 2]" + rest)
+          .complaints,
+      ElementsAre("m.yaml:1:25: error: topology.tiles: 9223372036854775807 x 1 nodes are too many; "
+                  "there must be fewer than 268435456"));
+}
+
+TEST(ReadMachine, RefusesLinksWithoutTimeOrRate) {
+  const testing::Reading zero =
+      read("topology: {kind: mesh, rows: 0, columns: 1, bandwidth: 0 B/s, latency: 0 ns}\n");
+  ASSERT_EQ(zero.complaints.size(), 3U);
+  EXPECT_THAT(zero.complaints[0], ::testing::StartsWith("m.yaml:1:"));
+  EXPECT_THAT(zero.complaints[0], ::testing::HasSubstr("topology.rows"));
+  EXPECT_THAT(zero.complaints[1], ::testing::HasSubstr("topology.bandwidth"));
+  EXPECT_THAT(zero.complaints[2], ::testing::HasSubstr("topology.latency"));
+  EXPECT_FALSE(zero.machine.has_value());
+}
+
+TEST(ReadMachine, ComplainsAboutTheTile) {
+  EXPECT_THAT(
+      read(mesh + "tile:\n  peak:\n    fp61: 1 TFLOP/s\n").complaints,
+      ElementsAre("m.yaml:4:5: error: tile.peak.fp61: unknown data type 'fp61'; did you mean "
+                  "'fp64'?"));
+  EXPECT_THAT(read(mesh + "tile:\n  sram: 1 MB\n").complaints,
+              ElementsAre("m.yaml:2:1: error: tile.peak: must give the peak rate of at least one "
+                          "data type, e.g. fp16"));
+}
+
+TEST(ReadMachine, ComplainsAboutMemory) {
+  const auto about = [](const std::string& placement) {
+    return read(mesh + "dram: {" + placement + ", bandwidth: 1 GB/s, latency: 1 ns}\n").complaints;
+  };
+  EXPECT_THAT(about("at: edges"),
+              ElementsAre("m.yaml:2:8: error: dram.at: unknown at 'edges'; did you mean 'edge'?"));
+  EXPECT_THAT(about("at: edge, edges: [wets]"),
+              ElementsAre("m.yaml:2:18: error: dram.edges: unknown edge 'wets'; did you mean "
+                          "'west'?"));
+  EXPECT_THAT(about("at: edge"),
+              ElementsAre("m.yaml:2:1: error: dram.edges: must name at least one "
+                          "of west, east, north, south"));
+  EXPECT_THAT(about("at: each, edges: [west]"),
+              ElementsAre("m.yaml:2:18: error: dram.edges: is only for 'at: edge'"));
+  EXPECT_THAT(about("at: each, nodes: [1]"),
+              ElementsAre("m.yaml:2:18: error: dram.nodes: is only for 'at: nodes'"));
+  EXPECT_THAT(
+      about("at: nodes, nodes: [1, 12, 1]"),
+      ElementsAre("m.yaml:2:19: error: dram.nodes: there is no node '12'; nodes are numbered "
+                  "0 to 11",
+                  "m.yaml:2:19: error: dram.nodes: node '1' is listed twice"));
+  EXPECT_THAT(about("at: nodes"),
+              ElementsAre("m.yaml:2:1: error: dram.nodes: must list at least one node"));
+  EXPECT_THAT(
+      read(
+          "topology: {kind: graph, nodes: [{name: a}]}\ndram: {at: edge, edges: [west], bandwidth: "
+          "1 GB/s, latency: 1 ns}\n")
+          .complaints,
+      ElementsAre("m.yaml:2:8: error: dram.at: 'edge' needs a grid (mesh, torus, wafer)"));
+}
+
+}  // namespace
+}  // namespace tessera::machine

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reading.hpp"
+#include "tessera/machine/partition.hpp"
+
+namespace tessera::machine {
+namespace {
+
+using testing::grid_of;
+using testing::star_of;
+using testing::wafer_of;
+
+// Floyd–Warshall over the fastest cut link of each pair; the diagonal over one region in between.
+std::vector<SimTime> brute_force(const Topology& topology, const Partition& partition) {
+  const auto ranks = static_cast<std::size_t>(partition.ranks);
+  std::vector<SimTime> delays(ranks * ranks, SimTime::never());
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    for (unsigned port = 0; port < topology.ports(EntityId(node)); ++port) {
+      const Link link = topology.link(EntityId(node), port);
+      if (link.to.valid() && partition.owner[node] != partition.owner[link.to.value()]) {
+        SimTime& delay = delays[partition.owner[node] * ranks + partition.owner[link.to.value()]];
+        delay = std::min(delay, topology.link_classes()[link.link_class].latency);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < ranks; ++k) {
+    for (std::size_t j = 0; j < ranks; ++j) {
+      for (std::size_t i = 0; i < ranks; ++i) {
+        if (i != j) {
+          delays[j * ranks + i] =
+              std::min(delays[j * ranks + i], delays[j * ranks + k] + delays[k * ranks + i]);
+        }
+      }
+    }
+  }
+  for (std::size_t j = 0; j < ranks; ++j) {
+    for (std::size_t k = 0; k < ranks; ++k) {
+      if (k != j) {
+        delays[j * ranks + j] =
+            std::min(delays[j * ranks + j], delays[j * ranks + k] + delays[k * ranks + j]);
+      }
+    }
+  }
+  return delays;
+}
+
+TEST(RegionDelays, AgreeWithBruteForce) {
+  std::vector<std::unique_ptr<Topology>> machines;
+  machines.push_back(grid_of("mesh", 6, 7));
+  machines.push_back(grid_of("torus", 5, 6));
+  machines.push_back(wafer_of(3, 3));
+  machines.push_back(star_of(9));
+  for (const auto& machine : machines) {
+    for (const char* name : {"blocks", "metis", "stripes"}) {
+      for (int ranks = 1; ranks <= 9; ++ranks) {
+        if (machine->grid() || std::string(name) != "blocks") {
+          const Partition partition = partitioners().at(name)(*machine, ranks, {});
+          EXPECT_EQ(region_delays(*machine, partition), brute_force(*machine, partition))
+              << name << ' ' << ranks;
+        }
+      }
+    }
+  }
+}
+
+TEST(RegionDelays, AreClosedUnderComposition) {
+  const auto wafer = wafer_of(3, 4);
+  const Partition partition = partitioners().at("blocks")(*wafer, 8, {});
+  const auto delays = region_delays(*wafer, partition);
+  for (std::size_t j = 0; j < 8; ++j) {
+    for (std::size_t k = 0; k < 8; ++k) {
+      for (std::size_t i = 0; i < 8; ++i) {
+        EXPECT_LE(delays[j * 8 + i], delays[j * 8 + k] + delays[k * 8 + i]);
+      }
+    }
+  }
+}
+
+// Three regions in a row, 2 ns a link: 2 ns next door, 4 ns to the far end, 4 ns there and back.
+TEST(RegionDelays, OfARow) {
+  const auto mesh = grid_of("mesh", 1, 9);
+  const auto delays = region_delays(*mesh, partitioners().at("stripes")(*mesh, 3, {}));
+  const auto ns = [](int n) { return SimTime::from_ps(1000) * n; };
+  EXPECT_EQ(delays, (std::vector<SimTime>{ns(4), ns(2), ns(4),  //
+                                          ns(2), ns(4), ns(2),  //
+                                          ns(4), ns(2), ns(4)}));
+}
+
+TEST(RegionDelays, OfOneRankIsNever) {
+  const auto mesh = grid_of("mesh", 3, 3);
+  const auto delays = region_delays(*mesh, partitioners().at("blocks")(*mesh, 1, {}));
+  ASSERT_EQ(delays.size(), 1U);
+  EXPECT_TRUE(delays[0].is_never());
+}
+
+}  // namespace
+}  // namespace tessera::machine

@@ -1,0 +1,288 @@
+// Parameters, FLOPs, activations and collectives of a transformer, against published counts and
+// closed forms.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "read_text.hpp"
+
+namespace tessera::workload {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Size {
+  std::uint64_t layers;
+  std::uint64_t hidden;
+  std::uint64_t heads;
+  std::uint64_t sequence;
+  std::uint64_t vocabulary;
+};
+
+Workload transformer(const Size& size, const std::string& more = "") {
+  const auto line = [](const char* key, std::uint64_t value) {
+    return std::string(key) + ": " + std::to_string(value) + "\n";
+  };
+  const ReadResult result =
+      read_text("kind: transformer\n" + line("layers", size.layers) + line("hidden", size.hidden) +
+                line("heads", size.heads) + line("sequence", size.sequence) +
+                line("vocabulary", size.vocabulary) + "batch: 1\n" + more);
+  EXPECT_THAT(result.complaints, IsEmpty());
+  return result.workload.value();
+}
+
+const Operator& find(const Layer& layer, const std::string& name) {
+  for (const Operator& op : layer.operators) {
+    if (op.name == name) {
+      return op;
+    }
+  }
+  throw std::out_of_range(name);
+}
+
+std::vector<std::string> names_of(const Layer& layer) {
+  std::vector<std::string> names;
+  for (const Operator& op : layer.operators) {
+    names.push_back(op.name);
+  }
+  return names;
+}
+
+const Size gpt2_small{12, 768, 12, 1024, 50257};
+const Size odd{3, 96, 6, 40, 1000};
+
+// Radford et al., 2019: what the published weights hold.
+TEST(Parameters, EqualThoseOfGpt2) {
+  EXPECT_EQ(transformer(gpt2_small).parameters(), 124'439'808U);
+  EXPECT_EQ(transformer({24, 1024, 16, 1024, 50257}).parameters(), 354'823'168U);
+  EXPECT_EQ(transformer({36, 1280, 20, 1024, 50257}).parameters(), 774'030'080U);
+  EXPECT_EQ(transformer({48, 1600, 25, 1024, 50257}).parameters(), 1'557'611'200U);
+}
+
+// 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), equation (2) of arXiv:2104.04473, which leaves the
+// final layer norm, 2 h, out.
+TEST(Parameters, FollowTheFormulaOfMegatron) {
+  for (const Size& size : {odd, gpt2_small, Size{24, 2304, 24, 2048, 51200}}) {
+    const std::uint64_t l = size.layers;
+    const std::uint64_t h = size.hidden;
+    EXPECT_EQ(transformer(size).parameters(),
+              12 * l * h * h + 13 * l * h + (size.vocabulary + size.sequence) * h + 2 * h);
+  }
+}
+
+TEST(Parameters, OptionsAddAndRemoveWhatTheySay) {
+  const std::uint64_t h = odd.hidden;
+  const std::uint64_t full = transformer(odd).parameters();
+  EXPECT_EQ(transformer(odd, "learned_positions: false\n").parameters(), full - odd.sequence * h);
+  EXPECT_EQ(transformer(odd, "tie_embeddings: false\n").parameters(), full + odd.vocabulary * h);
+  EXPECT_EQ(transformer(odd, "biases: false\n").parameters(), full - odd.layers * 9 * h);
+  EXPECT_EQ(transformer(odd, "ffn: 100\n").parameters(),
+            full - odd.layers * (2 * h + 1) * (4 * h - 100));
+}
+
+TEST(Parameters, ATiedHeadSharesTheEmbedding) {
+  const Workload tied = transformer(odd);
+  const Operator& head = find(tied.layers.back(), "lm_head");
+  EXPECT_EQ(head.parameters, 0U);
+  EXPECT_EQ(head.shared_parameters, odd.vocabulary * odd.hidden);
+  EXPECT_EQ(tied.layers.back().shared_parameters(),
+            find(tied.layers.front(), "word_embedding").parameters);
+  const Workload untied = transformer(odd, "tie_embeddings: false\n");
+  EXPECT_EQ(find(untied.layers.back(), "lm_head").parameters, odd.vocabulary * odd.hidden);
+  EXPECT_EQ(untied.layers.back().shared_parameters(), 0U);
+}
+
+TEST(Parameters, OnlyBiasesOfRowsStayWholeWhenCut) {
+  const Workload workload = transformer(odd);
+  for (const Layer& layer : workload.layers) {
+    for (const Operator& op : layer.operators) {
+      const bool row_bias = op.name == "attention_output" || op.name == "mlp_down";
+      EXPECT_EQ(op.replicated_parameters, row_bias ? odd.hidden : 0) << op.name;
+    }
+  }
+}
+
+TEST(Structure, LayersAndOperatorsInOrder) {
+  const Workload workload = transformer({2, 96, 6, 40, 1000});
+  ASSERT_EQ(workload.layers.size(), 4U);
+  EXPECT_EQ(workload.layers[0].name, "embedding");
+  EXPECT_EQ(workload.layers[1].name, "layer 0");
+  EXPECT_EQ(workload.layers[2].name, "layer 1");
+  EXPECT_EQ(workload.layers[3].name, "head");
+  EXPECT_THAT(names_of(workload.layers[0]),
+              ElementsAre("word_embedding", "position_embedding", "embedding_dropout"));
+  EXPECT_THAT(
+      names_of(workload.layers[1]),
+      ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_values",
+                  "attention_output", "skip1", "ln2", "mlp_up", "gelu", "mlp_down", "skip2"));
+  EXPECT_THAT(names_of(workload.layers[3]), ElementsAre("final_layer_norm", "lm_head", "loss"));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(workload.layers[i].boundary_elements, 40U * 96U);
+  }
+  EXPECT_EQ(workload.layers[3].boundary_elements, 0U);
+}
+
+TEST(Structure, ProductsOfOneLayer) {
+  const Workload workload = transformer(odd);
+  const Layer& layer = workload.layers[1];
+  const auto shape_of = [&layer](const char* name) {
+    const MatrixProduct& p = find(layer, name).product;
+    return std::vector<std::uint64_t>{p.rows, p.columns, p.depth, p.count};
+  };
+  EXPECT_THAT(shape_of("qkv"), ElementsAre(40, 288, 96, 1));
+  EXPECT_THAT(shape_of("attention_scores"), ElementsAre(40, 40, 16, 6));
+  EXPECT_THAT(shape_of("attention_values"), ElementsAre(40, 16, 40, 6));
+  EXPECT_THAT(shape_of("attention_output"), ElementsAre(40, 96, 96, 1));
+  EXPECT_THAT(shape_of("mlp_up"), ElementsAre(40, 384, 96, 1));
+  EXPECT_THAT(shape_of("mlp_down"), ElementsAre(40, 96, 384, 1));
+  EXPECT_FALSE(find(layer, "gelu").is_matrix_product());
+}
+
+TEST(Structure, WhatAProductReadsAndWrites) {
+  const Workload workload = transformer(odd);
+  const Layer& layer = workload.layers[1];
+  const std::uint64_t sh = odd.sequence * odd.hidden;
+  const std::uint64_t weights = odd.heads * odd.sequence * odd.sequence;
+  EXPECT_EQ(find(layer, "qkv").input_elements, sh);
+  EXPECT_EQ(find(layer, "qkv").output_elements, 3 * sh);
+  EXPECT_EQ(find(layer, "attention_scores").input_elements, 2 * sh);
+  EXPECT_EQ(find(layer, "attention_scores").output_elements, weights);
+  EXPECT_EQ(find(layer, "attention_values").input_elements, weights + sh);
+  EXPECT_EQ(find(layer, "attention_values").output_elements, sh);
+  EXPECT_EQ(find(layer, "mlp_up").output_elements, 4 * sh);
+  EXPECT_EQ(find(workload.layers.back(), "lm_head").output_elements, odd.sequence * odd.vocabulary);
+}
+
+TEST(Flops, ForwardProductsOfALayer) {
+  for (const Size& size : {odd, gpt2_small}) {
+    const std::uint64_t s = size.sequence;
+    const std::uint64_t h = size.hidden;
+    const Workload workload = transformer(size);
+    EXPECT_EQ(workload.layers[1].matrix_flops(), Flops(24 * s * h * h + 4 * s * s * h));
+    EXPECT_EQ(workload.layers.back().matrix_flops(), Flops(2 * s * h * size.vocabulary));
+    EXPECT_EQ(workload.layers.front().matrix_flops(), Flops(0));
+  }
+}
+
+// 96 B s l h^2 (1 + s/(6 h) + V/(16 l h)), equation (3) of arXiv:2104.04473: every layer's forward
+// twice and its backward, which costs two forwards, and the head without recomputation.
+TEST(Flops, ProductsFollowTheFormulaOfMegatron) {
+  for (const Size& size : {odd, gpt2_small, Size{128, 25600, 160, 2048, 51200}}) {
+    const std::uint64_t l = size.layers;
+    const std::uint64_t s = size.sequence;
+    const std::uint64_t h = size.hidden;
+    const Workload workload = transformer(size);
+    std::uint64_t sum = 0;
+    for (const Layer& layer : workload.layers) {
+      const bool recomputed = layer.name != "head";
+      sum += (recomputed ? 4 : 3) * layer.matrix_flops().count();
+    }
+    EXPECT_EQ(sum, 96 * s * l * h * h + 16 * s * s * l * h + 6 * s * h * size.vocabulary);
+  }
+}
+
+TEST(Flops, BackwardOfAProductIsTwiceItsForward) {
+  const Workload workload = transformer(odd);
+  for (const Layer& layer : workload.layers) {
+    for (const Operator& op : layer.operators) {
+      if (op.is_matrix_product()) {
+        EXPECT_EQ(op.forward_flops, op.product.flops()) << op.name;
+        EXPECT_EQ(op.backward_flops.count(), 2 * op.forward_flops.count()) << op.name;
+      }
+    }
+  }
+}
+
+TEST(Flops, VectorOperatorsAreThereAndSmall) {
+  const Workload workload = transformer({1, 12288, 96, 2048, 51200});
+  for (const Layer& layer : workload.layers) {
+    for (const Operator& op : layer.operators) {
+      EXPECT_GT(op.backward_flops.count(), 0U) << op.name;
+      if (op.name != "word_embedding") {
+        EXPECT_GT(op.forward_flops.count(), 0U) << op.name;
+      }
+    }
+  }
+  const Layer& layer = workload.layers[1];
+  const auto forward = static_cast<double>(layer.forward_flops().count());
+  const auto products = static_cast<double>(layer.matrix_flops().count());
+  EXPECT_GT(forward, products);
+  EXPECT_LT(forward, 1.01 * products);
+}
+
+TEST(Flops, OfASampleAreForwardAndBackwardOfAllLayers) {
+  const Workload workload = transformer(odd);
+  const Flops layer = workload.layers[1].forward_flops() + workload.layers[1].backward_flops();
+  std::uint64_t expected = odd.layers * layer.count();
+  for (const Layer& end : {workload.layers.front(), workload.layers.back()}) {
+    expected += end.forward_flops().count() + end.backward_flops().count();
+  }
+  EXPECT_EQ(workload.flops_per_sample(), Flops(expected));
+}
+
+struct Stored {
+  std::uint64_t cut = 0;
+  std::uint64_t whole = 0;
+};
+
+Stored stored_of(const Layer& layer) {
+  Stored sum;
+  for (const Operator& op : layer.operators) {
+    sum.cut += op.stored_cut.count();
+    sum.whole += op.stored_whole.count();
+  }
+  return sum;
+}
+
+// s b h (10 + 24/t + 5 a s/(h t)) bytes, equation (2) of arXiv:2205.05198.
+TEST(StoredActivations, OfALayerFollowKorthikanti) {
+  for (const Size& size : {odd, gpt2_small, Size{1, 12288, 96, 2048, 51200}}) {
+    const std::uint64_t s = size.sequence;
+    const std::uint64_t h = size.hidden;
+    const Stored stored = stored_of(transformer(size).layers[1]);
+    EXPECT_EQ(stored.whole, 10 * s * h);
+    EXPECT_EQ(stored.cut, 24 * s * h + 5 * size.heads * s * s);
+  }
+}
+
+TEST(StoredActivations, OfEmbeddingAndHead) {
+  const Workload workload = transformer(odd);
+  const std::uint64_t sh = odd.sequence * odd.hidden;
+  EXPECT_EQ(stored_of(workload.layers.front()).whole, sh) << "the mask of the dropout";
+  EXPECT_EQ(stored_of(workload.layers.front()).cut, 0U);
+  EXPECT_EQ(stored_of(workload.layers.back()).whole, 4 * sh) << "inputs of norm and product";
+  EXPECT_EQ(stored_of(workload.layers.back()).cut, 4 * odd.sequence * odd.vocabulary)
+      << "logits in fp32";
+}
+
+TEST(StoredActivations, MasksKeepTheirSizeInOtherDataTypes) {
+  const std::uint64_t sh = odd.sequence * odd.hidden;
+  const std::uint64_t weights = odd.heads * odd.sequence * odd.sequence;
+  const Stored wide = stored_of(transformer(odd, "data_type: fp32\n").layers[1]);
+  EXPECT_EQ(wide.whole, 2 * 8 * sh + 2 * sh);
+  EXPECT_EQ(wide.cut, 2 * (24 * sh + 4 * weights) + weights);
+}
+
+TEST(Collectives, TwoForwardAndTwoBackwardInALayer) {
+  const Workload workload = transformer(odd);
+  const std::uint64_t sh = odd.sequence * odd.hidden;
+  for (const Operator& op : workload.layers[1].operators) {
+    const bool row = op.name == "attention_output" || op.name == "mlp_down";
+    const bool column = op.name == "qkv" || op.name == "mlp_up";
+    EXPECT_EQ(op.forward_all_reduce_elements, row ? sh : 0) << op.name;
+    EXPECT_EQ(op.backward_all_reduce_elements, column ? sh : 0) << op.name;
+    EXPECT_EQ(op.sharding == Sharding::row, row) << op.name;
+    EXPECT_EQ(op.sharding == Sharding::column, column) << op.name;
+  }
+  EXPECT_EQ(find(workload.layers.front(), "word_embedding").forward_all_reduce_elements, sh);
+  EXPECT_EQ(find(workload.layers.back(), "lm_head").backward_all_reduce_elements, sh);
+  EXPECT_EQ(find(workload.layers.back(), "loss").forward_all_reduce_elements, 3 * odd.sequence);
+}
+
+}  // namespace
+}  // namespace tessera::workload

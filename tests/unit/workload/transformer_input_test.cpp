@@ -1,0 +1,126 @@
+// What the transformer accepts, and what it says about the rest.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "read_text.hpp"
+
+namespace tessera::workload {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// The keys without a default, one a line after `kind`.
+const std::string required =
+    "layers: 2\nhidden: 64\nheads: 4\nsequence: 32\nvocabulary: 100\nbatch: 6\n";
+
+ReadResult read(const std::string& keys) {
+  return read_text("kind: transformer\n" + keys);
+}
+
+std::string without(const std::string& key) {
+  std::string text = required;
+  const std::size_t start = text.find(key + ":");
+  text.erase(start, text.find('\n', start) + 1 - start);
+  return text;
+}
+
+TEST(TransformerInput, Defaults) {
+  const ReadResult result = read(required);
+  EXPECT_THAT(result.complaints, IsEmpty());
+  ASSERT_TRUE(result.workload);
+  EXPECT_EQ(result.workload->samples, 6U);
+  EXPECT_EQ(result.workload->sequence_length, 32U);
+  EXPECT_EQ(result.workload->data_type, DataType::fp16);
+  EXPECT_EQ(result.workload->gradient_bytes_per_parameter, Bytes(2));
+  EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, Bytes(12));
+  EXPECT_EQ(result.workload->layers.size(), 4U);
+}
+
+TEST(TransformerInput, BytesOfGradientAndOptimizer) {
+  struct Case {
+    const char* data_type;
+    const char* optimizer;
+    Bytes gradient;
+    Bytes state;
+  };
+  for (const Case& c :
+       {Case{"fp16", "adam", Bytes(2), Bytes(12)}, Case{"bf16", "sgd", Bytes(2), Bytes(4)},
+        Case{"fp32", "adam", Bytes(4), Bytes(8)}, Case{"fp32", "sgd", Bytes(4), Bytes(0)},
+        Case{"fp64", "adam", Bytes(8), Bytes(16)}, Case{"fp8", "adam", Bytes(1), Bytes(12)}}) {
+    const ReadResult result =
+        read(required + "data_type: " + c.data_type + "\noptimizer: " + c.optimizer + "\n");
+    EXPECT_THAT(result.complaints, IsEmpty());
+    ASSERT_TRUE(result.workload);
+    EXPECT_EQ(result.workload->gradient_bytes_per_parameter, c.gradient) << c.data_type;
+    EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, c.state) << c.data_type;
+  }
+}
+
+TEST(TransformerInput, EachKeyWithoutADefaultIsMissed) {
+  for (const char* key : {"layers", "hidden", "heads", "sequence", "vocabulary", "batch"}) {
+    const ReadResult result = read(without(key));
+    EXPECT_FALSE(result.workload) << key;
+    EXPECT_THAT(result.complaints, ElementsAre(HasSubstr(key)));
+  }
+}
+
+TEST(TransformerInput, ZeroNegativeAndHugeNumbersAreOutOfRange) {
+  for (const char* key : {"layers", "hidden", "heads", "sequence", "vocabulary", "batch"}) {
+    for (const char* number : {"0", "-1", "9000000000000000000"}) {
+      const ReadResult result = read(without(key) + key + ": " + number + "\n");
+      EXPECT_FALSE(result.workload) << key << ' ' << number;
+      EXPECT_THAT(result.complaints, ElementsAre(AllOf(HasSubstr("w.yaml:7:"), HasSubstr(key))));
+    }
+  }
+}
+
+TEST(TransformerInput, HeadsMustDivideHidden) {
+  const ReadResult result = read(without("heads") + "heads: 5\n");
+  EXPECT_FALSE(result.workload);
+  EXPECT_THAT(result.complaints, ElementsAre(AllOf(HasSubstr("w.yaml:7:"), HasSubstr("heads"),
+                                                   HasSubstr("hidden (64) is not a multiple"))));
+}
+
+TEST(TransformerInput, AModelThatLeavesTheCountersIsRefused) {
+  const ReadResult result = read(
+      "layers: 16384\nhidden: 1048576\nheads: 1048576\nsequence: 16777216\nvocabulary: 268435456\n"
+      "batch: 1\n");
+  EXPECT_FALSE(result.workload);
+  EXPECT_THAT(result.complaints, ElementsAre(HasSubstr("too large")));
+}
+
+// Ten times the largest published model at a sequence sixteen times as long.
+TEST(TransformerInput, AModelFarLargerThanAnyIsAccepted) {
+  const ReadResult result = read(
+      "layers: 320\nhidden: 51200\nheads: 320\nsequence: 32768\nvocabulary: 256000\nbatch: "
+      "4096\n");
+  EXPECT_THAT(result.complaints, IsEmpty());
+  ASSERT_TRUE(result.workload);
+  EXPECT_GT(result.workload->parameters(), 10'000'000'000'000U);
+}
+
+TEST(TransformerInput, MisspeltKeysAndNamesAreSuggested) {
+  EXPECT_THAT(read(required + "fnn: 12\n").complaints,
+              ElementsAre(AllOf(HasSubstr("w.yaml:8:1: error: fnn"), HasSubstr("'ffn'"))));
+  EXPECT_THAT(read(required + "optimizer: adm\n").complaints,
+              ElementsAre(AllOf(HasSubstr("optimizer"), HasSubstr("'adam'"))));
+  EXPECT_THAT(read(required + "data_type: fp61\n").complaints, ElementsAre(HasSubstr("data_type")));
+  EXPECT_THAT(read(required + "biases: yes\n").complaints, ElementsAre(HasSubstr("biases")));
+}
+
+TEST(TransformerInput, AllComplaintsAreCollected) {
+  const ReadResult result = read("layers: -1\nhidden: many\ncolour: red\n");
+  EXPECT_FALSE(result.workload);
+  EXPECT_THAT(result.complaints, SizeIs(7)) << "two wrong, four missing, one unknown";
+  EXPECT_THAT(result.complaints, Contains(HasSubstr("colour")));
+}
+
+}  // namespace
+}  // namespace tessera::workload
