@@ -7,7 +7,7 @@ add_library(tessera_options INTERFACE)
 target_compile_features(tessera_options INTERFACE cxx_std_20)
 target_compile_options(tessera_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
-  -Wold-style-cast -Woverloaded-virtual -Wduplicated-cond -Wlogical-op -Wnull-dereference
+  -Wold-style-cast -Woverloaded-virtual -Wduplicated-cond -Wlogical-op
   # Results must not depend on whether the processor fuses multiply and add.
   -ffp-contract=off
   # GCC 12 sees overlapping copies inside std::string where there are none.
@@ -18,8 +18,8 @@ endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_options INTERFACE
     -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    # The sanitizers' own checks make the optimiser report null paths that are not there.
-    -Wno-null-dereference -Wno-maybe-uninitialized)
+    # The sanitizers' own checks make the optimiser see uses before initialisation.
+    -Wno-maybe-uninitialized)
   target_link_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
 if(TESSERA_COVERAGE)

@@ -75,7 +75,7 @@ int dispatch(const Words& words, comm::Communicator& world) {
   }
   try {
     return found->second.run(Words(words.begin() + 1, words.end()), world);
-  } catch (const cxxopts::OptionException& error) {
+  } catch (const cxxopts::exceptions::exception& error) {
     throw ConfigError(std::string(error.what()) + "; see tessera " + words[0] + " --help");
   }
 }

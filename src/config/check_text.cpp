@@ -49,12 +49,14 @@ bool is_forbidden_control(char c) {
 
 }  // namespace
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.substr(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0);
+}
+
 Place place_at(const std::string& file, std::string_view text, std::size_t offset) {
-  if (text.starts_with(byte_order_mark)) {
-    text.remove_prefix(byte_order_mark.size());
-    offset -= std::min(offset, byte_order_mark.size());
-  }
-  const std::string_view before = text.substr(0, offset);
+  const std::string_view counted = without_byte_order_mark(text);
+  const std::size_t skipped = text.size() - counted.size();
+  const std::string_view before = counted.substr(0, offset - std::min(offset, skipped));
   const std::size_t line_break = before.rfind('\n');
   const std::size_t line_start = line_break == std::string_view::npos ? 0 : line_break + 1;
   return {file, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,

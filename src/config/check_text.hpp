@@ -8,6 +8,8 @@
 
 namespace tessera::config {
 
+std::string_view without_byte_order_mark(std::string_view text);
+
 // Line and column, from 1, of the byte at `offset`; columns count bytes, without a byte order mark.
 Place place_at(const std::string& file, std::string_view text, std::size_t offset);
 

@@ -9,7 +9,9 @@ namespace {
 constexpr int exponent_limit = 1'000'000;
 constexpr Digits most_digits = ~Digits{0};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 class Reader {
  public:
@@ -138,7 +140,9 @@ int divide(Digits& value, unsigned factor, int times) {
 
 }  // namespace
 
-std::optional<Decimal> read_decimal(std::string_view text) { return Reader(text).read(); }
+std::optional<Decimal> read_decimal(std::string_view text) {
+  return Reader(text).read();
+}
 
 Scaled scale(const Decimal& number, int power_of_10, int power_of_2) {
   Digits value = number.digits;

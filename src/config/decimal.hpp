@@ -6,10 +6,12 @@
 #include <optional>
 #include <string_view>
 
+#include "tessera/core/wide.hpp"
+
 namespace tessera::config {
 
 // Up to 38 significant digits fit.
-__extension__ using Digits = unsigned __int128;
+using Digits = Wide;
 
 // digits * 10^exponent, negative if marked so.
 struct Decimal {

@@ -7,9 +7,13 @@ namespace {
 
 constexpr std::size_t longest = 60;
 
-bool continues_a_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool continues_a_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
 
 }  // namespace
 

@@ -64,18 +64,19 @@ void apply_override(Value& root, const std::string& assignment, Diagnostics& dia
       return refuse(segment.offset, "a key is missing in the path " + excerpt(path));
     }
     if (!std::all_of(segment.text.begin(), segment.text.end(), is_plain)) {
-      return refuse(segment.offset, excerpt(segment.text) +
-                                        " cannot stand in a path; a list is replaced whole");
+      return refuse(segment.offset,
+                    excerpt(segment.text) + " cannot stand in a path; a list is replaced whole");
     }
   }
   // Checked before anything changes: a refused override leaves the document as it was.
   const Value* at = &root;
   for (const Segment& segment : segments) {
     if (at->kind == Value::Kind::scalar || at->kind == Value::Kind::sequence) {
-      const std::string above = segment.offset == 0 ? "the document" : path.substr(0, segment.offset - 1);
-      return refuse(segment.offset, above + " is a " +
-                                        (at->kind == Value::Kind::scalar ? "single value" : "list") +
-                                        "; " + excerpt(segment.text) + " cannot be set in it");
+      const std::string above =
+          segment.offset == 0 ? "the document" : path.substr(0, segment.offset - 1);
+      return refuse(segment.offset,
+                    above + " is a " + (at->kind == Value::Kind::scalar ? "single value" : "list") +
+                        "; " + excerpt(segment.text) + " cannot be set in it");
     }
     const Value::Member* next = at->find(segment.text);
     if (next == nullptr) {
@@ -84,8 +85,8 @@ void apply_override(Value& root, const std::string& assignment, Diagnostics& dia
     at = &next->value;
   }
   Diagnostics problems;
-  Value value = parse_at({file, path, static_cast<int>(equals) + 1}, assignment.substr(equals + 1),
-                         problems);
+  Value value =
+      parse_at({file, path, static_cast<int>(equals) + 1}, assignment.substr(equals + 1), problems);
   if (!problems.empty()) {
     for (const Diagnostic& problem : problems.list()) {
       diagnostics.error({problem.file, problem.line, problem.column}, problem.message);

@@ -233,14 +233,17 @@ std::string reason(const YAML::ParserException& error, const Builder& builder) {
   if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
     return "expected ',' or '}'" + builder.innermost_start();
   }
+  if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
+    return "a quote is never closed";
+  }
   return error.msg;
 }
 
-// At the end of the text yaml-cpp has set the column back to 0; there the place is after the last
-// visible character.
+// For what yaml-cpp finds missing only at the end of the text, the place after the last visible
+// character rather than on the line that was added.
 Place place_of(const YAML::ParserException& error, const std::string& text, const Origin& origin,
                const Builder& builder) {
-  if (error.mark.column > 0 || error.mark.pos < static_cast<int>(text.size())) {
+  if (error.mark.pos < static_cast<int>(without_byte_order_mark(text).size())) {
     return builder.place(error.mark);
   }
   const std::size_t last = text.find_last_not_of(" \t\r\n");
@@ -250,7 +253,9 @@ Place place_of(const YAML::ParserException& error, const std::string& text, cons
 }
 
 void feed(const std::string& text, Builder& builder) {
-  std::istringstream stream(text);
+  // yaml-cpp 0.7 takes a quote that is open at the end of the last line for closed; an empty
+  // comment behind it makes that an error and changes nothing else.
+  std::istringstream stream(text + "\n#");
   YAML::Parser parser(stream);
   if (parser.HandleNextDocument(builder)) {
     // A second document ends in Stop, so that this never goes on.
@@ -285,7 +290,7 @@ Value parse_at(const Origin& origin, const std::string& text, Diagnostics& diagn
 }
 
 Value parse(const std::string& file_name, const std::string& text, Diagnostics& diagnostics) {
-  return parse_at({.file = file_name}, text, diagnostics);
+  return parse_at({file_name, "", 0}, text, diagnostics);
 }
 
 }  // namespace tessera::config

@@ -18,26 +18,32 @@ struct Unit {
   int power_of_2;
 };
 
-constexpr Unit decimal_prefixes[] = {{"", 0, 0},  {"k", 3, 0},  {"M", 6, 0}, {"G", 9, 0},
-                                     {"T", 12, 0}, {"P", 15, 0}, {"E", 18, 0}};
-constexpr Unit byte_prefixes[] = {{"", 0, 0},    {"k", 3, 0},   {"K", 3, 0},   {"M", 6, 0},
-                                  {"G", 9, 0},   {"T", 12, 0},  {"P", 15, 0},  {"E", 18, 0},
-                                  {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
-                                  {"Pi", 0, 50}, {"Ei", 0, 60}};
+struct Prefix {
+  const char* name;
+  int power_of_10;
+  int power_of_2;
+};
+
+constexpr Prefix decimal_prefixes[] = {{"", 0, 0},   {"k", 3, 0},  {"M", 6, 0}, {"G", 9, 0},
+                                       {"T", 12, 0}, {"P", 15, 0}, {"E", 18, 0}};
+constexpr Prefix byte_prefixes[] = {{"", 0, 0},    {"k", 3, 0},   {"K", 3, 0},   {"M", 6, 0},
+                                    {"G", 9, 0},   {"T", 12, 0},  {"P", 15, 0},  {"E", 18, 0},
+                                    {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
+                                    {"Pi", 0, 50}, {"Ei", 0, 60}};
 
 // Everything that tells one quantity from another.
 struct Quantity {
   TypeWords words;
-  const char* base;        // unit of the whole number that is kept
-  const char* usual;       // unit for "write e.g. '12 ns'"
-  const char* known;       // for "known: …"; need not be complete
+  const char* base;   // unit of the whole number that is kept
+  const char* usual;  // unit for "write e.g. '12 ns'"
+  const char* known;  // for "known: …"; need not be complete
   std::uint64_t most;
   std::vector<Unit> units;
 };
 
-void add_units(std::vector<Unit>& units, std::span<const Unit> prefixes, const Unit& base) {
-  for (const Unit& prefix : prefixes) {
-    units.push_back({prefix.name + base.name, prefix.power_of_10 + base.power_of_10,
+void add_units(std::vector<Unit>& units, std::span<const Prefix> prefixes, const Prefix& base) {
+  for (const Prefix& prefix : prefixes) {
+    units.push_back({std::string(prefix.name) + base.name, prefix.power_of_10 + base.power_of_10,
                      prefix.power_of_2 + base.power_of_2});
   }
 }
@@ -46,8 +52,8 @@ constexpr std::uint64_t most_count = std::numeric_limits<std::uint64_t>::max();
 
 const Quantity& size() {
   static const Quantity quantity = [] {
-    Quantity q{{"a size", "4 KiB"}, "B", "KiB", "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", most_count,
-               {}};
+    Quantity q{{"a size", "4 KiB"}, "B", "KiB", "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
+               most_count,          {}};
     add_units(q.units, byte_prefixes, {"B", 0, 0});
     return q;
   }();
@@ -80,21 +86,21 @@ const Quantity& duration() {
                                  {{"ps", 0, 0},
                                   {"ns", 3, 0},
                                   {"us", 6, 0},
-                                  {"\u00B5s", 6, 0},   // micro sign
-                                  {"\u03BCs", 6, 0},   // Greek mu
+                                  {"\u00B5s", 6, 0},  // micro sign
+                                  {"\u03BCs", 6, 0},  // Greek mu
                                   {"ms", 9, 0},
                                   {"s", 12, 0}}};
   return quantity;
 }
 
 const Quantity& frequency() {
-  static const Quantity quantity{{"a frequency", "1.1 GHz"},
-                                 "Hz",
-                                 "GHz",
-                                 "Hz, kHz, MHz, GHz",
-                                 most_count,
-                                 {{"Hz", 0, 0}, {"kHz", 3, 0}, {"MHz", 6, 0}, {"GHz", 9, 0},
-                                  {"THz", 12, 0}}};
+  static const Quantity quantity{
+      {"a frequency", "1.1 GHz"},
+      "Hz",
+      "GHz",
+      "Hz, kHz, MHz, GHz",
+      most_count,
+      {{"Hz", 0, 0}, {"kHz", 3, 0}, {"MHz", 6, 0}, {"GHz", 9, 0}, {"THz", 12, 0}}};
   return quantity;
 }
 
@@ -284,13 +290,14 @@ std::optional<Fraction> parse_as(std::string_view text, std::string& problem) {
   return Fraction::millionths(*scaled.value);
 }
 
-std::string to_text(Bytes value) { return exact_text(value, std::to_string(value.count()), size()); }
+std::string to_text(Bytes value) {
+  return exact_text(value, std::to_string(value.count()), size());
+}
 std::string to_text(Bandwidth value) {
   return exact_text(value, std::to_string(value.bytes_per_second()), bandwidth());
 }
 std::string to_text(SimTime value) {
-  return value.is_never() ? "never"
-                          : exact_text(value, std::to_string(value.ps()), duration());
+  return value.is_never() ? "never" : exact_text(value, std::to_string(value.ps()), duration());
 }
 std::string to_text(Clock value) {
   return exact_text(value, std::to_string(value.frequency_hz()), frequency());

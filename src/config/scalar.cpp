@@ -95,9 +95,17 @@ std::optional<std::string> parse_as(std::string_view text, std::string&) {
   return std::string(text);
 }
 
-std::string to_text(bool value) { return value ? "true" : "false"; }
-std::string to_text(std::int64_t value) { return std::to_string(value); }
-std::string to_text(double value) { return format_number(value); }
-std::string to_text(const std::string& value) { return value; }
+std::string to_text(bool value) {
+  return value ? "true" : "false";
+}
+std::string to_text(std::int64_t value) {
+  return std::to_string(value);
+}
+std::string to_text(double value) {
+  return format_number(value);
+}
+std::string to_text(const std::string& value) {
+  return value;
+}
 
 }  // namespace tessera::config

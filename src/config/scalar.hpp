@@ -17,9 +17,8 @@ TypeWords words_for();
 
 // True for the types that a quoted text cannot be: bool, numbers and Fraction.
 template <Readable T>
-inline constexpr bool never_quoted =
-    std::same_as<T, bool> || std::same_as<T, std::int64_t> || std::same_as<T, double> ||
-    std::same_as<T, Fraction>;
+inline constexpr bool never_quoted = std::same_as<T, bool> || std::same_as<T, std::int64_t> ||
+                                     std::same_as<T, double> || std::same_as<T, Fraction>;
 
 // The text that parse_as reads back as the same value (for SimTime::never(): "never", which it does
 // not read).

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tessera/core/wide.hpp"
+
 namespace tessera {
 namespace {
 
@@ -62,7 +64,6 @@ double RandomStream::next_uniform() {
 }
 
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
-  __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<Wide>(next_u64()) * bound >> 64);
 }
 

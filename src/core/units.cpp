@@ -9,11 +9,11 @@
 #include "decimal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
 
 constexpr Wide max_ps = static_cast<Wide>(SimTime::never().ps()) - 1;
 

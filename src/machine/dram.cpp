@@ -151,7 +151,6 @@ std::vector<std::uint32_t> nearest_channels(const Topology& topology,
     return {};
   }
   constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
-  const ReverseLinks reverse(topology);
   std::vector<std::uint32_t> channel_of(topology.nodes(), unknown);
   // Breadth first from all channels at once. They start in order of their numbers, and nodes of
   // one distance stay in that order, so who comes first at a node is the lowest of the nearest.
@@ -161,13 +160,27 @@ std::vector<std::uint32_t> nearest_channels(const Topology& topology,
     channel_of[channels[channel].node.value()] = channel;
     open.push_back(channels[channel].node);
   }
+  const auto spread = [&](EntityId from, EntityId to) {
+    if (to.valid() && channel_of[to.value()] == unknown) {
+      channel_of[to.value()] = channel_of[from.value()];
+      open.push_back(to);
+    }
+  };
+  // The links of a grid lead both ways; otherwise the way to the channel counts.
+  std::optional<ReverseLinks> reverse;
+  if (!topology.grid()) {
+    reverse.emplace(topology);
+  }
   for (std::size_t next = 0; next < open.size(); ++next) {
     const EntityId node = open[next];
-    for (const ReverseLinks::Source& source : reverse.into(node)) {
-      if (channel_of[source.from.value()] == unknown) {
-        channel_of[source.from.value()] = channel_of[node.value()];
-        open.push_back(source.from);
+    if (reverse) {
+      for (const ReverseLinks::Source& source : reverse->into(node)) {
+        spread(node, source.from);
       }
+      continue;
+    }
+    for (unsigned port = 0; port < topology.ports(node); ++port) {
+      spread(node, topology.link(node, port).to);
     }
   }
   ensure(open.size() == topology.nodes(), "a node from which no memory channel can be reached");

@@ -13,8 +13,9 @@
 namespace tessera::machine {
 namespace {
 
-// Directed links a graph may have: their numbers are kept in 32 bits.
-constexpr std::uint64_t link_limit = std::uint64_t{1} << 31;
+// Nodes and directed links a graph may have: they are stored one by one, and a short text can ask
+// for any number of them. A connected graph has at least as many links as nodes.
+constexpr std::uint64_t graph_limit = std::uint64_t{1} << 24;
 constexpr std::size_t class_limit = std::size_t{1} << 16;
 
 // One end of an entry of `links`: the nodes first … first + count - 1.
@@ -34,7 +35,8 @@ class GraphReader {
   void read_nodes();
   void read_link(config::Section& entry);
   std::optional<End> read_end(config::Section& entry, const std::string& key);
-  std::optional<End> fail(config::Section& entry, std::string_view key, const std::string& message);
+  std::nullopt_t fail(config::Section& entry, std::string_view key, const std::string& message);
+  std::optional<std::string> read_text(config::Section& entry, const std::string& key);
   std::uint16_t class_of(config::Section& entry);
   void join(End from, End to, std::uint16_t link_class, bool both);
   void check_reachable(const GraphTopology& topology);
@@ -48,43 +50,56 @@ class GraphReader {
   bool failed_ = false;
 };
 
-std::optional<End> GraphReader::fail(config::Section& entry, std::string_view key,
-                                     const std::string& message) {
+std::nullopt_t GraphReader::fail(config::Section& entry, std::string_view key,
+                                 const std::string& message) {
   entry.error(key, message);
   failed_ = true;
+  return std::nullopt;
+}
+
+// A text that must be given and not be empty.
+std::optional<std::string> GraphReader::read_text(config::Section& entry, const std::string& key) {
+  std::string text = entry.get<std::string>(key);
+  if (!text.empty()) {
+    return text;
+  }
+  failed_ = true;
+  if (entry.raw(key).kind == config::Value::Kind::scalar) {
+    entry.error(key, "must not be empty");
+  }  // else the section has complained
   return std::nullopt;
 }
 
 void GraphReader::read_nodes() {
   std::uint64_t nodes = 0;
   for (config::Section& entry : section_.sections("nodes")) {
+    const auto name = read_text(entry, "name");
+    const auto count = entry.get_optional<std::int64_t>("count", config::at_least<std::int64_t>(1));
     NodeGroup group;
-    group.name = entry.get<std::string>("name");
-    const auto count =
-        entry.get_optional<std::int64_t>("count", config::between<std::int64_t>(1, node_limit - 1));
     group.computes = entry.get_name("kind", {"tile", "switch"}, "tile") == "tile";
     group.indexed = count.has_value();
-    group.first = static_cast<std::uint32_t>(nodes);
-    group.count = static_cast<std::uint32_t>(std::max<std::int64_t>(1, count.value_or(1)));
-    if (group.name.empty()) {  // not given: already complained about
-      failed_ = true;
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(1, count.value_or(1)));
+    if (!name) {
       continue;
     }
-    if (group.name.find_first_of("[]") != std::string::npos) {
+    if (name->find_first_of("[]") != std::string::npos) {
       fail(entry, "name",
            "a name must not contain '[' or ']'; 'count' makes name[0], name[1], ...");
       continue;
     }
-    if (!group_by_name_.emplace(group.name, groups_.size()).second) {
-      fail(entry, "name", "there are two nodes called '" + group.name + "'");
+    if (size > graph_limit - nodes) {
+      fail(entry, group.indexed ? "count" : "name",
+           "too many nodes; a graph may have " + std::to_string(graph_limit));
       continue;
     }
-    nodes += group.count;
-    if (nodes >= node_limit) {
-      fail(entry, group.indexed ? "count" : "name",
-           "too many nodes; there must be fewer than " + std::to_string(node_limit));
-      return;
+    if (!group_by_name_.emplace(*name, groups_.size()).second) {
+      fail(entry, "name", "there are two nodes called '" + *name + "'");
+      continue;
     }
+    group.name = *name;
+    group.first = static_cast<std::uint32_t>(nodes);
+    group.count = static_cast<std::uint32_t>(size);
+    nodes += size;
     groups_.push_back(std::move(group));
   }
   if (groups_.empty() && !failed_) {
@@ -93,11 +108,11 @@ void GraphReader::read_nodes() {
 }
 
 std::optional<End> GraphReader::read_end(config::Section& entry, const std::string& key) {
-  const std::string text = entry.get<std::string>(key);
-  if (text.empty()) {
-    failed_ = true;
+  const auto given = read_text(entry, key);
+  if (!given) {
     return std::nullopt;
   }
+  const std::string& text = *given;
   const std::size_t bracket = text.find('[');
   const std::string name = text.substr(0, bracket);
   const auto found = group_by_name_.find(name);
@@ -173,8 +188,8 @@ void GraphReader::read_link(config::Section& entry) {
   }
   const std::uint64_t pairs = same ? std::uint64_t{from->count} * (from->count - 1) / 2
                                    : std::uint64_t{from->count} * to->count;
-  if (links_.size() + pairs * (both ? 2 : 1) > link_limit) {
-    fail(entry, "from", "too many links; there may be " + std::to_string(link_limit));
+  if (links_.size() + pairs * (both ? 2 : 1) > graph_limit) {
+    fail(entry, "from", "too many links; a graph may have " + std::to_string(graph_limit));
     return;
   }
   join(*from, *to, link_class, both);

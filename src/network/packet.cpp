@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/network.hpp"
@@ -88,7 +89,7 @@ class WireClass {
   // Packets are mostly alike, and the division is dear: the last size asked for is remembered.
   Duration duration(std::uint32_t bytes) {
     if (bytes != known_bytes_) {
-      const auto scaled = static_cast<unsigned __int128>(bytes) * numerator_;
+      const auto scaled = static_cast<Wide>(bytes) * numerator_;
       known_ = {static_cast<std::int64_t>(scaled / denominator_),
                 static_cast<std::uint32_t>(scaled % denominator_)};
       known_bytes_ = bytes;

@@ -318,7 +318,9 @@ std::uint64_t Cutter::shards(const workload::Operator& op) const {
 }
 
 std::uint64_t Cutter::tile_parameters(const workload::Operator& op) const {
-  return op.replicated_parameters +
+  // Weights shared with an operator of another stage are held twice.
+  const std::uint64_t copied = strategy_.degrees.pipeline > 1 ? op.shared_parameters : 0;
+  return divided_up(copied, shards(op)) + op.replicated_parameters +
          divided_up(op.parameters - op.replicated_parameters, shards(op));
 }
 

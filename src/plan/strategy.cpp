@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tessera/core/wide.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
 
@@ -99,7 +100,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.placement.tensor_group = read_shape(placement, "tensor_group");
 
   const std::uint64_t tiles = topology.computing_nodes();
-  const unsigned __int128 wanted = static_cast<unsigned __int128>(strategy.degrees.pipeline) *
+  const Wide wanted = static_cast<Wide>(strategy.degrees.pipeline) *
                                    strategy.degrees.tensor * strategy.degrees.data;
   if (wanted > tiles) {
     section.error("pipeline",

@@ -9,6 +9,7 @@
 
 #include "recorder.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/trace/run_folder.hpp"
@@ -53,20 +54,20 @@ SimTime bin_length(const Experiment& experiment) {
 }
 
 // Sums over all ranks of numbers that may exceed 64 bits together.
-std::vector<unsigned __int128> sums_over_ranks(comm::Communicator& communicator,
-                                               const std::vector<unsigned __int128>& values) {
+std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
+                                               const std::vector<Wide>& values) {
   constexpr std::uint64_t low = 0xFFFFFFFFULL;
   std::vector<std::uint64_t> limbs;
-  for (const unsigned __int128 value : values) {
+  for (const Wide value : values) {
     for (unsigned limb = 0; limb < 4; ++limb) {
       limbs.push_back(static_cast<std::uint64_t>(value >> (32 * limb)) & low);
     }
   }
   communicator.reduce_sum(limbs);
-  std::vector<unsigned __int128> sums(values.size());
+  std::vector<Wide> sums(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (unsigned limb = 0; limb < 4; ++limb) {
-      sums[i] += static_cast<unsigned __int128>(limbs[i * 4 + limb]) << (32 * limb);
+      sums[i] += static_cast<Wide>(limbs[i * 4 + limb]) << (32 * limb);
     }
   }
   return sums;
@@ -329,7 +330,7 @@ class RankRun {
 
   void fill_breakdown(trace::Summary& summary, SimTime end) {
     const std::size_t stages = experiment_.plan.stages.size();
-    std::vector<unsigned __int128> times(stages * executor::activities);
+    std::vector<Wide> times(stages * executor::activities);
     executor_->visit_results([&](const executor::TileResult& result) {
       recorder_.on_tile(result);
       const std::size_t stage = experiment_.plan.placement.role(result.role).stage;
@@ -352,7 +353,7 @@ class RankRun {
       return row;
     };
     summary.breakdown.push_back(breakdown("total", summary.tiles, [&](std::size_t i) {
-      unsigned __int128 sum = 0;
+      Wide sum = 0;
       for (std::size_t stage = 0; stage < stages; ++stage) {
         sum += times[stage * executor::activities + i];
       }
@@ -387,8 +388,8 @@ class RankRun {
     summary.events_per_s = static_cast<double>(summary.events) / std::max(wall_s_, 1e-9);
 
     const Digest& digest = recorder_.digest();
-    const auto whole = static_cast<unsigned __int128>(digest.high()) << 64 | digest.low();
-    const unsigned __int128 sum = sums_over_ranks(communicator_, {whole}).front();
+    const auto whole = static_cast<Wide>(digest.high()) << 64 | digest.low();
+    const Wide sum = sums_over_ranks(communicator_, {whole}).front();
     Digest result(static_cast<std::uint64_t>(sum >> 64), static_cast<std::uint64_t>(sum));
     summary.result_digest = result.to_string();
   }

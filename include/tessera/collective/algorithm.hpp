@@ -21,9 +21,9 @@ std::string to_string(Kind kind);
 using Member = std::uint32_t;
 inline constexpr Member nobody = 0xFFFFFFFFU;
 
-// One step of one member: it sends (if `send_to` is somebody), and the step is over when the message
-// from `receive_from` (if somebody) has arrived. A message of step s is matched by the receiver's
-// step s. Chunks are named by number, so that a test can follow the data.
+// One step of one member: it sends (if `send_to` is somebody), and the step is over when the
+// message from `receive_from` (if somebody) has arrived. A message of step s is matched by the
+// receiver's step s. Chunks are named by number, so that a test can follow the data.
 struct Step {
   Member send_to = nobody;
   Bytes send_bytes;
@@ -36,8 +36,8 @@ struct Step {
 
 // A collective over a vector of `bytes` bytes (all-reduce, reduce-scatter: the full vector of each
 // member; all-gather: the gathered result). The vector is cut into `size` chunks that differ by one
-// byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it there,
-// an all-gather starts from it.
+// byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it
+// there, an all-gather starts from it.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

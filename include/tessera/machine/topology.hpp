@@ -89,21 +89,24 @@ class Topology {
 };
 
 // Topologies by name:
-//   mesh   {rows, columns, bandwidth, latency}   links to the four neighbours
-//   torus  {rows, columns, bandwidth, latency}   rows and columns closed to rings; a ring of two
-//   has
-//          two links each way between the same nodes, a ring of one has none
-//   wafer  {tiles: [rows, columns], cores: [rows, columns], intra_tile: {bandwidth, latency},
-//          inter_tile: {bandwidth, latency}}     a mesh of (tile rows × core rows) by (tile columns
-//          × core columns) cores, the two-level machine of PALM (Fang et al., Table VI). A link
-//          across a tile boundary is of class inter_tile, and each of them has the full inter_tile
-//          bandwidth by itself: a boundary of n cores carries n times as much.
+//   mesh   {rows, columns, bandwidth, latency}
+//          Links to the four neighbours.
+//   torus  {rows, columns, bandwidth, latency}
+//          Rows and columns closed to rings; a ring of two has two links each way between the same
+//          nodes, a ring of one has none.
+//   wafer  {tiles: [rows, columns], cores: [rows, columns],
+//           intra_tile: {bandwidth, latency}, inter_tile: {bandwidth, latency}}
+//          A mesh of (tile rows · core rows) by (tile columns · core columns) cores: the two-level
+//          machine of PALM (Fang et al., Table VI). A link across a tile boundary is of class
+//          inter_tile, and each of them has the full inter_tile bandwidth by itself: a boundary of
+//          n cores carries n times as much.
 //   graph  {nodes: [{name, count, kind: tile | switch}],
-//          links: [{from, to, bandwidth, latency, directions: both | one}]}
+//           links: [{from, to, bandwidth, latency, directions: both | one}]}
 //          `count: n` makes name[0] … name[n-1]. An end is a node ("gpu[3]", "switch") or the name
 //          of a group, which stands for all its nodes, each joined to each node of the other end; a
 //          group joined to itself is fully connected, `one` then leading from lower to higher
-//          numbers. Every node must be reachable from every other.
+//          numbers. Every node must be reachable from every other. At most 2^24 nodes and as many
+//          directed links.
 // A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
 // bad input: it leaves diagnostics in the section and may return null.
 using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;

@@ -11,14 +11,14 @@ namespace tessera::trace {
 // Tile time of one group of tiles by activity. The shares add up to one: every instant of every
 // tile up to the end of the run belongs to one activity.
 struct Breakdown {
-  std::string name;              // "total", "stage 3"
+  std::string name;  // "total", "stage 3"
   std::uint64_t tiles = 0;
   // Activity and its time, mean over the tiles, rounded down [ps].
   std::vector<std::pair<std::string, std::uint64_t>> mean_ps;
 };
 
 struct Summary {
-  std::string status;  // running, finished, stopped, deadlock, failed
+  std::string status;   // running, finished, stopped, deadlock, failed
   std::string message;  // why, when it is not finished
   std::string experiment;
   std::string machine;
@@ -29,7 +29,7 @@ struct Summary {
   std::uint32_t iterations = 0;
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
-  double peak_flops_per_s = 0;  // of the tiles in use
+  double peak_flops_per_s = 0;       // of the tiles in use
   std::vector<Breakdown> breakdown;  // total first, then each stage
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;
@@ -55,11 +55,19 @@ struct Summary {
   std::string hdf5;
 };
 
+// The text of summary.json: the members above under their names, and
+//   breakdown  {"total": G, "stages": [G with a "name", …]}, where a group G is
+//              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
+//   versions   {"tessera", "git", "mpi", "hdf5"}
+// before them "file_type" and "format_version". Integers are exact; a number that is not finite is
+// null; what is no UTF-8 becomes U+FFFD.
 std::string to_json(const Summary& summary);
-// Throws IoError when the file cannot be read or is no summary.
+
+// Throws IoError when the file cannot be read, is no summary, or of another major format. Keys it
+// does not know mean nothing, and all but the file's type and the status may be missing.
 Summary read_summary(const std::string& path);
 
-// The summary as text for a terminal.
+// The summary as text for a terminal; of more than twelve stages the first and last five.
 std::string to_table(const Summary& summary);
 
 }  // namespace tessera::trace

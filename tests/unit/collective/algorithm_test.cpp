@@ -24,7 +24,8 @@ TEST(Kind, Names) {
 }
 
 TEST(ChunkBytes, AddUpAndDifferByOneAtMostWithTheLargerOnesFirst) {
-  for (const std::uint64_t bytes : std::array<std::uint64_t, 6>{0, 1, 7, 1000, 65'537, 1ULL << 63}) {
+  for (const std::uint64_t bytes :
+       std::array<std::uint64_t, 6>{0, 1, 7, 1000, 65'537, 1ULL << 63}) {
     for (const std::uint32_t size : {1U, 2U, 3U, 8U, 33U}) {
       Bytes sum;
       for (std::uint32_t chunk = 0; chunk < size; ++chunk) {

@@ -35,7 +35,7 @@ TEST(Graph, JoinsAGroupToANodeAsAStar) {
   EXPECT_EQ(star->grid(), std::nullopt);
   EXPECT_EQ(star->default_routing(), "shortest");
   EXPECT_EQ(star->link_classes().size(), 1U);
-  EXPECT_EQ(star->link_classes()[0].name, "10 GB/s, 3.000000 ns");
+  EXPECT_EQ(star->link_classes()[0].name, "10 GB/s, 3 ns");
   EXPECT_GT(star->resident_bytes(), 16 * sizeof(Link));
 }
 
@@ -89,12 +89,23 @@ TEST(Graph, ComplainsAboutBadNodes) {
                   "']'; 'count' makes name[0], name[1], ..."));
   EXPECT_THAT(complaints_about("    []\n", "    []\n"),
               ElementsAre("m.yaml:3:3: error: topology.nodes: must list at least one node"));
+  EXPECT_THAT(complaints_about("    - {name: ''}\n    - {count: 2}\n", "    []\n"),
+              ElementsAre("m.yaml:4:8: error: topology.nodes[0].name: must not be empty",
+                          ::testing::StartsWith("m.yaml:5:7: error: topology.nodes[1].name: ")));
+}
+
+TEST(Graph, ComplainsAboutTooManyNodesOrLinks) {
   EXPECT_THAT(
-      complaints_about("    - {name: a, count: 200000000}\n    - {name: b, count: 200000000}\n",
-                       "    []\n"),
-      ElementsAre(
-          "m.yaml:5:17: error: topology.nodes[1].count: too many nodes; there must be fewer "
-          "than 268435456"));
+      complaints_about("    - {name: a}\n    - {name: b, count: 16777216}\n",
+                       "    - {from: a, to: a, " + wire + "}\n"),
+      ElementsAre("m.yaml:5:17: error: topology.nodes[1].count: too many nodes; a graph may "
+                  "have 16777216",
+                  "m.yaml:7:17: error: topology.links[0].to: a node cannot be linked to "
+                  "itself"));
+  EXPECT_THAT(
+      complaints_about("    - {name: a, count: 4097}\n", "    - {from: a, to: a, " + wire + "}\n"),
+      ElementsAre("m.yaml:6:8: error: topology.links[0].from: too many links; a graph may "
+                  "have 16777216"));
 }
 
 TEST(Graph, ComplainsAboutBadLinks) {

@@ -130,7 +130,7 @@ TEST(ReadMachine, LeavesOtherRoomsTheirKeys) {
 
 TEST(ReadMachine, ComplainsAboutTheTopology) {
   EXPECT_THAT(read("topology: {kind: mess, rows: 3}\n").complaints,
-              ElementsAre("m.yaml:1:12: error: topology.kind: unknown kind 'mess'; did you mean "
+              ElementsAre("m.yaml:1:18: error: topology.kind: unknown name 'mess'; did you mean "
                           "'mesh'?"));
   EXPECT_THAT(read("topology: {kind: mesh, rows: 100000, columns: 100000, bandwidth: 1 GB/s, "
                    "latency: 1 ns}\n")
@@ -159,6 +159,38 @@ TEST(ReadMachine, ComplainsAboutShapesOfWafers) {
                   "there must be fewer than 268435456"));
 }
 
+// A list that cannot be converted is complained about once.
+TEST(ReadMachine, ComplainsOnceAboutAList) {
+  const std::string rest =
+      ", intra_tile: {bandwidth: 1 GB/s, latency: 1 ns}, inter_tile: {bandwidth: 1 GB/s, latency: "
+      "1 "
+      "ns}}\n";
+  EXPECT_EQ(read("topology: {kind: wafer, tiles: [5, x], cores: 4" + rest).complaints.size(), 2U);
+  EXPECT_EQ(read("topology: {kind: wafer, tiles: [], cores: [1, 1]" + rest).complaints.size(), 1U);
+  EXPECT_EQ(read(mesh + "dram: {at: edge, edges: west, bandwidth: 1 GB/s, latency: 1 ns}\n")
+                .complaints.size(),
+            1U);
+}
+
+TEST(ReadMachine, ResolvesToTheSameMachine) {
+  const std::string text =
+      "topology: {kind: wafer, tiles: [1, 2], cores: [2, 2], intra_tile: {bandwidth: 1 GB/s, "
+      "latency: 1 ns}, inter_tile: {bandwidth: 1 GB/s, latency: 2 ns}}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}}\n"
+      "dram: {at: edge, edges: [west], bandwidth: 1 GB/s, latency: 1 ns}\n";
+  const auto resolved = [](const std::string& yaml) {
+    config::Diagnostics diagnostics;
+    config::Section section(config::parse("m.yaml", yaml, diagnostics), "", diagnostics);
+    EXPECT_TRUE(read_machine(section).has_value());
+    section.finish();
+    EXPECT_TRUE(diagnostics.empty());
+    return section.resolved_yaml();
+  };
+  const std::string once = resolved(text);
+  EXPECT_EQ(resolved(once), once);
+  EXPECT_THAT(once, ::testing::HasSubstr("capacity: 0 B"));
+}
+
 TEST(ReadMachine, RefusesLinksWithoutTimeOrRate) {
   const testing::Reading zero =
       read("topology: {kind: mesh, rows: 0, columns: 1, bandwidth: 0 B/s, latency: 0 ns}\n");
@@ -184,10 +216,11 @@ TEST(ReadMachine, ComplainsAboutMemory) {
   const auto about = [](const std::string& placement) {
     return read(mesh + "dram: {" + placement + ", bandwidth: 1 GB/s, latency: 1 ns}\n").complaints;
   };
-  EXPECT_THAT(about("at: edges"),
-              ElementsAre("m.yaml:2:8: error: dram.at: unknown at 'edges'; did you mean 'edge'?"));
-  EXPECT_THAT(about("at: edge, edges: [wets]"),
-              ElementsAre("m.yaml:2:18: error: dram.edges: unknown edge 'wets'; did you mean "
+  EXPECT_THAT(
+      about("at: edges"),
+      ElementsAre("m.yaml:2:12: error: dram.at: unknown name 'edges'; did you mean 'edge'?"));
+  EXPECT_THAT(about("at: edge, edges: [wst]"),
+              ElementsAre("m.yaml:2:18: error: dram.edges: unknown edge 'wst'; did you mean "
                           "'west'?"));
   EXPECT_THAT(about("at: edge"),
               ElementsAre("m.yaml:2:1: error: dram.edges: must name at least one "

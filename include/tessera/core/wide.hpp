@@ -1,0 +1,8 @@
+// A 128-bit unsigned integer for intermediates: products of times and rates, sums over many ranks.
+#pragma once
+
+namespace tessera {
+
+__extension__ using Wide = unsigned __int128;
+
+}  // namespace tessera

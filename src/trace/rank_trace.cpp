@@ -1,0 +1,64 @@
+#include "rank_trace.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "posix_file.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/trace/run_folder.hpp"
+
+namespace tessera::trace {
+namespace {
+
+// Whether rows of `stored` can be read as rows of `expected`; words about them may differ.
+bool same_layout(const TableSpec& stored, const TableSpec& expected) {
+  return stored.row_bytes == expected.row_bytes &&
+         std::equal(stored.fields.begin(), stored.fields.end(), expected.fields.begin(),
+                    expected.fields.end(), [](const Field& a, const Field& b) {
+                      return a.name == b.name && a.type == b.type && a.offset == b.offset;
+                    });
+}
+
+}  // namespace
+
+std::vector<std::string> verified_traces(const std::string& folder) {
+  const std::vector<std::string> faults = verify_run_folder(folder);
+  if (!faults.empty()) {
+    throw IoError(folder + ": error: is no complete run: " + join(faults, "; "));
+  }
+  const std::string path = folder + "/" + manifest_name;
+  std::vector<std::string> traces;
+  try {
+    for (const nlohmann::json& entry : nlohmann::json::parse(read_file(path)).at("files")) {
+      if (entry.contains("rows")) {
+        traces.push_back(folder + "/" + entry.at("path").get<std::string>());
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw IoError(path + ": error: damaged: not the JSON it should be");
+  }
+  return traces;
+}
+
+RankTrace::RankTrace(const std::string& path)
+    : path_(path), reader_(path, Trust::commits), specs_(tables()), rows_(specs_.size()) {
+  const std::vector<std::string> present = reader_.table_names();
+  for (std::size_t table = 0; table < specs_.size(); ++table) {
+    const std::string& name = specs_[table].name;
+    if (std::find(present.begin(), present.end(), name) == present.end()) {
+      continue;
+    }
+    if (!same_layout(reader_.spec(name), specs_[table])) {
+      throw IoError(path_ + ": error: table '" + name + "' has other fields than this program's");
+    }
+    rows_[table] = reader_.committed_rows(name);
+  }
+}
+
+void RankTrace::refuse_span(Table table, std::int64_t begin_ps, std::int64_t end_ps) const {
+  throw IoError(path_ + ": error: damaged: table '" + specs_[table].name + "' has a row from " +
+                std::to_string(begin_ps) + " ps to " + std::to_string(end_ps) + " ps");
+}
+
+}  // namespace tessera::trace

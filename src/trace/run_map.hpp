@@ -1,0 +1,69 @@
+// What the numbers in a run's tables stand for: nodes, stages, names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rank_trace.hpp"
+
+namespace tessera::trace {
+
+// A number that has a name as JSON string, if the run says so.
+class NumberedNames {
+ public:
+  // `what` stands before a number that has no name: "operator 7".
+  explicit NumberedNames(std::string what) : what_(std::move(what)) {}
+  // Names 0, 1, … from "a,b,…".
+  void set_list(std::string_view comma_separated);
+  // The first name of a number counts.
+  void set(std::uint32_t number, std::string_view name);
+  // The name as a JSON string, with its quotes.
+  const std::string& json(std::uint32_t number);
+  // The name itself; "" for a number without.
+  std::string plain(std::uint32_t number) const;
+
+ private:
+  struct Name {
+    std::string plain;
+    std::string json;
+  };
+  std::string what_;
+  std::map<std::uint32_t, Name> names_;
+};
+
+// Gathered from all ranks: a rank's rows refer to nodes of other ranks and names of rank 0.
+class RunMap {
+ public:
+  // The stage of nodes that have none.
+  static constexpr std::int64_t no_stage = -1;
+
+  // Throws IoError.
+  void gather(const RankTrace& trace);
+  // After the last rank.
+  void settle();
+
+  bool contains(std::uint32_t node) const { return find(node) != nullptr; }
+  std::int64_t stage_of(std::uint32_t node) const;
+  // Ascending, without `no_stage`.
+  const std::vector<std::int64_t>& stages() const { return stages_; }
+
+  NumberedNames operators{"operator"};
+  NumberedNames phases{"phase"};
+  NumberedNames activities{"activity"};
+  NumberedNames traffic{"traffic"};
+
+ private:
+  struct Node {
+    std::uint32_t number;
+    std::int64_t stage;
+  };
+  const Node* find(std::uint32_t node) const;
+
+  std::vector<Node> nodes_;  // by number
+  std::vector<std::int64_t> stages_;
+};
+
+}  // namespace tessera::trace

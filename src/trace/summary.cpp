@@ -1,0 +1,255 @@
+// summary.json, written and read back.
+#include "tessera/trace/summary.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "breakdown_sum.hpp"
+#include "posix_file.hpp"
+#include "schema.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::trace {
+namespace {
+
+// Keeps the order of keys.
+using Json = nlohmann::ordered_json;
+
+constexpr const char* summary_file_type = "tessera-summary";
+
+// Far more than 100 000 ranks need; a longer file is something else.
+constexpr std::uintmax_t most_bytes = 64U << 20;
+
+// Calls visit(key, member) for every member that is a plain value or a list of them, in the order
+// of the file; so that writing and reading cannot differ.
+template <class AnySummary, class Visit>
+void visit_members(AnySummary& summary, Visit visit) {
+  visit("status", summary.status);
+  visit("message", summary.message);
+  visit("experiment", summary.experiment);
+  visit("machine", summary.machine);
+  visit("workload", summary.workload);
+  visit("simulated_time_ps", summary.simulated_time_ps);
+  visit("iteration_time_ps", summary.iteration_time_ps);
+  visit("ideal_time_ps", summary.ideal_time_ps);
+  visit("iterations", summary.iterations);
+  visit("throughput_samples_per_s", summary.throughput_samples_per_s);
+  visit("achieved_flops_per_s", summary.achieved_flops_per_s);
+  visit("peak_flops_per_s", summary.peak_flops_per_s);
+  visit("breakdown", summary.breakdown);
+  visit("tiles", summary.tiles);
+  visit("events", summary.events);
+  visit("packet_hops", summary.packet_hops);
+  visit("messages", summary.messages);
+  visit("windows", summary.windows);
+  visit("rounds", summary.rounds);
+  visit("remote_events", summary.remote_events);
+  visit("waiting_s", summary.waiting_s);
+  visit("wall_s", summary.wall_s);
+  visit("cpu_s", summary.cpu_s);
+  visit("events_per_s", summary.events_per_s);
+  visit("ranks", summary.ranks);
+  visit("communicator", summary.communicator);
+  visit("partition", summary.partition);
+  visit("peak_rss_bytes", summary.peak_rss_bytes);
+  visit("predicted_bytes", summary.predicted_bytes);
+  visit("result_digest", summary.result_digest);
+  visit("trace", summary.trace);
+}
+
+template <class AnySummary, class Visit>
+void visit_versions(AnySummary& summary, Visit visit) {
+  visit("tessera", summary.version);
+  visit("git", summary.git_hash);
+  visit("mpi", summary.mpi);
+  visit("hdf5", summary.hdf5);
+}
+
+void put_group(Json& group, const Breakdown& breakdown) {
+  group["tiles"] = breakdown.tiles;
+  const double sum = sum_of(breakdown);
+  for (const auto& [activity, mean_ps] : breakdown.mean_ps) {
+    group[activity] = {{"mean_ps", mean_ps},
+                       {"share", sum > 0 ? static_cast<double>(mean_ps) / sum : 0.0}};
+  }
+}
+
+template <class Value>
+Json json_of(const Value& value) {
+  return value;
+}
+
+Json json_of(const std::vector<Breakdown>& breakdown) {
+  Json json = Json::object();
+  Json stages = Json::array();
+  for (const Breakdown& group : breakdown) {
+    if (&group == &breakdown.front()) {
+      put_group(json["total"], group);
+    } else {
+      Json stage = Json::object();
+      stage["name"] = group.name;
+      put_group(stage, group);
+      stages.push_back(std::move(stage));
+    }
+  }
+  json["stages"] = std::move(stages);
+  return json;
+}
+
+// A value in the file, for messages.
+struct Spot {
+  std::string path;
+  std::string key;  // "" for the whole
+
+  Spot inner(const std::string& name) const {
+    return {path, key.empty() ? name : key + "." + name};
+  }
+  [[noreturn]] void refuse(const std::string& fault) const {
+    throw IoError(
+        path + ": error: is no summary of a run: " + (key.empty() ? "" : "'" + key + "' ") + fault);
+  }
+};
+
+void read(const Json& json, const Spot& spot, std::string& value) {
+  if (!json.is_string()) {
+    spot.refuse("is not a text");
+  }
+  value = json.get<std::string>();
+}
+
+void read(const Json& json, const Spot& spot, double& value) {
+  if (!json.is_number()) {
+    spot.refuse("is not a number");
+  }
+  value = json.get<double>();
+}
+
+template <class Integer>
+requires std::is_integral_v<Integer>
+void read(const Json& json, const Spot& spot, Integer& value) {
+  // The parser takes what is not negative for unsigned, and what leaves 64 bits for a double.
+  const bool fits =
+      json.is_number_unsigned()
+          ? std::in_range<Integer>(json.get<std::uint64_t>())
+          : json.is_number_integer() && std::in_range<Integer>(json.get<std::int64_t>());
+  if (!fits) {
+    spot.refuse("is not a whole number in range");
+  }
+  value = json.get<Integer>();
+}
+
+void read(const Json& json, const Spot& spot, std::vector<std::uint64_t>& value) {
+  if (!json.is_array()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json) {
+    read(item, spot, value.emplace_back());
+  }
+}
+
+void check_object(const Json& json, const Spot& spot) {
+  if (!json.is_object()) {
+    spot.refuse(spot.key.empty() ? "no keys and values" : "has no keys and values");
+  }
+}
+
+// Leaves `value` alone when the key is missing or null.
+template <class Value>
+void take(const Json& object, const Spot& spot, const char* key, Value& value) {
+  const auto found = object.find(key);
+  if (found != object.end() && !found->is_null()) {
+    read(*found, spot.inner(key), value);
+  }
+}
+
+Breakdown read_group(const Json& json, const Spot& spot, std::string name) {
+  check_object(json, spot);
+  Breakdown group{std::move(name), 0, {}};
+  take(json, spot, "name", group.name);
+  take(json, spot, "tiles", group.tiles);
+  for (const auto& [activity, part] : json.items()) {
+    if (part.is_object() && part.contains("mean_ps")) {
+      take(part, spot.inner(activity), "mean_ps", group.mean_ps.emplace_back(activity, 0).second);
+    }
+  }
+  return group;
+}
+
+void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
+  check_object(json, spot);
+  if (json.contains("total")) {
+    value.push_back(read_group(json["total"], spot.inner("total"), "total"));
+  }
+  const auto stages = json.find("stages");
+  if (stages == json.end()) {
+    return;
+  }
+  if (!stages->is_array()) {
+    spot.inner("stages").refuse("is not a list");
+  }
+  for (std::size_t stage = 0; stage < stages->size(); ++stage) {
+    const std::string number = std::to_string(stage);
+    value.push_back(
+        read_group((*stages)[stage], spot.inner("stages." + number), "stage " + number));
+  }
+}
+
+Json parse(const Spot& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file.path, error);
+  if (!error && bytes > most_bytes) {
+    file.refuse("too long");
+  }
+  Json json = Json::parse(read_file(file.path), nullptr, false);
+  if (json.is_discarded()) {
+    file.refuse("not JSON");
+  }
+  check_object(json, file);
+  return json;
+}
+
+void check_format(const Json& json, const Spot& file) {
+  std::string type;
+  std::string format;
+  take(json, file, "file_type", type);
+  take(json, file, "format_version", format);
+  if (type != summary_file_type) {
+    file.refuse("its file type is '" + type + "'");
+  }
+  if (!format.starts_with(readable_versions)) {
+    file.refuse("its format version is '" + format + "'; this program reads " +
+                std::string(readable_versions) + "x");
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Summary& summary) {
+  Json json{{"file_type", summary_file_type}, {"format_version", format_version}};
+  visit_members(summary, [&](const char* key, const auto& member) { json[key] = json_of(member); });
+  visit_versions(summary,
+                 [&](const char* key, const auto& member) { json["versions"][key] = member; });
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Summary read_summary(const std::string& path) {
+  const Spot file{path, ""};
+  const Json json = parse(file);
+  check_format(json, file);
+  Summary summary;
+  visit_members(summary, [&](const char* key, auto& member) { take(json, file, key, member); });
+  if (summary.status.empty()) {
+    file.refuse("no status");
+  }
+  if (const auto versions = json.find("versions"); versions != json.end()) {
+    const Spot spot = file.inner("versions");
+    check_object(*versions, spot);
+    visit_versions(summary,
+                   [&](const char* key, auto& member) { take(*versions, spot, key, member); });
+  }
+  return summary;
+}
+
+}  // namespace tessera::trace

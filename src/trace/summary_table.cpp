@@ -1,0 +1,184 @@
+// The summary as text for a terminal.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "breakdown_sum.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/core/time.hpp"
+#include "tessera/trace/summary.hpp"
+
+namespace tessera::trace {
+namespace {
+
+constexpr std::size_t label_width = 16;
+constexpr std::size_t most_stages = 12;
+constexpr std::size_t stages_at_each_end = 5;
+
+template <class... Format>
+std::string formatted(double value, Format... format) {
+  // Enough for the largest double without an exponent.
+  std::array<char, 400> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format...);
+  return std::string(buffer.data(), result.ptr);
+}
+
+// Four digits with a decimal prefix: "1.235 TFLOP/s". What is exact is in the file.
+std::string rounded(double value, const std::string& unit) {
+  struct Prefix {
+    double scale;
+    const char* letter;
+  };
+  constexpr std::array<Prefix, 7> prefixes{
+      {{1e21, "Z"}, {1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  // What four digits round up to a thousand gets the next prefix.
+  const auto prefix = std::find_if(prefixes.begin(), prefixes.end(), [value](const Prefix& each) {
+    return value >= 0.99995 * each.scale;
+  });
+  const bool plain = prefix == prefixes.end();
+  return formatted(plain ? value : value / prefix->scale, std::chars_format::general, 4) + " " +
+         (plain ? "" : prefix->letter) + unit;
+}
+
+std::string seconds(double value) {
+  return formatted(value, std::chars_format::fixed, 3) + " s";
+}
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? formatted(100 * part / whole, std::chars_format::fixed, 1) : "-";
+}
+
+// " (12.3 % of WHAT)", or nothing when there is no whole.
+std::string share_of(double part, double whole, const std::string& what) {
+  return whole > 0 ? " (" + percent(part, whole) + " % of " + what + ")" : "";
+}
+
+std::string time_text(std::int64_t ps) {
+  return to_string(SimTime::from_ps(ps));
+}
+
+// Labels in one column and values in another; further lines of a value stand below its first.
+class Listing {
+ public:
+  void add(std::string label, const std::string& value) {
+    label.resize(std::max(label.size() + 2, label_width), ' ');
+    text_ += label;
+    for (const char c : value) {
+      text_ += c;
+      if (c == '\n') {
+        text_.append(label_width, ' ');
+      }
+    }
+    text_ += '\n';
+  }
+  void add_if_known(const char* label, const std::string& value) {
+    if (!value.empty()) {
+      add(label, value);
+    }
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string memory_text(const Summary& summary) {
+  const auto& peaks = summary.peak_rss_bytes;
+  std::string text;
+  if (!peaks.empty()) {
+    text = rounded(static_cast<double>(*std::max_element(peaks.begin(), peaks.end())), "B") +
+           " of the largest rank, ";
+  }
+  return text + rounded(static_cast<double>(summary.predicted_bytes), "B") + " predicted";
+}
+
+std::string listing(const Summary& summary) {
+  Listing list;
+  list.add("status",
+           summary.message.empty() ? summary.status : summary.status + ": " + summary.message);
+  list.add_if_known("experiment", summary.experiment);
+  list.add_if_known("machine", summary.machine);
+  list.add_if_known("workload", summary.workload);
+  list.add("simulated time", time_text(summary.simulated_time_ps));
+  list.add("iteration time", time_text(summary.iteration_time_ps) + ", " +
+                                 std::to_string(summary.iterations) +
+                                 (summary.iterations == 1 ? " iteration" : " iterations"));
+  list.add("ideal time",
+           time_text(summary.ideal_time_ps) +
+               share_of(static_cast<double>(summary.ideal_time_ps),
+                        static_cast<double>(summary.iteration_time_ps), "the iteration time"));
+  list.add("throughput", rounded(summary.throughput_samples_per_s, "samples/s"));
+  list.add("achieved", rounded(summary.achieved_flops_per_s, "FLOP/s") +
+                           share_of(summary.achieved_flops_per_s, summary.peak_flops_per_s,
+                                    "the peak of " + rounded(summary.peak_flops_per_s, "FLOP/s")));
+  list.add("tiles", std::to_string(summary.tiles));
+  list.add("messages", std::to_string(summary.messages));
+  list.add("events",
+           std::to_string(summary.events) + ", " + rounded(summary.events_per_s, "events/s"));
+  list.add("wall time", seconds(summary.wall_s) + ", processors " + seconds(summary.cpu_s) +
+                            ", waiting " + seconds(summary.waiting_s) + " a rank");
+  std::string ranks = std::to_string(summary.ranks);
+  for (const std::string& detail : {summary.communicator, summary.partition}) {
+    ranks += detail.empty() ? "" : ", " + detail;
+  }
+  list.add("ranks", ranks);
+  list.add("memory", memory_text(summary));
+  list.add_if_known("digest", summary.result_digest);
+  return list.text();
+}
+
+// Activities of all groups, in the order they first appear.
+std::vector<std::string> activities_of(const std::vector<Breakdown>& breakdown) {
+  std::vector<std::string> activities;
+  for (const Breakdown& group : breakdown) {
+    for (const auto& [activity, mean_ps] : group.mean_ps) {
+      if (std::find(activities.begin(), activities.end(), activity) == activities.end()) {
+        activities.push_back(activity);
+      }
+    }
+  }
+  return activities;
+}
+
+std::vector<std::string> row_of(const Breakdown& group,
+                                const std::vector<std::string>& activities) {
+  const double sum = sum_of(group);
+  std::vector<std::string> row{group.name, std::to_string(group.tiles)};
+  for (const std::string& activity : activities) {
+    const auto found = std::find_if(group.mean_ps.begin(), group.mean_ps.end(),
+                                    [&](const auto& part) { return part.first == activity; });
+    row.push_back(found == group.mean_ps.end() ? "-"
+                                               : percent(static_cast<double>(found->second), sum));
+  }
+  return row;
+}
+
+std::string breakdown_text(const std::vector<Breakdown>& breakdown) {
+  const std::vector<std::string> activities = activities_of(breakdown);
+  std::vector<std::string> head{"share of time", "tiles"};
+  for (const std::string& activity : activities) {
+    head.push_back(activity + " %");
+  }
+  TextTable table(std::move(head));
+  const std::size_t stages = breakdown.size() - 1;
+  for (std::size_t row = 0; row < breakdown.size(); ++row) {
+    if (stages > most_stages && row == stages_at_each_end + 1) {
+      table.add({"…"});
+      row = breakdown.size() - stages_at_each_end;
+    }
+    table.add(row_of(breakdown[row], activities));
+  }
+  return table.to_string();
+}
+
+}  // namespace
+
+std::string to_table(const Summary& summary) {
+  std::string text = listing(summary);
+  if (!summary.breakdown.empty()) {
+    text += "\n" + breakdown_text(summary.breakdown);
+  }
+  return text;
+}
+
+}  // namespace tessera::trace

@@ -1,0 +1,124 @@
+#include "tessera/trace/records.hpp"
+
+#include <gmock/gmock.h>
+
+#include "trace_test_support.hpp"
+
+namespace tessera::trace::test {
+namespace {
+
+using testing::ElementsAre;
+
+std::string text_of(const std::array<char, 64>& field) {
+  return {field.begin(), std::find(field.begin(), field.end(), '\0')};
+}
+
+TEST(Text64, KeepsWhatFits) {
+  EXPECT_EQ(text_of(text64("")), "");
+  EXPECT_EQ(text_of(text64("attention")), "attention");
+  EXPECT_EQ(text_of(text64(std::string(63, 'x'))), std::string(63, 'x'));
+  EXPECT_EQ(text64("ab")[63], '\0');
+}
+
+TEST(Text64, CutsAtAWholeCharacter) {
+  EXPECT_EQ(text_of(text64(std::string(64, 'x'))), std::string(63, 'x'));
+  EXPECT_EQ(text_of(text64(std::string(62, 'x') + "é")), std::string(62, 'x'));
+  EXPECT_EQ(text_of(text64(std::string(61, 'x') + "é!")), std::string(61, 'x') + "é");
+  EXPECT_EQ(text_of(text64(std::string(61, 'x') + "→")), std::string(61, 'x'));
+  EXPECT_EQ(text_of(text64(std::string(100, '\x80'))), "") << "no character begins there";
+}
+
+std::vector<std::string> fields_of(Table table) {
+  std::vector<std::string> names;
+  for (const Field& field : tables()[table].fields) {
+    names.push_back(field.name);
+  }
+  return names;
+}
+
+TEST(Tables, StandInTheOrderOfTheEnumeration) {
+  std::vector<std::string> names;
+  for (const TableSpec& spec : tables()) {
+    names.push_back(spec.name);
+  }
+  ASSERT_EQ(names.size(), engine + 1U);
+  EXPECT_EQ(names[nodes], "nodes");
+  EXPECT_EQ(names[trace::names], "names");
+  EXPECT_EQ(names[operators], "operators");
+  EXPECT_EQ(names[messages], "messages");
+  EXPECT_EQ(names[link_bins], "link_bins");
+  EXPECT_EQ(names[links], "links");
+  EXPECT_EQ(names[channel_bins], "channel_bins");
+  EXPECT_EQ(names[channels], "channels");
+  EXPECT_EQ(names[engine], "engine");
+}
+
+TEST(Tables, DescribeEveryMember) {
+  EXPECT_THAT(fields_of(nodes),
+              ElementsAre("node", "stage", "replica", "shard", "x", "y", "rank", "computes"));
+  EXPECT_THAT(fields_of(trace::names), ElementsAre("name", "text"));
+  EXPECT_THAT(fields_of(operators),
+              ElementsAre("start", "end", "node", "micro_batch", "name", "phase", "activity"));
+  EXPECT_THAT(fields_of(messages),
+              ElementsAre("sent", "arrived", "taken", "bytes", "source", "target", "traffic"));
+  EXPECT_THAT(fields_of(link_bins),
+              ElementsAre("begin", "end", "bytes", "busy", "largest_queue", "node", "to", "port"));
+  EXPECT_THAT(fields_of(channel_bins), ElementsAre("begin", "end", "read", "written", "busy",
+                                                   "longest_wait", "channel", "node"));
+  EXPECT_THAT(fields_of(engine),
+              ElementsAre("simulated", "wall", "waiting", "events", "windows", "rounds",
+                          "remote_events", "batches", "pending", "resident"));
+  EXPECT_EQ(fields_of(links), fields_of(link_bins));
+  EXPECT_EQ(fields_of(channels), fields_of(channel_bins));
+  for (const TableSpec& spec : tables()) {
+    EXPECT_FALSE(spec.description.empty()) << spec.name;
+    for (const Field& field : spec.fields) {
+      EXPECT_FALSE(field.description.empty()) << spec.name << "." << field.name;
+    }
+  }
+}
+
+TEST(Tables, KeepWhatIsWritten) {
+  const TempFolder folder;
+  const std::string path = folder.file("trace.h5");
+  const OperatorRow step{(std::int64_t{1} << 53) + 1, (std::int64_t{1} << 62) + 1, 7, 8, 9, 2, 5};
+  const MessageRow message{1, 2, 3, std::uint64_t{1} << 63, 4, 5, 3};
+  const LinkRow link{10, 20, 30, 40, 50, 60, 70, 3};
+  const ChannelRow channel{11, 21, 31, 41, 51, 61, 71, 81};
+  TraceFile file(path, tables(), {});
+  file.append(nodes, NodeRow{});
+  file.append(trace::names, NameRow{3, text64("attention")});
+  file.append(operators, step);
+  file.append(messages, message);
+  file.append(links, link);
+  file.append(channel_bins, channel);
+  file.close(SimTime::from_ps(100));
+
+  const TraceReader reader(path);
+  const auto node = reader.read("nodes").record<NodeRow>(0);
+  EXPECT_EQ(node.stage, -1);
+  EXPECT_EQ(node.computes, 1);
+  const auto name = reader.read("names").record<NameRow>(0);
+  EXPECT_EQ(name.name, 3U);
+  EXPECT_EQ(text_of(name.text), "attention");
+  const auto read_step = reader.read("operators").record<OperatorRow>(0);
+  EXPECT_EQ(read_step.start_ps, step.start_ps);
+  EXPECT_EQ(read_step.end_ps, step.end_ps);
+  EXPECT_EQ(read_step.node, 7U);
+  EXPECT_EQ(read_step.micro_batch, 8U);
+  EXPECT_EQ(read_step.name, 9);
+  EXPECT_EQ(read_step.phase, 2);
+  EXPECT_EQ(read_step.activity, 5);
+  const auto read_message = reader.read("messages").record<MessageRow>(0);
+  EXPECT_EQ(read_message.taken_ps, 3);
+  EXPECT_EQ(read_message.bytes, std::uint64_t{1} << 63);
+  EXPECT_EQ(read_message.traffic, 3);
+  EXPECT_EQ(reader.read("links").record<LinkRow>(0).port, 3);
+  EXPECT_EQ(reader.read("links").record<LinkRow>(0).largest_queue_bytes, 50U);
+  EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).longest_wait_ps, 61);
+  EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).node, 81U);
+  EXPECT_EQ(reader.committed_rows("engine"), 0U);
+}
+
+}  // namespace
+}  // namespace tessera::trace::test
