@@ -36,6 +36,7 @@ function(tessera_room name)
   add_library(tessera_${name} STATIC ${ARG_SOURCES})
   add_library(tessera::${name} ALIAS tessera_${name})
   set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(tessera_${name} PUBLIC cxx_std_20)  # the headers ask it of whoever links
   target_include_directories(tessera_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   list(TRANSFORM ARG_ROOMS PREPEND tessera::)

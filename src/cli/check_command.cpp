@@ -35,9 +35,9 @@ std::string memory_table(const sim::Experiment& experiment) {
     table.add({std::to_string(number),
                experiment.workload.layers[stage.first_layer].name + " … " +
                    experiment.workload.layers[stage.end_layer - 1].name,
-               to_string(memory.weights), to_string(memory.gradients), to_string(memory.optimizer),
-               to_string(memory.activations()), std::to_string(memory.in_flight) + " micro-batches",
-               held});
+               to_short_string(memory.weights), to_short_string(memory.gradients),
+               to_short_string(memory.optimizer), to_short_string(memory.activations()),
+               std::to_string(memory.in_flight) + " micro-batches", held});
   }
   return table.to_string();
 }

@@ -1,5 +1,6 @@
 // The face of Tessera: the only place that prints results and decides exit codes.
 
+#include <csignal>
 #include <cxxopts.hpp>
 #include <iostream>
 #include <map>
@@ -146,6 +147,8 @@ config::TextLoader shared_loader(comm::Communicator& world) {
 }  // namespace tessera::cli
 
 int main(int argc, char** argv) {
+  // A write beyond the file-size limit shall fail, and be reported, instead of killing the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     tessera::comm::Session session(argc, argv);
     const tessera::cli::Words words(argv + 1, argv + argc);

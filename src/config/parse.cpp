@@ -226,7 +226,30 @@ class Builder : public YAML::EventHandler {
   int count_of_documents_ = 0;
 };
 
-std::string reason(const YAML::ParserException& error, const Builder& builder) {
+// Whether the line of `mark` begins with a tab, maybe after spaces.
+bool tab_indents(const std::string& text, const YAML::Mark& mark) {
+  const std::string_view body = without_byte_order_mark(text);
+  const std::size_t at = std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), body.size());
+  const std::size_t start = at == 0 ? 0 : body.rfind('\n', at - 1) + 1;  // npos + 1 is 0
+  const std::size_t first = body.find_first_not_of(' ', start);
+  return first < body.size() && body[first] == '\t';
+}
+
+// yaml-cpp's message, or a plainer one for the mistakes people make.
+std::string reason(const YAML::ParserException& error, const std::string& text,
+                   const Builder& builder) {
+  if (tab_indents(text, error.mark)) {
+    return "a tab cannot indent; use spaces";
+  }
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+    return "the indentation fits no line above";
+  }
+  if (error.msg == YAML::ErrorMsg::FLOW_END) {
+    return "a closing bracket without its opening one";
+  }
+  if (error.msg == YAML::ErrorMsg::MAP_VALUE) {
+    return "no ':' can stand here; put text that contains one in quotes";
+  }
   if (error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW) {
     return "expected ',' or ']'" + builder.innermost_start();
   }
@@ -277,7 +300,7 @@ Value parse_at(const Origin& origin, const std::string& text, Diagnostics& diagn
   } catch (const YAML::ParserException& error) {
     const std::string prefix = origin.path.empty() ? "" : origin.path + ": ";
     diagnostics.error(place_of(error, text, origin, builder),
-                      prefix + "not valid YAML: " + reason(error, builder));
+                      prefix + "not valid YAML: " + reason(error, text, builder));
     return nothing;
   } catch (const Stop&) {
     return nothing;

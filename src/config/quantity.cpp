@@ -137,10 +137,9 @@ std::string unknown_unit(std::string_view unit, const Quantity& quantity) {
       same_letters.push_back(known.name);
     }
   }
-  std::string nearest = nearest_match(unit, same_letters);
-  if (nearest.empty()) {
-    nearest = same_letters.empty() ? nearest_match(unit, all) : same_letters.front();
-  }
+  // GB and Gb differ by a factor of eight: which of them was meant only the user knows.
+  const std::string nearest =
+      same_letters.empty() ? nearest_match(unit, all) : join(same_letters, "' or '");
   return "unknown unit " + excerpt(unit) +
          (nearest.empty() ? std::string("; known: ") + quantity.known
                           : "; did you mean '" + nearest + "'?");

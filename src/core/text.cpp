@@ -47,7 +47,7 @@ std::string nearest_match(std::string_view name, std::span<const std::string> ca
       std::max<std::size_t>(1, std::max<std::size_t>(name.size(), 3) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
+    if (distance < std::min(best_distance, name.size())) {
       best_distance = distance;
       best = candidate;
     }

@@ -14,7 +14,6 @@
 namespace tessera {
 namespace {
 
-
 constexpr Wide max_ps = static_cast<Wide>(SimTime::never().ps()) - 1;
 
 SimTime checked(Wide ps) {
@@ -116,6 +115,16 @@ std::string to_string(Clock clock) {
 }
 std::string to_string(Fraction fraction) {
   return format_number(fraction.value());
+}
+
+std::string to_short_string(Bytes bytes) {
+  constexpr std::array<const char*, 7> names{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  auto value = static_cast<double>(bytes.count());
+  std::size_t name = 0;
+  for (; value >= 999.5 && name + 1 < names.size(); ++name) {
+    value /= 1000;
+  }
+  return fmt::format("{:.3g} {}", value, names[name]);
 }
 
 }  // namespace tessera

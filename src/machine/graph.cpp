@@ -103,7 +103,11 @@ void GraphReader::read_nodes() {
     groups_.push_back(std::move(group));
   }
   if (groups_.empty() && !failed_) {
-    fail(section_, "nodes", "must list at least one node");
+    failed_ = true;
+    const config::Value::Kind kind = section_.raw("nodes").kind;
+    if (kind == config::Value::Kind::null || kind == config::Value::Kind::sequence) {
+      section_.error("nodes", "must list at least one node");
+    }  // else the section has complained
   }
 }
 
@@ -147,6 +151,7 @@ std::optional<End> GraphReader::read_end(config::Section& entry, const std::stri
 
 std::uint16_t GraphReader::class_of(config::Section& entry) {
   LinkClass values = read_link_class(entry, "");
+  failed_ = failed_ || !was_read(values);
   const auto [found, added] =
       class_by_values_.try_emplace({values.latency, values.bandwidth},
                                    static_cast<std::uint16_t>(classes_.size() % class_limit));

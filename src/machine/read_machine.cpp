@@ -18,6 +18,7 @@ std::unique_ptr<Topology> read_topology(config::Section& machine) {
     return nullptr;
   }
   auto topology = topologies().at(kind)(section);
+  section.finish();  // here, as nothing else may come after a topology that was not read
   if (topology && topology->computing_nodes() == 0) {
     machine.error("topology", "no node computes; at least one must be a tile");
   }

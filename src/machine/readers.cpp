@@ -13,6 +13,10 @@ LinkClass read_link_class(config::Section& section, std::string name) {
   return {std::move(name), latency, bandwidth};
 }
 
+bool was_read(const LinkClass& link_class) {
+  return link_class.bandwidth > Bandwidth() && link_class.latency > SimTime::zero();
+}
+
 std::vector<ParameterInfo> link_parameters(const std::string& prefix) {
   return {{prefix + "bandwidth", "B/s", "", "rate of one link in one direction, > 0"},
           {prefix + "latency", "ps", "", "time of a packet's head from node to node, > 0"}};
@@ -35,7 +39,7 @@ std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps) {
   const std::int64_t columns =
       section.get<std::int64_t>("columns", config::at_least<std::int64_t>(1));
   std::vector<LinkClass> classes{read_link_class(section, "link")};
-  if (rows < 1 || columns < 1 ||
+  if (rows < 1 || columns < 1 || !was_read(classes.front()) ||
       !fits_node_limit(section, "rows", static_cast<std::uint64_t>(rows),
                        static_cast<std::uint64_t>(columns))) {
     return nullptr;

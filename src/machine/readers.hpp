@@ -14,6 +14,9 @@ namespace tessera::machine {
 // Reads `bandwidth` and `latency` of a link, both above zero.
 LinkClass read_link_class(config::Section& section, std::string name);
 
+// Whether both values of a class were read; else the section has complained.
+bool was_read(const LinkClass& link_class);
+
 // The sequence at `key`; empty when absent or empty, nullopt when the section has complained
 // itself.
 template <class T>

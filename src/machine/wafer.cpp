@@ -34,7 +34,7 @@ std::unique_ptr<Topology> make(config::Section& section) {
   config::Section inter = section.section("inter_tile");
   std::vector<LinkClass> classes{read_link_class(intra, "intra_tile"),
                                  read_link_class(inter, "inter_tile")};
-  if (!tiles || !cores) {
+  if (!tiles || !cores || !was_read(classes[0]) || !was_read(classes[1])) {
     return nullptr;
   }
   // Each side alone first, so that the products below cannot overflow.

@@ -154,12 +154,16 @@ class ChannelMemory final : public Memory {
   }
 
  private:
-  // Bursts of an access and the size of all but the last.
-  std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
+  // Bursts of an access, none empty but the only one.
+  std::uint64_t bursts_of(std::uint64_t bytes) const {
     const std::uint64_t burst = parameters_.burst.count();
-    const std::uint64_t count =
-        std::clamp<std::uint64_t>((bytes + burst - 1) / burst, 1, parameters_.max_bursts);
-    return {count, (bytes + count - 1) / count};
+    const std::uint64_t wanted = bytes / burst + (bytes % burst != 0 ? 1 : 0);
+    return std::clamp<std::uint64_t>(wanted, 1, parameters_.max_bursts);
+  }
+  // Sizes differ by a byte at most, the larger ones last: the last burst, which ends the access,
+  // overtakes none even on a network where smaller messages are faster.
+  static std::uint64_t burst_bytes(std::uint64_t bytes, std::uint64_t count, std::uint64_t burst) {
+    return bytes / count + (burst >= count - bytes % count ? 1 : 0);
   }
 
   // At the tile: sends the request, or the data to write burst by burst.
@@ -172,11 +176,9 @@ class ChannelMemory final : public Memory {
                     pdes::Port(slot_, read_request_kind), event.tag, request.bytes);
       return;
     }
-    const auto [count, size] = cut(request.bytes);
-    std::uint64_t left = request.bytes;
+    const std::uint64_t count = bursts_of(request.bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t bytes = std::min(left, size);
-      left -= bytes;
+      const std::uint64_t bytes = burst_bytes(request.bytes, count, i);
       network::send(context, network_slot_, node, Bytes(bytes), pdes::Port(slot_, write_data_kind),
                     event.tag, bytes * 2 + (i + 1 == count ? 1 : 0));
     }
@@ -184,11 +186,9 @@ class ChannelMemory final : public Memory {
 
   void serve_read(pdes::Context& context, EntityId requester, std::uint64_t bytes,
                   std::uint16_t tag) {
-    const auto [count, size] = cut(bytes);
-    std::uint64_t left = bytes;
+    const std::uint64_t count = bursts_of(bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t part = std::min(left, size);
-      left -= part;
+      const std::uint64_t part = burst_bytes(bytes, count, i);
       serve(context, {requester, i + 1 == count ? 1U : 0U, part, 0}, tag);
     }
   }

@@ -73,7 +73,7 @@ class WireClass {
     constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
     constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
     std::uint64_t rate = link_class.bandwidth.bytes_per_second();
-    // A rate whose fraction does not fit is cut to one that does: less than one part in 10^9.
+    // A rate whose fraction does not fit is cut to one that does: less than three parts in 10^9.
     for (std::uint64_t step = 10; rate / std::gcd(rate, ps_per_second) > field; step *= 10) {
       rate -= rate % step;
     }
@@ -238,7 +238,7 @@ class PacketNetwork final : public Network {
     }
     for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
       BinState& bin = bins_[link];
-      const BinState now = done_by(boundary, link);
+      const BinState now = done_by(boundary, link, bin);
       if (now.busy_ps != bin.busy_ps || now.bytes != bin.bytes) {
         bin_sink_({node, port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
                    SimTime::from_ps(now.busy_ps - bin.busy_ps),
@@ -253,7 +253,7 @@ class PacketNetwork final : public Network {
     for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
       const LinkState& state = links_[link];
       if (state.busy_ps > 0 || state.bytes > 0) {
-        const BinState done = done_by(end, link);
+        const BinState done = done_by(end, link, {});
         sink({node, port, SimTime::zero(), end, Bytes(done.bytes), SimTime::from_ps(done.busy_ps),
               queue_bytes(link, state.longest_wait_ps)});
       }
@@ -289,16 +289,20 @@ class PacketNetwork final : public Network {
     }
   }
 
-  // What of the booked use lies before `time`. Everything booked came before `time`, so beyond it
-  // the wire is busy without a gap until it is free.
-  BinState done_by(SimTime time, std::uint32_t link) const {
+  // What of the booked use lies before `time`, given what lay before an earlier one. Everything
+  // booked came before `time`, so beyond it the wire is busy without a gap until it is free. Bytes
+  // booked since the earlier time count as spread evenly over the time booked since: a packet that
+  // waits for its tail holds the wire longer than its bytes need.
+  BinState done_by(SimTime time, std::uint32_t link, const BinState& before) const {
     const LinkState& state = links_[link];
     BinState done{state.busy_ps, state.bytes, 0};
     if (state.free_at > time) {
-      const SimTime beyond = state.free_at - time;
-      const Bytes to_come = bytes_in(beyond, class_of(link).bandwidth());
-      done.busy_ps -= beyond.ps();
-      done.bytes -= std::min(to_come.count(), done.bytes);
+      const std::int64_t beyond_ps = (state.free_at - time).ps();
+      const auto to_come = static_cast<Wide>(state.bytes - before.bytes) *
+                           static_cast<std::uint64_t>(beyond_ps) /
+                           static_cast<std::uint64_t>(state.busy_ps - before.busy_ps);
+      done.busy_ps -= beyond_ps;
+      done.bytes -= static_cast<std::uint64_t>(to_come);
     }
     return done;
   }
@@ -456,6 +460,9 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   const std::uint64_t in_field = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
                                           Bandwidth::bytes_per_second(slowest))
                                      .count();
+  if (in_field == 0) {
+    section.error("", "the packet model needs links of at least 233 B/s; use 'analytical'");
+  }
   cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, field);
   cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
   return std::make_unique<PacketModel>(cutting, routing);

@@ -43,6 +43,7 @@ std::vector<std::size_t> balance_layers(const std::vector<std::uint64_t>& costs,
   const std::size_t layers = costs.size();
   ensure(stages > 0 && stages <= layers, "a layer for each stage");
   const std::uint64_t limit = smallest_limit(costs, stages);
+  const auto scale = static_cast<double>(std::max<std::uint64_t>(limit, 1));
   constexpr double impossible = std::numeric_limits<double>::infinity();
   // best[l]: smallest sum of squared loads of the stages so far, over the first l layers.
   std::vector<double> best(layers + 1, impossible);
@@ -57,7 +58,7 @@ std::vector<std::size_t> balance_layers(const std::vector<std::uint64_t>& costs,
         if (load > limit) {
           break;
         }
-        const auto share = static_cast<double>(load) / static_cast<double>(limit);
+        const auto share = static_cast<double>(load) / scale;
         if (best[first] + share * share < next[end]) {
           next[end] = best[first] + share * share;
           cut[stage][end] = static_cast<std::uint32_t>(first);

@@ -37,11 +37,12 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
     const Bytes sram = machine.tile.sram;
     if (machine.channels.empty() && sram > Bytes(0) && memory.total() > sram) {
       throw ConfigError(
-          "stage " + std::to_string(role.stage) + " needs " + to_string(memory.total()) +
-          " a tile (" + to_string(memory.weight_state()) +
-          " weights with gradients and optimizer state, " + to_string(memory.activations()) +
+          "stage " + std::to_string(role.stage) + " needs " + to_short_string(memory.total()) +
+          " a tile (" + to_short_string(memory.weight_state()) +
+          " weights with gradients and optimizer state, " + to_short_string(memory.activations()) +
           " activations of " + std::to_string(memory.in_flight) + " micro-batches); its SRAM has " +
-          to_string(sram) + " and the machine has no DRAM (capacity: ignore runs it all the same)");
+          to_short_string(sram) +
+          " and the machine has no DRAM (capacity: ignore runs it all the same)");
     }
     const Bytes bytes = memory.in_dram();
     if (bytes == Bytes(0)) {
@@ -56,9 +57,9 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
     if (capacity > Bytes(0) && asked[channel] > capacity) {
       throw ConfigError("DRAM channel " + std::to_string(channel) + " at " +
                         machine.topology->node_name(machine.channels[channel].node) +
-                        " would hold " + to_string(asked[channel]) + ", " +
-                        to_string(asked[channel] - capacity) + " more than its " +
-                        to_string(capacity) + " (tiles of stage " +
+                        " would hold " + to_short_string(asked[channel]) + ", " +
+                        to_short_string(asked[channel] - capacity) + " more than its " +
+                        to_short_string(capacity) + " (tiles of stage " +
                         std::to_string(worst_stage[channel]) +
                         " among others; capacity: ignore runs it all the same)");
     }

@@ -94,17 +94,26 @@ Shape tensor_shape(const Shape& group, const PlacementRequest& request) {
   return *shape;
 }
 
+// Distance of one group from the next: on a two-level machine with a tile for each stage, groups
+// that fit a tile do not straddle two.
+Shape group_pitch(const machine::Grid& grid, const Shape& group, std::uint32_t stages) {
+  const Shape tile{grid.block_rows, grid.block_columns};
+  const bool fits = group[0] <= tile[0] && group[1] <= tile[1] && holds_stages(grid, tile, stages);
+  return fits ? tile : group;
+}
+
 // Top left cell of each stage's group, for groups in columns; every other column upwards if
 // `snake`.
 std::vector<Cell> group_corners(const machine::Grid& grid, const Shape& group, std::uint32_t stages,
                                 bool snake) {
-  const std::uint32_t down = grid.rows / group[0];
+  const Shape pitch = group_pitch(grid, group, stages);
+  const std::uint32_t down = grid.rows / pitch[0];
   std::vector<Cell> corners;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     const std::uint32_t column = stage / down;
     const std::uint32_t place = stage % down;
     const std::uint32_t row = snake && column % 2 == 1 ? down - 1 - place : place;
-    corners.emplace_back(row * group[0], column * group[1]);
+    corners.emplace_back(row * pitch[0], column * pitch[1]);
   }
   return corners;
 }

@@ -317,11 +317,15 @@ std::uint64_t Cutter::shards(const workload::Operator& op) const {
   return op.sharding == workload::Sharding::replicated ? 1 : strategy_.degrees.tensor;
 }
 
+std::uint64_t Cutter::used_parameters(const workload::Operator& op) const {
+  return divided_up(op.shared_parameters, shards(op)) + op.replicated_parameters +
+         divided_up(op.parameters - op.replicated_parameters, shards(op));
+}
+
 std::uint64_t Cutter::tile_parameters(const workload::Operator& op) const {
   // Weights shared with an operator of another stage are held twice.
-  const std::uint64_t copied = strategy_.degrees.pipeline > 1 ? op.shared_parameters : 0;
-  return divided_up(copied, shards(op)) + op.replicated_parameters +
-         divided_up(op.parameters - op.replicated_parameters, shards(op));
+  const bool copied = strategy_.degrees.pipeline > 1;
+  return used_parameters(op) - (copied ? 0 : divided_up(op.shared_parameters, shards(op)));
 }
 
 Bytes Cutter::tensor_bytes(std::uint64_t elements) const {
@@ -335,7 +339,7 @@ Bytes Cutter::moved(const workload::Operator& op) const {
       op.sharding == workload::Sharding::row || op.sharding == workload::Sharding::heads;
   const bool output_cut =
       op.sharding == workload::Sharding::column || op.sharding == workload::Sharding::heads;
-  return element_size(workload_.data_type) * tile_parameters(op) +
+  return element_size(workload_.data_type) * used_parameters(op) +
          tensor_bytes(divided_up(op.input_elements, input_cut ? cut : 1)) +
          tensor_bytes(divided_up(op.output_elements, output_cut ? cut : 1));
 }
@@ -359,7 +363,7 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
     // A look-up touches the rows of its tokens only.
     bytes.weights_read += op.kind == "embedding"
                               ? std::min(element * parameters, tensor_bytes(op.output_elements))
-                              : element * parameters;
+                              : element * used_parameters(op);
     bytes.gradients += workload_.gradient_bytes_per_parameter * parameters;
     bytes.optimizer +=
         Bytes(divided_up((workload_.optimizer_bytes_per_parameter * parameters).count(),

@@ -50,7 +50,9 @@ class Cutter {
 
  private:
   std::uint64_t shards(const workload::Operator& op) const;
+  // Held on one tile, and read by one pass: the latter with weights that another operator holds.
   std::uint64_t tile_parameters(const workload::Operator& op) const;
+  std::uint64_t used_parameters(const workload::Operator& op) const;
   Bytes moved(const workload::Operator& op) const;
 
   const workload::Workload& workload_;

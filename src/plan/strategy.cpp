@@ -100,8 +100,8 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.placement.tensor_group = read_shape(placement, "tensor_group");
 
   const std::uint64_t tiles = topology.computing_nodes();
-  const Wide wanted = static_cast<Wide>(strategy.degrees.pipeline) *
-                                   strategy.degrees.tensor * strategy.degrees.data;
+  const Wide wanted = static_cast<Wide>(strategy.degrees.pipeline) * strategy.degrees.tensor *
+                      strategy.degrees.data;
   if (wanted > tiles) {
     section.error("pipeline",
                   "pipeline * tensor * data = " + std::to_string(strategy.degrees.pipeline) +

@@ -20,10 +20,10 @@ constexpr std::array<const char*, 3> parts{"machine", "workload", "strategy"};
 // Bucket width of the calendar on a machine without links, where nothing is ever sent.
 constexpr SimTime width_without_links = SimTime::from_ps(1'000'000);
 
-Value* member(Value& mapping, std::string_view key) {
+Value::Member* member(Value& mapping, std::string_view key) {
   for (Value::Member& entry : mapping.members) {
     if (entry.key == key) {
-      return &entry.value;
+      return &entry;
     }
   }
   return nullptr;
@@ -32,10 +32,11 @@ Value* member(Value& mapping, std::string_view key) {
 // Replaces `machine: file.yaml` and the like by what is in the file.
 void include_parts(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
   for (const char* key : parts) {
-    Value* value = member(root, key);
-    if (value == nullptr || value->kind != Value::Kind::scalar) {
+    Value::Member* part = member(root, key);
+    if (part == nullptr || part->value.kind != Value::Kind::scalar) {
       continue;
     }
+    Value* const value = &part->value;
     const std::filesystem::path beside = std::filesystem::path(value->place.file).parent_path();
     const bool from_command_line = value->place.file.rfind("--set ", 0) == 0;
     const std::string path =
@@ -48,7 +49,12 @@ void include_parts(Value& root, const config::TextLoader& load, Diagnostics& dia
       *value = Value{};
       continue;
     }
+    const std::size_t complaints = diagnostics.list().size();
     *value = config::parse(path, text, diagnostics);
+    if (value->kind == Value::Kind::null && diagnostics.list().size() == complaints) {
+      diagnostics.error({path, 1, 1}, std::string(key) + ": the file is empty");
+    }
+    part->key_place = {path, 1, 1};  // what is missing is missing there
   }
 }
 
@@ -68,23 +74,58 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   options.bins = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("bins", 64, config::between<std::int64_t>(1, 100'000)));
   options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
-  options.partition = section.get_name("partition", machine::partitioners().names(),
-                                       machine::default_partitioner(topology));
+  const std::string usual = machine::default_partitioner(topology);
+  options.partition = section.get_name("partition", machine::partitioners().names(), usual);
+  if (options.partition != usual && !topology.grid()) {
+    // Only the partitioner knows what it can cut: ask before anything is simulated.
+    try {
+      machine::partitioners().at(options.partition)(topology, 1, {});
+    } catch (const ConfigError& error) {
+      section.error("partition", error.diagnostics().front().message);
+    }
+  }
   return options;
 }
 
 void check_machine_for(const machine::Machine& machine, const workload::Workload& workload,
                        Section& root) {
-  if (machine.tile.peak.find(workload.data_type) == machine.tile.peak.end()) {
+  if (machine.tile.peak.empty()) {
+    Section part = root.section("machine");
+    if (!part.has("tile")) {  // else it has been complained about
+      part.error("tile", "missing; tile.peak must give the rate of " +
+                             to_string(workload.data_type) + ", in which the workload computes");
+    }
+  } else if (machine.tile.peak.find(workload.data_type) == machine.tile.peak.end()) {
     std::vector<std::string> types;
     for (const auto& [type, peak] : machine.tile.peak) {
       types.push_back(to_string(type));
     }
     root.error("workload", "the workload computes in " + to_string(workload.data_type) +
-                               ", but the machine gives a peak for " +
-                               (types.empty() ? std::string("nothing") : join(types)) +
+                               ", but the machine gives a peak for " + join(types) +
                                " only (machine.tile.peak)");
   }
+}
+
+// The plan knows no places. A complaint of it that begins with the path of a key, as in
+// "placement.group: ...", is put there, any other at the strategy.
+ConfigError placed(const ConfigError& error, Section& root) {
+  std::vector<Diagnostic> diagnostics = error.diagnostics();
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (!diagnostic.file.empty()) {
+      continue;
+    }
+    const std::string key = diagnostic.message.substr(0, diagnostic.message.find(": "));
+    const std::size_t dot = key.find('.');
+    Section strategy = root.section("strategy");
+    Section part = dot == std::string::npos ? strategy : strategy.section(key.substr(0, dot));
+    const std::string last = key.substr(dot == std::string::npos ? 0 : dot + 1);
+    const config::Place place = part.has(last) ? part.place_of(last) : root.place_of("strategy");
+    diagnostic = {place.file, place.line, place.column, "strategy: " + diagnostic.message};
+    if (part.has(last)) {
+      diagnostic.message.replace(0, std::string("strategy: ").size(), "strategy.");
+    }
+  }
+  return ConfigError(diagnostics);
 }
 
 }  // namespace
@@ -133,6 +174,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   Section section(root, "", diagnostics);
   experiment.name =
       section.get_or<std::string>("name", std::filesystem::path(path).stem().string());
+  if (!section.is_mapping()) {
+    diagnostics.throw_if_any();
+  }
   for (const char* key : parts) {
     if (!section.has(key)) {
       diagnostics.error({path, 1, 1}, std::string(key) +
@@ -171,15 +215,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
     experiment.plan =
         plan::make_plan(experiment.machine, experiment.workload, strategy, operator_time);
   } catch (const ConfigError& error) {
-    // The plan knows no places: point at the strategy.
-    std::vector<Diagnostic> placed = error.diagnostics();
-    const config::Place place = section.place_of("strategy");
-    for (Diagnostic& diagnostic : placed) {
-      if (diagnostic.file.empty()) {
-        diagnostic = {place.file, place.line, place.column, diagnostic.message};
-      }
-    }
-    throw ConfigError(placed);
+    throw placed(error, section);
   }
   experiment.resolved = section.resolved_yaml();
   experiment.ideal_time = experiment.plan.ideal_time();

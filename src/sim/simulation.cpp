@@ -55,7 +55,7 @@ SimTime bin_length(const Experiment& experiment) {
 
 // Sums over all ranks of numbers that may exceed 64 bits together.
 std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
-                                               const std::vector<Wide>& values) {
+                                  const std::vector<Wide>& values) {
   constexpr std::uint64_t low = 0xFFFFFFFFULL;
   std::vector<std::uint64_t> limbs;
   for (const Wide value : values) {
@@ -443,7 +443,7 @@ class RankRun {
       if (writes_trace()) {
         trace::write_index(request_.folder, communicator_.size());
       }
-      trace::write_manifest(request_.folder, communicator_.size());
+      trace::write_manifest(request_.folder, writes_trace() ? communicator_.size() : 0);
     });
   }
 

@@ -30,7 +30,8 @@ std::vector<std::string> verified_traces(const std::string& folder) {
   const std::string path = folder + "/" + manifest_name;
   std::vector<std::string> traces;
   try {
-    for (const nlohmann::json& entry : nlohmann::json::parse(read_file(path)).at("files")) {
+    const nlohmann::json manifest = nlohmann::json::parse(read_file(path));
+    for (const nlohmann::json& entry : manifest.at("files")) {
       if (entry.contains("rows")) {
         traces.push_back(folder + "/" + entry.at("path").get<std::string>());
       }

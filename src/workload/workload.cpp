@@ -86,6 +86,7 @@ std::optional<Workload> read_workload(config::Section& section) {
     return std::nullopt;
   }
   std::optional<Workload> workload = workloads().at(kind)(section);
+  section.finish();  // here, as nothing else may come after a workload that was not read
   if (workload) {
     workload->name = name;
   }

@@ -130,4 +130,7 @@ std::string to_string(FlopRate rate);
 std::string to_string(Clock clock);
 std::string to_string(Fraction fraction);
 
+// Three digits for people: "81.9 GB".
+std::string to_short_string(Bytes bytes);
+
 }  // namespace tessera

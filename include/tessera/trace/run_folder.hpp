@@ -27,8 +27,9 @@ void write_file_atomically(const std::string& path, const std::string& text);
 // has other tables than rank 0's.
 void write_index(const std::string& folder, int ranks);
 
-// Writes manifest.json (format, and size, CRC-32C and committed rows of every file of the run): all
-// traces, and of the other files those that are there. Called by rank 0 last. Throws IoError.
+// Writes manifest.json (format, and size, CRC-32C and committed rows of every file of the run): the
+// traces of all `ranks` (0 for a run without traces), and of the other files those that are there.
+// Called by rank 0 last. Throws IoError.
 void write_manifest(const std::string& folder, int ranks);
 
 // What is wrong with a run folder, one line a fault: "trace.00001.h5: damaged (CRC-32C differs)",

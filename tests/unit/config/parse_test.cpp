@@ -133,8 +133,10 @@ TEST(Parse, RefusesKeysThatAreNotPlainText) {
 }
 
 TEST(Parse, SyntaxErrorsHaveTheirPlace) {
-  EXPECT_EQ(complaints("a: b: c\n"),
-            (Lines{"m.yaml:1:5: error: not valid YAML: illegal map value"}));
+  EXPECT_EQ(
+      complaints("a: b: c\n"),
+      (Lines{"m.yaml:1:5: error: not valid YAML: no ':' can stand here; put text that contains "
+             "one in quotes"}));
   EXPECT_EQ(
       complaints("a: 1\nb: [1, 2\n"),
       (Lines{"m.yaml:2:9: error: not valid YAML: expected ',' or ']'; the list starts at line "
@@ -145,12 +147,17 @@ TEST(Parse, SyntaxErrorsHaveTheirPlace) {
   EXPECT_EQ(complaints("a: {b: [1]\n\n"),
             (Lines{"m.yaml:1:11: error: not valid YAML: expected ',' or '}'; the mapping starts at "
                    "line 1, column 4"}));
+  EXPECT_EQ(complaints("a:\n    b: 1\n  c: 2\n"),
+            (Lines{"m.yaml:3:3: error: not valid YAML: the indentation fits no line above"}));
+  EXPECT_EQ(
+      complaints("a: [1, 2}\n"),
+      (Lines{"m.yaml:1:9: error: not valid YAML: a closing bracket without its opening one"}));
   EXPECT_EQ(
       complaints("[1, 2"),
       (Lines{"m.yaml:1:6: error: not valid YAML: expected ',' or ']'; the list starts at line "
              "1, column 1"}));
   EXPECT_EQ(complaints("a:\n\tb: 1\n"),
-            (Lines{"m.yaml:2:3: error: not valid YAML: illegal map value"}));
+            (Lines{"m.yaml:2:3: error: not valid YAML: a tab cannot indent; use spaces"}));
 }
 
 TEST(Parse, AQuoteThatIsNeverClosedIsAnError) {

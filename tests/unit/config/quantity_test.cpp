@@ -105,7 +105,8 @@ TEST(BandwidthText, BytesAndBitsPerSecond) {
 
 TEST(BandwidthText, Problems) {
   EXPECT_EQ(problem_with<Bandwidth>("5 GBs"), "unknown unit 'GBs'; did you mean 'GB/s'?");
-  EXPECT_EQ(problem_with<Bandwidth>("5 gb/s"), "unknown unit 'gb/s'; did you mean 'Gb/s'?");
+  EXPECT_EQ(problem_with<Bandwidth>("5 gb/s"),
+            "unknown unit 'gb/s'; did you mean 'GB/s' or 'Gb/s'?");
   EXPECT_EQ(problem_with<Bandwidth>("5 GB"),
             "unknown unit 'GB'; known: B/s, kB/s, MB/s, GB/s, "
             "TB/s, GiB/s, and bits as Gb/s or Gbit/s");

@@ -1,8 +1,10 @@
 #include "tessera/trace/chrome_export.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -200,8 +202,8 @@ TEST(ChromeExport, NamesProcessesLanesAndSlices) {
   EXPECT_EQ(timeline.json["displayTimeUnit"], "ns");
 }
 
-TEST(ChromeExport, SlicesOfALaneDoNotOverlap) {
-  const TempFolder folder;
+// Eight tiles that are never without a step.
+RankRows busy_rows() {
   RankRows rows;
   for (std::uint32_t tile = 0; tile < 8; ++tile) {
     rows.nodes.push_back(node_of(tile, tile / 2));
@@ -213,7 +215,12 @@ TEST(ChromeExport, SlicesOfALaneDoNotOverlap) {
       now = end;
     }
   }
-  write_run(folder, {rows});
+  return rows;
+}
+
+TEST(ChromeExport, SlicesOfALaneDoNotOverlap) {
+  const TempFolder folder;
+  write_run(folder, {busy_rows()});
   const Timeline timeline = exported(folder);
   ASSERT_EQ(timeline.result.slices, 1600U);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> ends;
@@ -361,7 +368,7 @@ TEST(ChromeExport, KeepsTheEarliestOfTooMany) {
   EXPECT_EQ(timeline.json["otherData"]["left_out"], 4);
   EXPECT_EQ(timeline.json["otherData"]["complete_until_ps"], 500);
 
-  for (const auto [limit, left_out] :
+  for (const auto& [limit, left_out] :
        {std::pair{1, 10}, {2, 9}, {3, 8}, {10, 1}, {11, 0}, {12, 0}}) {
     options.limit = static_cast<std::uint64_t>(limit);
     const ChromeExport result = exported(folder, options).result;
@@ -369,7 +376,7 @@ TEST(ChromeExport, KeepsTheEarliestOfTooMany) {
     EXPECT_EQ(result.left_out, static_cast<std::uint64_t>(left_out));
     EXPECT_EQ(result.complete_until.is_never(), left_out == 0);
   }
-  options.limit = 2;
+  options.limit = 3;
   options.stages = {1};
   options.from = SimTime::from_ps(500);
   EXPECT_THAT(slices_of(exported(folder, options)), SizeIs(1))
@@ -476,6 +483,27 @@ TEST(ChromeExport, RefusesAnIncompleteRun) {
   EXPECT_THAT(fault(), HasSubstr("manifest.json: missing"));
   write_manifest(folder.path(), 0);
   EXPECT_THAT(fault(), HasSubstr("the run wrote no trace"));
+}
+
+TEST(ChromeExport, LeavesNothingOnAFullDisk) {
+  const TempFolder folder;
+  write_run(folder, {busy_rows()});
+  const pid_t child = start_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ChromeExportOptions options;
+    options.folder = folder.path();
+    const std::string message = message_of<IoError>([&] { export_chrome(options); });
+    return message.find("trace.json.gz: error: cannot ") != std::string::npos &&
+                   message.find("File too large") != std::string::npos
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(wait_for(child), 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    EXPECT_NE(entry.path().extension(), ".gz");
+  }
 }
 
 TEST(ChromeExport, RefusesRowsThatEndBeforeTheyBegin) {

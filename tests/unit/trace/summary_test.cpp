@@ -242,7 +242,7 @@ TEST(SummaryTable, RoundsToTheNextPrefix) {
   EXPECT_THAT(to_table(s), HasSubstr("throughput      1 ksamples/s\n"));
   s.throughput_samples_per_s = 999.94;
   EXPECT_THAT(to_table(s), HasSubstr("throughput      999.9 samples/s\n"));
-  s.throughput_samples_per_s = 0.012345;
+  s.throughput_samples_per_s = 0.0123449;
   EXPECT_THAT(to_table(s), HasSubstr("throughput      0.01234 samples/s\n"));
   s.achieved_flops_per_s = 1.7e308;
   s.wall_s = 1.7e308;

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# Shared by the scripts of this folder, which source it.
+
+repository=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+
+# shellcheck disable=SC2034  # the packages are for those who source this
+build_packages=(g++ cmake ninja-build git pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
+  libyaml-cpp-dev libcxxopts-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev libmetis-dev
+  nlohmann-json3-dev zlib1g-dev ccache)
+# shellcheck disable=SC2034
+picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
+# shellcheck disable=SC2034
+gate_packages=(clang-format)
+
+say() {
+  printf '== %s\n' "$*"
+}
+
+# fail CODE MESSAGE...
+fail() {
+  local code=$1
+  shift
+  printf 'error: %s\n' "$*" >&2
+  exit "$code"
+}
+
+as_root() {
+  if [[ $(id -u) -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail 2 "this needs root, and there is no sudo; run as root: $*"
+  fi
+}
+
+# Installs those of the packages that are missing. Touches nothing when none is, and leaves systems
+# without Debian's packages to CMake, which says what it does not find.
+need_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
+  local missing=() package
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+      missing+=("$package")
+    fi
+  done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  say "installing ${missing[*]}"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+  as_root "${apt[@]}" update </dev/null
+  as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null
+}
+
+# Compilers side by side: one a processor, but each may need a gigabyte.
+build_jobs() {
+  local processors memory_kib jobs
+  processors=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  jobs=$((${memory_kib:-1048576} / 1048576))
+  ((jobs < processors)) || jobs=$processors
+  ((jobs > 0)) || jobs=1
+  printf '%s\n' "$jobs"
+}
+
+# configure_and_build PRESET [TARGET...]
+configure_and_build() {
+  local preset=$1 options=() targets=()
+  shift
+  if command -v ccache >/dev/null; then
+    options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+  fi
+  [[ $# -eq 0 ]] || targets=(--target "$@")
+  (
+    # Joined, because in a condition the shell does not stop at the first failure.
+    cd -- "$repository" &&
+      cmake --preset "$preset" "${options[@]}" &&
+      cmake --build --preset "$preset" --parallel "$(build_jobs)" "${targets[@]}"
+  )
+}
+
+# Prints the first Python that can draw; fails when there is none.
+python_with_libraries() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import h5py, matplotlib, numpy' >/dev/null 2>&1; then
+      printf '%s\n' "$python"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# run_on_ranks N COMMAND...: under mpirun, also as root and with more ranks than processors.
+run_on_ranks() {
+  local ranks=$1 options=()
+  shift
+  if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    options=(--oversubscribe)
+    [[ $(id -u) -ne 0 ]] || options+=(--allow-run-as-root)
+  fi
+  mpirun "${options[@]}" -n "$ranks" "$@" </dev/null
+}
+
+# The one version of TOOL that .tool-versions names.
+pinned_version() {
+  awk -v tool="$1" '$1 == tool { print $2 }' "$repository/.tool-versions"
+}
+
+# Whether all sources are as clang-format leaves them; lists those that are not.
+formatted() {
+  local pinned tool='' candidate version
+  pinned=$(pinned_version clang-format)
+  for candidate in "clang-format-$pinned" clang-format; do
+    version=$("$candidate" --version 2>/dev/null | sed -nE 's/.*version ([0-9]+).*/\1/p') || true
+    if [[ -n $pinned && $version == "$pinned" ]]; then
+      tool=$candidate
+      break
+    fi
+  done
+  if [[ -z $tool ]]; then
+    printf 'error: clang-format %s is not installed\n' "${pinned:-(no version in .tool-versions)}" >&2
+    return 1
+  fi
+  (
+    cd -- "$repository" &&
+      find include src tests bench -type f \
+        \( -name '*.hpp' -o -name '*.cpp' -o -name '*.inl' -o -name '*.h' -o -name '*.c' \) -print0 |
+        xargs -0 -r "$tool" --dry-run --Werror
+  )
+}

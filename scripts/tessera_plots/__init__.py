@@ -1,0 +1,1 @@
+"""Pictures of a run folder of Tessera. `scripts/plot` is the way in."""

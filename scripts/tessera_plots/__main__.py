@@ -1,0 +1,92 @@
+"""Draws the pictures of a run folder."""
+
+import argparse
+import os
+import sys
+
+from .errors import NothingToDraw, PlotError
+
+
+def _parse(words):
+    parser = argparse.ArgumentParser(
+        prog="plot", description="Draws the pictures of a run of Tessera as PNG files and prints "
+        "their paths.", epilog="exit codes: 0 done, 2 bad request or nothing to draw, 74 damaged or "
+        "missing files, 70 a defect of this program")
+    parser.add_argument("run", metavar="RUN_DIR", help="folder that 'tessera run' left behind")
+    parser.add_argument("-o", "--output", metavar="DIR", help="where to put them (RUN_DIR/plots)")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=tuple(_PICTURES),
+                        help="draw only this (repeatable): " + ", ".join(_PICTURES))
+    parser.add_argument("--over-time", action="store_true",
+                        help="short for --only link_map_over_time")
+    options = parser.parse_args(words)
+    if options.over_time:
+        options.only = [*(options.only or []), "link_map_over_time"]
+    return options
+
+
+def _picture(module, function="draw"):
+    """Loads a picture's module when it is drawn, so that --help needs no libraries."""
+    def draw(run, directory):
+        package = __import__(f"{__package__}.{module}", fromlist=[function])
+        return getattr(package, function)(run, directory)
+    return draw
+
+
+_PICTURES = {
+    "timeline": _picture("timeline"),
+    "link_map": _picture("link_map"),
+    "link_map_over_time": _picture("link_map", "draw_over_time"),
+    "communication_bars": _picture("communication_bars"),
+    "bandwidth": _picture("bandwidth"),
+}
+
+
+def _draw_all(options):
+    from .run_folder import RunFolder
+    run = RunFolder(options.run)
+    directory = options.output or os.path.join(options.run, "plots")
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise PlotError(f"{directory}: {error.strerror}") from error
+    drawn = 0
+    for name in dict.fromkeys(options.only or _PICTURES):
+        try:
+            print(_PICTURES[name](run, directory), flush=True)
+            drawn += 1
+        except NothingToDraw as nothing:
+            if options.only:
+                raise NothingToDraw(f"{options.run}: {name}: {nothing}") from nothing
+            print(f"note: {name}: {nothing}", file=sys.stderr)
+    if drawn == 0:
+        raise NothingToDraw(f"{options.run}: there is nothing to draw")
+
+
+def main(words):
+    options = _parse(words)
+    try:
+        _draw_all(options)
+    except PlotError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 74
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 74
+    except MemoryError:
+        print(f"error: {options.run}: not enough memory to draw it", file=sys.stderr)
+        return 74
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # a defect of ours, or a file that no writer of ours left
+        text = " ".join(str(error).split())
+        print(f"error: {options.run}: cannot be drawn: {type(error).__name__}: {text}",
+              file=sys.stderr)
+        return 70
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,80 @@
+"""Exposed communication: share of tile time by activity, in total and for each stage."""
+
+import numpy as np
+
+from . import figure
+from .errors import NothingToDraw
+
+
+def _from_summary(run):
+    """[(label, {activity: share})] of the summary's breakdown; the total first."""
+    breakdown = run.summary.get("breakdown")
+    if not isinstance(breakdown, dict) or "total" not in breakdown:
+        return []
+    groups = [("total", breakdown["total"])]
+    groups += [(group.get("name", "").replace("stage ", ""), group)
+               for group in breakdown.get("stages", [])]
+    return [(label, {name: entry["share"] or 0.0 for name, entry in group.items()
+                     if isinstance(entry, dict) and "share" in entry}) for label, group in groups]
+
+
+def _from_operators(run):
+    """The same of the tiles whose operators were kept, for a run without a finished summary."""
+    nodes = run.nodes()
+    activities = run.names("activities")
+    rows = run.read("operators")
+    end_ps = run.end_ps()
+    if end_ps <= 0 or "bubble" not in activities:
+        raise NothingToDraw("neither the summary nor the trace says what the tiles did")
+    tiles, place = np.unique(rows["node"], return_inverse=True)
+    stage_of = dict(zip(nodes["node"].tolist(), nodes["stage"].tolist()))
+    stages = np.array([stage_of.get(tile, -1) for tile in tiles.tolist()])
+    busy = np.zeros((tiles.size, max(len(activities), int(rows["activity"].max()) + 1)))
+    np.add.at(busy, (place, rows["activity"]), (rows["end"] - rows["start"]) / end_ps)
+    bubble = activities.index("bubble")
+    busy[:, bubble] = 0
+    busy[:, bubble] = np.maximum(1 - busy.sum(axis=1), 0)
+    groups = [("total", busy)] + [(str(stage), busy[stages == stage]) for stage in np.unique(stages)]
+    return [(label, dict(zip(activities, group.mean(axis=0)))) for label, group in groups]
+
+
+def draw(run, directory):
+    groups = _from_summary(run)
+    source = "mean over all tiles"
+    if not groups or not any(sum(shares.values()) for _, shares in groups):
+        groups = _from_operators(run)
+        source = "mean over the tiles in the trace"
+    names = list(dict.fromkeys(name for _, shares in groups for name in shares))
+    order = [name for name in figure.COLOURS if name in names]
+    order += [name for name in names if name not in order]
+
+    width = float(np.clip(2.5 + 0.32 * len(groups), 8, 18))
+    fig, axes = figure.new_figure(run, f"Share of tile time by activity ({source})", width, 6)
+    ax = axes[0, 0]
+    # The total stands apart from the stages, and wide enough for its label where they are many.
+    place = np.arange(len(groups)) - 1.0
+    bar = np.full(len(groups), 0.85 if len(groups) < 80 else 1.0)
+    bar[0] = max(0.85, 0.025 * len(groups))
+    place[0] = -1.1 - bar[0]
+    bottom = np.zeros(len(groups))
+    for index, name in enumerate(order):
+        share = 100 * np.array([shares.get(name, 0.0) for _, shares in groups])
+        ax.bar(place, share, bar, bottom,
+               color=figure.colour_of(name, index), label=figure.label_of(name))
+        if len(groups) <= 24:
+            for x, y, height in zip(place, bottom, share):
+                if height >= 4:
+                    ax.text(x, y + height / 2, f"{height:.0f}", ha="center", va="center",
+                            fontsize=8, color="white" if name == "compute" else "black")
+        bottom += share
+    exposed = 100 * sum(groups[0][1].get(name, 0.0) for name in ("tensor", "data", "pipeline"))
+    step = max(1, -(-(len(groups) - 1) // 36))
+    shown = [0, *range(1, len(groups), step)]
+    ax.set_xticks(place[shown], [groups[index][0] for index in shown],
+                  fontsize=10 if len(groups) <= 40 else 8)
+    ax.set_xlim(place[0] - 0.7 * bar[0], place[-1] + 0.7)
+    ax.set_ylim(0, 100)
+    ax.set_ylabel("share of time [%]")
+    ax.set_xlabel(f"pipeline stage    (exposed communication in total: {exposed:.1f} %)")
+    figure.legend_above(ax, ax.get_legend_handles_labels()[0], 3)
+    return figure.save(fig, directory, "communication_bars")

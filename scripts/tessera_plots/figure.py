@@ -1,0 +1,128 @@
+"""What all pictures share: palette, titles, units, saving."""
+
+import os
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402  (after the choice of its backend)
+
+from .errors import PlotError  # noqa: E402
+
+# Okabe and Ito's palette, which readers of every kind of colour vision tell apart.
+COLOURS = {
+    "forward": "#56b4e9",
+    "backward": "#0072b2",
+    "update": "#009e73",
+    "compute": "#0072b2",
+    "tensor": "#e69f00",
+    "data": "#cc79a7",
+    "pipeline": "#d55e00",
+    "memory": "#f0e442",
+    "bubble": "#e4e4e4",
+}
+OTHER_COLOURS = ["#000000", "#7f7f7f", "#8c6d31", "#5254a3", "#637939"]
+LABELS = {
+    "tensor": "tensor communication",
+    "data": "data communication",
+    "pipeline": "pipeline communication",
+    "memory": "memory (DRAM)",
+    "bubble": "idle (bubble)",
+}
+DPI = 120
+
+matplotlib.rcParams.update({
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": DPI,
+    "savefig.dpi": DPI,
+})
+
+
+def colour_of(name, position=0):
+    return COLOURS.get(name, OTHER_COLOURS[position % len(OTHER_COLOURS)])
+
+
+def label_of(name):
+    return LABELS.get(name, name)
+
+
+def scaled(value, steps):
+    """The largest (factor, unit) of `steps`, ascending, that `value` reaches."""
+    chosen = steps[0]
+    for step in steps:
+        if value >= step[0]:
+            chosen = step
+    return chosen
+
+
+def time_unit(end_ps):
+    """Picoseconds in a unit in which `end_ps` has two or more digits, and its name."""
+    return scaled(end_ps / 3, [(1, "ps"), (1e3, "ns"), (1e6, "µs"), (1e9, "ms"), (1e12, "s")])
+
+
+def rate_unit(bytes_per_s):
+    return scaled(bytes_per_s, [(1, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"),
+                                (1e12, "TB/s"), (1e15, "PB/s")])
+
+
+def time_text(ps):
+    factor, unit = time_unit(ps)
+    return f"{ps / factor:.4g} {unit}"
+
+
+def _shortened(text):
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def run_text(run):
+    """Which run this is: experiment, machine, workload and iteration time."""
+    summary = run.summary
+    experiment = summary.get("experiment") or (
+        run.traces[0].attributes.get("experiment") if run.traces else "")
+    parts = [_shortened(part) for part in (experiment, summary.get("workload")) if part]
+    text = ": ".join(parts) or os.path.basename(os.path.abspath(run.folder))
+    if summary.get("machine"):
+        text += f" on {_shortened(summary['machine'])}"
+    status = summary.get("status")
+    if run.complete and status in (None, "finished"):
+        time = summary.get("iteration_time_ps") or run.end_ps()
+        what = "iteration" if summary.get("iteration_time_ps") else "run"
+        return f"{text}; {what} of {time_text(time)}" if time else text
+    what = status if status and status not in ("finished", "running") else "cut short"
+    return f"{text}; {what} at {time_text(run.end_ps())}"
+
+
+def new_figure(run, title, width, height, rows=1, columns=1, **options):
+    """Figure and array of axes, with a title over them that says what is drawn and of which run."""
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False,
+                                layout="constrained", **options)
+    characters = int(10 * width)  # of a line of this size
+    figure.suptitle("\n".join(textwrap.fill(text, characters) for text in (title, run_text(run))),
+                    fontsize=12)
+    return figure, axes
+
+
+def legend_above(ax, handles, columns, note=None):
+    """A legend between the title and the axes, where it covers neither data nor tick labels."""
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=columns,
+              frameon=False, fontsize=9, title=note, title_fontsize=8)
+
+
+def save(figure, directory, name):
+    path = os.path.join(directory, name + ".png")
+    aside = path + ".new"
+    try:
+        figure.savefig(aside, format="png")
+        os.replace(aside, path)
+    except OSError as error:
+        raise PlotError(f"{path}: {error.strerror or error}") from error
+    finally:
+        plt.close(figure)
+        if os.path.exists(aside):
+            os.remove(aside)
+    return path

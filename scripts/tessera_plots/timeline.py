@@ -1,0 +1,102 @@
+"""Pipeline timeline: one row a stage, what its tile of replica 0 and shard 0 does when."""
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+
+from . import figure
+from .binning import spread
+from .errors import NothingToDraw
+
+_COLUMNS = 1600  # of the picture in which time is drawn; slices below one are summed
+
+
+def _category(activity, phase):
+    return phase if activity == "compute" else activity
+
+
+def _stage_tiles(run):
+    """Stage and node of the tiles drawn, by stage."""
+    nodes = run.nodes()
+    tiles = nodes[(nodes["stage"] >= 0) & (nodes["replica"] == 0) & (nodes["shard"] == 0)]
+    if tiles.size == 0:
+        raise NothingToDraw("no tile belongs to a pipeline stage")
+    stages, first = np.unique(tiles["stage"], return_index=True)
+    return stages, tiles["node"][first]
+
+
+def _name(names, number, what):
+    return names[number] if number < len(names) else f"{what} {number}"
+
+
+def _shares(rows, categories, codes, edges):
+    """[category][column] share of each column's time; what no row covers is the last, idle."""
+    shares = np.zeros((len(categories), edges.size - 1))
+    for index in range(len(categories)):
+        chosen = rows[codes == index]
+        if chosen.size:
+            busy = (chosen["end"] - chosen["start"]).astype(float)
+            shares[index] = spread(chosen["start"], chosen["end"], busy, edges) / np.diff(edges)
+    total = shares.sum(axis=0)
+    shares /= np.maximum(total, 1)  # work in the background overlaps
+    shares[-1] += np.maximum(1 - total, 0)
+    return shares
+
+
+def _stripe(shares, colours, height):
+    """RGB image [height][column] of one stage: each column is filled from below by its shares."""
+    bounds = np.cumsum(shares, axis=0)
+    level = (np.arange(height)[::-1, None] + 0.5) / height
+    filled = (level[None] > bounds[:, None, :]).sum(axis=0)
+    return colours[np.minimum(filled, len(colours) - 1)]
+
+
+def _codes(run, rows):
+    """Categories in the order they are stacked, and the number of each row's."""
+    phases, activities = run.names("phases"), run.names("activities")
+    pairs = rows["activity"].astype(np.int64) * 256 + rows["phase"]
+    known, inverse = np.unique(pairs, return_inverse=True)
+    names = [_category(_name(activities, pair // 256, "activity"),
+                       _name(phases, pair % 256, "phase")) for pair in known]
+    order = [name for name in figure.COLOURS if name in names and name != "bubble"]
+    order += sorted(set(names) - set(order) - {"bubble"})
+    order.append("bubble")
+    return order, np.array([order.index(name) for name in names])[inverse]
+
+
+def draw(run, directory):
+    stages, tiles = _stage_tiles(run)
+    rows = run.read("operators", keep=lambda block: np.isin(block["node"], tiles))
+    categories, codes = _codes(run, rows)
+    colours = np.array([to_rgb(figure.colour_of(name, index))
+                        for index, name in enumerate(categories)])
+    end_ps = max(run.end_ps(), int(rows["end"].max()))
+    edges = np.linspace(0, end_ps, _COLUMNS + 1)
+
+    # Pixels of a stage, and of the gap below it.
+    height = int(np.clip(900 // stages.size, 6, 48))
+    gap = max(1, height // 6)
+    image = np.ones((stages.size * height, _COLUMNS, 3))
+    for index, tile in enumerate(tiles):
+        mine = rows["node"] == tile
+        shares = _shares(rows[mine], categories, codes[mine], edges)
+        top = index * height
+        image[top:top + height - gap] = _stripe(shares, colours, height - gap)
+
+    inches = image.shape[0] / figure.DPI
+    fig, axes = figure.new_figure(run, "Pipeline timeline (tile of replica 0, shard 0 of each stage)",
+                                  _COLUMNS / figure.DPI + 1.2, inches + 2.2)
+    ax = axes[0, 0]
+    factor, unit = figure.time_unit(end_ps)
+    ax.imshow(image, aspect="auto", interpolation="nearest",
+              extent=(0, end_ps / factor, stages.size - 0.5, -0.5))
+    ax.set_xlabel(f"simulated time [{unit}]")
+    ax.set_ylabel("pipeline stage")
+    step = max(1, int(np.ceil(stages.size * 12 / image.shape[0])), -(-stages.size // 40))
+    ax.set_yticks(range(0, stages.size, step), [str(stage) for stage in stages[::step]])
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    figure.legend_above(ax, [Patch(color=colour, label=figure.label_of(name))
+                             for name, colour in zip(categories, colours)], len(categories),
+                        "a column in which several things happen is divided by their shares")
+    return figure.save(fig, directory, "timeline")

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""Checks what the program says and how it ends, one check a call.
+
+    check_cli.py TESSERA MPIEXEC CHECK
+    check_cli.py --list
+"""
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+CHECKS = {}
+
+
+def check(function):
+    CHECKS[function.__name__] = function
+    return function
+
+
+def expect(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+class Program:
+    """The program under test, with a folder of its own."""
+
+    def __init__(self, tessera, mpiexec, scratch):
+        self.tessera = tessera
+        self.mpiexec = mpiexec
+        self.scratch = pathlib.Path(scratch)
+        self.folder = self.scratch / "run"
+
+    def words(self, arguments, ranks=0):
+        launcher = [self.mpiexec, "-n", str(ranks)] if ranks else []
+        return launcher + [self.tessera] + [str(a) for a in arguments]
+
+    def start(self, arguments, ranks=0, **options):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+        environment.update(options.pop("environment", {}))
+        return subprocess.Popen(self.words(arguments, ranks), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                                universal_newlines=True, encoding="utf-8", **options)
+
+    def call(self, *arguments, ranks=0, **options):
+        process = self.start(arguments, ranks, **options)
+        try:
+            process.stdout_text, process.stderr_text = process.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise AssertionError("%s hangs" % (arguments,))
+        return process
+
+    def summary(self, folder=None):
+        return json.loads(((folder or self.folder) / "summary.json").read_text(encoding="utf-8"))
+
+    def wait_until_running(self, process, ranks=1):
+        traces = [self.folder / ("trace.%05d.h5" % rank) for rank in range(ranks)]
+        deadline = time.time() + 60
+        while time.time() < deadline and process.poll() is None:
+            if all(trace.exists() for trace in traces):
+                time.sleep(0.5)
+                return
+            time.sleep(0.05)
+        process.kill()
+        raise AssertionError("the run did not begin: " + "".join(process.communicate()))
+
+
+def expect_refusal(done, code, pattern):
+    expect(done.returncode == code, "exit code %d, expected %d; stderr: %s"
+           % (done.returncode, code, done.stderr_text))
+    expect(done.stdout_text == "", "stdout is not empty: " + done.stdout_text)
+    lines = [l for l in done.stderr_text.splitlines() if not l.startswith("info: ")]
+    expect(len(lines) == 1, "expected one message, got: " + done.stderr_text)
+    expect(re.search(pattern, lines[0]), "expected %r in: %s" % (pattern, lines[0]))
+
+
+# --- what it says
+
+@check
+def version(program):
+    done = program.call("--version")
+    expect(done.returncode == 0, "exit code %d" % done.returncode)
+    expect(re.match(r"tessera \d+\.\d+\.\d+ \([^)]+\), MPI: \S.*, HDF5 \d+\.\d+\.\d+\n$",
+                    done.stdout_text), done.stdout_text)
+    expect(done.stderr_text == "", done.stderr_text)
+
+
+@check
+def help_of_all(program):
+    done = program.call("--help")
+    expect(done.returncode == 0 and done.stderr_text == "", done.stderr_text)
+    commands = re.findall(r"^  ([a-z]+) ", done.stdout_text, re.MULTILINE)
+    expect(set(commands) >= {"run", "check", "list", "show", "export"}, done.stdout_text)
+    for command in commands:
+        done = program.call(command, "--help")
+        expect(done.returncode == 0 and done.stderr_text == "",
+               "%s --help: %d %s" % (command, done.returncode, done.stderr_text))
+        expect("tessera " + command in done.stdout_text, "%s: %s" % (command, done.stdout_text))
+
+
+@check
+def no_command(program):
+    done = program.call()
+    expect(done.returncode == 2 and done.stdout_text == "", done.stdout_text)
+    expect(done.stderr_text.startswith("usage: tessera COMMAND"), done.stderr_text)
+
+
+@check
+def unknown_command(program):
+    expect_refusal(program.call("runn", "x.yaml"), 2, "runn.*did you mean 'run'")
+
+
+@check
+def unknown_option(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command, HERE / "short.yaml", "--sett", "a=b"), 2,
+                       "sett.*; see tessera %s --help" % command)
+
+
+@check
+def unknown_kind(program):
+    expect_refusal(program.call("list", "topologie"), 2, "did you mean 'topologies'")
+
+
+@check
+def no_experiment(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command), 2, "no experiment")
+
+
+@check
+def bad_option_value(program):
+    expect_refusal(program.call("run", HERE / "short.yaml", "--watchdog", "soon"), 2, "soon")
+
+
+@check
+def missing_experiment(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command, "nowhere.yaml"), 74,
+                       "nowhere.yaml.*No such file or directory")
+
+
+@check
+def bad_input_once_for_all_ranks(program):
+    done = program.call("run", HERE / "short.yaml", "--set", "run.iterations=0", ranks=3)
+    expect(done.returncode == 2, "exit code %d" % done.returncode)
+    expect(done.stderr_text.count("run.iterations: must be between") == 1, done.stderr_text)
+
+
+# --- folders
+
+@check
+def run_and_show(program):
+    done = program.call("run", HERE / "short.yaml", "-o", program.folder)
+    expect(done.returncode == 0, done.stderr_text)
+    expect(program.summary()["status"] == "finished", "status")
+    expect(str(program.folder) in done.stdout_text, done.stdout_text)
+    shown = program.call("show", program.folder)
+    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+    expect(program.summary()["result_digest"] in shown.stdout_text, shown.stdout_text)
+    # The same folder may be used again, and a foreign file is never overwritten.
+    again = program.call("run", HERE / "short.yaml", "-o", program.folder, "--trace", "none")
+    expect(again.returncode == 0, again.stderr_text)
+    left = sorted(p.name for p in program.folder.iterdir())
+    expect(left == ["config.resolved.yaml", "manifest.json", "summary.json"], left)
+
+
+@check
+def show_damaged_run(program):
+    program.call("run", HERE / "short.yaml", "-o", program.folder)
+    trace = program.folder / "trace.00000.h5"
+    content = bytearray(trace.read_bytes())
+    content[len(content) // 2] ^= 0x40
+    trace.write_bytes(bytes(content))
+    done = program.call("show", program.folder)
+    expect(done.returncode == 74, "exit code %d" % done.returncode)
+    expect(re.search("error: trace.00000.h5: damaged", done.stderr_text), done.stderr_text)
+    trace.unlink()
+    done = program.call("show", program.folder)
+    expect(done.returncode == 74, "exit code %d" % done.returncode)
+    expect(re.search("error: trace.00000.h5: missing", done.stderr_text), done.stderr_text)
+
+
+@check
+def show_garbage(program):
+    program.folder.mkdir()
+    expect_refusal(program.call("show", program.folder), 74, "summary.json.*No such file")
+    for garbage in (b"", b"not json", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 100000):
+        (program.folder / "summary.json").write_bytes(garbage)
+        expect_refusal(program.call("show", program.folder), 74, "summary.json: error: ")
+    expect_refusal(program.call("show"), 2, "folder of a run")
+
+
+@check
+def output_is_a_file(program):
+    program.folder.write_text("precious")
+    expect_refusal(program.call("run", HERE / "short.yaml", "-o", program.folder), 2,
+                   "is not a folder")
+    expect(program.folder.read_text() == "precious", "the file was touched")
+
+
+@check
+def output_holds_something_else(program):
+    program.folder.mkdir()
+    (program.folder / "thesis.txt").write_text("precious")
+    expect_refusal(program.call("run", HERE / "short.yaml", "-o", program.folder), 2,
+                   "holds 'thesis.txt', which is not of a run")
+    expect([p.name for p in program.folder.iterdir()] == ["thesis.txt"], "something was written")
+
+
+@check
+def output_cannot_be_made(program):
+    file = program.scratch / "file"
+    file.write_text("")
+    expect_refusal(program.call("run", HERE / "short.yaml", "-o", file / "run"), 74,
+                   "Not a directory")
+    done = program.call("run", HERE / "short.yaml", "-o", file / "run", ranks=2)
+    expect(done.returncode == 74, "exit code %d" % done.returncode)
+    expect(done.stderr_text.count("Not a directory") == 1, done.stderr_text)
+
+
+@check
+def file_size_limit(program):
+    """Stands for a full disk: a write beyond 256 kB fails."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, 256 * 1024))
+    done = program.call("run", HERE / "long.yaml", "-o", program.folder, "--set",
+                        "run.iterations=200", preexec_fn=limit)
+    expect_refusal(done, 74, r"trace.00000.h5: error: .*File too large")
+    expect(program.summary()["status"] == "failed", program.summary()["status"])
+
+
+# --- signals
+
+def stop_with(program, number, ranks):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], ranks)
+    program.wait_until_running(process, max(ranks, 1))
+    process.send_signal(number)
+    try:
+        out, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("does not stop on signal %d" % number)
+    expect(process.returncode == 75, "signal %d: exit code %d, expected 75; %s"
+           % (number, process.returncode, err))
+    summary = program.summary()
+    expect(summary["status"] == "stopped", summary["status"])
+    expect(summary["simulated_time_ps"] > 0, "nothing was simulated")
+    shown = program.call("show", program.folder)
+    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+    expect("stopped" in shown.stdout_text, shown.stdout_text)
+
+
+@check
+def stop_by_term(program):
+    stop_with(program, signal.SIGTERM, 0)
+
+
+@check
+def stop_by_interrupt(program):
+    stop_with(program, signal.SIGINT, 0)
+
+
+@check
+def stop_by_usr1(program):
+    stop_with(program, signal.SIGUSR1, 0)
+
+
+@check
+def stop_two_ranks_by_usr1(program):
+    stop_with(program, signal.SIGUSR1, 2)
+
+
+@check
+def status_by_usr2(program):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder])
+    program.wait_until_running(process)
+    process.send_signal(signal.SIGUSR2)
+    time.sleep(1)
+    expect(process.poll() is None, "the run ended")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    expect(re.search(r"^rank 0: simulated .*, \d+ events", err, re.MULTILINE), err)
+
+
+def state_and_parent(pid):
+    """As the kernel has it, or None when there is no such process (any more)."""
+    try:
+        # The name, in brackets, may hold anything.
+        fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return fields[0], int(fields[1])
+
+
+def is_alive(pid):
+    found = state_and_parent(pid)
+    return found is not None and found[0] not in "ZX"
+
+
+def children_of(parent):
+    pids = [int(e.name) for e in pathlib.Path("/proc").iterdir() if e.name.isdigit()]
+    return [p for p in pids if is_alive(p) and (state_and_parent(p) or (0, 0))[1] == parent]
+
+
+@check
+def killed_rank_ends_all(program):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], 3)
+    program.wait_until_running(process, 3)
+    ranks = children_of(process.pid)
+    expect(len(ranks) == 3, "expected 3 ranks below the launcher, found %s" % ranks)
+    os.kill(ranks[1], signal.SIGKILL)
+    killed = time.time()
+    try:
+        process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("the launcher goes on without a rank")
+    expect(process.returncode != 0, "exit code 0")
+    while any(is_alive(pid) for pid in ranks) and time.time() - killed < 5:
+        time.sleep(0.05)
+    took = time.time() - killed
+    left = [pid for pid in ranks if is_alive(pid)]
+    expect(took < 5 and not left, "after %.1f s there still are %s" % (took, left))
+    expect(program.summary()["status"] == "running", program.summary()["status"])
+
+
+# --- surroundings
+
+@check
+def odd_surroundings(program):
+    program.call("run", HERE / "short.yaml", "-o", program.folder)
+    expected = program.summary()["result_digest"]
+    odd = program.scratch / "a folder with spaces, and \u00fcmlauts"
+    done = program.call("run", HERE / "short.yaml", "-o", odd,
+                        environment={"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8"})
+    expect(done.returncode == 0, done.stderr_text)
+    expect(program.summary(odd)["result_digest"] == expected, "another digest")
+    bare = subprocess.run([program.tessera, "run", str(HERE / "short.yaml"), "-o", str(odd)],
+                          env={}, stdin=None, close_fds=True, preexec_fn=lambda: os.close(0),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    expect(bare.returncode == 0, "exit code %d without environment and stdin" % bare.returncode)
+    expect(program.summary(odd)["result_digest"] == expected, "another digest")
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(CHECKS))
+        return 0
+    tessera, mpiexec, name = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            CHECKS[name](Program(tessera, mpiexec, scratch))
+        except AssertionError as failure:
+            print("%s: %s" % (name, failure))
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

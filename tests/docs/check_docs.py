@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Compares the documents with the program.
+
+    check_docs.py TESSERA REPOSITORY CHECK
+
+CHECK is one of
+  trace_format  docs/trace-format.md has the root attributes, tables, fields, types, units and
+                descriptions of a fresh trace, and no others
+  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, every option of
+                the commands, and every key of a summary
+  links         every relative link of a document leads to a file
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+EXPERIMENT = """
+name: small
+machine:
+  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 100 GB/s, latency: 10 ns}
+  tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 KiB}
+  dram: {at: edge, edges: [west], bandwidth: 50 GB/s, latency: 100 ns}
+workload: {kind: transformer, layers: 2, hidden: 64, heads: 4, sequence: 16, vocabulary: 64,
+  batch: 4}
+strategy: {pipeline: 2, tensor: 2}
+run: {trace: full, bins: 4}
+"""
+
+# Runs in a Python that has h5py, which need not be this one.
+READ_SCHEMA = """
+import h5py, json, sys
+
+def type_of(d):
+    if d.subdtype:
+        return type_of(d.subdtype[0]) + " a table"
+    return "text%d" % d.itemsize if d.kind == "S" else d.kind + str(8 * d.itemsize)
+
+def schema(dataset):
+    text = lambda name: dataset.attrs[name].decode()
+    return {"description": text("description"),
+            "fields": [[f, type_of(dataset.dtype[f]), text("unit." + f), text("description." + f)]
+                       for f in dataset.dtype.names]}
+
+found = {}
+for path in sys.argv[1:]:
+    with h5py.File(path, "r", libver="latest", swmr=not path.endswith("index.h5")) as file:
+        found[path] = {"attributes": {n: v.decode() for n, v in file.attrs.items()},
+                       "order": [n.decode() for n in file["commit"].attrs["tables"]]
+                                if "commit" in file else [],
+                       "tables": {name: schema(file[name]) for name in file}}
+print(json.dumps(found))
+"""
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], stdout=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, timeout=100, check=True, **options).stdout.decode()
+
+
+def python_with_h5py():
+    for python in [sys.executable, "python3", "/usr/bin/python3"]:
+        try:
+            run(python, "-c", "import h5py", stderr=subprocess.DEVNULL)
+            return python
+        except (OSError, subprocess.CalledProcessError):
+            continue
+    raise SystemExit("no Python with h5py; apt-get install python3-h5py")
+
+
+def small_run(tessera, scratch):
+    experiment = pathlib.Path(scratch) / "small.yaml"
+    experiment.write_text(EXPERIMENT, encoding="utf-8")
+    folder = pathlib.Path(scratch) / "run"
+    run(tessera, "run", experiment, "-q", "-o", folder)
+    return folder
+
+
+def rows_of(lines):
+    """Cells of the table rows below the head, without backticks."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in lines if line.startswith("|")]
+    return [[cell.strip("`") for cell in row] for row in rows[2:]]
+
+
+def sections_of(text):
+    """Lines below each heading."""
+    sections, lines = {}, []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            lines = sections.setdefault(line.lstrip("# ").strip("`"), [])
+        else:
+            lines.append(line)
+    return sections
+
+
+def differences(what, written, real):
+    if written != real:
+        yield "%s: the document has\n  %s\nthe file\n  %s" % (what, written, real)
+
+
+def compare_table(name, lines, schema):
+    sentence = next((line for line in lines if line.strip()), "")
+    sentence = sentence[:1].lower() + sentence[1:]
+    yield from differences(name, sentence, schema["description"] + ".")
+    yield from differences(name, rows_of(lines), schema["fields"])
+
+
+def trace_format(tessera, repository):
+    sections = sections_of((repository / "docs/trace-format.md").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = small_run(tessera, scratch)
+        paths = [str(folder / "trace.00000.h5"), str(folder / "index.h5")]
+        found = json.loads(run(python_with_h5py(), "-c", READ_SCHEMA, *paths))
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    trace, index = (found[path] for path in paths)
+
+    written = sorted(row[0] for row in rows_of(sections["Root attributes"]))
+    yield from differences("root attributes", written, sorted(trace["attributes"]))
+    yield from differences("root attributes of the index",
+                           [name for name in written if name != "rank"],
+                           sorted(index["attributes"]))
+    title = "Trace format " + trace["attributes"]["format_version"]
+    if title not in sections:
+        yield "the title is not '%s'" % title
+    after = list(sections)[list(sections).index("Tables") + 1:]
+    yield from differences("tables", after[:len(trace["order"])], trace["order"])
+    yield from differences("tables", after[len(trace["order"])], "/commit")
+    yield from differences("tables of the trace", sorted(trace["tables"]),
+                           sorted(trace["order"] + ["commit"]))
+    yield from differences("tables of the index", sorted(index["tables"]),
+                           sorted(trace["order"] + ["ranks"]))
+    for name in trace["order"]:
+        yield from compare_table(name, sections.get(name, []), trace["tables"][name])
+    yield from compare_table("commit", sections["/commit"], trace["tables"]["commit"])
+    text = "\n".join(sections["manifest.json` and `summary.json"])
+    for key in list(manifest) + list(manifest["files"][1]):
+        if "`%s`" % key not in text:
+            yield "the manifest's key '%s' is not described" % key
+
+
+def names_of(listing):
+    """Parts and parameters of `tessera list`: (part, None) and (part, parameter)."""
+    part = ""
+    for line in listing.splitlines():
+        if line.startswith("    "):
+            parameter = line.split()[0]
+            if parameter != "parameter":
+                yield part, parameter
+        elif line.startswith("  "):
+            part = line.split()[0]
+            yield part, None
+
+
+def keys_of(summary):
+    yield from (key for key in summary if key not in ("file_type", "format_version"))
+    yield from (key for key in summary["breakdown"]["total"] if key != "tiles")
+
+
+def user_guide(tessera, repository):
+    text = (repository / "docs/user-guide.md").read_text(encoding="utf-8")
+    for part, parameter in names_of(run(tessera, "list")):
+        if "`%s`" % (parameter or part) not in text:
+            yield "%s %s is not in the user guide" % (part, parameter or "")
+    for command in ["run", "check", "export"]:
+        for option in re.findall(r"--[a-z]+", run(tessera, command, "--help")):
+            if option != "--help" and option not in text and option != "--format":
+                yield "option %s of %s is not in the user guide" % (option, command)
+    with tempfile.TemporaryDirectory() as scratch:
+        summary = small_run(tessera, scratch) / "summary.json"
+        for key in keys_of(json.loads(summary.read_text(encoding="utf-8"))):
+            if "`%s`" % key not in text:
+                yield "key '%s' of summary.json is not in the user guide" % key
+
+
+def links(_, repository):
+    pages = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md")]
+    if not pages:
+        yield "no documents found"
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                yield "%s: no file %s" % (page.relative_to(repository), target)
+
+
+CHECKS = {check.__name__: check for check in (trace_format, user_guide, links)}
+
+
+def main():
+    tessera, repository, name = sys.argv[1:]
+    faults = list(CHECKS[name](pathlib.Path(tessera).resolve(), pathlib.Path(repository)))
+    print("\n".join(faults) or "the documents agree")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Runs one experiment on several numbers of ranks, partitions and trace levels: the results must
+be bit-identical.
+
+    run_case.py TESSERA MPIEXEC EXPERIMENT.yaml
+
+A run with one more iteration must have another digest, or the comparison would say nothing.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# ranks (0: without a launcher), settings
+BASE = (0, [])
+VARIANTS = [
+    (0, ["run.trace=full"]),
+    (1, ["run.trace=none"]),
+    (2, []),
+    (2, ["run.partition=stripes"]),
+    (3, ["run.trace=full"]),
+    (3, ["run.partition=metis", "run.trace=none"]),
+    (4, []),
+    (4, ["run.partition=stripes", "run.trace=full", "run.bins=7"]),
+]
+# What of a summary does not depend on the ranks.
+RESULTS = ["status", "simulated_time_ps", "iteration_time_ps", "ideal_time_ps", "iterations",
+           "throughput_samples_per_s", "achieved_flops_per_s", "breakdown", "tiles", "events",
+           "packet_hops", "messages", "result_digest"]
+
+
+def environment():
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+def describe(variant):
+    ranks, settings = variant
+    return " ".join(["%s ranks" % (ranks or "no launcher,")] + settings)
+
+
+def results_of(variant, tessera, mpiexec, experiment):
+    ranks, settings = variant
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch) / "run"
+        words = [mpiexec, "-n", str(ranks)] if ranks else []
+        words += [tessera, "run", experiment, "-o", str(folder), "--quiet"]
+        for setting in settings:
+            words += ["--set", setting]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, env=environment(), timeout=120)
+        if done.returncode != 0:
+            raise SystemExit("%s: exit code %d\n%s" % (describe(variant), done.returncode,
+                                                       done.stdout.decode("utf-8", "replace")))
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return {key: summary.get(key) for key in RESULTS}
+
+
+def main():
+    program = sys.argv[1:]
+    expected = results_of(BASE, *program)
+    code = 0
+    if not expected["result_digest"]:
+        print("the summary has no result_digest")
+        code = 1
+    for variant in VARIANTS:
+        results = results_of(variant, *program)
+        for key in RESULTS:
+            if results[key] != expected[key]:
+                print("%s: %s is %s; %s gave %s" % (describe(variant), key, results[key],
+                                                   describe(BASE), expected[key]))
+                code = 1
+    other = results_of((2, ["run.iterations=3"]), *program)
+    if other["result_digest"] == expected["result_digest"]:
+        print("a longer run has the same digest")
+        code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

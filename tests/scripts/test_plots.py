@@ -1,0 +1,149 @@
+"""Pictures of real runs: TESSERA names the program; needs bash, and mpirun for runs of two ranks.
+
+    TESSERA=build/release/tessera python3 -m unittest tests/scripts/test_plots.py
+"""
+
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+PLOT = REPOSITORY / "scripts" / "plot"
+PICTURES = ["timeline", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
+EXPERIMENT = """
+name: small
+machine: "{machine}"
+workload: {{kind: transformer, name: two layers, layers: 2, hidden: 64, heads: 4, sequence: 16,
+  vocabulary: 64, batch: 4, data_type: fp16, optimizer: adam}}
+strategy: {{pipeline: 2, tensor: 2, data: 1, micro_batch: 1, schedule: 1f1b,
+  placement: {{layout: s-shape}}}}
+run: {{trace: full, bins: 16}}
+"""
+
+
+def run(*words):
+    """Result of a command that is to end by itself."""
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300, check=False, env=environment)
+
+
+def read_png(path):
+    """Width, height and how many different values its filtered bytes have."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    pixels, place = b"", 8
+    while place < len(data):
+        length, kind = struct.unpack(">I4s", data[place:place + 8])
+        if kind == b"IDAT":
+            pixels += data[place + 8:place + 8 + length]
+        place += length + 12
+    return width, height, len(set(zlib.decompress(pixels)))
+
+
+class Plots(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="tessera plots ")
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.base = pathlib.Path(cls.scratch.name)
+        cls.tessera = pathlib.Path(os.environ["TESSERA"]).resolve()
+        experiment = cls.base / "small.yaml"
+        machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
+        experiment.write_text(EXPERIMENT.format(machine=machine))
+        cls.runs = {}
+        for ranks in (1, 2):
+            folder = cls.base / f"on {ranks}"
+            words = ["mpirun", "--oversubscribe", "-n", ranks] if ranks > 1 else []
+            done = run(*words, cls.tessera, "run", experiment, "-o", folder, "-q")
+            if done.returncode != 0:
+                raise AssertionError(done.stderr)
+            cls.runs[ranks] = folder
+
+    def copy(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.base)) / "run"
+        shutil.copytree(self.runs[1], folder, ignore=shutil.ignore_patterns("plots"))
+        return folder
+
+    def assert_fails(self, done, code, *texts):
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        for text in ("error: ", *texts):
+            self.assertIn(text, done.stderr)
+
+    def test_draws_all_pictures(self):
+        for ranks, folder in self.runs.items():
+            with self.subTest(ranks=ranks):
+                done = run(PLOT, folder)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                paths = [folder / "plots" / f"{name}.png" for name in PICTURES]
+                self.assertEqual(done.stdout.splitlines(), [str(path) for path in paths])
+                for path in paths:
+                    width, height, values = read_png(path)
+                    self.assertGreater(width, 500)
+                    self.assertGreater(height, 300)
+                    self.assertGreater(values, 50, path.name)
+
+    def test_ranks_do_not_change_the_timeline(self):
+        pictures = []
+        for ranks, folder in self.runs.items():
+            output = self.base / f"timeline of {ranks}"
+            done = run(PLOT, folder, "-o", output, "--only", "timeline")
+            self.assertEqual(done.stdout, f"{output}/timeline.png\n")
+            pictures.append((output / "timeline.png").read_bytes())
+        self.assertEqual(pictures[0], pictures[1])
+
+    def test_names_every_damaged_or_missing_file(self):
+        folder = self.copy()
+        trace = folder / "trace.00000.h5"
+        data = bytearray(trace.read_bytes())
+        data[len(data) // 2] ^= 1
+        trace.write_bytes(data)
+        (folder / "index.h5").unlink()
+        self.assert_fails(run(PLOT, folder), 74, "trace.00000.h5: damaged", "index.h5: missing")
+
+    def test_draws_a_run_without_manifest_and_says_so(self):
+        folder = self.copy()
+        (folder / "manifest.json").unlink()
+        done = run(PLOT, folder, "--only", "timeline")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("has no manifest", done.stderr)
+
+    def test_refuses_a_cut_trace_without_manifest(self):
+        folder = self.copy()
+        (folder / "manifest.json").unlink()
+        os.truncate(folder / "trace.00000.h5", 4096)
+        self.assert_fails(run(PLOT, folder), 74, "trace.00000.h5: damaged")
+
+    def test_says_what_a_run_without_trace_lacks(self):
+        folder = self.copy()
+        for name in ("manifest.json", "index.h5", "trace.00000.h5"):
+            (folder / name).unlink()
+        done = run(PLOT, folder, "--only", "timeline")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("kept no trace", done.stderr)
+
+    def test_refuses_what_is_no_run(self):
+        self.assert_fails(run(PLOT, self.base / "nowhere"), 2, "no such folder")
+        self.assert_fails(run(PLOT, self.base), 2, "is not a run folder")
+
+    def test_sums_are_crc_32c(self):
+        # RFC 3720, appendix B.4, and a length that fills no lane.
+        code = ("from tessera_plots.crc32c import crc32c as c; "
+                "assert c(b'123456789') == 0xe3069283; assert c(bytes(32)) == 0x8a9136aa; "
+                "assert c(bytes(range(32))) == 0x46dd794e; d = bytes(range(251)) * 17; "
+                "assert c(d[1000:], c(d[:1000])) == c(d)")
+        source = f'source "{REPOSITORY}/scripts/lib.sh"; '
+        done = run("bash", "-c", source + f'PYTHONPATH="{REPOSITORY}/scripts" '
+                   f'"$(python_with_libraries)" -B -c "{code}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

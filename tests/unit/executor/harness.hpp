@@ -1,0 +1,93 @@
+// Executes plans on a machine described in YAML and notes what happens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/comm/communicator.hpp"
+#include "tessera/compute/compute.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/machine/partition.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::executor::testing {
+
+struct Noted final : Observer {
+  void on_operator(const OperatorRecord& record) override { operators.push_back(record); }
+  void on_message(const MessageRecord& record) override { messages.push_back(record); }
+  std::vector<OperatorRecord> operators;
+  std::vector<MessageRecord> messages;
+};
+
+struct Outcome {
+  SimTime end;
+  std::vector<TileResult> tiles;
+  std::vector<std::string> waiting;
+  std::uint64_t unfinished = 0;
+  std::uint64_t instructions = 0;
+  Noted noted;
+
+  std::uint64_t bytes(plan::Traffic traffic) const {
+    std::uint64_t sum = 0;
+    for (const MessageRecord& message : noted.messages) {
+      sum += message.traffic == traffic ? message.bytes.count() : 0;
+    }
+    return sum;
+  }
+};
+
+// `models` holds the sections network, memory and compute.
+inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
+                       const std::string& models = "", std::uint32_t iterations = 1,
+                       int ranks = 1) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("models.yaml", models, diagnostics), "", diagnostics);
+  const auto network_model = network::read_network(section.section("network"), machine);
+  const auto memory_model = memory::read_memory(section.section("memory"));
+  const auto compute_model = compute::read_compute(section.section("compute"));
+  section.finish();
+  diagnostics.throw_if_any();
+
+  Outcome outcome;
+  std::mutex mutex;
+  const machine::Topology& topology = *machine.topology;
+  const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    pdes::Engine engine(communicator,
+                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        topology.smallest_latency());
+    Noted noted;
+    const auto network = network_model->build({machine, members, 0});
+    const auto memory = memory_model->build({machine, members, 1, 0});
+    const auto compute = compute_model->build({machine, members, 2});
+    const auto executor = make_executor({machine, plan, members, iterations, 3, 0, 1, 2, &noted});
+    engine.attach(*network);
+    engine.attach(*memory);
+    engine.attach(*compute);
+    engine.attach(*executor);
+    engine.run();
+    const std::scoped_lock lock(mutex);
+    outcome.end = std::max(outcome.end, engine.last_event_time());
+    executor->visit_results([&](const TileResult& result) { outcome.tiles.push_back(result); });
+    for (std::string& line : executor->waiting(8)) {
+      outcome.waiting.push_back(std::move(line));
+    }
+    outcome.unfinished += executor->unfinished();
+    outcome.instructions += executor->instructions_done();
+    const auto append = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(outcome.noted.operators, noted.operators);
+    append(outcome.noted.messages, noted.messages);
+  });
+  return outcome;
+}
+
+}  // namespace tessera::executor::testing

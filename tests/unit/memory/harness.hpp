@@ -1,0 +1,155 @@
+// Runs DRAM accesses of tiles on a machine described in YAML, and notes when each is done.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tessera/comm/communicator.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/machine/partition.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/messages.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::memory::testing {
+
+struct Described {
+  machine::Machine machine;
+  std::unique_ptr<network::NetworkModel> network;
+  std::unique_ptr<MemoryModel> memory;
+};
+
+// Throws ConfigError on any complaint.
+inline Described described(const std::string& text) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
+  std::optional<machine::Machine> machine = machine::read_machine(section);
+  diagnostics.throw_if_any();
+  Described result{*std::move(machine), nullptr, nullptr};
+  result.network = network::read_network(section.section("network"), result.machine);
+  result.memory = read_memory(section.section("memory"));
+  section.finish();
+  diagnostics.throw_if_any();
+  return result;
+}
+
+struct Access {
+  std::int64_t at_ps = 0;
+  std::uint32_t tile = 0;
+  std::uint64_t bytes = 0;
+  bool write = false;
+  std::uint16_t tag = 0;
+};
+
+struct Done {
+  std::int64_t at_ps = 0;
+  std::uint32_t tile = 0;
+  std::uint16_t tag = 0;
+  auto key() const { return std::tuple(tile, at_ps, tag); }
+  friend bool operator==(const Done& a, const Done& b) { return a.key() == b.key(); }
+  friend bool operator<(const Done& a, const Done& b) { return a.key() < b.key(); }
+};
+
+struct Use {
+  std::uint32_t channel = 0;
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::int64_t busy_ps = 0;
+  std::int64_t wait_ps = 0;
+  auto key() const {
+    return std::tuple(channel, begin_ps, end_ps, read, written, busy_ps, wait_ps);
+  }
+  friend bool operator==(const Use& a, const Use& b) { return a.key() == b.key(); }
+  friend bool operator<(const Use& a, const Use& b) { return a.key() < b.key(); }
+};
+
+struct Outcome {
+  std::vector<Done> done;  // by tile, then time
+  std::vector<Use> totals;
+  std::vector<Use> bins;
+};
+
+class Driver final : public pdes::Component {
+ public:
+  static constexpr unsigned slot = 0;
+  static constexpr unsigned network_slot = 1;
+  static constexpr unsigned memory_slot = 2;
+  explicit Driver(const std::vector<Access>& accesses) : accesses_(accesses) {}
+  void start(pdes::Context& context) override {
+    for (std::uint32_t i = 0; i < accesses_.size(); ++i) {
+      if (accesses_[i].tile == context.self().value()) {
+        context.send_self(SimTime::from_ps(accesses_[i].at_ps), pdes::Port(slot, 0), i);
+      }
+    }
+  }
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (event.port.kind() == 0) {
+      const Access& access = accesses_[event.as<std::uint32_t>()];
+      memory::access(context, memory_slot, Bytes(access.bytes), access.write, pdes::Port(slot, 1),
+                     access.tag);
+    } else {
+      done.push_back({context.now().ps(), context.self().value(), event.tag});
+    }
+  }
+  std::vector<Done> done;
+
+ private:
+  const std::vector<Access>& accesses_;
+};
+
+inline Outcome run(const Described& described, const std::vector<Access>& accesses, int ranks = 1,
+                   std::int64_t bin_ps = 0) {
+  Outcome outcome;
+  std::mutex mutex;
+  const machine::Topology& topology = *described.machine.topology;
+  const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    pdes::Engine engine(communicator,
+                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        topology.smallest_latency());
+    Driver driver(accesses);
+    const auto network =
+        described.network->build({described.machine, members, Driver::network_slot});
+    const auto memory = described.memory->build(
+        {described.machine, members, Driver::memory_slot, Driver::network_slot});
+    engine.attach(driver);
+    engine.attach(*network);
+    engine.attach(*memory);
+    const auto noted_in = [&](std::vector<Use>& uses) {
+      return [&](const ChannelUse& use) {
+        const std::scoped_lock lock(mutex);
+        uses.push_back({use.channel, use.begin.ps(), use.end.ps(), use.read.count(),
+                        use.written.count(), use.busy.ps(), use.longest_wait.ps()});
+      };
+    };
+    if (bin_ps > 0) {
+      engine.set_boundaries(SimTime::from_ps(bin_ps), 1000);
+      memory->report_bins(noted_in(outcome.bins));
+    }
+    engine.run();
+    std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
+    communicator.reduce_max(last);
+    const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
+    engine.finish_boundaries(end);
+    memory->pass_boundary(end);
+    memory->visit_channels(end, noted_in(outcome.totals));
+    const std::scoped_lock lock(mutex);
+    outcome.done.insert(outcome.done.end(), driver.done.begin(), driver.done.end());
+  });
+  std::sort(outcome.done.begin(), outcome.done.end());
+  std::sort(outcome.totals.begin(), outcome.totals.end());
+  std::sort(outcome.bins.begin(), outcome.bins.end());
+  return outcome;
+}
+
+}  // namespace tessera::memory::testing

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "harness.hpp"
+
+namespace tessera::network {
+namespace {
+
+using testing::described;
+using testing::Described;
+using ::testing::HasSubstr;
+using testing::mesh;
+using testing::network_of;
+
+std::string complaint_of(const std::string& topology, const std::string& network) {
+  try {
+    network_of(topology, network);
+  } catch (const ConfigError& error) {
+    return error.diagnostics().front().to_string();
+  }
+  return "";
+}
+
+TEST(ReadNetwork, KnowsItsModels) {
+  EXPECT_THAT(networks().names(), ::testing::ElementsAre("analytical", "packet"));
+}
+
+TEST(ReadNetwork, PointsAtAMisspeltModel) {
+  EXPECT_THAT(complaint_of(mesh(2, 2), "model: pakcet"), HasSubstr("did you mean 'packet'"));
+}
+
+TEST(ReadNetwork, PointsAtAnUnknownKey) {
+  EXPECT_THAT(complaint_of(mesh(2, 2), "paket_size: 1 B"), HasSubstr("packet_size"));
+}
+
+TEST(ReadNetwork, RefusesDimensionOrderOffAGrid) {
+  const std::string pair =
+      "{kind: graph, nodes: [{name: a, count: 2}], links: [{from: a, to: a, bandwidth: 1 GB/s, "
+      "latency: 1 ns}]}";
+  EXPECT_EQ(complaint_of(pair, ""), "");
+  EXPECT_THAT(complaint_of(pair, "routing: yx"), HasSubstr("needs a mesh, torus or wafer"));
+}
+
+TEST(ReadNetwork, RefusesPacketsOfNoBytesAndMessagesOfNoPackets) {
+  EXPECT_THAT(complaint_of(mesh(2, 2), "packet_size: 0 B"), HasSubstr("m.yaml:2:"));
+  EXPECT_THAT(complaint_of(mesh(2, 2), "max_packets: 0"), HasSubstr("m.yaml:2:"));
+}
+
+// A byte on the wire must fit the packet's tail lag of 32 bits of picoseconds.
+TEST(ReadNetwork, RefusesLinksTooSlowForAByte) {
+  EXPECT_THAT(complaint_of(mesh(2, 2, "232 B/s"), ""), HasSubstr("233 B/s"));
+  EXPECT_EQ(complaint_of(mesh(2, 2, "233 B/s"), ""), "");
+  EXPECT_EQ(complaint_of(mesh(2, 2, "1 B/s"), "model: analytical"), "");
+}
+
+TEST(ReadNetwork, PredictsTheBytesOfItsState) {
+  for (const std::string topology :
+       {mesh(20, 30), std::string("{kind: wafer, tiles: [3, 3], cores: [4, 4], intra_tile: "
+                                  "{bandwidth: 40 GB/s, latency: 1 ns}, inter_tile: {bandwidth: 7 "
+                                  "GB/s, latency: 5 ns}}")}) {
+    const Described network = network_of(topology);
+    std::vector<EntityId> members;
+    for (std::uint32_t node = 0; node < network.machine.topology->nodes(); ++node) {
+      members.emplace_back(node);
+    }
+    const auto built = network.network->build({network.machine, members, 0});
+    EXPECT_EQ(built->resident_bytes(),
+              network.network->predicted_bytes(network.machine, members.size(), false));
+    built->report_bins([](const LinkUse&) {});
+    EXPECT_EQ(built->resident_bytes(),
+              network.network->predicted_bytes(network.machine, members.size(), true));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::network

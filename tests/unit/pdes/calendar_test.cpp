@@ -1,0 +1,188 @@
+#include "tessera/pdes/calendar.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <queue>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/random.hpp"
+
+namespace tessera::pdes {
+namespace {
+
+constexpr std::int64_t width_ps = 1000;
+constexpr std::int64_t span_ps = 4096 * width_ps;  // one bucket of the middle distance
+
+Event event_at(std::int64_t ps, std::uint32_t sequence = 0) {
+  Event event;
+  event.time = SimTime::from_ps(ps);
+  event.source = EntityId(1);
+  event.sequence = sequence;
+  return event;
+}
+
+std::vector<Event> events_of(Calendar& calendar, WindowNumber window) {
+  EventChunk* const list = calendar.take(window);
+  std::vector<Event> events;
+  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+    events.insert(events.end(), chunk->events, chunk->events + chunk->count);
+  }
+  calendar.release(list);
+  std::sort(events.begin(), events.end(), handled_before);
+  return events;
+}
+
+struct Later {
+  bool operator()(const Event& a, const Event& b) const { return handled_before(b, a); }
+};
+using Reference = std::priority_queue<Event, std::vector<Event>, Later>;
+
+// Takes one window of both and compares them; gives the start of the window.
+std::int64_t compare_window(Calendar& calendar, Reference& reference) {
+  const WindowNumber window = calendar.next_window();
+  EXPECT_EQ(window, calendar.window_of(reference.top().time));
+  for (const Event& event : events_of(calendar, window)) {
+    EXPECT_FALSE(reference.empty());
+    EXPECT_EQ(event.time, reference.top().time);
+    EXPECT_EQ(event.sequence, reference.top().sequence);
+    reference.pop();
+  }
+  EXPECT_EQ(calendar.size(), reference.size());
+  return window * width_ps;
+}
+
+// Delays from inside the window to beyond all buckets (4096 spans ahead), on a logarithmic scale.
+std::int64_t any_delay(RandomStream& random) {
+  const std::uint64_t digits = random.next_below(46);
+  return static_cast<std::int64_t>(random.next_below(std::uint64_t{1} << digits));
+}
+
+TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
+  Calendar calendar(SimTime::from_ps(width_ps));
+  Reference reference;
+  RandomStream random(7, EntityId(0), 0);
+  std::uint32_t sequence = 0;
+  const auto insert = [&](std::int64_t time) {
+    const Event event = event_at(time, sequence++);
+    calendar.insert(event);
+    reference.push(event);
+  };
+  for (int i = 0; i < 500; ++i) {
+    insert(any_delay(random));
+  }
+  for (int round = 0; round < 20'000 && !reference.empty(); ++round) {
+    const std::int64_t now = compare_window(calendar, reference);
+    ASSERT_FALSE(HasFailure());
+    // From the next window on, as the engine's events to other entities.
+    const std::uint64_t fresh = round < 15'000 ? random.next_below(3) : 0;
+    for (std::uint64_t i = 0; i < fresh; ++i) {
+      insert(now + width_ps + any_delay(random));
+    }
+  }
+  while (!reference.empty()) {
+    compare_window(calendar, reference);
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_EQ(calendar.next_window(), no_window);
+  EXPECT_EQ(calendar.size(), 0U);
+  EXPECT_GT(calendar.largest_size(), 400U);
+}
+
+TEST(Calendar, HoldsManyEventsOfOneWindow) {
+  Calendar calendar(SimTime::from_ps(width_ps));
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    calendar.insert(event_at(5 * width_ps + i % width_ps, i));
+  }
+  ASSERT_EQ(calendar.next_window(), 5);
+  EXPECT_EQ(events_of(calendar, 5).size(), 10'000U);
+  EXPECT_EQ(calendar.next_window(), no_window);
+}
+
+// A rank looks at its next window, far away, and then hears of an earlier event.
+TEST(Calendar, TakesEarlierEventsAfterAPeek) {
+  for (const std::int64_t far :
+       {10 * width_ps, 3 * span_ps, 5000 * span_ps, 20'000 * span_ps + 17}) {
+    Calendar calendar(SimTime::from_ps(width_ps));
+    calendar.insert(event_at(0));
+    ASSERT_EQ(events_of(calendar, 0).size(), 1U);
+    calendar.insert(event_at(far, 9));
+    ASSERT_EQ(calendar.next_window(), far / width_ps);
+    for (std::int64_t earlier = far / 2, n = 1; n < 4; earlier /= 3, ++n) {
+      calendar.insert(event_at(earlier, static_cast<std::uint32_t>(n)));
+      ASSERT_EQ(calendar.next_window(), earlier / width_ps);
+    }
+    std::vector<std::uint32_t> order;
+    while (calendar.size() > 0) {
+      for (const Event& event : events_of(calendar, calendar.next_window())) {
+        order.push_back(event.sequence);
+      }
+    }
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{3, 2, 1, 9})) << far;
+  }
+}
+
+// The first window of a span is known although the span lies in one bucket.
+TEST(Calendar, FindsTheFirstWindowOfAFarSpan) {
+  Calendar calendar(SimTime::from_ps(width_ps));
+  calendar.insert(event_at(100 * span_ps + 900 * width_ps));
+  calendar.insert(event_at(100 * span_ps + 20 * width_ps));
+  calendar.insert(event_at(100 * span_ps + 4000 * width_ps));
+  EXPECT_EQ(calendar.next_window(), 100 * 4096 + 20);
+  EXPECT_EQ(events_of(calendar, 100 * 4096 + 20).size(), 1U);
+  EXPECT_EQ(calendar.next_window(), 100 * 4096 + 900);
+}
+
+TEST(Calendar, ReusesItsMemory) {
+  Calendar calendar(SimTime::from_ps(width_ps));
+  std::size_t bytes = 0;
+  for (std::int64_t window = 0; window < 10'000; ++window) {
+    for (std::uint32_t i = 0; i < 50; ++i) {
+      calendar.insert(event_at(window * width_ps + i, i));
+    }
+    ASSERT_EQ(events_of(calendar, window).size(), 50U);
+    if (window == 0) {
+      bytes = calendar.resident_bytes();
+    }
+  }
+  EXPECT_EQ(calendar.resident_bytes(), bytes);
+}
+
+TEST(Calendar, NeedsAWindowOfSomeLength) {
+  EXPECT_THROW(Calendar(SimTime::zero()), InternalError);
+}
+
+TEST(HandledBefore, OrdersByTimeThenSourceThenSequence) {
+  const auto make = [](std::int64_t ps, std::uint32_t source, std::uint32_t sequence) {
+    Event event = event_at(ps, sequence);
+    event.source = EntityId(source);
+    return event;
+  };
+  EXPECT_TRUE(handled_before(make(1, 9, 9), make(2, 0, 0)));
+  EXPECT_TRUE(handled_before(make(2, 0, 9), make(2, 1, 0)));
+  EXPECT_TRUE(handled_before(make(2, 1, 0), make(2, 1, 1)));
+  EXPECT_FALSE(handled_before(make(2, 1, 1), make(2, 1, 1)));
+}
+
+TEST(HandledBefore, ComparesSequencesAcrossTheWrap) {
+  const Event old = event_at(5, 0xFFFFFFFEU);
+  const Event young = event_at(5, 3);
+  EXPECT_TRUE(handled_before(old, young));
+  EXPECT_FALSE(handled_before(young, old));
+}
+
+TEST(Port, KeepsComponentAndKindInSevenBits) {
+  for (unsigned component = 0; component < Port::max_components; ++component) {
+    for (unsigned kind = 0; kind < Port::max_kinds; ++kind) {
+      const Port port(component, kind);
+      EXPECT_LT(port.code(), 0x80);
+      EXPECT_EQ(Port::from_code(port.code()), port);
+      EXPECT_EQ(port.component(), component);
+      EXPECT_EQ(port.kind(), kind);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::pdes

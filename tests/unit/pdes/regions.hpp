@@ -1,0 +1,39 @@
+// Cuts a set of entities over ranks, for engines without a machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tessera/comm/communicator.hpp"
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::pdes::testing {
+
+using Owner = std::function<std::uint32_t(std::uint32_t entity, std::uint32_t ranks)>;
+
+inline Owner blocks(std::uint32_t entities) {
+  return [entities](std::uint32_t entity, std::uint32_t ranks) {
+    return static_cast<std::uint32_t>(std::uint64_t{entity} * ranks / entities);
+  };
+}
+
+// Every two regions `distance` apart.
+inline Regions regions_of(const comm::Communicator& communicator, std::uint32_t entities,
+                          const Owner& owner, SimTime distance) {
+  const auto ranks = static_cast<std::uint32_t>(communicator.size());
+  Regions regions;
+  for (std::uint32_t entity = 0; entity < entities; ++entity) {
+    regions.owner.push_back(owner(entity, ranks));
+    if (regions.owner.back() == static_cast<std::uint32_t>(communicator.rank())) {
+      regions.members.emplace_back(entity);
+    }
+  }
+  regions.delays.assign(std::size_t{ranks} * ranks, distance);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    regions.delays[rank * ranks + rank] = ranks == 1 ? SimTime::never() : distance * 2;
+  }
+  return regions;
+}
+
+}  // namespace tessera::pdes::testing

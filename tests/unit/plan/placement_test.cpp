@@ -1,0 +1,206 @@
+#include "tessera/plan/placement.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+#include "tessera/machine/machine.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Cell = std::pair<std::uint32_t, std::uint32_t>;
+
+std::unique_ptr<machine::Topology> topology_of(const std::string& flow) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("m.yaml", "topology: " + flow + "\n", diagnostics), "",
+                          diagnostics);
+  auto machine = machine::read_machine(section);
+  diagnostics.throw_if_any();
+  return std::move(machine->topology);
+}
+
+std::unique_ptr<machine::Topology> mesh(int rows, int columns) {
+  return topology_of("{kind: mesh, rows: " + std::to_string(rows) + ", columns: " +
+                     std::to_string(columns) + ", bandwidth: 1 GB/s, latency: 1 ns}");
+}
+
+// Tiles of 4 x 4 cores.
+std::unique_ptr<machine::Topology> wafer(int rows, int columns) {
+  return topology_of("{kind: wafer, tiles: [" + std::to_string(rows) + ", " +
+                     std::to_string(columns) +
+                     "], cores: [4, 4], intra_tile: {bandwidth: 4 GB/s, latency: 1 ns}, "
+                     "inter_tile: {bandwidth: 1 GB/s, latency: 1 ns}}");
+}
+
+PlacementRequest request(std::uint32_t pipeline, std::uint32_t data, std::uint32_t tensor) {
+  PlacementRequest request;
+  request.degrees = {pipeline, data, tensor};
+  return request;
+}
+
+std::uint32_t distance(const Cell& a, const Cell& b) {
+  const auto apart = [](std::uint32_t x, std::uint32_t y) { return x > y ? x - y : y - x; };
+  return apart(a.first, b.first) + apart(a.second, b.second);
+}
+
+TEST(RingOrder, VisitsEachCellOnceInSteps) {
+  for (std::uint32_t rows = 1; rows <= 9; ++rows) {
+    for (std::uint32_t columns = 1; columns <= 9; ++columns) {
+      const std::vector<Cell> order = ring_order(rows, columns);
+      ASSERT_EQ(std::set<Cell>(order.begin(), order.end()).size(), rows * columns);
+      ASSERT_EQ(order.size(), rows * columns);
+      std::uint32_t long_steps = 0;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        ASSERT_LT(order[i].first, rows);
+        ASSERT_LT(order[i].second, columns);
+        const std::uint32_t step = distance(order[i], order[(i + 1) % order.size()]);
+        EXPECT_LE(step, 2U) << rows << " x " << columns;
+        long_steps += step == 2 ? 1 : 0;
+      }
+      if (rows > 1 && columns > 1) {
+        EXPECT_EQ(long_steps, rows * columns % 2) << rows << " x " << columns;
+      }
+    }
+  }
+}
+
+void expect_all_different(const Placement& placement) {
+  const Degrees& degrees = placement.degrees();
+  std::set<std::uint32_t> tiles;
+  for (std::uint32_t stage = 0; stage < degrees.pipeline; ++stage) {
+    for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
+      for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
+        const Role role{stage, replica, shard};
+        const EntityId tile = placement.tile(role);
+        tiles.insert(tile.value());
+        const std::uint32_t number = placement.role_number(tile);
+        EXPECT_EQ(number, placement.number(role));
+        EXPECT_EQ(placement.role(number).stage, stage);
+        EXPECT_EQ(placement.role(number).replica, replica);
+        EXPECT_EQ(placement.role(number).shard, shard);
+      }
+    }
+  }
+  EXPECT_EQ(tiles.size(), degrees.tiles());
+}
+
+TEST(Placement, GivesEveryRoleItsOwnTile) {
+  EXPECT_THAT(placements().names(), ElementsAre("line", "linear", "s-shape"));
+  const auto machine = wafer(5, 4);
+  for (const std::string& name : placements().names()) {
+    for (const auto& [p, d, t] : {std::array{1U, 1U, 1U},
+                                  {8U, 2U, 4U},
+                                  {20U, 4U, 4U},
+                                  {5U, 8U, 8U},
+                                  {3U, 5U, 3U},
+                                  {10U, 1U, 16U}}) {
+      const Placement placement = placements().at(name)(*machine, request(p, d, t));
+      expect_all_different(placement);
+    }
+  }
+}
+
+TEST(Placement, MarksUnusedNodes) {
+  const auto machine = mesh(2, 3);
+  const Placement placement = placements().at("linear")(*machine, request(2, 2, 1));
+  EXPECT_EQ(placement.role_number(EntityId(3)), 3U);
+  EXPECT_EQ(placement.role_number(EntityId(4)), Placement::unused);
+}
+
+std::vector<std::uint32_t> stages_of(const Placement& placement) {
+  std::vector<std::uint32_t> tiles;
+  for (std::uint32_t stage = 0; stage < placement.degrees().pipeline; ++stage) {
+    tiles.push_back(placement.tile({stage, 0, 0}).value());
+  }
+  return tiles;
+}
+
+TEST(Placement, LinesGoDownAndSnakesTurn) {
+  const auto machine = mesh(3, 3);
+  EXPECT_THAT(stages_of(placements().at("line")(*machine, request(7, 1, 1))),
+              ElementsAre(0, 3, 6, 1, 4, 7, 2));
+  EXPECT_THAT(stages_of(placements().at("s-shape")(*machine, request(7, 1, 1))),
+              ElementsAre(0, 3, 6, 7, 4, 1, 2));
+}
+
+// A stage that fits a tile of a two-level machine takes one, although it would fit elsewhere.
+TEST(Placement, StagesDoNotStraddleTiles) {
+  const auto machine = wafer(2, 2);
+  for (const std::uint32_t tensor : {16U, 8U, 4U, 3U}) {
+    const Placement placement = placements().at("s-shape")(*machine, request(4, 1, tensor));
+    for (std::uint32_t stage = 0; stage < 4; ++stage) {
+      std::set<Cell> tiles;
+      for (std::uint32_t shard = 0; shard < tensor; ++shard) {
+        const EntityId core = placement.tile({stage, 0, shard});
+        const machine::Grid grid = *machine->grid();
+        tiles.insert({grid.row_of(core) / 4, grid.column_of(core) / 4});
+      }
+      EXPECT_EQ(tiles.size(), 1U) << tensor;
+    }
+  }
+}
+
+TEST(Placement, TensorGroupsLieInTheShapesAskedFor) {
+  const auto machine = mesh(8, 8);
+  PlacementRequest asked = request(2, 2, 4);
+  asked.group = {2, 4};
+  asked.tensor_group = {1, 4};
+  const Placement placement = placements().at("line")(*machine, asked);
+  expect_all_different(placement);
+  const machine::Grid grid = *machine->grid();
+  for (std::uint32_t replica = 0; replica < 2; ++replica) {
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      EXPECT_EQ(grid.row_of(placement.tile({0, replica, shard})), replica);
+    }
+  }
+}
+
+TEST(Placement, LinearSkipsSwitches) {
+  const auto machine = topology_of(
+      "{kind: graph, nodes: [{name: hub, kind: switch}, {name: gpu, count: 3}], links: [{from: "
+      "gpu, to: hub, bandwidth: 1 GB/s, latency: 1 ns}]}");
+  EXPECT_THAT(stages_of(placements().at("linear")(*machine, request(3, 1, 1))),
+              ElementsAre(1, 2, 3));
+}
+
+std::string complaint_of(const machine::Topology& topology, const std::string& name,
+                         const PlacementRequest& asked) {
+  try {
+    placements().at(name)(topology, asked);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Placement, SaysWhatDoesNotFit) {
+  const auto machine = mesh(4, 4);
+  EXPECT_THAT(complaint_of(*machine, "linear", request(17, 1, 1)),
+              HasSubstr("= 17 tiles, but the machine has 16"));
+  EXPECT_THAT(complaint_of(*machine, "line", request(3, 1, 5)), HasSubstr("3 stages of 5 tiles"));
+  PlacementRequest asked = request(2, 2, 2);
+  asked.group = {3, 1};
+  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("placement.group: 3 x 1"));
+  asked.group = {1, 4};
+  asked.degrees.pipeline = 5;
+  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("5 groups of 1 x 4 do not fit"));
+  asked = request(2, 2, 2);
+  asked.tensor_group = {2, 2};
+  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("placement.tensor_group: 2 x 2"));
+  const auto pair = topology_of(
+      "{kind: graph, nodes: [{name: a, count: 2}], links: [{from: a, to: a, bandwidth: 1 GB/s, "
+      "latency: 1 ns}]}");
+  EXPECT_THAT(complaint_of(*pair, "s-shape", request(2, 1, 1)), HasSubstr("use 'linear'"));
+}
+
+}  // namespace
+}  // namespace tessera::plan

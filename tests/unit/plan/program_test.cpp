@@ -1,0 +1,261 @@
+// Programs of stages: what they compute, send and touch in memory over a whole schedule.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planning.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::machine_text;
+using testing::planned;
+using testing::Planned;
+
+void for_each_instruction(const Program& program,
+                          const std::function<void(Phase, const Instruction&)>& visit) {
+  for (const ScheduleEntry& entry : program.schedule) {
+    for (const Instruction& instruction : program.instructions(entry.phase)) {
+      visit(entry.phase, instruction);
+    }
+  }
+}
+
+std::uint64_t count(const std::vector<Instruction>& code, Action action, Group group) {
+  std::uint64_t found = 0;
+  for (const Instruction& instruction : code) {
+    found += instruction.action == action && instruction.group == group ? 1 : 0;
+  }
+  return found;
+}
+
+std::string degrees(int pipeline, int tensor, int data, const std::string& more = "") {
+  return "pipeline: " + std::to_string(pipeline) + "\ntensor: " + std::to_string(tensor) +
+         "\ndata: " + std::to_string(data) + "\n" + more;
+}
+
+// Without tensor parallelism nothing is done twice: FLOPs of all tiles are the workload's.
+TEST(Program, ComputesWhatTheWorkloadAsksFor) {
+  for (const std::string& strategy :
+       {degrees(1, 1, 1), degrees(4, 1, 1), degrees(4, 1, 4, "micro_batch: 2\n"),
+        degrees(8, 1, 2, "schedule: gpipe\n")}) {
+    const Planned work = planned(strategy);
+    std::uint64_t flops = 0;
+    for (const Stage& stage : work.plan.stages) {
+      for_each_instruction(stage.program, [&](Phase, const Instruction& instruction) {
+        flops += instruction.flops * work.plan.strategy.degrees.data;
+      });
+    }
+    EXPECT_EQ(flops, work.workload.samples * work.workload.flops_per_sample().count()) << strategy;
+  }
+}
+
+// Cut operators add up to the whole, replicated ones are done by every shard.
+TEST(Program, TensorShardsShareTheCutOperators) {
+  constexpr std::uint64_t tensor = 4;
+  const Planned work = planned(degrees(2, tensor, 2));
+  std::uint64_t expected = 0;
+  std::uint64_t operators = 0;
+  for (const workload::Layer& layer : work.workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      const std::uint64_t times = op.sharding == workload::Sharding::replicated ? tensor : 1;
+      expected += (op.forward_flops.count() + op.backward_flops.count()) * times;
+      ++operators;
+    }
+  }
+  expected *= work.workload.samples;
+  std::uint64_t flops = 0;
+  for (const Stage& stage : work.plan.stages) {
+    for_each_instruction(stage.program, [&](Phase, const Instruction& instruction) {
+      flops += instruction.flops * tensor * 2;
+    });
+  }
+  EXPECT_GE(flops, expected);
+  // Rounded up once for each operator, pass, micro-batch and replica.
+  EXPECT_LE(flops, expected + operators * 2 * work.workload.samples * tensor);
+}
+
+// Two forward (attention, MLP) and two backward a transformer layer (Shoeybi et al., Fig. 4).
+TEST(Program, AllReducesTwiceALayerAndPass) {
+  for (const bool recompute : {false, true}) {
+    const Planned work = planned(degrees(8, 4, 1, recompute ? "recompute: full\n" : ""));
+    std::size_t checked = 0;
+    for (const Stage& stage : work.plan.stages) {
+      if (stage.end_layer - stage.first_layer != 1 || stage.first_layer == 0 ||
+          stage.end_layer == work.workload.layers.size()) {
+        continue;
+      }
+      const Program& program = stage.program;
+      EXPECT_EQ(count(program.instructions(Phase::forward), Action::collective, Group::tensor), 2U);
+      for (const Phase phase : {Phase::backward, Phase::last_backward}) {
+        EXPECT_EQ(count(program.instructions(phase), Action::collective, Group::tensor),
+                  recompute ? 4U : 2U);
+      }
+      ++checked;
+    }
+    EXPECT_EQ(checked, 6U);
+  }
+}
+
+std::vector<std::uint64_t> messages(const Program& program, Action action, Peer peer,
+                                    Traffic traffic) {
+  std::vector<std::uint64_t> bytes;
+  for_each_instruction(program, [&](Phase, const Instruction& instruction) {
+    if (instruction.action == action && instruction.peer == peer &&
+        instruction.traffic == traffic) {
+      bytes.push_back(instruction.bytes);
+    }
+  });
+  return bytes;
+}
+
+TEST(Program, NeighbouringStagesSendWhatTheOtherReceives) {
+  for (const std::string schedule : {"gpipe", "1f1b"}) {
+    for (const std::string boundary : {"full", "scattered"}) {
+      const Planned work =
+          planned(degrees(5, 3, 1, "schedule: " + schedule + "\nboundary: " + boundary + "\n"));
+      const std::uint64_t whole = 32 * 64 * 2;  // sequence * hidden * 2 B
+      for (std::size_t stage = 0; stage + 1 < work.plan.stages.size(); ++stage) {
+        const Program& here = work.plan.stages[stage].program;
+        const Program& next = work.plan.stages[stage + 1].program;
+        const auto forward = messages(here, Action::send, Peer::next_stage, Traffic::activation);
+        EXPECT_EQ(forward,
+                  std::vector<std::uint64_t>(16, boundary == "full" ? whole : (whole + 2) / 3));
+        EXPECT_EQ(forward,
+                  messages(next, Action::receive, Peer::previous_stage, Traffic::activation));
+        EXPECT_EQ(messages(here, Action::receive, Peer::next_stage, Traffic::gradient),
+                  messages(next, Action::send, Peer::previous_stage, Traffic::gradient));
+        EXPECT_EQ(messages(here, Action::receive, Peer::next_stage, Traffic::gradient), forward);
+      }
+      EXPECT_TRUE(messages(work.plan.stages.front().program, Action::receive, Peer::previous_stage,
+                           Traffic::activation)
+                      .empty());
+      EXPECT_TRUE(messages(work.plan.stages.back().program, Action::send, Peer::next_stage,
+                           Traffic::activation)
+                      .empty());
+    }
+  }
+}
+
+// A slot in use is waited for before it is used again, and nothing is under way at the end.
+void expect_slots_waited_for(const Plan& plan, const std::string& what) {
+  for (const Stage& stage : plan.stages) {
+    std::uint64_t used = 0;
+    std::uint64_t accesses = 0;
+    for (int iteration = 0; iteration < 2; ++iteration) {
+      for_each_instruction(stage.program, [&](Phase, const Instruction& instruction) {
+        if (instruction.action == Action::wait_access) {
+          used &= ~instruction.bytes;
+        } else if (instruction.action == Action::read || instruction.action == Action::write) {
+          ASSERT_LT(instruction.slot, 64) << what;
+          const std::uint64_t bit = std::uint64_t{1} << instruction.slot;
+          ASSERT_EQ(used & bit, 0U) << what << ", " << plan.names[instruction.name];
+          used |= bit;
+          ++accesses;
+        }
+      });
+      EXPECT_EQ(used, 0U) << what;
+    }
+    EXPECT_EQ(accesses > 0, !stage.memory.holds_weights || !stage.memory.holds_activations);
+  }
+}
+
+TEST(Program, WaitsForASlotBeforeUsingItAgain) {
+  const std::string dram = "at: each, bandwidth: 10 GB/s, latency: 10 ns";
+  for (const std::string sram : {"0 B", "1 B", "100 kB", "300 kB", "1 GB"}) {
+    for (const std::string more : {"", "recompute: full\n", "shard_optimizer: true\n",
+                                   "schedule: gpipe\noverlap_gradients: true\n"}) {
+      for (const auto& [p, t, d] :
+           {std::array{1, 1, 1}, {2, 4, 2}, {8, 1, 2}, {3, 2, 4}, {5, 3, 1}}) {
+        expect_slots_waited_for(
+            planned(degrees(p, t, d, more), machine_text("sram: " + sram, dram)).plan,
+            sram + " " + more);
+      }
+    }
+  }
+}
+
+TEST(Program, ReducesGradientsOnceAnIterationAndInTheSameBytes) {
+  const auto reduced = [](const std::string& more, Action action) {
+    const Planned work = planned(degrees(2, 1, 4, more));
+    std::uint64_t bytes = 0;
+    for_each_instruction(work.plan.stages[0].program, [&](Phase, const Instruction& instruction) {
+      if (instruction.action == action && instruction.group == Group::data &&
+          static_cast<collective::Kind>(instruction.collective) != collective::Kind::all_gather) {
+        bytes += instruction.bytes;
+      }
+    });
+    EXPECT_EQ(bytes, work.plan.stages[0].memory.gradients.count()) << more;
+    return bytes;
+  };
+  const std::uint64_t bytes = reduced("", Action::collective);
+  EXPECT_EQ(reduced("overlap_gradients: true\n", Action::start_collective), bytes);
+  EXPECT_EQ(reduced("shard_optimizer: true\n", Action::collective), bytes);
+}
+
+// A head tied to the embedding reads the embedding's weights, wherever they are held.
+TEST(Program, ATiedHeadReadsItsWeightsOnAnyNumberOfStages) {
+  const std::string dram = "at: each, bandwidth: 10 GB/s, latency: 10 ns";
+  const auto traffic_of_head = [&](int pipeline, bool held) {
+    const Planned work =
+        planned(degrees(pipeline, 1, 1), machine_text(held ? "sram: 1 GB" : "sram: 1 B", dram));
+    const Plan& plan = work.plan;
+    std::uint64_t sram = 0;
+    std::uint64_t read = 0;
+    for (const Instruction& instruction : plan.stages.back().program.instructions(Phase::forward)) {
+      if (instruction.action == Action::read) {
+        read = instruction.bytes;  // the last one is the head's
+      } else if (instruction.action == Action::execute &&
+                 plan.names[instruction.name].rfind("head/", 0) == 0) {
+        sram += instruction.bytes;
+      }
+    }
+    return std::pair(sram, read);
+  };
+  const std::uint64_t weights = 100 * 64 * 2;  // vocabulary * hidden * 2 B
+  EXPECT_GE(traffic_of_head(8, true).first, weights);
+  EXPECT_EQ(traffic_of_head(1, true), traffic_of_head(8, true));
+  EXPECT_GE(traffic_of_head(8, false).second, weights);
+  EXPECT_EQ(traffic_of_head(1, false), traffic_of_head(8, false));
+}
+
+TEST(Plan, IdealTimeIsPalmsEquation) {
+  const Planned work = planned(degrees(4, 1, 2));
+  SimTime slowest;
+  SimTime sum;
+  for (const Stage& stage : work.plan.stages) {
+    const SimTime time = stage.forward_compute + stage.backward_compute;
+    slowest = std::max(slowest, time);
+    sum += time;
+  }
+  EXPECT_EQ(work.plan.strategy.micro_batches, 8U);
+  EXPECT_EQ(work.plan.ideal_time(), slowest * 7 + sum);
+}
+
+std::string complaint_of(const std::string& strategy) {
+  try {
+    planned(strategy);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Plan, SaysWhatCannotBe) {
+  EXPECT_THAT(complaint_of(degrees(9, 1, 1)), HasSubstr("more stages (9) than layers"));
+  EXPECT_THAT(complaint_of(degrees(8, 4, 2)), HasSubstr("tiles, but the machine has 32"));
+  EXPECT_THAT(complaint_of(degrees(1, 1, 3)), HasSubstr("not a multiple of data * micro_batch"));
+  EXPECT_THAT(complaint_of("schedule: 1f1c\n"), HasSubstr("did you mean '1f1b'"));
+  EXPECT_THAT(complaint_of("placement: {group: [1]}\n"), HasSubstr("[rows, columns]"));
+  EXPECT_THAT(complaint_of("pipelin: 3\n"), HasSubstr("did you mean 'pipeline'"));
+}
+
+}  // namespace
+}  // namespace tessera::plan

@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "files.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using ::testing::AllOf;
+using testing::complaint_of;
+using testing::edited;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+using testing::small_experiment;
+using ::testing::StartsWith;
+
+TEST(ReadExperiment, ReadsTheFilesItNames) {
+  const Experiment experiment = read(small_experiment());
+  EXPECT_EQ(experiment.name, "small");
+  EXPECT_EQ(experiment.machine.topology->nodes(), 16U);
+  EXPECT_EQ(experiment.workload.samples, 4U);
+  EXPECT_EQ(experiment.plan.strategy.degrees.tiles(), 8U);
+  EXPECT_EQ(experiment.options.iterations, 2U);
+  EXPECT_EQ(experiment.options.trace, TraceLevel::none);
+  EXPECT_EQ(experiment.options.partition, "blocks");
+  EXPECT_EQ(experiment.lookahead, SimTime::from_ps(1000));
+  EXPECT_EQ(experiment.ideal_time, experiment.plan.ideal_time());
+}
+
+TEST(ReadExperiment, TakesPartsInline) {
+  Files files = small_experiment();
+  files["lab/experiment.yaml"] =
+      "machine: parts/machine.yaml\nworkload: parts/workload.yaml\nstrategy: {pipeline: 4}\n";
+  const Experiment experiment = read(files);
+  EXPECT_EQ(experiment.name, "experiment");
+  EXPECT_EQ(experiment.plan.strategy.degrees.pipeline, 4U);
+  EXPECT_EQ(experiment.options.trace, TraceLevel::summary);
+}
+
+TEST(ReadExperiment, OverridesValuesAndWholeParts) {
+  Files files = small_experiment();
+  files["other.yaml"] = "pipeline: 1\ndata: 4\n";
+  const Experiment experiment =
+      read(files, {"strategy.tensor=4", "strategy=other.yaml", "machine.topology.rows=5",
+                   "run.iterations=7", "run.iterations=3"});
+  EXPECT_EQ(experiment.plan.strategy.degrees.pipeline, 1U);
+  EXPECT_EQ(experiment.plan.strategy.degrees.data, 4U);
+  EXPECT_EQ(experiment.plan.strategy.degrees.tensor, 4U);
+  EXPECT_EQ(experiment.machine.topology->nodes(), 20U);
+  EXPECT_EQ(experiment.options.iterations, 3U);
+}
+
+TEST(ReadExperiment, TheResolvedConfigurationGivesTheSameAgain) {
+  const Experiment first = read(small_experiment());
+  Files files;
+  files["lab/experiment.yaml"] = first.resolved;
+  const Experiment second = read(files);
+  EXPECT_EQ(second.resolved, first.resolved);
+  EXPECT_EQ(second.configuration_hash(), first.configuration_hash());
+  EXPECT_NE(read(small_experiment(), {"run.iterations=3"}).configuration_hash(),
+            first.configuration_hash());
+}
+
+TEST(ReadExperiment, PointsAtTheMistakeInItsOwnFile) {
+  EXPECT_THAT(complaint_of(edited("parts/machine.yaml", "rows", "rwos")),
+              StartsWith("lab/parts/machine.yaml:1:"));
+  EXPECT_THAT(complaint_of(edited("parts/machine.yaml", "sram:", "sramm:")),
+              AllOf(StartsWith("lab/parts/machine.yaml:2:"), HasSubstr("did you mean 'sram'")));
+  EXPECT_THAT(complaint_of(edited("parts/workload.yaml", "hidden: 32", "hidden: many")),
+              StartsWith("lab/parts/workload.yaml:3:9:"));
+  EXPECT_THAT(complaint_of(edited("parts/strategy.yaml", "data: 2", "data: 3")),
+              AllOf(StartsWith("lab/parts/strategy.yaml:"), HasSubstr("not a multiple")));
+  EXPECT_THAT(complaint_of(edited("experiment.yaml", "bins: 8", "bins: 0")),
+              StartsWith("lab/experiment.yaml:5:"));
+  EXPECT_THAT(complaint_of(edited("experiment.yaml", "trace: none", "trace: nine")),
+              HasSubstr("did you mean 'none'"));
+  EXPECT_THAT(complaint_of(edited("experiment.yaml", "run:", "runn:")),
+              AllOf(StartsWith("lab/experiment.yaml:5:1:"), HasSubstr("did you mean 'run'")));
+}
+
+TEST(ReadExperiment, PointsAtAFileThatIsNotThere) {
+  EXPECT_THAT(complaint_of(edited("experiment.yaml", "parts/workload", "parts/work")),
+              AllOf(StartsWith("lab/experiment.yaml:3:11:"), HasSubstr("lab/parts/work.yaml")));
+  EXPECT_THROW(read({}), IoError);
+}
+
+TEST(ReadExperiment, PointsAtOverridesToo) {
+  EXPECT_THAT(complaint_of(small_experiment(), {"machine.topology.rows=none"}),
+              StartsWith("--set machine.topology.rows=none:1:"));
+  EXPECT_THAT(complaint_of(small_experiment(), {"strategy.pipelin=3"}),
+              HasSubstr("did you mean 'pipeline'"));
+}
+
+TEST(ReadExperiment, NamesMissingParts) {
+  Files files;
+  files["lab/experiment.yaml"] = "name: x\n";
+  EXPECT_THAT(complaint_of(files), HasSubstr("machine: missing"));
+  files["lab/experiment.yaml"] = "";
+  EXPECT_THAT(complaint_of(files), HasSubstr("the file is empty"));
+}
+
+TEST(ReadExperiment, PointsAtTheStrategyWhenThePlanDoesNotFit) {
+  EXPECT_THAT(complaint_of(edited("experiment.yaml", "strategy: parts/strategy.yaml",
+                                  "strategy: {pipeline: 2, placement: {group: [3, 1]}}")),
+              AllOf(StartsWith("lab/experiment.yaml:4:"), HasSubstr("placement.group")));
+}
+
+TEST(ReadExperiment, NeedsAPeakForTheWorkloadsType) {
+  EXPECT_THAT(complaint_of(edited("parts/machine.yaml", "fp16: 1 TFLOP/s", "int8: 1 TOPS")),
+              AllOf(HasSubstr("computes in fp16"), HasSubstr("int8 only")));
+}
+
+}  // namespace
+}  // namespace tessera::sim

@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::read;
+using testing::small_experiment;
+
+std::string fresh_folder(const std::string& name) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("tessera_sim_" + name);
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+trace::Summary run_one(const std::vector<std::string>& overrides, const std::string& folder = "",
+                       const RunHooks& hooks = {}) {
+  const Experiment experiment = read(small_experiment(), overrides);
+  const auto communicator = comm::make_in_process();
+  return run(experiment, *communicator, {folder, hooks});
+}
+
+TEST(Run, ResultsDoNotDependOnTheTrace) {
+  const trace::Summary expected = run_one({});
+  EXPECT_EQ(expected.status, "finished");
+  EXPECT_GT(expected.simulated_time_ps, 0);
+  for (const std::string level : {"none", "summary", "full"}) {
+    const std::string folder = fresh_folder(level);
+    const trace::Summary summary = run_one({"run.trace=" + level}, folder);
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << level;
+    EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps) << level;
+    EXPECT_EQ(summary.events, expected.events) << level;
+    EXPECT_TRUE(std::filesystem::exists(folder + "/summary.json")) << level;
+    EXPECT_TRUE(std::filesystem::exists(folder + "/config.resolved.yaml")) << level;
+    std::filesystem::remove_all(folder);
+  }
+}
+
+TEST(Run, ResultsDoNotDependOnTheNumberOfRanks) {
+  const trace::Summary expected = run_one({});
+  const Experiment experiment = read(small_experiment());
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      const trace::Summary summary = run(experiment, communicator, {});
+      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+      EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps) << ranks;
+      EXPECT_EQ(summary.events, expected.events) << ranks;
+      EXPECT_EQ(summary.messages, expected.messages) << ranks;
+    });
+  }
+}
+
+TEST(Run, TheDigestTellsDifferentResultsApart) {
+  EXPECT_NE(run_one({}).result_digest, run_one({"machine.topology.latency=1001 ps"}).result_digest);
+}
+
+TEST(Run, TheBreakdownAddsUpToTheRun) {
+  const trace::Summary summary = run_one({});
+  ASSERT_EQ(summary.breakdown.size(), 3U);  // the total and two stages
+  for (const trace::Breakdown& row : summary.breakdown) {
+    std::uint64_t sum = 0;
+    for (const auto& [activity, mean_ps] : row.mean_ps) {
+      sum += mean_ps;
+    }
+    // Each mean is rounded down.
+    EXPECT_LE(sum, static_cast<std::uint64_t>(summary.simulated_time_ps)) << row.name;
+    EXPECT_GE(sum + row.mean_ps.size(), static_cast<std::uint64_t>(summary.simulated_time_ps));
+  }
+}
+
+TEST(Run, AStopIsAnOutcome) {
+  RunHooks hooks;
+  hooks.stop_requested = [] { return true; };
+  const trace::Summary summary = run_one({}, "", hooks);
+  EXPECT_EQ(summary.status, "stopped");
+}
+
+TEST(Forecast, GrowsWithTheMachineAndShrinksWithRanks) {
+  std::size_t before = 0;
+  for (const std::string rows : {"4", "40", "400"}) {
+    const Forecast one = forecast(read(small_experiment(), {"machine.topology.rows=" + rows}), 1);
+    const Forecast four = forecast(read(small_experiment(), {"machine.topology.rows=" + rows}), 4);
+    EXPECT_GT(one.largest_bytes, before);
+    EXPECT_LT(four.largest_bytes, one.largest_bytes);
+    EXPECT_EQ(four.partition.ranks, 4);
+    EXPECT_EQ(four.links, one.links);
+    EXPECT_EQ(four.instructions, one.instructions);
+    before = one.largest_bytes;
+  }
+}
+
+TEST(Forecast, CountsTheBinsOfATrace) {
+  EXPECT_GT(forecast(read(small_experiment(), {"run.trace=full"}), 1).largest_bytes,
+            forecast(read(small_experiment()), 1).largest_bytes);
+}
+
+}  // namespace
+}  // namespace tessera::sim
