@@ -5,7 +5,6 @@
 #include "commands.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/core/text.hpp"
 #include "tessera/trace/chrome_export.hpp"
 
 namespace tessera::cli {

@@ -37,6 +37,7 @@ void Recorder::open(const std::string& path, const trace::Attributes& attributes
   for (std::uint32_t name = 0; rank == 0 && name < experiment_.plan.names.size(); ++name) {
     append(trace::names, trace::NameRow{name, trace::text64(experiment_.plan.names[name])});
   }
+  file_->commit(SimTime::zero(), true);  // a killed run can be drawn, too
 }
 
 void Recorder::on_operator(const executor::OperatorRecord& record) {

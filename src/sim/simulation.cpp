@@ -110,17 +110,18 @@ class RankRun {
     began_ = WallClock::now();
     reported_ = began_;
     bool complete = false;
+    std::string stuck;
     try {
       complete = engine_.run(hooks());
       wall_s_ = since(began_);
-      finish(summary);
+      stuck = complete ? deadlock_report() : "";
+      finish(summary, complete && stuck.empty());
     } catch (const std::exception& error) {
       if (communicator_.rank() == 0) {
         write_summary(summary, "failed", error.what());
       }
       throw;
     }
-    const std::string stuck = complete ? deadlock_report() : "";
     if (!complete) {
       write_summary(summary, "stopped", "a stop was requested");
     } else if (!stuck.empty()) {
@@ -289,8 +290,9 @@ class RankRun {
     return summary;
   }
 
-  // Gathers the results of all ranks into `summary` and ends the trace.
-  void finish(trace::Summary& summary) {
+  // Gathers the results of all ranks into `summary` and ends the trace. A run that did not come to
+  // its end has no time of an iteration.
+  void finish(trace::Summary& summary, bool complete) {
     std::array<std::uint64_t, 3> largest{static_cast<std::uint64_t>(engine_.last_event_time().ps()),
                                          engine_.statistics().windows, engine_.statistics().rounds};
     communicator_.reduce_max(largest);
@@ -303,8 +305,8 @@ class RankRun {
 
     summary.simulated_time_ps = end.ps();
     const std::int64_t iterations = summary.iterations;
-    summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
-    if (end > SimTime::zero()) {
+    if (complete && end > SimTime::zero()) {
+      summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
       const workload::Workload& workload = experiment_.workload;
       summary.throughput_samples_per_s =
           static_cast<double>(workload.samples) * static_cast<double>(iterations) / end.seconds();

@@ -112,7 +112,8 @@ std::string listing(const Summary& summary) {
                            share_of(summary.achieved_flops_per_s, summary.peak_flops_per_s,
                                     "the peak of " + rounded(summary.peak_flops_per_s, "FLOP/s")));
   list.add("tiles", std::to_string(summary.tiles));
-  list.add("messages", std::to_string(summary.messages));
+  list.add("messages", std::to_string(summary.messages) + ", " +
+                           std::to_string(summary.packet_hops) + " packet hops");
   list.add("events",
            std::to_string(summary.events) + ", " + rounded(summary.events_per_s, "events/s"));
   list.add("wall time", seconds(summary.wall_s) + ", processors " + seconds(summary.cpu_s) +

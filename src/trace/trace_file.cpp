@@ -115,7 +115,7 @@ struct TraceFile::Impl {
   ~Impl();
 
   void append(TableIndex index, const void* record, std::size_t size);
-  void commit(SimTime now);
+  void commit(SimTime now, bool with_tails);
   void close(SimTime now);
 
   // Runs `body` under the library's lock; the first IoError ends the life of the file.
@@ -306,13 +306,13 @@ void TraceFile::Impl::write_commit(SimTime now) {
   }
 }
 
-void TraceFile::Impl::commit(SimTime now) {
+void TraceFile::Impl::commit(SimTime now, bool with_tails) {
   if (failure.has_value()) {
     throw IoError(*failure);
   }
   ensure(open, "a commit of a trace that is closed");
   const WallClock::time_point wall = WallClock::now();
-  const bool tails_due = wall - last_tail >= tail_interval;
+  const bool tails_due = with_tails || wall - last_tail >= tail_interval;
   if (!tails_due && !uncommitted()) {
     return;
   }
@@ -357,8 +357,8 @@ void TraceFile::append_bytes(TableIndex table, const void* record, std::size_t s
   impl_->append(table, record, size);
 }
 
-void TraceFile::commit(SimTime now) {
-  impl_->commit(now);
+void TraceFile::commit(SimTime now, bool with_tails) {
+  impl_->commit(now, with_tails);
 }
 
 void TraceFile::close(SimTime now) {

@@ -8,6 +8,7 @@ CHECK is one of
                 descriptions of a fresh trace, and no others
   user_guide    docs/user-guide.md has every part and parameter of `tessera list`, every option of
                 the commands, and every key of a summary
+  excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
 """
 import json
@@ -28,6 +29,9 @@ workload: {kind: transformer, layers: 2, hidden: 64, heads: 4, sequence: 16, voc
 strategy: {pipeline: 2, tensor: 2}
 run: {trace: full, bins: 4}
 """
+
+EXCERPTED = ["src/network/analytical.cpp", "src/network/packet.cpp", "src/network/CMakeLists.txt",
+             "tests/unit/network/uncontended_test.cpp"]
 
 # Runs in a Python that has h5py, which need not be this one.
 READ_SCHEMA = """
@@ -175,6 +179,15 @@ def user_guide(tessera, repository):
                 yield "key '%s' of summary.json is not in the user guide" % key
 
 
+def excerpts(_, repository):
+    sources = "\n".join((repository / name).read_text(encoding="utf-8") for name in EXCERPTED)
+    page = repository / "docs/adding-a-part.md"
+    for line in page.read_text(encoding="utf-8").splitlines():
+        is_command = line.lstrip().startswith(("scripts/", "build/"))
+        if line.startswith("    ") and not is_command and line.strip() not in sources:
+            yield "not in the tree any more: %s" % line.strip()
+
+
 def links(_, repository):
     pages = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md")]
     if not pages:
@@ -185,7 +198,7 @@ def links(_, repository):
                 yield "%s: no file %s" % (page.relative_to(repository), target)
 
 
-CHECKS = {check.__name__: check for check in (trace_format, user_guide, links)}
+CHECKS = {check.__name__: check for check in (trace_format, user_guide, excerpts, links)}
 
 
 def main():

@@ -76,8 +76,9 @@ class TraceFile {
 
   // Commits the whole chunks written since the last commit; `now` is stored in the commit row. Also
   // writes partial tails when `tail_interval` has passed since it last did. Costs a look at the
-  // clock when there is nothing new. Throws as `append`.
-  void commit(SimTime now);
+  // clock when there is nothing new. `with_tails` writes them in any case: for tables that a killed
+  // run must not be without. Throws as `append`.
+  void commit(SimTime now, bool with_tails = false);
   // Writes everything, commits, closes; nothing when already closed. Throws as `append`.
   void close(SimTime now);
 

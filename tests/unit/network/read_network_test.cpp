@@ -56,7 +56,7 @@ TEST(ReadNetwork, RefusesLinksTooSlowForAByte) {
 }
 
 TEST(ReadNetwork, PredictsTheBytesOfItsState) {
-  for (const std::string topology :
+  for (const std::string& topology :
        {mesh(20, 30), std::string("{kind: wafer, tiles: [3, 3], cores: [4, 4], intra_tile: "
                                   "{bandwidth: 40 GB/s, latency: 1 ns}, inter_tile: {bandwidth: 7 "
                                   "GB/s, latency: 5 ns}}")}) {

@@ -83,6 +83,30 @@ TEST(Run, AStopIsAnOutcome) {
   EXPECT_EQ(summary.status, "stopped");
 }
 
+TEST(Run, ADeadlockIsReportedOnEveryRankAndInTheSummary) {
+  // Stage 0 never sends what stage 1 waits for.
+  Experiment experiment = read(small_experiment());
+  for (auto& code : experiment.plan.stages[0].program.code) {
+    std::erase_if(code, [](const plan::Instruction& instruction) {
+      return instruction.action == plan::Action::send;
+    });
+  }
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    const std::string folder = fresh_folder("deadlock");
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      const trace::Summary summary = run(experiment, communicator, {folder, {}});
+      EXPECT_EQ(summary.status, "deadlock");
+      EXPECT_THAT(summary.message, ::testing::HasSubstr("8 tiles have not finished"));
+      EXPECT_THAT(
+          summary.message,
+          ::testing::HasSubstr("(stage 1, replica 0, shard 0) waits in 'receive activation' "
+                               "of forward, micro-batch 0"));
+    });
+    EXPECT_EQ(trace::read_summary(folder + "/summary.json").status, "deadlock");
+    std::filesystem::remove_all(folder);
+  }
+}
+
 TEST(Forecast, GrowsWithTheMachineAndShrinksWithRanks) {
   std::size_t before = 0;
   for (const std::string rows : {"4", "40", "400"}) {
