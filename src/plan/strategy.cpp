@@ -49,6 +49,21 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
   strategy.micro_batches = static_cast<std::uint32_t>(count);
 }
 
+// Attention heads cannot be cut.
+void check_heads(config::Section& section, const workload::Workload& workload,
+                 std::uint32_t tensor) {
+  for (const workload::Layer& layer : workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      if (op.sharding == workload::Sharding::heads && op.product.count % tensor != 0) {
+        section.error("tensor", "the " + std::to_string(op.product.count) + " heads of '" +
+                                    layer.name + "/" + op.name + "' cannot be shared out among " +
+                                    std::to_string(tensor) + " tiles");
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> strategy_parameters() {
@@ -78,6 +93,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.degrees.pipeline = read_count(section, "pipeline", 1);
   strategy.degrees.tensor = read_count(section, "tensor", 1);
   strategy.degrees.data = read_count(section, "data", 1);
+  check_heads(section, workload, strategy.degrees.tensor);
   read_batch(section, workload, strategy);
   strategy.schedule = section.get_name("schedule", schedules().names(), "1f1b");
   strategy.recompute = section.get_name("recompute", {"none", "full"}, "none") == "full";

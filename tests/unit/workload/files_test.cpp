@@ -56,6 +56,7 @@ const std::vector<Published> published{
     {"gpt3_175b", 175.0, 0.5, 1536},
     // Assumed, not published: 12 l h^2 + 13 l h + (V + s) h + 2 h.
     {"tiny", 0.029545472, 5e-10, 32},
+    {"deep_narrow", 0.013220280, 5e-10, 844},
 };
 
 TEST(WorkloadFiles, HoldThePublishedNumberOfParameters) {
