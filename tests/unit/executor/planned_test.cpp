@@ -39,7 +39,7 @@ TEST(Planned, EveryInstantHasOneActivity) {
     for (const std::string strategy :
          {"pipeline: 4\ntensor: 4\ndata: 2\n", "pipeline: 8\ndata: 4\nschedule: gpipe\n",
           "pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nshard_optimizer: true\n",
-          "pipeline: 2\ntensor: 8\nboundary: scattered\nrecompute: full\n"}) {
+          "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n"}) {
       const Planned work = planned(strategy, machine_text("sram: " + sram, dram));
       const Outcome outcome = execute(work.machine, work.plan, "", 2);
       EXPECT_EQ(outcome.tiles.size(), work.plan.strategy.degrees.tiles());

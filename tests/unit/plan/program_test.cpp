@@ -120,14 +120,13 @@ TEST(Program, NeighbouringStagesSendWhatTheOtherReceives) {
   for (const std::string schedule : {"gpipe", "1f1b"}) {
     for (const std::string boundary : {"full", "scattered"}) {
       const Planned work =
-          planned(degrees(5, 3, 1, "schedule: " + schedule + "\nboundary: " + boundary + "\n"));
+          planned(degrees(5, 4, 1, "schedule: " + schedule + "\nboundary: " + boundary + "\n"));
       const std::uint64_t whole = 32 * 64 * 2;  // sequence * hidden * 2 B
       for (std::size_t stage = 0; stage + 1 < work.plan.stages.size(); ++stage) {
         const Program& here = work.plan.stages[stage].program;
         const Program& next = work.plan.stages[stage + 1].program;
         const auto forward = messages(here, Action::send, Peer::next_stage, Traffic::activation);
-        EXPECT_EQ(forward,
-                  std::vector<std::uint64_t>(16, boundary == "full" ? whole : (whole + 2) / 3));
+        EXPECT_EQ(forward, std::vector<std::uint64_t>(16, boundary == "full" ? whole : whole / 4));
         EXPECT_EQ(forward,
                   messages(next, Action::receive, Peer::previous_stage, Traffic::activation));
         EXPECT_EQ(messages(here, Action::receive, Peer::next_stage, Traffic::gradient),
@@ -173,7 +172,7 @@ TEST(Program, WaitsForASlotBeforeUsingItAgain) {
     for (const std::string more : {"", "recompute: full\n", "shard_optimizer: true\n",
                                    "schedule: gpipe\noverlap_gradients: true\n"}) {
       for (const auto& [p, t, d] :
-           {std::array{1, 1, 1}, {2, 4, 2}, {8, 1, 2}, {3, 2, 4}, {5, 3, 1}}) {
+           {std::array{1, 1, 1}, {2, 4, 2}, {8, 1, 2}, {3, 2, 4}, {5, 4, 1}}) {
         expect_slots_waited_for(
             planned(degrees(p, t, d, more), machine_text("sram: " + sram, dram)).plan,
             sram + " " + more);
