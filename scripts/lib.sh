@@ -121,9 +121,13 @@ formatted() {
     printf 'error: clang-format %s is not installed\n' "${pinned:-(no version in .tool-versions)}" >&2
     return 1
   fi
+  local folder folders=()
+  for folder in include src tests bench; do
+    [[ ! -d $repository/$folder ]] || folders+=("$folder")
+  done
   (
     cd -- "$repository" &&
-      find include src tests bench -type f \
+      find "${folders[@]}" -type f \
         \( -name '*.hpp' -o -name '*.cpp' -o -name '*.inl' -o -name '*.h' -o -name '*.c' \) -print0 |
         xargs -0 -r "$tool" --dry-run --Werror
   )
