@@ -148,6 +148,17 @@ void Calendar::release(EventChunk* list) {
   }
 }
 
+void Calendar::visit(const std::function<void(const Event&)>& visit) const {
+  for (const std::vector<EventChunk*>* ring : {&near_, &far_}) {
+    for (const EventChunk* list : *ring) {
+      for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+        std::for_each_n(chunk->events, chunk->count, visit);
+      }
+    }
+  }
+  std::ranges::for_each(beyond_, visit);
+}
+
 std::size_t Calendar::resident_bytes() const {
   return pool_.resident_bytes() + (near_.size() + far_.size()) * sizeof(EventChunk*) +
          far_first_.size() * sizeof(WindowNumber) + beyond_.capacity() * sizeof(Event);

@@ -64,6 +64,13 @@ void Engine::set_boundaries(SimTime period, std::uint32_t doubling) {
   boundary_doubling_ = doubling;
 }
 
+void Engine::set_cuts(SimTime period) {
+  const std::int64_t width = calendar_.width().ps();
+  cut_period_ = calendar_.width() * std::max<std::int64_t>(1, (period.ps() + width - 1) / width);
+  periodic_cut_ = cut_period_;
+  cut_ = std::min(cut_, periodic_cut_);
+}
+
 void Engine::enqueue_self(const Event& event) {
   if (event.time < window_end_) {
     self_events_.push_back(event);
@@ -95,19 +102,30 @@ void Engine::start() {
   }
 }
 
+void Engine::arrive(const Event& event) {
+  const std::int32_t place = locator_[event.target];
+  ensure(place >= 0, "an event came to a rank that does not own its target");
+  Event local = event;
+  local.target = static_cast<std::uint32_t>(place);
+  calendar_.insert(local);
+}
+
 bool Engine::run(const EngineHooks& hooks) {
   using WallClock = std::chrono::steady_clock;
-  const EventSink sink = [this](const Event& arrived) {
-    Event event = arrived;
-    const std::int32_t place = locator_[event.target];
-    ensure(place >= 0, "an event came to a rank that does not own its target");
-    event.target = static_cast<std::uint32_t>(place);
-    calendar_.insert(event);
+  const EventSink sink = [this](const Event& event) { arrive(event); };
+  const auto ask = [](const std::function<bool()>& question) {
+    return question && question() ? std::int64_t{1} : std::int64_t{0};
   };
-  start();
+  if (restored_) {
+    move_periodic_cut(window_end_);
+  } else {
+    start();
+  }
+  bool stopping = false;
   while (true) {
     RoundSums sums;
-    sums.stop_requests = hooks.stop_requested && hooks.stop_requested() ? 1 : 0;
+    sums.stop_requests = ask(hooks.stop_requested);
+    sums.checkpoint_requests = ask(hooks.checkpoint_requested);
     sums.events = static_cast<std::int64_t>(statistics_.events);
     sums.work_done = hooks.work_done ? hooks.work_done() : 0;
     const auto before = WallClock::now();
@@ -118,21 +136,126 @@ bool Engine::run(const EngineHooks& hooks) {
     if (hooks.on_round) {
       hooks.on_round(round);
     }
-    if (round.finished || round.sums.stop_requests > 0) {
-      return round.finished;
-    }
-    // Whole windows only: floor(bound) is still past the earliest window of all ranks, because
-    // no distance between regions is below the lookahead.
-    const WindowNumber end = round.bound.is_never() ? no_window : calendar_.window_of(round.bound);
-    const std::uint64_t pause = statistics_.events + stretch_events;
-    for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
-         window = calendar_.next_window()) {
-      run_window(window);
-      if (statistics_.events >= pause) {
-        break;
+    if (round.global) {
+      if (round.finished) {
+        return true;
+      }
+      stopping = stopping || round.sums.stop_requests > 0;
+      if (stopping && !hooks.on_cut) {
+        return false;
+      }
+      if (round.sums.checkpoint_requests > 0 || stopping) {
+        request_cut();
+      }
+      if (round.global_next >= cut_) {
+        make_cut(hooks, round.global_next);
+        if (stopping) {
+          return false;
+        }
       }
     }
+    run_windows(std::min(round.bound, cut_));
   }
+}
+
+// Whole windows only: floor(bound) is still past the earliest window of all ranks, because no
+// distance between regions is below the lookahead.
+void Engine::run_windows(SimTime bound) {
+  const WindowNumber end = bound.is_never() ? no_window : calendar_.window_of(bound);
+  const std::uint64_t pause = statistics_.events + stretch_events;
+  for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
+       window = calendar_.next_window()) {
+    run_window(window);
+    if (statistics_.events >= pause) {
+      break;
+    }
+  }
+}
+
+// The earliest cut that no rank has passed. The ranks agree on it in a reduction of its own.
+void Engine::request_cut() {
+  if (!requested_cut_.is_never()) {
+    return;
+  }
+  std::array<std::uint64_t, 1> latest{static_cast<std::uint64_t>(window_end_.ps())};
+  communicator_.reduce_max(latest);
+  requested_cut_ = SimTime::from_ps(static_cast<std::int64_t>(latest[0]));
+  cut_ = std::min(cut_, requested_cut_);
+}
+
+void Engine::make_cut(const EngineHooks& hooks, SimTime global_next) {
+  pass_boundaries(cut_);
+  if (hooks.on_cut) {
+    hooks.on_cut(cut_);
+  }
+  if (requested_cut_ <= cut_) {
+    requested_cut_ = SimTime::never();
+  }
+  move_periodic_cut(global_next);
+}
+
+// To the first one after `time`.
+void Engine::move_periodic_cut(SimTime time) {
+  if (!cut_period_.is_never() && periodic_cut_ <= time) {
+    periodic_cut_ += cut_period_ * ((time - periodic_cut_).ps() / cut_period_.ps() + 1);
+  }
+  cut_ = std::min(requested_cut_, periodic_cut_);
+}
+
+void Engine::save(std::uint32_t index, StateWriter& writer) const {
+  writer.put(sequences_[index]);
+  for (const Component* component : components_) {
+    component->save(index, writer);
+  }
+}
+
+void Engine::restore(std::uint32_t index, StateReader& reader) {
+  restored_ = true;
+  sequences_[index] = reader.get<std::uint32_t>();
+  for (Component* component : components_) {
+    component->restore(index, reader);
+  }
+}
+
+void Engine::save_totals(StateWriter& writer) const {
+  writer.put(boundary_period_);
+  writer.put(next_boundary_);
+  writer.put(boundaries_passed_);
+  writer.put(cut_);
+  writer.put(last_time_);
+  writer.put(statistics_.events);
+  for (const Component* component : components_) {
+    component->save_totals(writer);
+  }
+}
+
+void Engine::restore_totals(StateReader& reader, bool count) {
+  restored_ = true;
+  boundary_period_ = reader.get<SimTime>();
+  next_boundary_ = reader.get<SimTime>();
+  boundaries_passed_ = reader.get<std::uint32_t>();
+  window_end_ = reader.get<SimTime>();
+  last_time_ = std::max(last_time_, reader.get<SimTime>());
+  const auto events = reader.get<std::uint64_t>();
+  if (count) {
+    statistics_.events += events;
+    for (Component* component : components_) {
+      component->add_totals(reader);
+    }
+  }
+}
+
+void Engine::visit_pending(const std::function<void(const Event&)>& visit) const {
+  calendar_.visit([&](const Event& pending) {
+    Event event = pending;
+    event.target = members_[pending.target].value();
+    visit(event);
+  });
+}
+
+void Engine::restore_pending(const Event& event) {
+  restored_ = true;
+  arrive(event);
 }
 
 void Engine::pass_boundaries(SimTime window_end) {
@@ -155,6 +278,7 @@ void Engine::finish_boundaries(SimTime end) {
 }
 
 void Engine::run_window(WindowNumber window) {
+  window_ = window;
   window_end_ = calendar_.start_of(window) + calendar_.width();
   if (window_end_ > next_boundary_) [[unlikely]] {
     pass_boundaries(window_end_);
@@ -207,6 +331,9 @@ void Engine::group_by_target(EventChunk* list) {
 void Engine::handle(const Event& event) {
   context_.now_ = event.time;
   ++statistics_.events;
+  if (observer_ != nullptr) [[unlikely]] {
+    observer_->on_event(window_, event);
+  }
   components_[event.port.component()]->handle(context_, event);
 }
 
@@ -247,12 +374,15 @@ EngineStatistics Engine::statistics() const {
   return statistics;
 }
 
-std::size_t Engine::resident_bytes() const {
-  return calendar_.resident_bytes() + members_.capacity() * sizeof(EntityId) +
-         locator_.capacity() * sizeof(std::int32_t) +
-         sequences_.capacity() * sizeof(std::uint32_t) +
-         (entries_.capacity() + scratch_.capacity()) * sizeof(Entry) +
-         self_events_.capacity() * sizeof(Event);
+EngineMemory Engine::memory() const {
+  EngineMemory memory;
+  memory.process_bytes = members_.capacity() * sizeof(EntityId) +
+                         locator_.capacity() * sizeof(std::int32_t) +
+                         sequences_.capacity() * sizeof(std::uint32_t);
+  memory.event_bytes = calendar_.resident_bytes() +
+                       (entries_.capacity() + scratch_.capacity()) * sizeof(Entry) +
+                       self_events_.capacity() * sizeof(Event);
+  return memory;
 }
 
 }  // namespace tessera::pdes

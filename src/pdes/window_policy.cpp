@@ -33,8 +33,9 @@ class WindowPolicy final : public SyncPolicy {
       }
     }
     values_[ranks].count = sums.stop_requests;
-    values_[ranks + 1].count = sums.events;
-    values_[ranks + 2].count = sums.work_done;
+    values_[ranks + 1].count = sums.checkpoint_requests;
+    values_[ranks + 2].count = sums.events;
+    values_[ranks + 3].count = sums.work_done;
     communicator_.reduce_min_sum(values_);
     communicator_.receive_batches(values_[self].count, [&](int, std::span<const std::byte> bytes) {
       ensure(bytes.size() % sizeof(Event) == 0, "a batch of whole events");
@@ -48,7 +49,7 @@ class WindowPolicy final : public SyncPolicy {
   }
 
  private:
-  static constexpr std::size_t counters = 3;
+  static constexpr std::size_t counters = 4;
 
   void post(int rank, Outbox& outbox) {
     std::vector<std::byte> bytes(outbox.events.size() * sizeof(Event));
@@ -69,7 +70,8 @@ class WindowPolicy final : public SyncPolicy {
       result.global_next = std::min(result.global_next, earliest);
     }
     result.finished = result.global_next.is_never();
-    result.sums = {values_[ranks].count, values_[ranks + 1].count, values_[ranks + 2].count};
+    result.sums = {values_[ranks].count, values_[ranks + 1].count, values_[ranks + 2].count,
+                   values_[ranks + 3].count};
     return result;
   }
 

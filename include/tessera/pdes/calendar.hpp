@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -82,6 +83,8 @@ class Calendar {
   // `release` when they were handled.
   EventChunk* take(WindowNumber window);
   void release(EventChunk* list);
+
+  void visit(const std::function<void(const Event&)>& visit) const;
 
   std::uint64_t size() const { return size_; }
   std::uint64_t largest_size() const { return largest_size_; }

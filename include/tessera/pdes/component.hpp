@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/state.hpp"
 
 namespace tessera::pdes {
 
@@ -27,6 +28,16 @@ class Component {
   virtual void pass_boundary(SimTime /*boundary*/) {}
   // Bytes of state held, for reports.
   virtual std::size_t resident_bytes() const { return 0; }
+
+  // Checkpoints. `save` writes the state of the entity at `index` of this rank; `restore` reads it
+  // back, instead of `start`, perhaps on another rank and at another index. What belongs to no
+  // entity (counters of the rank) goes through the totals: each rank's are saved, and those of all
+  // are added up on one rank. Both are called at a cut: every event before it was handled, none
+  // after it. A component without these cannot take part in checkpoints (InternalError).
+  virtual void save(std::uint32_t index, StateWriter& writer) const;
+  virtual void restore(std::uint32_t index, StateReader& reader);
+  virtual void save_totals(StateWriter& /*writer*/) const {}
+  virtual void add_totals(StateReader& /*reader*/) {}
 };
 
 }  // namespace tessera::pdes

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
@@ -40,6 +41,12 @@ struct EngineStatistics {
   std::uint64_t batches = 0;
   double waiting_s = 0;  // wall time in synchronisation
   std::uint64_t largest_pending = 0;
+};
+
+// Bytes the engine holds beyond the models' state.
+struct EngineMemory {
+  std::size_t process_bytes = 0;  // tables with an entry a logical process
+  std::size_t event_bytes = 0;    // the pending-event set at its largest, and work space
 };
 
 class Engine;
@@ -75,9 +82,21 @@ class Context {
 
 // Called between rounds.
 struct EngineHooks {
-  std::function<bool()> stop_requested;     // true: end all ranks after this round
-  std::function<std::int64_t()> work_done;  // the models' measure of progress, this rank
+  std::function<bool()> stop_requested;        // true on any rank: end all ranks
+  std::function<bool()> checkpoint_requested;  // true on any rank: a cut on all ranks, then go on
+  std::function<std::int64_t()> work_done;     // the models' measure of progress, this rank
   std::function<void(const RoundResult&)> on_round;
+  // Called on every rank at a cut: every event before `cut` was handled on all ranks, none after
+  // it, and none is in flight. A requested stop makes a cut first when this is set.
+  std::function<void(SimTime cut)> on_cut;
+};
+
+// Hears of every event as it is handled; for measuring a model's load.
+class EventObserver {
+ public:
+  virtual ~EventObserver() = default;
+  // `window` never falls on one rank. `target` holds the index of the entity on this rank.
+  virtual void on_event(WindowNumber window, const Event& event) = 0;
 };
 
 class Engine {
@@ -96,8 +115,28 @@ class Engine {
   // is rounded up to whole windows, so that boundaries do not depend on the partition.
   void set_boundaries(SimTime period, std::uint32_t doubling);
 
+  // Makes a cut (see EngineHooks::on_cut) each time simulated time has passed another `period`,
+  // rounded up to whole windows. The same on all ranks.
+  void set_cuts(SimTime period);
+
+  // Not owned; null for none.
+  void observe(EventObserver* observer) { observer_ = observer; }
+
   // Runs to the end: until no rank has an event (returns true) or a stop was requested (false).
   bool run(const EngineHooks& hooks = {});
+
+  // The engine's part of a checkpoint, during on_cut: the entity at `index` with its components'
+  // state, what belongs to the rank as a whole, and the pending events with entity numbers as
+  // targets.
+  void save(std::uint32_t index, StateWriter& writer) const;
+  void save_totals(StateWriter& writer) const;
+  void visit_pending(const std::function<void(const Event&)>& visit) const;
+  // Before `run`, to go on from a checkpoint: every entity of this rank, the totals of one rank
+  // that wrote or more, and the pending events of this rank's entities, in any order. With `count`
+  // the totals' counters are added to this rank's: each rank that wrote counts on one that reads.
+  void restore(std::uint32_t index, StateReader& reader);
+  void restore_totals(StateReader& reader, bool count);
+  void restore_pending(const Event& event);
 
   // Passes the boundaries up to `end` that no event of this rank has reached; call after `run`,
   // with the same `end` on all ranks.
@@ -109,7 +148,9 @@ class Engine {
   // Time of the last event handled on this rank.
   SimTime last_event_time() const { return last_time_; }
   EngineStatistics statistics() const;
-  std::size_t resident_bytes() const;
+  EngineMemory memory() const;
+  // Events that each entity of this rank has sent so far, by index: a measure of its load.
+  std::span<const std::uint32_t> events_sent() const { return sequences_; }
 
  private:
   friend class Context;
@@ -120,6 +161,11 @@ class Engine {
   };
 
   void start();
+  void arrive(const Event& event);
+  void run_windows(SimTime bound);
+  void request_cut();
+  void make_cut(const EngineHooks& hooks, SimTime global_next);
+  void move_periodic_cut(SimTime time);
   void run_window(WindowNumber window);
   void group_by_target(EventChunk* list);
   void run_entity(std::size_t begin, std::size_t end);
@@ -145,12 +191,19 @@ class Engine {
   std::vector<Entry> entries_;
   std::vector<Entry> scratch_;
   std::vector<Event> self_events_;  // heap: events of the entity to itself in this window
+  WindowNumber window_ = 0;  // being run
   SimTime window_end_;
   SimTime last_time_;
   SimTime boundary_period_ = SimTime::never();
   SimTime next_boundary_ = SimTime::never();
   std::uint32_t boundary_doubling_ = 0;
   std::uint32_t boundaries_passed_ = 0;  // since the last doubling
+  SimTime cut_period_ = SimTime::never();
+  SimTime periodic_cut_ = SimTime::never();
+  SimTime requested_cut_ = SimTime::never();
+  SimTime cut_ = SimTime::never();  // no event from here on is handled before the cut is made
+  bool restored_ = false;
+  EventObserver* observer_ = nullptr;
   EngineStatistics statistics_;
 };
 

@@ -27,12 +27,16 @@ struct Outbox {
 // Counters summed over all ranks in the round's own reduction.
 struct RoundSums {
   std::int64_t stop_requests = 0;
+  std::int64_t checkpoint_requests = 0;
   std::int64_t events = 0;
   std::int64_t work_done = 0;  // the models' own measure of progress
 };
 
 struct RoundResult {
-  SimTime bound;          // handle events before this time
+  SimTime bound;  // handle events before this time
+  // Whether all ranks met in this round; a policy may let only neighbours meet. What follows is
+  // known then, and the same on every rank.
+  bool global = true;
   bool finished = false;  // no rank has an event, none is in flight
   RoundSums sums;         // over all ranks
   SimTime global_next;    // earliest event of any rank
