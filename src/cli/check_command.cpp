@@ -64,6 +64,7 @@ void print(const sim::Experiment& experiment, int ranks) {
   run.add({"predicted memory of the largest rank",
            std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});
   run.add({"partition", experiment.options.partition});
+  run.add({"synchronization", experiment.options.synchronization});
   run.add({"directed links cut", std::to_string(forecast.partition.cut_links)});
   run.add({"imbalance", format_number(forecast.partition.imbalance)});
   for (int rank = 0; rank < ranks; ++rank) {

@@ -9,6 +9,7 @@
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
@@ -30,6 +31,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"computes", [] { return compute::compute_models().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},
       {"schedules", [] { return plan::schedules().infos(); }},
+      {"synchronizations", [] { return pdes::sync_policies().infos(); }},
       {"layouts", [] { return plan::placements().infos(); }},
       {"strategy",
        [] {

@@ -14,9 +14,10 @@ class InProcess final : public Communicator {
   void reduce_sum(std::span<std::uint64_t> /*values*/) override {}
   void reduce_max(std::span<std::uint64_t> /*values*/) override {}
 
-  void post_batch(int /*target*/, std::vector<std::byte> /*bytes*/) override {
+  void post_batch(int /*target*/, std::span<const std::byte> /*bytes*/) override {
     throw InternalError("a batch was posted, but there is only one rank");
   }
+  void end_round() override {}
   void receive_batches(std::int64_t count, const BatchSink& /*sink*/) override {
     ensure(count == 0, "a batch is expected, but there is only one rank");
   }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "exit_code.hpp"
 #include "mpi_support.hpp"
@@ -17,10 +16,9 @@
 namespace tessera::comm {
 namespace {
 
-// Batches carry the number of their round, modulo this, as their tag. Two would do: a batch of
-// round r is sent only after the reduction of round r-1, which no rank enters before it has
-// received round r-2, so two rounds at most are under way. Many more keep a batch that was never
-// received, a defect, from passing for one of a later round.
+// Batches carry the number of their round, modulo this, as their tag. Few would do: ranks that
+// exchange batches in every round, or meet at its end, are one round apart at most. Many more keep
+// a batch that was never received, a defect, from passing for one of a later round.
 constexpr std::uint64_t round_tags = 16384;
 constexpr int gather_tag = static_cast<int>(round_tags);  // MPI grants tags up to 32767
 
@@ -88,8 +86,7 @@ class MpiCommunicator final : public Communicator {
 
   void reduce_min_sum(std::span<MinSum> values) override {
     all_reduce(values, min_sum_type_, min_sum_operation_);
-    ++round_;
-    sends_.reap();
+    end_round();
   }
   void reduce_sum(std::span<std::uint64_t> values) override {
     all_reduce(values, MPI_UINT64_T, MPI_SUM);
@@ -98,10 +95,14 @@ class MpiCommunicator final : public Communicator {
     all_reduce(values, MPI_UINT64_T, MPI_MAX);
   }
 
-  void post_batch(int target, std::vector<std::byte> bytes) override {
+  void post_batch(int target, std::span<const std::byte> bytes) override {
     ensure(target >= 0 && target < size_ && target != rank_,
            "the target of a batch is not another rank");
-    sends_.post(world_, target, tag_of_round(round_), std::move(bytes));
+    sends_.post(world_, target, tag_of_round(round_), bytes);
+  }
+  void end_round() override {
+    ++round_;
+    sends_.reap();
   }
   void receive_batches(std::int64_t count, const BatchSink& sink) override {
     ensure(count >= 0, "the number of batches is negative");
@@ -196,7 +197,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   bool crowded_ = false;
-  std::uint64_t round_ = 0;  // calls of reduce_min_sum so far
+  std::uint64_t round_ = 0;  // rounds ended so far
   PendingSends sends_;
   std::unique_ptr<std::byte[]> buffer_;  // of the batch being received; kept for the next
   std::size_t capacity_ = 0;

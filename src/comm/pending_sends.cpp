@@ -7,14 +7,31 @@
 
 namespace tessera::comm {
 
-void PendingSends::post(MPI_Comm communicator, int target, int tag, std::vector<std::byte> bytes) {
+std::vector<std::byte> PendingSends::copy_of(std::span<const std::byte> bytes) {
+  std::vector<std::byte> buffer;
+  if (!spares_.empty()) {
+    buffer = std::move(spares_.back());
+    spares_.pop_back();
+  }
+  buffer.assign(bytes.begin(), bytes.end());
+  return buffer;
+}
+
+void PendingSends::recycle(std::vector<std::byte>& buffer) {
+  if (spares_.size() < most_spares && buffer.capacity() <= largest_spare) {
+    spares_.push_back(std::move(buffer));
+  }
+}
+
+void PendingSends::post(MPI_Comm communicator, int target, int tag,
+                        std::span<const std::byte> bytes) {
   if (requests_.size() >= reap_at_) {
     reap();
     reap_at_ = std::max(smallest_reap, 2 * requests_.size());
   }
   // Both are in place before the start: from then on nothing may throw, or MPI would read a buffer
   // that is gone.
-  buffers_.push_back(std::move(bytes));
+  buffers_.push_back(copy_of(bytes));
   requests_.push_back(MPI_REQUEST_NULL);
   const std::vector<std::byte>& kept = buffers_.back();
   const ByteLayout layout(kept.size());
@@ -37,7 +54,9 @@ void PendingSends::reap() {
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] != MPI_REQUEST_NULL) {
+    if (requests_[i] == MPI_REQUEST_NULL) {
+      recycle(buffers_[i]);
+    } else {
       requests_[kept] = requests_[i];
       std::swap(buffers_[kept], buffers_[i]);
       ++kept;

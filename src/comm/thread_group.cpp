@@ -1,5 +1,6 @@
 #include "thread_group.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/comm/communicator.hpp"
@@ -22,32 +23,52 @@ void ThreadGroup::meet(int rank, const Offer& offer, const Combine& combine) {
     progress_.notify_all();
     return;
   }
+  ensure(!nobody_runs(), "all ranks wait for each other");
   const std::uint64_t before = completed_;
-  progress_.wait(lock, [&] { return completed_ != before || stopped_ || left_; });
+  progress_.wait(lock, [&] { return completed_ != before || stopped_ || left_ > 0; });
   throw_if_stopped();
   // A call that completed counts, even if a faster rank has ended since.
   ensure(completed_ != before, "a rank has ended while others wait for it in a collective call");
 }
 
-void ThreadGroup::post(int target, std::uint64_t round, Batch batch) {
+void ThreadGroup::post(int target, Batch batch) {
   const std::scoped_lock lock(mutex_);
   throw_if_stopped();
-  boxes_[static_cast<std::size_t>(target)][round % 2].push_back(std::move(batch));
+  Box& box = boxes_[static_cast<std::size_t>(target)];
+  if (box.wanted == batch.round) {
+    box.wanted.reset();
+    --starved_;
+    box.arrival.notify_one();
+  }
+  box.batches.push_back(std::move(batch));
 }
 
-Batch ThreadGroup::take(int rank, std::uint64_t round) {
-  const std::scoped_lock lock(mutex_);
+Batch ThreadGroup::take(int rank, std::uint64_t round, bool all_here) {
+  std::unique_lock lock(mutex_);
+  Box& box = boxes_[static_cast<std::size_t>(rank)];
+  const auto find = [&] {
+    return std::ranges::find_if(box.batches, [=](const Batch& b) { return b.round == round; });
+  };
   throw_if_stopped();
-  auto& box = boxes_[static_cast<std::size_t>(rank)][round % 2];
-  ensure(!box.empty(), "more batches are expected than were posted in the round");
-  Batch batch = std::move(box.front());
-  box.pop_front();
+  auto found = find();
+  if (found == box.batches.end()) {
+    ensure(!all_here, "more batches are expected than were posted in the round");
+    box.wanted = round;
+    ++starved_;
+    box.arrival.wait(lock, [&] { return !box.wanted || stopped_ || nobody_runs(); });
+    throw_if_stopped();
+    found = find();
+    ensure(found != box.batches.end(), "a batch is expected, but no rank is left to post it");
+  }
+  Batch batch = std::move(*found);
+  box.batches.erase(found);
   return batch;
 }
 
 void ThreadGroup::expect_all_taken(int rank, std::uint64_t round) {
   const std::scoped_lock lock(mutex_);
-  ensure(boxes_[static_cast<std::size_t>(rank)][round % 2].empty(),
+  ensure(std::ranges::none_of(boxes_[static_cast<std::size_t>(rank)].batches,
+                              [=](const Batch& batch) { return batch.round <= round; }),
          "a batch of the last round was not received");
 }
 
@@ -55,14 +76,21 @@ void ThreadGroup::stop(int code) {
   const std::scoped_lock lock(mutex_);
   if (!stopped_) {
     stopped_ = code;
-    progress_.notify_all();
+    wake_all();
   }
 }
 
 void ThreadGroup::leave() {
   const std::scoped_lock lock(mutex_);
-  left_ = true;
+  ++left_;
+  wake_all();
+}
+
+void ThreadGroup::wake_all() {
   progress_.notify_all();
+  for (Box& box : boxes_) {
+    box.arrival.notify_one();
+  }
 }
 
 void ThreadGroup::throw_if_stopped() const {
@@ -77,6 +105,7 @@ void ThreadGroup::require_same_call() const {
            "ranks are in different collective calls");
     ensure(offer.length == offers_.front().length,
            "ranks give different lengths or roots to a collective call");
+    ensure(offer.round == offers_.front().round, "ranks are in different rounds of batches");
   }
 }
 

@@ -4,7 +4,6 @@
 // reduction, never for the work of a rank; a rank that waits sleeps on a condition variable.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +21,7 @@ enum class Collective { reduce_min_sum, reduce_sum, reduce_max, broadcast, gathe
 
 struct Batch {
   int source = 0;
+  std::uint64_t round = 0;
   std::vector<std::byte> bytes;
 };
 
@@ -31,26 +31,27 @@ class ThreadGroup {
 
   int size() const { return static_cast<int>(offers_.size()); }
 
-  // What a rank brings to a collective call: `length` (a number of elements, or a root) has to be
-  // the same on all ranks, `data` is known to the caller's `combine`.
+  // What a rank brings to a collective call: `length` (a number of elements, or a root) and `round`
+  // have to be the same on all ranks, `data` is known to the caller's `combine`.
   struct Offer {
     Collective collective = Collective::barrier;
     std::size_t length = 0;
     void* data = nullptr;
+    std::uint64_t round = 0;  // of batches
   };
   using Combine = std::function<void(std::span<const Offer>)>;
   // Runs `combine` once, on the thread of the last rank to come and with the offers of all ranks in
-  // rank order, and then lets all go on. Throws Aborted; InternalError when the calls differ or a
-  // rank has already ended.
+  // rank order, and then lets all go on. Throws Aborted; InternalError when the calls differ, a
+  // rank has already ended, or all wait for each other.
   void meet(int rank, const Offer& offer, const Combine& combine);
 
-  // Puts a batch of round `round` in the box of `target`. Throws Aborted.
-  void post(int target, std::uint64_t round, Batch batch);
-  // Takes a batch of the ended round `round` from the box of `rank`. It never waits: all ranks
-  // posted theirs before the reduction that ended the round. Throws Aborted; InternalError when the
-  // box is empty.
-  Batch take(int rank, std::uint64_t round);
-  // Throws InternalError when the box of `rank` still holds a batch of the ended round `round`.
+  // Puts a batch in the box of `target`. Throws Aborted.
+  void post(int target, Batch batch);
+  // Takes a batch of the ended round `round` from the box of `rank`; waits for it unless
+  // `all_here`: the ranks met at the end of the round. Throws Aborted; InternalError when it cannot
+  // come.
+  Batch take(int rank, std::uint64_t round, bool all_here);
+  // Throws InternalError when the box of `rank` still holds a batch of the round `round` or before.
   void expect_all_taken(int rank, std::uint64_t round);
 
   // Makes every waiting or later call of any rank throw Aborted with the code of the first stop.
@@ -59,20 +60,26 @@ class ThreadGroup {
   void leave();
 
  private:
-  // By parity of the round. Two rounds at most have batches: a rank posts round r+1 only after the
-  // reduction of round r, which no rank enters before it has received round r-1.
-  using Boxes = std::array<std::deque<Batch>, 2>;
+  // What was posted to a rank and not yet taken.
+  struct Box {
+    std::deque<Batch> batches;
+    std::optional<std::uint64_t> wanted;  // the rank waits for a batch of this round
+    std::condition_variable arrival;
+  };
 
   void throw_if_stopped() const;
   void require_same_call() const;
+  bool nobody_runs() const { return present_ + starved_ + left_ >= size(); }
+  void wake_all();
 
   std::mutex mutex_;
   std::condition_variable progress_;  // a call completed, a rank ended or gave up
-  std::vector<Boxes> boxes_;          // by receiving rank
+  std::vector<Box> boxes_;            // by receiving rank
   std::vector<Offer> offers_;         // by rank, to the current collective call
   int present_ = 0;                   // ranks in the current collective call
+  int starved_ = 0;                   // ranks that wait for a batch
+  int left_ = 0;                      // ranks that have ended
   std::uint64_t completed_ = 0;       // collective calls
-  bool left_ = false;                 // some rank has ended
   std::optional<int> stopped_;        // code of the first stop
 };
 

@@ -31,11 +31,10 @@ class ThreadRank final : public Communicator {
   }
 
   void reduce_min_sum(std::span<MinSum> values) override {
-    if (round_ > 0) {
-      group_.expect_all_taken(rank_, round_ - 1);
-    }
+    leave_round();
     reduce(Collective::reduce_min_sum, values, min_sum);
     ++round_;
+    all_here_ = true;
   }
   void reduce_sum(std::span<std::uint64_t> values) override {
     reduce(Collective::reduce_sum, values, [](std::uint64_t a, std::uint64_t b) { return a + b; });
@@ -45,16 +44,21 @@ class ThreadRank final : public Communicator {
            [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
   }
 
-  void post_batch(int target, std::vector<std::byte> bytes) override {
+  void post_batch(int target, std::span<const std::byte> bytes) override {
     ensure(target >= 0 && target < size() && target != rank_,
            "the target of a batch is not another rank");
-    group_.post(target, round_, {rank_, std::move(bytes)});
+    group_.post(target, {rank_, round_, {bytes.begin(), bytes.end()}});
+  }
+  void end_round() override {
+    leave_round();
+    ++round_;
+    all_here_ = false;
   }
   void receive_batches(std::int64_t count, const BatchSink& sink) override {
     ensure(count >= 0, "the number of batches is negative");
     ensure(round_ > 0 || count == 0, "no round of batches has ended yet");
     for (std::int64_t i = 0; i < count; ++i) {
-      const Batch batch = group_.take(rank_, round_ - 1);
+      const Batch batch = group_.take(rank_, round_ - 1, all_here_);
       sink(batch.source, batch.bytes);
     }
   }
@@ -63,7 +67,7 @@ class ThreadRank final : public Communicator {
     ensure(root >= 0 && root < size(), "the root of a broadcast is not a rank");
     std::string result = text;
     const auto from = static_cast<std::size_t>(root);
-    group_.meet(rank_, {Collective::broadcast, from, &result}, [from](Offers offers) {
+    group_.meet(rank_, {Collective::broadcast, from, &result, round_}, [from](Offers offers) {
       const auto& source = object_of<std::string>(offers[from]);
       for (std::size_t i = 0; i < offers.size(); ++i) {
         if (i != from) {
@@ -75,7 +79,7 @@ class ThreadRank final : public Communicator {
   }
   std::vector<std::string> gather(const std::string& text) override {
     std::vector<std::string> texts{text};
-    group_.meet(rank_, {Collective::gather, 1, &texts}, [](Offers offers) {
+    group_.meet(rank_, {Collective::gather, 1, &texts, round_}, [](Offers offers) {
       auto& all = object_of<std::vector<std::string>>(offers.front());
       for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
         auto& theirs = object_of<std::vector<std::string>>(offer);
@@ -86,7 +90,7 @@ class ThreadRank final : public Communicator {
     return texts;
   }
   void barrier() override {
-    group_.meet(rank_, {Collective::barrier, 0, nullptr}, [](Offers) {});
+    group_.meet(rank_, {Collective::barrier, 0, nullptr, round_}, [](Offers) {});
   }
 
   [[noreturn]] void abort(int code) override {
@@ -95,26 +99,35 @@ class ThreadRank final : public Communicator {
   }
 
  private:
+  // What came in the round before has been received.
+  void leave_round() {
+    if (round_ > 0) {
+      group_.expect_all_taken(rank_, round_ - 1);
+    }
+  }
+
   // Combines into the values of rank 0 and copies those to the others.
   template <class T, class Operation>
   void reduce(Collective collective, std::span<T> values, Operation operation) {
-    group_.meet(rank_, {collective, values.size(), values.data()}, [operation](Offers offers) {
-      const auto values_of = [](const ThreadGroup::Offer& offer) {
-        return std::span<T>(static_cast<T*>(offer.data), offer.length);
-      };
-      const std::span<T> result = values_of(offers.front());
-      for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
-        std::ranges::transform(result, values_of(offer), result.begin(), operation);
-      }
-      for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
-        std::ranges::copy(result, values_of(offer).begin());
-      }
-    });
+    group_.meet(rank_, {collective, values.size(), values.data(), round_},
+                [operation](Offers offers) {
+                  const auto values_of = [](const ThreadGroup::Offer& offer) {
+                    return std::span<T>(static_cast<T*>(offer.data), offer.length);
+                  };
+                  const std::span<T> result = values_of(offers.front());
+                  for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
+                    std::ranges::transform(result, values_of(offer), result.begin(), operation);
+                  }
+                  for (const ThreadGroup::Offer& offer : offers.subspan(1)) {
+                    std::ranges::copy(result, values_of(offer).begin());
+                  }
+                });
   }
 
   ThreadGroup& group_;
   int rank_;
-  std::uint64_t round_ = 0;  // calls of reduce_min_sum so far
+  std::uint64_t round_ = 0;  // rounds ended so far
+  bool all_here_ = false;    // the last one by a reduction
 };
 
 // How a rank ended: at most one of the two is set.

@@ -32,6 +32,8 @@ class Roofline final : public pdes::Component {
                                            Flops(request.flops), Bytes(request.sram_bytes));
     context.send_self(duration, request.done, std::uint32_t{0}, event.tag);
   }
+  void save(std::uint32_t, pdes::StateWriter&) const override {}
+  void restore(std::uint32_t, pdes::StateReader&) override {}
 
  private:
   std::map<DataType, FlopRate> rates_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "inbox.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
+#include "tile_state.hpp"
 
 namespace tessera::executor {
 namespace {
@@ -20,35 +20,6 @@ constexpr unsigned begin_kind = 0;
 constexpr unsigned executed_kind = 1;
 constexpr unsigned arrival_kind = 2;
 constexpr unsigned accessed_kind = 3;
-
-// A collective under way.
-struct Transfer {
-  std::uint32_t step = 0;
-  EntityId awaited;  // none: not waiting for a message
-};
-
-// Collectives that go on in the background, in the order started. Only tiles that start one have
-// this.
-struct Background {
-  std::vector<const Instruction*> queue;  // front: the one under way
-  Transfer transfer;
-};
-
-struct TileState {
-  std::uint32_t role = plan::Placement::unused;
-  std::uint32_t entry = 0;        // in the schedule
-  std::uint32_t instruction = 0;  // in the phase
-  std::uint32_t iteration = 0;
-  SimTime since;               // when the current instruction began to wait
-  std::uint64_t accesses = 0;  // slots under way
-  Transfer transfer;           // of the current instruction; `awaited` serves receives too
-  InboxPool::List inbox = InboxPool::empty;
-  std::uint32_t background = no_background;
-  std::array<std::int64_t, activities> time_ps{};
-  bool finished = false;
-
-  static constexpr std::uint32_t no_background = 0xFFFFFFFFU;
-};
 
 class ProgramExecutor final : public Executor {
  public:
@@ -102,6 +73,37 @@ class ProgramExecutor final : public Executor {
       }
       visit(result);
     }
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    const TileState& tile = tiles_[index];
+    if (tile.role == plan::Placement::unused) {
+      return;
+    }
+    save_tile(tile, inboxes_, writer);
+    const bool background = tile.background != TileState::no_background;
+    writer.put(static_cast<std::uint8_t>(background ? 1 : 0));
+    if (background) {
+      save_background(program_of(tile), backgrounds_[tile.background], writer);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    TileState& tile = tiles_[index];
+    if (tile.role == plan::Placement::unused) {
+      return;
+    }
+    restore_tile(tile, inboxes_, reader);
+    unfinished_ -= tile.finished ? 1 : 0;
+    if (reader.get<std::uint8_t>() != 0) {
+      tile.background = static_cast<std::uint32_t>(backgrounds_.size());
+      backgrounds_.push_back(restore_background(program_of(tile), reader));
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override { writer.put(instructions_done_); }
+  void add_totals(pdes::StateReader& reader) override {
+    instructions_done_ += reader.get<std::uint64_t>();
   }
 
   std::uint64_t unfinished() const override { return unfinished_; }

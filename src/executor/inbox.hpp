@@ -27,6 +27,13 @@ class InboxPool {
   void put(List& list, const Message& message);
   // Removes the oldest message of `source` and `tag`.
   std::optional<Message> take(List& list, EntityId source, std::uint16_t tag);
+  // Calls visit(const Message&) for each message of `list`, oldest first.
+  template <class Visit>
+  void for_each(List list, Visit visit) const {
+    for (; list != empty; list = nodes_[list].next) {
+      visit(nodes_[list].message);
+    }
+  }
   std::size_t resident_bytes() const { return nodes_.capacity() * sizeof(Node); }
 
  private:

@@ -75,4 +75,16 @@ std::vector<SimTime> region_delays(const Topology& topology, const Partition& pa
   return delays;
 }
 
+std::vector<SimTime> direct_delays(const Topology& topology, const Partition& partition) {
+  const auto ranks = static_cast<std::size_t>(partition.ranks);
+  const auto borders = borders_of(topology, partition);
+  std::vector<SimTime> delays(ranks * ranks, SimTime::never());
+  for (std::size_t source = 0; source < ranks; ++source) {
+    for (const Border& border : borders[source]) {
+      delays[source * ranks + border.to] = border.latency;
+    }
+  }
+  return delays;
+}
+
 }  // namespace tessera::machine

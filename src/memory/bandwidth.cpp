@@ -22,6 +22,8 @@ class BandwidthMemory final : public Memory {
     context.send_self(delay, request.done, std::uint32_t{0}, event.tag);
   }
 
+  void save(std::uint32_t, pdes::StateWriter&) const override {}
+  void restore(std::uint32_t, pdes::StateReader&) override {}
   void visit_channels(SimTime, const ChannelUseSink&) const override {}
   void report_bins(ChannelUseSink) override {}
 
@@ -35,6 +37,7 @@ class BandwidthModel final : public MemoryModel {
     return std::make_unique<BandwidthMemory>(setup);
   }
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t) const override { return 0; }
+  bool sends_along_links() const override { return true; }
 };
 
 const Registration registration(

@@ -79,9 +79,11 @@ class ChannelMemory final : public Memory {
     for (std::uint32_t channel = 0; channel < machine_.channels.size(); ++channel) {
       channel_at_[machine_.channels[channel].node.value()] = channel;
     }
-    for (const EntityId node : setup.members) {
-      if (const std::uint32_t channel = channel_at_[node.value()]; channel != Outstanding::none) {
+    for (std::uint32_t index = 0; index < setup.members.size(); ++index) {
+      const std::uint32_t channel = channel_at_[setup.members[index].value()];
+      if (channel != Outstanding::none) {
         local_channels_.push_back(channel);
+        channels_by_index_.push_back({index, channel});
       }
     }
     std::sort(local_channels_.begin(), local_channels_.end());
@@ -147,13 +149,74 @@ class ChannelMemory final : public Memory {
 
   void report_bins(ChannelUseSink sink) override { bin_sink_ = std::move(sink); }
 
+  // The accesses a tile waits for; and its channel, if there is one.
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    std::uint32_t waiting = 0;
+    for_each_outstanding(index, [&](const Outstanding&) { ++waiting; });
+    writer.put(waiting);
+    for_each_outstanding(index, [&](const Outstanding& access) {
+      writer.put(access.tag);
+      writer.put(access.done);
+    });
+    const std::uint32_t channel = channel_of_index(index);
+    if (channel == Outstanding::none) {
+      return;
+    }
+    const ChannelState& state = states_[channel];
+    const ChannelBin& bin = bins_[channel];
+    writer.put(state);
+    writer.put(bin);
+    writer.put(bin_begin_);
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    std::vector<Outstanding> accesses(reader.get<std::uint32_t>());
+    for (Outstanding& access : accesses) {
+      access.tag = reader.get<std::uint16_t>();
+      access.done = reader.get<pdes::Port>();
+    }
+    for (auto access = accesses.rbegin(); access != accesses.rend(); ++access) {
+      remember(index, access->tag, access->done);
+    }
+    const std::uint32_t channel = channel_of_index(index);
+    if (channel == Outstanding::none) {
+      return;
+    }
+    states_[channel] = reader.get<ChannelState>();
+    bins_[channel] = reader.get<ChannelBin>();
+    bin_begin_ = reader.get<SimTime>();
+  }
+
   std::size_t resident_bytes() const override {
     return (outstanding_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
            states_.capacity() * sizeof(ChannelState) + bins_.capacity() * sizeof(ChannelBin) +
-           pool_.capacity() * sizeof(Outstanding);
+           pool_.capacity() * sizeof(Outstanding) +
+           channels_by_index_.capacity() * sizeof(LocalChannel);
   }
 
  private:
+  struct LocalChannel {
+    std::uint32_t index;  // of its node in this rank's arrays
+    std::uint32_t channel;
+  };
+
+  // The channel at an entity of this rank, or none.
+  std::uint32_t channel_of_index(std::uint32_t index) const {
+    const auto found = std::lower_bound(
+        channels_by_index_.begin(), channels_by_index_.end(), index,
+        [](const LocalChannel& a, std::uint32_t wanted) { return a.index < wanted; });
+    const bool there = found != channels_by_index_.end() && found->index == index;
+    return there ? found->channel : Outstanding::none;
+  }
+
+  template <class Visit>
+  void for_each_outstanding(std::uint32_t index, Visit visit) const {
+    for (std::uint32_t place = outstanding_of_[index]; place != Outstanding::none;
+         place = pool_[place].next) {
+      visit(pool_[place]);
+    }
+  }
+
   // Bursts of an access, none empty but the only one.
   std::uint64_t bursts_of(std::uint64_t bytes) const {
     const std::uint64_t burst = parameters_.burst.count();
@@ -269,6 +332,7 @@ class ChannelMemory final : public Memory {
   std::uint32_t free_ = Outstanding::none;
   std::vector<std::uint32_t> channel_at_;  // [entities] channel there, or none
   std::vector<std::uint32_t> local_channels_;
+  std::vector<LocalChannel> channels_by_index_;
   std::vector<ChannelState> states_;  // [channels]; those of other ranks stay at rest
   std::vector<ChannelBin> bins_;
   ChannelUseSink bin_sink_;
@@ -285,6 +349,7 @@ class ChannelModel final : public MemoryModel {
     return nodes * sizeof(std::uint32_t) + machine.topology->nodes() * sizeof(std::uint32_t) +
            machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
   }
+  bool sends_along_links() const override { return true; }
 
  private:
   Parameters parameters_;

@@ -37,6 +37,16 @@ class AnalyticalNetwork final : public Network {
 
   void visit_links(SimTime, const LinkUseSink&) const override {}
   void report_bins(LinkUseSink) override {}
+  void save(std::uint32_t, pdes::StateWriter&) const override {}
+  void restore(std::uint32_t, pdes::StateReader&) override {}
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(hops_);
+    writer.put(messages_);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    hops_ += reader.get<std::uint64_t>();
+    messages_ += reader.get<std::uint64_t>();
+  }
   std::uint64_t packet_hops() const override { return hops_; }
   std::uint64_t messages() const override { return messages_; }
 

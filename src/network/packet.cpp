@@ -265,6 +265,49 @@ class PacketNetwork final : public Network {
     bins_.resize(links_.size());
   }
 
+  // Bins are part of the state when they are reported: `report_bins` comes before `restore`.
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    const std::uint32_t first = link_index(index, 0);
+    for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
+      writer.put(links_[link]);
+    }
+    if (bins_.empty()) {
+      return;
+    }
+    writer.put(bin_begin_);
+    for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
+      writer.put(bins_[link].busy_ps);
+      writer.put(bins_[link].bytes);
+      writer.put(bins_[link].longest_wait_ps);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    const std::uint32_t first = link_index(index, 0);
+    for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
+      links_[link] = reader.get<LinkState>();
+    }
+    if (bins_.empty()) {
+      return;
+    }
+    bin_begin_ = reader.get<SimTime>();
+    for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
+      bins_[link].busy_ps = reader.get<std::int64_t>();
+      bins_[link].bytes = reader.get<std::uint64_t>();
+      bins_[link].longest_wait_ps = reader.get<float>();
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(hops_);
+    writer.put(messages_);
+  }
+
+  void add_totals(pdes::StateReader& reader) override {
+    hops_ += reader.get<std::uint64_t>();
+    messages_ += reader.get<std::uint64_t>();
+  }
+
   std::uint64_t packet_hops() const override { return hops_; }
   std::uint64_t messages() const override { return messages_; }
   std::size_t resident_bytes() const override {
@@ -278,11 +321,15 @@ class PacketNetwork final : public Network {
     return (stride_ != 0 ? index * stride_ : first_link_[index]) + port;
   }
 
+  std::uint32_t ports_of(std::uint32_t index) const {
+    return stride_ != 0 ? stride_ : first_link_[index + 1] - first_link_[index];
+  }
+
   template <class Visit>
   void for_each_link(Visit visit) const {
     for (std::uint32_t index = 0; index < members_.size(); ++index) {
       const std::uint32_t first = link_index(index, 0);
-      const std::uint32_t ports = stride_ != 0 ? stride_ : first_link_[index + 1] - first;
+      const std::uint32_t ports = ports_of(index);
       for (unsigned port = 0; port < ports; ++port) {
         visit(first + port, members_[index], port);
       }
@@ -439,6 +486,7 @@ class PacketModel final : public NetworkModel {
     return nodes * sizeof(EntityId) + ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
                                                (classes ? sizeof(std::uint16_t) : 0));
   }
+  bool sends_along_links() const override { return true; }
 
  private:
   Cutting cutting_;

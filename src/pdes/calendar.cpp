@@ -2,44 +2,76 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 
 namespace tessera::pdes {
 namespace {
 
+// Events of a chunk, entities of a block as a power of two, and the events for each block from
+// which on a window is split into blocks: fewer would leave most of a chunk unused.
+struct Sizes {
+  std::uint32_t chunk;
+  unsigned block_bits;
+  std::uint32_t events_a_block;
+};
+constexpr Sizes sizes_of_large = {Calendar::largest_chunk, 10, 128};
+// With few entities half-filled chunks would weigh more than the events.
+constexpr std::uint32_t small_machine = 16384;  // entities
+constexpr Sizes sizes_of_small = {5, 8, 32};
+// Windows a span, and spans with a bucket of their own: a small machine has small tables.
+constexpr std::uint32_t fewest_spans = 64;
+constexpr std::uint32_t most_spans = 4096;
+constexpr std::uint32_t entities_a_span = 64;
+constexpr std::size_t smallest_slab = 8;  // chunks
+constexpr std::size_t largest_slab = 1024;
+constexpr std::size_t slab_share = 32;  // a slab is this part of the chunks there are
+
+const Sizes& sizes_for(std::uint32_t entities) {
+  return entities <= small_machine ? sizes_of_small : sizes_of_large;
+}
+
 bool later(const Event& a, const Event& b) {
   return a.time > b.time;
 }
 
+std::uint32_t spans_for(std::uint32_t entities) {
+  return std::clamp(std::bit_ceil(entities) / entities_a_span, fewest_spans, most_spans);
+}
+
+template <class Visit>
+void visit_list(const EventChunk* list, const Visit& visit) {
+  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+    std::for_each_n(chunk->events(), chunk->count, visit);
+  }
+}
+
 }  // namespace
 
-EventChunk* EventChunkPool::take() {
-  if (free_ == nullptr) {
-    slabs_.push_back(std::make_unique_for_overwrite<EventChunk[]>(slab_chunks));
-    for (std::size_t i = slab_chunks; i > 0; --i) {
-      give_back(&slabs_.back()[i - 1]);
-    }
+void EventChunkPool::grow() {
+  const std::size_t fresh = std::clamp(chunks_ / slab_share, smallest_slab, largest_slab);
+  slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(fresh * chunk_bytes_));
+  for (std::size_t i = fresh; i > 0; --i) {
+    give_back(new (&slabs_.back()[(i - 1) * chunk_bytes_]) EventChunk);
   }
-  EventChunk* chunk = free_;
-  free_ = chunk->next;
-  return chunk;
+  chunks_ += fresh;
 }
 
-std::size_t EventChunkPool::resident_bytes() const {
-  return slabs_.size() * slab_chunks * sizeof(EventChunk);
-}
-
-Calendar::Calendar(SimTime width)
-    : width_(width),
-      near_end_(2 * static_cast<WindowNumber>(span_windows)),
-      near_(2 * span_windows),
-      near_used_(2 * span_windows / 64),
-      far_(spans_ahead),
-      far_first_(spans_ahead, no_window),
-      far_used_(spans_ahead / 64) {
-  ensure(width > SimTime::zero(), "a calendar needs windows of some length");
-}
+Calendar::Calendar(SimTime width, std::uint32_t entities)
+    : clock_(width),
+      block_bits_(sizes_for(entities).block_bits),
+      blocks_((std::max(entities, 1U) - 1) / (1U << block_bits_) + 1),
+      split_from_(blocks_ == 1 ? ~0U : blocks_ * sizes_for(entities).events_a_block),
+      span_windows_(spans_for(entities)),
+      near_end_(2 * span_windows_),
+      near_mask_(static_cast<std::size_t>(near_end_) - 1),
+      near_(static_cast<std::size_t>(near_end_)),
+      near_used_(near_.size() / 64),
+      far_(static_cast<std::size_t>(span_windows_)),
+      far_used_(far_.size() / 64),
+      pool_(sizes_for(entities).chunk) {}
 
 std::size_t Calendar::find_used(const Bitmap& used, std::size_t from) {
   const std::size_t words = used.size();
@@ -61,46 +93,60 @@ std::size_t Calendar::find_used(const Bitmap& used, std::size_t from) {
 }
 
 void Calendar::insert_later(const Event& event, WindowNumber window) {
-  const WindowNumber span = window / static_cast<WindowNumber>(span_windows);
-  if (span < current_span_ + static_cast<WindowNumber>(spans_ahead)) {
-    const std::size_t bucket = static_cast<std::size_t>(span) % spans_ahead;
-    append(far_[bucket], event);
-    far_first_[bucket] = std::min(far_first_[bucket], window);
-    mark(far_used_, bucket);
+  const WindowNumber span = window / span_windows_;
+  if (span < current_span_ + static_cast<WindowNumber>(far_.size())) {
+    const std::size_t slot = far_slot(span);
+    append(far_[slot].list) = event;
+    far_[slot].first = std::min(far_[slot].first, window);
+    mark(far_used_, slot);
   } else {
     beyond_.push_back(event);
     std::push_heap(beyond_.begin(), beyond_.end(), later);
   }
 }
 
-void Calendar::deal_out(WindowNumber span) {
-  const std::size_t bucket = static_cast<std::size_t>(span) % spans_ahead;
-  EventChunk* list = far_[bucket];
-  far_[bucket] = nullptr;
-  far_first_[bucket] = no_window;
-  unmark(far_used_, bucket);
-  while (list != nullptr) {
-    for (std::uint32_t i = 0; i < list->count; ++i) {
-      insert(list->events[i]);
-      --size_;
-    }
-    EventChunk* const next = list->next;
-    pool_.give_back(list);
-    list = next;
+EventChunk** Calendar::take_table() {
+  if (free_tables_.empty()) {
+    tables_.push_back(std::make_unique<EventChunk*[]>(blocks_));
+    free_tables_.push_back(tables_.back().get());
   }
+  EventChunk** table = free_tables_.back();
+  free_tables_.pop_back();
+  return table;
+}
+
+void Calendar::split(Bucket& bucket) {
+  const List whole{bucket.list, 0, 0};
+  bucket.table = take_table();
+  bucket.is_split = true;
+  visit_list(whole.chunks, [&](const Event& event) {
+    append(bucket.table[event.target >> block_bits_]) = event;
+  });
+  release(whole);
+}
+
+void Calendar::deal_out(WindowNumber span) {
+  const std::size_t slot = far_slot(span);
+  const List whole{std::exchange(far_[slot].list, nullptr), 0, 0};
+  far_[slot].first = no_window;
+  unmark(far_used_, slot);
+  visit_list(whole.chunks, [&](const Event& event) {
+    insert(event);
+    --size_;
+  });
+  release(whole);
 }
 
 void Calendar::enter_span(WindowNumber span) {
   const WindowNumber before = current_span_;
   current_span_ = span;
-  near_end_ = (span + 2) * static_cast<WindowNumber>(span_windows);
+  near_end_ = (span + 2) * span_windows_;
   // Spans that now have buckets of their own, and had none before.
   for (WindowNumber s = std::max(before + 2, span); s < span + 2; ++s) {
     deal_out(s);
   }
-  const WindowNumber horizon = span + static_cast<WindowNumber>(spans_ahead);
-  while (!beyond_.empty() &&
-         window_of(beyond_.front().time) / static_cast<WindowNumber>(span_windows) < horizon) {
+  const WindowNumber horizon = span + static_cast<WindowNumber>(far_.size());
+  while (!beyond_.empty() && window_of(beyond_.front().time) / span_windows_ < horizon) {
     std::pop_heap(beyond_.begin(), beyond_.end(), later);
     const Event event = beyond_.back();
     beyond_.pop_back();
@@ -113,55 +159,71 @@ WindowNumber Calendar::next_window() const {
   if (size_ == 0) {
     return no_window;
   }
-  const std::size_t from = static_cast<std::size_t>(last_taken_) % near_.size();
+  const std::size_t from = static_cast<std::size_t>(last_taken_) & near_mask_;
   const std::size_t found = find_used(near_used_, from);
   if (found < near_.size()) {
-    return last_taken_ + static_cast<WindowNumber>((found + near_.size() - from) % near_.size());
+    return last_taken_ + static_cast<WindowNumber>((found - from) & near_mask_);
   }
-  const std::size_t bucket =
-      find_used(far_used_, static_cast<std::size_t>(current_span_ + 2) % spans_ahead);
-  return bucket < spans_ahead ? far_first_[bucket] : window_of(beyond_.front().time);
+  const std::size_t slot = find_used(far_used_, far_slot(current_span_ + 2));
+  return slot < far_.size() ? far_[slot].first : window_of(beyond_.front().time);
 }
 
-EventChunk* Calendar::take(WindowNumber window) {
+void Calendar::take(WindowNumber window) {
   largest_size_ = std::max(largest_size_, size_);
   last_taken_ = window;
-  const WindowNumber span = window / static_cast<WindowNumber>(span_windows);
+  const WindowNumber span = window / span_windows_;
   if (span != current_span_) {
     enter_span(span);
   }
-  const std::size_t bucket = static_cast<std::size_t>(window) % near_.size();
-  EventChunk* list = near_[bucket];
-  near_[bucket] = nullptr;
-  unmark(near_used_, bucket);
-  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
-    size_ -= chunk->count;
-  }
-  return list;
+  const std::size_t slot = static_cast<std::size_t>(window) & near_mask_;
+  taken_ = std::exchange(near_[slot], Bucket{});
+  unmark(near_used_, slot);
+  size_ -= taken_.count;
+  next_block_ = 0;
 }
 
-void Calendar::release(EventChunk* list) {
-  while (list != nullptr) {
-    EventChunk* const next = list->next;
-    pool_.give_back(list);
-    list = next;
+Calendar::List Calendar::next_list() {
+  if (!taken_.is_split) {
+    const unsigned bits = static_cast<unsigned>(std::bit_width(blocks_ - 1)) + block_bits_;
+    return {std::exchange(taken_.list, nullptr), 0, bits};
+  }
+  for (; next_block_ < blocks_; ++next_block_) {
+    if (EventChunk* const list = std::exchange(taken_.table[next_block_], nullptr)) {
+      return {list, next_block_ << block_bits_, block_bits_};
+    }
+  }
+  free_tables_.push_back(taken_.table);
+  taken_ = Bucket{};
+  return {};
+}
+
+void Calendar::release(const List& list) {
+  for (EventChunk* chunk = list.chunks; chunk != nullptr;) {
+    EventChunk* const next = chunk->next;
+    pool_.give_back(chunk);
+    chunk = next;
   }
 }
 
 void Calendar::visit(const std::function<void(const Event&)>& visit) const {
-  for (const std::vector<EventChunk*>* ring : {&near_, &far_}) {
-    for (const EventChunk* list : *ring) {
-      for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
-        std::for_each_n(chunk->events, chunk->count, visit);
-      }
+  for (const Bucket& bucket : near_) {
+    if (!bucket.is_split) {
+      visit_list(bucket.list, visit);
+      continue;
     }
+    for (unsigned block = 0; block < blocks_; ++block) {
+      visit_list(bucket.table[block], visit);
+    }
+  }
+  for (const FarBucket& bucket : far_) {
+    visit_list(bucket.list, visit);
   }
   std::ranges::for_each(beyond_, visit);
 }
 
 std::size_t Calendar::resident_bytes() const {
-  return pool_.resident_bytes() + (near_.size() + far_.size()) * sizeof(EventChunk*) +
-         far_first_.size() * sizeof(WindowNumber) + beyond_.capacity() * sizeof(Event);
+  return pool_.resident_bytes() + near_.size() * sizeof(Bucket) + far_.size() * sizeof(FarBucket) +
+         tables_.size() * blocks_ * sizeof(EventChunk*) + beyond_.capacity() * sizeof(Event);
 }
 
 }  // namespace tessera::pdes

@@ -9,9 +9,14 @@
 namespace tessera::pdes {
 namespace {
 
-// A window of fewer events is sorted by comparison, a larger one by counting.
-constexpr std::size_t counting_sort_from = 512;
-constexpr unsigned digit_bits = 10;
+// A list of fewer events is grouped by comparison, a longer one by counting.
+constexpr std::size_t counting_sort_from = 20;
+// An entity's events are sorted by insertion up to here.
+constexpr std::ptrdiff_t insertion_sort_to = 16;
+// Keys ahead of the one being handled whose events are called into cache.
+constexpr std::ptrdiff_t prefetch_distance = 8;
+// Of a key, for the place in a chunk.
+constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
 // Events handled before a rank looks up from its work (stop requests, progress), when its bound
 // would let it run on.
 constexpr std::uint64_t stretch_events = 1U << 18;
@@ -31,7 +36,8 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
       members_(std::move(regions.members)),
       locator_(regions.owner.size()),
       sequences_(members_.size()),
-      calendar_(lookahead),
+      calendar_(lookahead, static_cast<std::uint32_t>(members_.size())),
+
       policy_(std::move(policy)),
       outboxes_(static_cast<std::size_t>(communicator.size())),
       context_(*this) {
@@ -71,13 +77,18 @@ void Engine::set_cuts(SimTime period) {
   cut_ = std::min(cut_, periodic_cut_);
 }
 
-void Engine::enqueue_self(const Event& event) {
-  if (event.time < window_end_) {
-    self_events_.push_back(event);
-    std::push_heap(self_events_.begin(), self_events_.end(), handled_later);
-  } else {
-    calendar_.insert(event);
-  }
+void Engine::enqueue_now(const Event& event) {
+  self_events_.push_back(event);
+  std::push_heap(self_events_.begin(), self_events_.end(), handled_later);
+}
+
+Event& Engine::enqueue_remote(std::size_t rank, EntityId target, SimTime time) {
+  Outbox& outbox = outboxes_[rank];
+  outbox.earliest = std::min(outbox.earliest, time);
+  ++statistics_.remote_events;
+  Event& event = outbox.events.emplace_back();
+  event.target = target.value();
+  return event;
 }
 
 void Engine::refuse(EntityId target, SimTime delay, SimTime required) const {
@@ -283,49 +294,88 @@ void Engine::run_window(WindowNumber window) {
   if (window_end_ > next_boundary_) [[unlikely]] {
     pass_boundaries(window_end_);
   }
-  EventChunk* list = calendar_.take(window);
-  group_by_target(list);
-  for (std::size_t begin = 0; begin < entries_.size();) {
-    std::size_t end = begin + 1;
-    while (end < entries_.size() && entries_[end].target == entries_[begin].target) {
-      ++end;
-    }
-    run_entity(begin, end);
-    begin = end;
+  calendar_.take(window);
+  for (Calendar::List list = calendar_.next_list(); list.chunks != nullptr;
+       list = calendar_.next_list()) {
+    run_list(list);
+    calendar_.release(list);
   }
-  calendar_.release(list);
   ++statistics_.windows;
 }
 
-void Engine::group_by_target(EventChunk* list) {
-  entries_.clear();
-  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+void Engine::make_room(const Calendar::List& list) {
+  std::size_t events = 0;
+  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    events += chunk->count;
+  }
+  if (events > keys_.capacity()) {
+    keys_ = {};
+    scratch_ = {};
+    keys_.reserve(events + events / 16);
+    scratch_.reserve(keys_.capacity());
+  }
+}
+
+void Engine::run_list(const Calendar::List& list) {
+  make_room(list);
+  keys_.clear();
+  chunks_.clear();
+  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    const Key place = chunks_.size() << place_bits;
     for (std::uint32_t i = 0; i < chunk->count; ++i) {
-      entries_.push_back({chunk->events[i].target, 0, &chunk->events[i]});
+      keys_.push_back(Key{chunk->events()[i].target} << 32 | place | i);
     }
+    chunks_.push_back(chunk);
   }
-  if (entries_.size() < counting_sort_from) {
-    std::sort(entries_.begin(), entries_.end(),
-              [](const Entry& a, const Entry& b) { return a.target < b.target; });
-    return;
+  if (keys_.size() < counting_sort_from) {
+    std::sort(keys_.begin(), keys_.end());
+  } else {
+    group_by_counting(list.bits);
   }
-  scratch_.resize(entries_.size());
-  const unsigned bits = static_cast<unsigned>(std::bit_width(members_.size()));
-  for (unsigned shift = 0; shift < bits; shift += digit_bits) {
-    std::array<std::uint32_t, 1U << digit_bits> places{};
-    constexpr std::uint32_t mask = (1U << digit_bits) - 1;
-    for (const Entry& entry : entries_) {
-      ++places[(entry.target >> shift) & mask];
+  Key* const end = keys_.data() + keys_.size();
+  for (Key* begin = keys_.data(); begin != end;) {
+    if (end - begin > prefetch_distance) {
+      __builtin_prefetch(&event_of(begin[prefetch_distance]));
+    }
+    Key* next = begin + 1;
+    while (next != end && *next >> 32 == *begin >> 32) {
+      ++next;
+    }
+    run_entity(begin, next);
+    begin = next;
+  }
+}
+
+// Radix sort by the lowest `bits` bits of the target, in digits that suit the number of keys.
+void Engine::group_by_counting(unsigned bits) {
+  constexpr unsigned most_digit_bits = 11;
+  constexpr unsigned few_digit_bits = 6;
+  const bool few = keys_.size() < (std::size_t{1} << most_digit_bits);
+  const unsigned widest = few ? few_digit_bits : most_digit_bits;
+  const unsigned passes = (bits + widest - 1) / widest;
+  const unsigned digit_bits = (bits + passes - 1) / passes;
+  const std::uint32_t mask = (1U << digit_bits) - 1;
+  scratch_.resize(keys_.size());
+  std::array<std::uint32_t, 1U << most_digit_bits> places;
+  for (unsigned shift = 32; shift < 32 + bits; shift += digit_bits) {
+    std::fill_n(places.begin(), mask + 1, 0);
+    for (const Key key : keys_) {
+      ++places[(key >> shift) & mask];
     }
     std::uint32_t place = 0;
-    for (std::uint32_t& count : places) {
-      place += std::exchange(count, place);
+    for (std::uint32_t digit = 0; digit <= mask; ++digit) {
+      place += std::exchange(places[digit], place);
     }
-    for (const Entry& entry : entries_) {
-      scratch_[places[(entry.target >> shift) & mask]++] = entry;
+    for (const Key key : keys_) {
+      scratch_[places[(key >> shift) & mask]++] = key;
     }
-    entries_.swap(scratch_);
+    keys_.swap(scratch_);
   }
+}
+
+const Event& Engine::event_of(Key key) const {
+  const auto place = static_cast<std::uint32_t>(key);
+  return chunks_[place >> place_bits]->events()[place & ((1U << place_bits) - 1)];
 }
 
 void Engine::handle(const Event& event) {
@@ -337,25 +387,38 @@ void Engine::handle(const Event& event) {
   components_[event.port.component()]->handle(context_, event);
 }
 
-void Engine::run_entity(std::size_t begin, std::size_t end) {
-  const std::uint32_t index = entries_[begin].target;
+void Engine::sort_events(Key* begin, Key* end) const {
+  const auto before = [this](Key a, Key b) { return handled_before(event_of(a), event_of(b)); };
+  if (end - begin > insertion_sort_to) {
+    std::sort(begin, end, before);
+    return;
+  }
+  for (Key* at = begin + 1; at != end; ++at) {
+    const Key key = *at;
+    Key* place = at;
+    for (; place != begin && before(key, place[-1]); --place) {
+      *place = place[-1];
+    }
+    *place = key;
+  }
+}
+
+void Engine::run_entity(Key* next, Key* end) {
+  const auto index = static_cast<std::uint32_t>(*next >> 32);
   context_.index_ = index;
   context_.self_ = members_[index];
   context_.sequence_ = sequences_[index];
-  if (end - begin > 1) {
-    std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin),
-              entries_.begin() + static_cast<std::ptrdiff_t>(end),
-              [](const Entry& a, const Entry& b) { return handled_before(*a.event, *b.event); });
+  if (end - next > 1) {
+    sort_events(next, end);
   }
-  std::size_t next = begin;
   while (true) {
     if (self_events_.empty()) [[likely]] {
       if (next == end) {
         break;
       }
-      handle(*entries_[next++].event);
-    } else if (next < end && handled_before(*entries_[next].event, self_events_.front())) {
-      handle(*entries_[next++].event);
+      handle(event_of(*next++));
+    } else if (next != end && handled_before(event_of(*next), self_events_.front())) {
+      handle(event_of(*next++));
     } else {
       std::pop_heap(self_events_.begin(), self_events_.end(), handled_later);
       const Event event = self_events_.back();
@@ -379,9 +442,9 @@ EngineMemory Engine::memory() const {
   memory.process_bytes = members_.capacity() * sizeof(EntityId) +
                          locator_.capacity() * sizeof(std::int32_t) +
                          sequences_.capacity() * sizeof(std::uint32_t);
-  memory.event_bytes = calendar_.resident_bytes() +
-                       (entries_.capacity() + scratch_.capacity()) * sizeof(Entry) +
-                       self_events_.capacity() * sizeof(Event);
+  memory.event_bytes =
+      calendar_.resident_bytes() + (keys_.capacity() + scratch_.capacity()) * sizeof(Key) +
+      chunks_.capacity() * sizeof(EventChunk*) + self_events_.capacity() * sizeof(Event);
   return memory;
 }
 

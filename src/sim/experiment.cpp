@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/machine/partition.hpp"
+#include "tessera/pdes/sync_policy.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -84,6 +85,8 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
       section.error("partition", error.diagnostics().front().message);
     }
   }
+  options.synchronization =
+      section.get_name("synchronization", pdes::sync_policies().names(), "window");
   return options;
 }
 
@@ -135,7 +138,8 @@ std::vector<ParameterInfo> run_parameters() {
           {"trace", "", "summary", "none, summary or full"},
           {"bins", "", "64", "time bins of links and channels that are aimed at"},
           {"bin", "ps", "", "length of a bin, instead of bins"},
-          {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"}};
+          {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"},
+          {"synchronization", "", "window", "how ranks keep in step: window or null-message"}};
 }
 
 std::string Experiment::configuration_hash() const {

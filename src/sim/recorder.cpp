@@ -12,9 +12,11 @@ enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_
 
 }  // namespace
 
-void Recorder::open(const std::string& path, const trace::Attributes& attributes,
-                    std::span<const EntityId> members, int rank) {
+void Recorder::open(const std::string& path, const trace::Attributes& attributes) {
   file_ = std::make_unique<trace::TraceFile>(path, trace::tables(), attributes);
+}
+
+void Recorder::describe(std::span<const EntityId> members, int rank) {
   const machine::Topology& topology = *experiment_.machine.topology;
   const plan::Placement& placement = experiment_.plan.placement;
   for (const EntityId node : members) {
@@ -137,6 +139,30 @@ void Recorder::commit(SimTime now) {
   if (file_) {
     file_->commit(now);
   }
+}
+
+trace::RowCounts Recorder::secure(SimTime now) {
+  trace::RowCounts rows;
+  if (file_) {
+    file_->commit(now, true);
+    file_->sync();
+    const std::vector<trace::TableSpec> tables = trace::tables();
+    for (trace::TableIndex table = 0; table < tables.size(); ++table) {
+      rows[tables[table].name] = file_->rows(table);
+    }
+  }
+  return rows;
+}
+
+void Recorder::save_totals(pdes::StateWriter& writer) const {
+  writer.put(digest_.high());
+  writer.put(digest_.low());
+}
+
+void Recorder::add_totals(pdes::StateReader& reader) {
+  const auto high = reader.get<std::uint64_t>();
+  const auto low = reader.get<std::uint64_t>();
+  digest_.merge(Digest(high, low));
 }
 
 void Recorder::close(SimTime now) {

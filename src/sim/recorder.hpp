@@ -9,8 +9,10 @@
 #include "tessera/executor/executor.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/pdes/state.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/trace/records.hpp"
+#include "tessera/trace/segment.hpp"
 
 namespace tessera::sim {
 
@@ -18,9 +20,10 @@ class Recorder final : public executor::Observer {
  public:
   explicit Recorder(const Experiment& experiment) : experiment_(experiment) {}
 
-  // From now on writes to `path`, and at once what does not change: nodes and names.
-  void open(const std::string& path, const trace::Attributes& attributes,
-            std::span<const EntityId> members, int rank);
+  // From now on writes to `path`.
+  void open(const std::string& path, const trace::Attributes& attributes);
+  // Writes what does not change: the nodes of the rank and, by rank 0, the names.
+  void describe(std::span<const EntityId> members, int rank);
 
   void on_operator(const executor::OperatorRecord& record) override;
   void on_message(const executor::MessageRecord& record) override;
@@ -35,6 +38,12 @@ class Recorder final : public executor::Observer {
   // Makes what was written so far safe.
   void commit(SimTime now);
   void close(SimTime now);
+  // Makes all of it safe, also from a power cut, and says how much that is; nothing without a file.
+  trace::RowCounts secure(SimTime now);
+
+  // The digest in and out of a checkpoint.
+  void save_totals(pdes::StateWriter& writer) const;
+  void add_totals(pdes::StateReader& reader);
 
   const Digest& digest() const { return digest_; }
   bool writes() const { return file_ != nullptr; }

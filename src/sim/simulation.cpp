@@ -45,6 +45,20 @@ std::string names_of(std::size_t count) {
   return join(names, ",");
 }
 
+// How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
+std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
+                                              comm::Communicator& communicator,
+                                              const machine::Partition& partition) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  const bool along_links =
+      experiment.network->sends_along_links() && experiment.memory->sends_along_links();
+  pdes::RegionDelays delays;
+  delays.closed = machine::region_delays(topology, partition);
+  delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.closed;
+  return pdes::sync_policies().at(experiment.options.synchronization)(communicator,
+                                                                      std::move(delays));
+}
+
 SimTime bin_length(const Experiment& experiment) {
   if (experiment.options.bin) {
     return *experiment.options.bin;
@@ -86,7 +100,7 @@ class RankRun {
         engine_(communicator,
                 {partition_.owner, members_,
                  machine::region_delays(*experiment.machine.topology, partition_)},
-                experiment.lookahead),
+                experiment.lookahead, make_policy(experiment, communicator, partition_)),
         network_(experiment.network->build({experiment.machine, members_, network_slot})),
         memory_(
             experiment.memory->build({experiment.machine, members_, memory_slot, network_slot})),
@@ -205,7 +219,11 @@ class RankRun {
     pdes::EngineHooks hooks;
     hooks.stop_requested = request_.hooks.stop_requested;
     hooks.work_done = [this] { return static_cast<std::int64_t>(executor_->instructions_done()); };
-    hooks.on_round = [this](const pdes::RoundResult& round) { on_round(round); };
+    hooks.on_round = [this](const pdes::RoundResult& round) {
+      if (round.global) {
+        on_round(round);
+      }
+    };
     return hooks;
   }
 
@@ -281,6 +299,7 @@ class RankRun {
     summary.ranks = communicator_.size();
     summary.communicator = communicator_.description();
     summary.partition = experiment_.options.partition;
+    summary.synchronization = experiment_.options.synchronization;
     summary.trace = name_of(experiment_.options.trace);
     summary.version = version();
     summary.git_hash = git_hash();

@@ -206,8 +206,8 @@ class Exporter {
     if (traces_.empty()) {
       throw IoError(options_.folder + ": error: the run wrote no trace");
     }
-    for (const std::string& path : traces_) {
-      const RankTrace trace(path);
+    for (const TracePart& part : traces_) {
+      const RankTrace trace(part);
       map_.gather(trace);
       links_.gather(trace, options_.from.ps(), options_.to.ps());
       candidates_ += trace.rows(operators) + trace.rows(messages) + trace.rows(channel_bins);
@@ -219,8 +219,8 @@ class Exporter {
   // Shows every selected event to `visitor`.
   template <class Visitor>
   void visit(const Selection& selection, Visitor&& visitor) const {
-    for (const std::string& path : traces_) {
-      const RankTrace trace(path);
+    for (const TracePart& part : traces_) {
+      const RankTrace trace(part);
       trace.for_each<OperatorRow>(operators, [&](const OperatorRow& row) {
         if (row.start_ps < 0 || row.end_ps < row.start_ps) {
           trace.refuse_span(operators, row.start_ps, row.end_ps);
@@ -289,7 +289,7 @@ class Exporter {
 
   const ChromeExportOptions& options_;
   EventBudget budget_;
-  std::vector<std::string> traces_;  // by rank
+  std::vector<TracePart> traces_;  // by segment and rank
   RunMap map_;
   LinkBins links_;
   std::uint64_t candidates_ = 0;

@@ -17,7 +17,7 @@ constexpr const char* ranks_name = "ranks";
 
 // What the index needs to know of one rank's trace.
 struct Source {
-  std::string name;                 // relative to the folder, so that it can be moved
+  TracePart part;                   // its name is relative to the folder, so that it can be moved
   std::vector<std::uint64_t> rows;  // of each table
 };
 
@@ -27,23 +27,28 @@ struct Contents {
   std::vector<Source> sources;
 };
 
-Contents survey(const std::string& folder, int ranks) {
+Contents survey(const std::string& folder, const std::vector<TracePart>& parts) {
   Contents contents;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::string name = trace_name(rank, ranks);
-    const std::string path = folder + "/" + name;
+  for (const TracePart& part : parts) {
+    const std::string path = folder + "/" + part.name;
     const TraceReader reader(path, Trust::commits);
     if (!reader.closed()) {
       // A view would read such a file as zeros, without an error.
       throw IoError(path + ": error: was not closed by its writer; it cannot be indexed");
     }
-    Source source{name, {}};
+    Source source{part, {}};
     std::vector<TableSpec> tables;
     for (const std::string& table : reader.table_names()) {
       tables.push_back(reader.spec(table));
-      source.rows.push_back(reader.committed_rows(table));
+      const std::uint64_t committed = reader.committed_rows(table);
+      source.rows.push_back(part.good_rows(table, committed));
+      if (source.rows.back() > committed) {
+        throw IoError(path + ": error: damaged: table '" + table + "' has " +
+                      std::to_string(committed) + " rows instead of " +
+                      std::to_string(source.rows.back()));
+      }
     }
-    if (rank == 0) {
+    if (contents.sources.empty()) {
       contents.tables = tables;
       contents.attributes = reader.attributes();
     }
@@ -73,7 +78,7 @@ hdf5::Properties creation_properties(const std::string& path) {
   return creation;
 }
 
-// One table: the good rows of rank 0, then those of rank 1, and so on.
+// One table: the good rows of the first trace, then those of the next, and so on.
 void write_view(hid_t file, const Contents& contents, std::size_t table, const std::string& path) {
   const TableSpec& spec = contents.tables[table];
   hsize_t total = 0;
@@ -93,7 +98,7 @@ void write_view(hid_t file, const Contents& contents, std::size_t table, const s
         hdf5::check(H5Screate_simple(1, &count, nullptr), path, "make a table's shape"));
     hdf5::check(H5Sselect_hyperslab(whole.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr),
                 path, "select rows");
-    hdf5::check(H5Pset_virtual(creation.get(), whole.get(), source.name.c_str(),
+    hdf5::check(H5Pset_virtual(creation.get(), whole.get(), source.part.name.c_str(),
                                ("/" + spec.name).c_str(), rows.get()),
                 path, "map a table");
     first += count;
@@ -108,12 +113,13 @@ void write_view(hid_t file, const Contents& contents, std::size_t table, const s
 // number of tables, so it is packed by hand.
 void write_ranks(hid_t file, const Contents& contents, const std::string& path) {
   TableSpec spec{
-      ranks_name, "one row a rank: its file, and where its rows stand in each table", 0, {}};
+      ranks_name, "one row a trace: its file, and where its rows stand in each table", 0, {}};
   const auto add = [&](const std::string& name, FieldType type, const std::string& description) {
     spec.fields.push_back({name, type, spec.row_bytes, "", description});
     spec.row_bytes += size_of(type);
   };
   add("rank", FieldType::u64, "rank");
+  add("segment", FieldType::u64, "segment of the run");
   add("file", FieldType::text64, "trace of the rank, relative to this file");
   for (const TableSpec& table : contents.tables) {
     add("first." + table.name, FieldType::u64, "first row of the rank in table " + table.name);
@@ -122,16 +128,18 @@ void write_ranks(hid_t file, const Contents& contents, const std::string& path) 
 
   std::vector<std::byte> bytes(spec.row_bytes * contents.sources.size());
   std::vector<std::uint64_t> next(contents.tables.size());
-  for (std::size_t rank = 0; rank < contents.sources.size(); ++rank) {
-    const Source& source = contents.sources[rank];
+  for (std::size_t number = 0; number < contents.sources.size(); ++number) {
+    const Source& source = contents.sources[number];
     auto field = spec.fields.begin();
-    std::byte* const row = bytes.data() + rank * spec.row_bytes;
+    std::byte* const row = bytes.data() + number * spec.row_bytes;
     const auto put = [&](std::uint64_t value) {
       std::memcpy(row + (field++)->offset, &value, sizeof(value));
     };
-    put(rank);
-    ensure(source.name.size() <= size_of(field->type), "a trace's name is too long");
-    std::memcpy(row + (field++)->offset, source.name.data(), source.name.size());
+    put(static_cast<std::uint64_t>(source.part.rank));
+    put(source.part.segment);
+    const std::string& name = source.part.name;
+    ensure(name.size() <= size_of(field->type), "a trace's name is too long");
+    std::memcpy(row + (field++)->offset, name.data(), name.size());
     for (std::size_t table = 0; table < next.size(); ++table) {
       put(next[table]);
       put(source.rows[table]);
@@ -151,17 +159,15 @@ void write_ranks(hid_t file, const Contents& contents, const std::string& path) 
 // Rank 0's attributes, which are those of the run, but for the ones that are of one file.
 void write_root(hid_t file, const Attributes& attributes, const std::string& path) {
   for (const auto& [name, text] : attributes) {
-    if (name != "rank" && name != "file_type") {
+    if (name != "rank" && name != "segment" && name != "file_type") {
       hdf5::write_text(file, name, text, path);
     }
   }
   hdf5::write_text(file, "file_type", index_file_type, path);
 }
 
-}  // namespace
-
-void write_index(const std::string& folder, int ranks) {
-  const Contents contents = survey(folder, ranks);
+void write_index(const std::string& folder, const std::vector<TracePart>& parts) {
+  const Contents contents = survey(folder, parts);
   for (const TableSpec& table : contents.tables) {
     ensure(table.name != ranks_name, "a table may not be called 'ranks'");
   }
@@ -178,6 +184,16 @@ void write_index(const std::string& folder, int ranks) {
     hdf5::check(file.reset(), aside, "close the file");
   }
   sync_and_rename(aside, path);
+}
+
+}  // namespace
+
+void write_index(const std::string& folder, int ranks) {
+  write_index(folder, trace_parts(ranks));
+}
+
+void write_index(const std::string& folder, const std::vector<Segment>& segments) {
+  write_index(folder, trace_parts(segments));
 }
 
 }  // namespace tessera::trace

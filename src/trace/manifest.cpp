@@ -1,12 +1,10 @@
 // manifest.json: what a complete run folder holds, so that a reader can tell before it opens the
 // files.
-#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "posix_file.hpp"
 #include "schema.hpp"
-#include "tessera/core/digest.hpp"
+#include "signed_json.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"
@@ -14,45 +12,22 @@
 namespace tessera::trace {
 namespace {
 
-// Keeps the order of keys.
-using Json = nlohmann::ordered_json;
+using Json = SignedJson;
 
 constexpr const char* manifest_file_type = "tessera-manifest";
-
-std::string hexadecimal(std::uint32_t value) {
-  std::string text(8, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4) {
-    *digit = "0123456789abcdef"[value & 0xF];
-  }
-  return text;
-}
-
-// CRC-32C of all the manifest but this, so that a damaged manifest is noticed too.
-std::string crc_of(Json manifest) {
-  manifest.erase("crc32c");
-  const std::string text = manifest.dump();
-  return hexadecimal(crc32c(text.data(), text.size()));
-}
 
 Json describe_file(const std::string& folder, const std::string& name) {
   const FileSum sum = sum_file(folder + "/" + name);
   return {{"path", name}, {"bytes", sum.bytes}, {"crc32c", hexadecimal(sum.crc)}};
 }
 
-Json rows_of(const std::string& path) {
-  const TraceReader reader(path, Trust::commits);
+Json rows_of(const std::string& folder, const TracePart& part) {
+  const TraceReader reader(folder + "/" + part.name, Trust::commits);
   Json rows = Json::object();
   for (const std::string& table : reader.table_names()) {
-    rows[table] = reader.committed_rows(table);
+    rows[table] = part.good_rows(table, reader.committed_rows(table));
   }
   return rows;
-}
-
-// Whether a name stays inside the folder: the manifest may come from anywhere.
-bool is_inside(const std::string& name) {
-  const std::filesystem::path path(name);
-  return !name.empty() && path.is_relative() &&
-         std::find(path.begin(), path.end(), "..") == path.end();
 }
 
 // What is wrong with one listed file; "" when nothing is.
@@ -84,7 +59,9 @@ std::string fault_of(const std::string& folder, const Json& entry) {
 
 }  // namespace
 
-void write_manifest(const std::string& folder, int ranks) {
+namespace {
+
+void write_manifest(const std::string& folder, int ranks, const std::vector<TracePart>& traces) {
   Json files = Json::array();
   const auto add_if_present = [&](const char* name) {
     if (std::filesystem::exists(folder + "/" + name)) {
@@ -92,20 +69,26 @@ void write_manifest(const std::string& folder, int ranks) {
     }
   };
   add_if_present(config_name);
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::string name = trace_name(rank, ranks);
-    Json entry = describe_file(folder, name);
-    entry["rows"] = rows_of(folder + "/" + name);
+  for (const TracePart& part : traces) {
+    Json entry = describe_file(folder, part.name);
+    entry["rows"] = rows_of(folder, part);
     files.push_back(std::move(entry));
   }
+  add_if_present(segments_name);
   add_if_present(index_name);
   add_if_present(summary_name);
-  Json manifest{{"file_type", manifest_file_type},
-                {"format_version", format_version},
-                {"ranks", ranks},
-                {"files", files}};
-  manifest["crc32c"] = crc_of(manifest);
-  write_file_atomically(folder + "/" + manifest_name, manifest.dump(2) + "\n");
+  write_signed(folder + "/" + manifest_name, manifest_file_type,
+               {{"ranks", ranks}, {"files", files}});
+}
+
+}  // namespace
+
+void write_manifest(const std::string& folder, int ranks) {
+  write_manifest(folder, ranks, trace_parts(ranks));
+}
+
+void write_manifest(const std::string& folder, const std::vector<Segment>& segments) {
+  write_manifest(folder, segments.empty() ? 0 : segments.back().cost.ranks, trace_parts(segments));
 }
 
 std::vector<std::string> verify_run_folder(const std::string& folder) {

@@ -101,6 +101,10 @@ void sync_and_rename(const std::string& aside, const std::string& path) {
   Descriptor(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY).sync();
 }
 
+void sync_path(const std::string& path) {
+  Descriptor(path, O_RDONLY).sync();
+}
+
 std::string read_file(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
   std::vector<char> buffer(std::size_t{1} << 16);

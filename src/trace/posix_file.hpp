@@ -12,7 +12,9 @@ inline constexpr const char* aside_suffix = ".tmp";
 // Names of the files of a run that are one each.
 inline constexpr const char* config_name = "config.resolved.yaml";
 inline constexpr const char* index_name = "index.h5";
+inline constexpr const char* segments_name = "segments.json";
 inline constexpr const char* summary_name = "summary.json";
+inline constexpr const char* checkpoints_folder = "checkpoints";
 inline constexpr const char* manifest_name = "manifest.json";
 
 // Throws IoError "PATH: error: cannot DOING: REASON (errno N)" for the present errno.
@@ -21,6 +23,9 @@ inline constexpr const char* manifest_name = "manifest.json";
 // Forces `aside` to the disk, gives it the name `path`, and forces the folder to the disk: after a
 // power cut `path` is the old file or the new one. Throws IoError.
 void sync_and_rename(const std::string& aside, const std::string& path);
+
+// Forces a file or folder to the disk. Throws IoError.
+void sync_path(const std::string& path);
 
 // All of a small file. Throws IoError.
 std::string read_file(const std::string& path);

@@ -22,18 +22,21 @@ bool same_layout(const TableSpec& stored, const TableSpec& expected) {
 
 }  // namespace
 
-std::vector<std::string> verified_traces(const std::string& folder) {
+std::vector<TracePart> verified_traces(const std::string& folder) {
   const std::vector<std::string> faults = verify_run_folder(folder);
   if (!faults.empty()) {
     throw IoError(folder + ": error: is no complete run: " + join(faults, "; "));
   }
   const std::string path = folder + "/" + manifest_name;
-  std::vector<std::string> traces;
+  std::vector<TracePart> traces;
   try {
     const nlohmann::json manifest = nlohmann::json::parse(read_file(path));
     for (const nlohmann::json& entry : manifest.at("files")) {
       if (entry.contains("rows")) {
-        traces.push_back(folder + "/" + entry.at("path").get<std::string>());
+        TracePart part;
+        part.name = folder + "/" + entry.at("path").get<std::string>();
+        part.rows = entry.at("rows").get<RowCounts>();
+        traces.push_back(std::move(part));
       }
     }
   } catch (const nlohmann::json::exception&) {
@@ -42,8 +45,8 @@ std::vector<std::string> verified_traces(const std::string& folder) {
   return traces;
 }
 
-RankTrace::RankTrace(const std::string& path)
-    : path_(path), reader_(path, Trust::commits), specs_(tables()), rows_(specs_.size()) {
+RankTrace::RankTrace(const TracePart& part)
+    : path_(part.name), reader_(path_, Trust::commits), specs_(tables()), rows_(specs_.size()) {
   const std::vector<std::string> present = reader_.table_names();
   for (std::size_t table = 0; table < specs_.size(); ++table) {
     const std::string& name = specs_[table].name;
@@ -53,7 +56,7 @@ RankTrace::RankTrace(const std::string& path)
     if (!same_layout(reader_.spec(name), specs_[table])) {
       throw IoError(path_ + ": error: table '" + name + "' has other fields than this program's");
     }
-    rows_[table] = reader_.committed_rows(name);
+    rows_[table] = part.good_rows(name, reader_.committed_rows(name));
   }
 }
 

@@ -2,24 +2,27 @@
 // time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/trace/records.hpp"
+#include "tessera/trace/segment.hpp"
 
 namespace tessera::trace {
 
-// Paths of the traces of a finished run, in the order of ranks; none when it wrote none. Throws
-// IoError with all that `verify_run_folder` finds wrong.
-std::vector<std::string> verified_traces(const std::string& folder);
+// The traces of a finished run with their good rows, segment after segment and rank after rank;
+// none when it wrote none. Names are paths here. Throws IoError with all that `verify_run_folder`
+// finds wrong.
+std::vector<TracePart> verified_traces(const std::string& folder);
 
-// The trace of one rank. Its commits are believed: the manifest's CRC covers the whole file.
+// The trace of one rank in one segment. Its commits are believed: the manifest's CRC covers the whole file.
 class RankTrace {
  public:
   // Throws IoError when it is no trace, or one of its tables has not the form of records.hpp.
-  explicit RankTrace(const std::string& path);
+  explicit RankTrace(const TracePart& part);
 
   // Zero for a table the file does not have.
   std::uint64_t rows(Table table) const { return rows_[table]; }
@@ -29,7 +32,8 @@ class RankTrace {
   template <class Record, class Body>
   void for_each(Table table, Body body) const {
     for (std::uint64_t first = 0; first < rows_[table]; first += block_rows) {
-      const ReadTable block = reader_.read(specs_[table].name, first, block_rows);
+      const std::uint64_t count = std::min(block_rows, rows_[table] - first);
+      const ReadTable block = reader_.read(specs_[table].name, first, count);
       for (std::uint64_t row = 0; row < block.rows; ++row) {
         body(block.record<Record>(row));
       }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <set>
 #include <system_error>
 
 #include "posix_file.hpp"
@@ -30,18 +32,29 @@ std::string_view middle(std::string_view name, std::string_view head, std::strin
   return name.substr(head.size(), name.size() - head.size() - tail.size());
 }
 
+// "trace.00003.h5", "trace.s2.00003.h5"
 bool is_trace_name(std::string_view name) {
-  return all_digits(middle(name, "trace.", ".h5"), 5);
+  std::string_view numbers = middle(name, "trace.", ".h5");
+  if (numbers.starts_with('s')) {
+    const std::size_t dot = std::min(numbers.find('.'), numbers.size());
+    if (!all_digits(numbers.substr(1, dot - 1), 1)) {
+      return false;
+    }
+    numbers.remove_prefix(std::min(dot + 1, numbers.size()));
+  }
+  return all_digits(numbers, 5);
+}
+
+std::string_view without_aside(std::string_view name) {
+  const std::string_view suffix = aside_suffix;
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
 // Files a run makes in its folder, also half-written ones; a new run removes them.
 bool is_run_file(std::string_view name) {
-  const std::string_view suffix = aside_suffix;
-  if (name.ends_with(suffix)) {
-    name.remove_suffix(suffix.size());
-  }
-  constexpr std::array<std::string_view, 4> names{config_name, index_name, summary_name,
-                                                  manifest_name};
+  name = without_aside(name);
+  constexpr std::array<std::string_view, 5> names{config_name, index_name, segments_name,
+                                                  summary_name, manifest_name};
   return is_trace_name(name) || std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -74,6 +87,7 @@ class Survey {
   }
   const std::vector<fs::path>& files() const { return files_; }
   const std::vector<fs::path>& folders() const { return folders_; }
+  const std::vector<fs::path>& trees() const { return trees_; }
 
  private:
   void top(const fs::directory_entry& entry) {
@@ -84,6 +98,8 @@ class Survey {
           nested(group);
         }
         folders_.push_back(entry.path());
+      } else if (name == checkpoints_folder) {
+        checkpoints(entry);
       } else if (name != "plots") {
         foreign(entry);
       }
@@ -99,12 +115,24 @@ class Survey {
       foreign(group);
     }
     for (const fs::directory_entry& entry : sorted_entries(group.path())) {
-      if (!is_file(entry) || !is_trace_name(entry.path().filename().string())) {
+      if (!is_file(entry) || !is_trace_name(without_aside(entry.path().filename().string()))) {
         foreign(entry);
       }
       files_.push_back(entry.path());
     }
     folders_.push_back(group.path());
+  }
+
+  // Folders with a number, whole or half written.
+  void checkpoints(const fs::directory_entry& entry) {
+    for (const fs::directory_entry& checkpoint : sorted_entries(entry.path())) {
+      const std::string name = checkpoint.path().filename().string();
+      if (!is_folder(checkpoint) || !all_digits(without_aside(name), 5)) {
+        foreign(checkpoint);
+      }
+      trees_.push_back(checkpoint.path());
+    }
+    folders_.push_back(entry.path());
   }
 
   // Links are followed nowhere: what they lead to is not ours.
@@ -123,20 +151,49 @@ class Survey {
   std::string folder_;
   std::vector<fs::path> files_;
   std::vector<fs::path> folders_;  // inner ones first
+  std::vector<fs::path> trees_;    // checkpoints, with all they hold
 };
 
 }  // namespace
 
-std::string trace_name(int rank, int ranks) {
+std::string trace_name(int rank, int ranks, std::uint32_t segment) {
+  const std::string part = segment == 0 ? "" : "s" + std::to_string(segment) + ".";
   std::array<char, 64> text{};
   if (ranks <= most_ranks_in_one_folder) {
-    std::snprintf(text.data(), text.size(), "trace.%05d.h5", rank);
+    std::snprintf(text.data(), text.size(), "trace.%s%05d.h5", part.c_str(), rank);
   } else {
-    std::snprintf(text.data(), text.size(), "%s/%03d/trace.%05d.h5", nested_folder,
-                  rank / most_ranks_in_one_folder, rank);
+    std::snprintf(text.data(), text.size(), "%s/%03d/trace.%s%05d.h5", nested_folder,
+                  rank / most_ranks_in_one_folder, part.c_str(), rank);
   }
   return text.data();
 }
+
+namespace {
+
+[[noreturn]] void throw_failure(const fs::filesystem_error& error) {
+  throw IoError(error.path1().string() + ": error: cannot prepare the output folder: " +
+                error.code().message() + " (errno " + std::to_string(error.code().value()) + ")");
+}
+
+void create_nested_folders(const fs::path& folder, int ranks) {
+  for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {
+    fs::create_directories(folder / fs::path(trace_name(rank, ranks)).parent_path());
+  }
+}
+
+// Removes what is half written, and traces that are not to be kept. Leaves all else alone.
+void remove_leftovers(const fs::path& folder, const std::set<fs::path>& keep) {
+  for (const fs::directory_entry& entry : sorted_entries(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool trace = is_trace_name(name) && !keep.contains(entry.path());
+    const bool aside = name.ends_with(aside_suffix) && is_run_file(name);
+    if (entry.is_regular_file() && (trace || aside)) {
+      fs::remove(entry.path());
+    }
+  }
+}
+
+}  // namespace
 
 void prepare_run_folder(const std::string& folder, int ranks) {
   try {
@@ -148,16 +205,39 @@ void prepare_run_folder(const std::string& folder, int ranks) {
     for (const fs::path& file : survey.files()) {
       fs::remove(file);
     }
+    for (const fs::path& tree : survey.trees()) {
+      fs::remove_all(tree);
+    }
     for (const fs::path& inner : survey.folders()) {
       fs::remove(inner);
     }
-    for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {
-      fs::create_directories(fs::path(folder) / fs::path(trace_name(rank, ranks)).parent_path());
-    }
+    create_nested_folders(folder, ranks);
   } catch (const fs::filesystem_error& error) {
-    throw IoError(error.path1().string() + ": error: cannot prepare the output folder: " +
-                  error.code().message() + " (errno " + std::to_string(error.code().value()) + ")");
+    throw_failure(error);
   }
+}
+
+void prepare_to_go_on(const std::string& folder, const std::vector<Segment>& segments) {
+  ensure(!segments.empty(), "a run goes on in a segment");
+  try {
+    for (const char* name : {manifest_name, index_name}) {
+      fs::remove(fs::path(folder) / name);
+    }
+    std::set<fs::path> keep;
+    for (const TracePart& part : trace_parts({segments.begin(), std::prev(segments.end())})) {
+      keep.insert(fs::path(folder) / part.name);
+    }
+    remove_leftovers(folder, keep);
+    if (const fs::path nested = fs::path(folder) / nested_folder; fs::is_directory(nested)) {
+      for (const fs::directory_entry& group : sorted_entries(nested)) {
+        remove_leftovers(group.path(), keep);
+      }
+    }
+    create_nested_folders(folder, segments.back().cost.ranks);
+  } catch (const fs::filesystem_error& error) {
+    throw_failure(error);
+  }
+  write_segments(folder, segments);
 }
 
 }  // namespace tessera::trace

@@ -9,6 +9,7 @@
 #include "breakdown_sum.hpp"
 #include "posix_file.hpp"
 #include "schema.hpp"
+#include "segment_json.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {
@@ -53,6 +54,8 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("ranks", summary.ranks);
   visit("communicator", summary.communicator);
   visit("partition", summary.partition);
+  visit("synchronization", summary.synchronization);
+  visit("segments", summary.segments);
   visit("peak_rss_bytes", summary.peak_rss_bytes);
   visit("predicted_bytes", summary.predicted_bytes);
   visit("result_digest", summary.result_digest);
@@ -96,6 +99,16 @@ Json json_of(const std::vector<Breakdown>& breakdown) {
   }
   json["stages"] = std::move(stages);
   return json;
+}
+
+Json json_of(const std::vector<SegmentCost>& segments) {
+  Json list = Json::array();
+  for (const SegmentCost& segment : segments) {
+    Json json = Json::object();
+    visit_cost(segment, [&](const char* key, const auto& member) { json[key] = member; });
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 // A value in the file, for messages.
@@ -193,6 +206,17 @@ void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
     const std::string number = std::to_string(stage);
     value.push_back(
         read_group((*stages)[stage], spot.inner("stages." + number), "stage " + number));
+  }
+}
+
+void read(const Json& json, const Spot& spot, std::vector<SegmentCost>& value) {
+  if (!json.is_array()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json) {
+    check_object(item, spot);
+    visit_cost(value.emplace_back(),
+               [&](const char* key, auto& member) { take(item, spot, key, member); });
   }
 }
 

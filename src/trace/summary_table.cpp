@@ -92,6 +92,15 @@ std::string memory_text(const Summary& summary) {
   return text + rounded(static_cast<double>(summary.predicted_bytes), "B") + " predicted";
 }
 
+// "at 1.2 ms, 3.4 ms": where it was taken up again.
+std::string resumes_text(const Summary& summary) {
+  std::string text = "at ";
+  for (std::size_t segment = 1; segment < summary.segments.size(); ++segment) {
+    text += (segment > 1 ? ", " : "") + time_text(summary.segments[segment].begin_ps);
+  }
+  return text;
+}
+
 std::string listing(const Summary& summary) {
   Listing list;
   list.add("status",
@@ -119,10 +128,14 @@ std::string listing(const Summary& summary) {
   list.add("wall time", seconds(summary.wall_s) + ", processors " + seconds(summary.cpu_s) +
                             ", waiting " + seconds(summary.waiting_s) + " a rank");
   std::string ranks = std::to_string(summary.ranks);
-  for (const std::string& detail : {summary.communicator, summary.partition}) {
+  for (const std::string& detail :
+       {summary.communicator, summary.partition, summary.synchronization}) {
     ranks += detail.empty() ? "" : ", " + detail;
   }
   list.add("ranks", ranks);
+  if (summary.segments.size() > 1) {
+    list.add("went on", resumes_text(summary));
+  }
   list.add("memory", memory_text(summary));
   list.add_if_known("digest", summary.result_digest);
   return list.text();

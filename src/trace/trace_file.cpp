@@ -10,6 +10,7 @@
 #include "commit_log.hpp"
 #include "crc_join.hpp"
 #include "hdf5_support.hpp"
+#include "posix_file.hpp"
 #include "schema.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
@@ -359,6 +360,10 @@ void TraceFile::append_bytes(TableIndex table, const void* record, std::size_t s
 
 void TraceFile::commit(SimTime now, bool with_tails) {
   impl_->commit(now, with_tails);
+}
+
+void TraceFile::sync() {
+  impl_->guarded([this] { sync_path(impl_->path); });
 }
 
 void TraceFile::close(SimTime now) {

@@ -31,9 +31,11 @@ using BatchSink = std::function<void(int source, std::span<const std::byte> byte
 // A group of ranks. All calls but `abort` are collective unless said otherwise, and are made by
 // every rank in the same order. Each rank uses its communicator from one thread.
 //
-// Batches travel in rounds, which `reduce_min_sum` divides: what is posted before one such call is
-// received after it and before the next one. A fast rank may already post its next round while a
-// slow one still receives; the rounds are never mixed. Every batch posted has to be received.
+// Batches travel in rounds, which all ranks count alike. A rank ends a round by `reduce_min_sum`,
+// in which all meet, or by `end_round`, which meets nobody; all end the same round in the same way.
+// What is posted before the end of a round is received after it and before the end of the next one.
+// A fast rank may already post later rounds while a slow one still receives; the rounds are never
+// mixed. Every batch posted has to be received.
 //
 // Calls throw Aborted after another rank gave up, IoError when the transport fails (network,
 // memory), and InternalError on misuse, as far as it can be noticed without cost.
@@ -48,17 +50,18 @@ class Communicator {
 
   // Element-wise reductions, the same result on every rank. Same length on every rank. Sums are
   // taken modulo 2^64.
-  // reduce_min_sum also ends the round of batches; the other two do not.
+  // reduce_min_sum also ends the round of batches, like end_round; the other two do not.
   virtual void reduce_min_sum(std::span<MinSum> values) = 0;
   virtual void reduce_sum(std::span<std::uint64_t> values) = 0;
   virtual void reduce_max(std::span<std::uint64_t> values) = 0;
 
-  // Hands a batch to the transport and returns; the bytes are copied or kept. Not collective.
-  // `target` != rank(). A batch may be empty and may exceed 2^31 bytes; it belongs to the current
-  // round.
-  virtual void post_batch(int target, std::vector<std::byte> bytes) = 0;
-  // Receives exactly `count` batches posted to this rank in the round that the latest
-  // reduce_min_sum ended, in any order of arrival, and returns when all are taken. May be called
+  // Hands a copy of a batch to the transport and returns. Not collective. `target` != rank(). A
+  // batch may be empty and may exceed 2^31 bytes; it belongs to the current round.
+  virtual void post_batch(int target, std::span<const std::byte> bytes) = 0;
+  // Ends the round of batches without waiting for anyone. Not collective.
+  virtual void end_round() = 0;
+  // Receives exactly `count` batches posted to this rank in the round that it ended last, in any
+  // order of arrival, and returns when all are taken; waits for those not yet posted. May be called
   // several times a round. `sink` makes no calls on this communicator. Not collective.
   virtual void receive_batches(std::int64_t count, const BatchSink& sink) = 0;
 
@@ -91,7 +94,7 @@ std::unique_ptr<Communicator> make_in_process();
 // Runs `body` once on each of `ranks` threads, each with its communicator, and waits for all. The
 // first exception (by rank) that is not `Aborted` is rethrown after the others were aborted; when
 // all are `Aborted`, the first of those. A rank that ends while others wait for it in a collective
-// call is an InternalError of those that wait.
+// call is an InternalError of those that wait, and so is waiting of all for each other.
 void run_ranks_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 
 // MPI of this process. Construct once, in `main`, before the first use; the destructor finalises.

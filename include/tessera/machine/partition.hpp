@@ -43,4 +43,8 @@ std::string default_partitioner(const Topology& topology);
 // `never` on one rank. O(ranks · region borders · log ranks) after one pass over the links.
 std::vector<SimTime> region_delays(const Topology& topology, const Partition& partition);
 
+// delay[j * ranks + i]: the smallest latency of a link from region j to region i; never where there
+// is none, and on the diagonal.
+std::vector<SimTime> direct_delays(const Topology& topology, const Partition& partition);
+
 }  // namespace tessera::machine

@@ -48,6 +48,8 @@ class MemoryModel {
   virtual std::unique_ptr<Memory> build(const MemorySetup& setup) const = 0;
   virtual std::size_t predicted_bytes(const machine::Machine& machine,
                                       std::uint64_t nodes) const = 0;
+  // As of a network; true also where it sends to no other entity but through the network.
+  virtual bool sends_along_links() const { return false; }
 };
 
 // Memories by name: bandwidth, channel. A maker reads the `memory` section (all keys but `model`).

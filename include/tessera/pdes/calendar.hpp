@@ -1,10 +1,14 @@
 // The pending-event set: a calendar whose bucket is one window.
 //
-// Time is cut into windows of the lookahead. Events of the current and the next span of 4096
-// windows lie in one bucket a window; later ones, up to 4096 spans ahead, in one bucket a span, and
-// are dealt out when their span comes near; the rest in a heap. Buckets are lists of fixed chunks
-// from a pool, a bitmap finds the next used one: insertion is O(1) but for the far heap, empty
-// stretches cost nothing, and memory follows the number of pending events.
+// Time is cut into windows of the lookahead. Events of the current and the next span of windows lie
+// in one bucket a window; later ones, up to as many spans ahead, in one bucket a span, and are
+// dealt out when their span comes near; the rest in a heap. Buckets are lists of fixed chunks from
+// a pool, a bitmap finds the next used one: insertion is O(1) but for the far heap, empty stretches
+// cost nothing, and memory follows the number of pending events.
+//
+// A window with many events is split further, one list for each block of neighbouring entities, so
+// that a block's events and its entities' state fit the second-level cache together when they are
+// handled, and the chunks they leave are written again while still in cache.
 #pragma once
 
 #include <cstddef>
@@ -12,77 +16,108 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/window_clock.hpp"
 
 namespace tessera::pdes {
 
-using WindowNumber = std::int64_t;
-inline constexpr WindowNumber no_window = std::numeric_limits<WindowNumber>::max();
-
-// A run of events in one piece of memory; chunks of a bucket form a list, newest first.
+// A run of events in one piece of memory; chunks of a bucket form a list, newest first. The events
+// follow the head.
 struct EventChunk {
-  static constexpr std::uint32_t capacity = 21;  // with the head, 1 KiB
   EventChunk* next = nullptr;
-  std::uint32_t count = 0;
-  std::uint32_t unused = 0;
-  Event events[capacity];
-};
-static_assert(sizeof(EventChunk) == 1024);
+  std::uint64_t count = 0;
 
-// Gives and takes back chunks; memory is returned when the pool goes.
+  Event* events() { return reinterpret_cast<Event*>(this + 1); }
+  const Event* events() const { return reinterpret_cast<const Event*>(this + 1); }
+};
+static_assert(sizeof(EventChunk) % alignof(Event) == 0);
+
+// Gives and takes back chunks of one size, the last one given back first; memory is returned when
+// the pool goes.
 class EventChunkPool {
  public:
-  EventChunk* take();
+  explicit EventChunkPool(std::uint32_t capacity)
+      : capacity_(capacity), chunk_bytes_(sizeof(EventChunk) + capacity * sizeof(Event)) {}
+
+  // Events that fit into a chunk.
+  std::uint32_t capacity() const { return capacity_; }
+  EventChunk* take() {
+    if (free_ == nullptr) [[unlikely]] {
+      grow();
+    }
+    EventChunk* chunk = free_;
+    free_ = chunk->next;
+    return chunk;
+  }
   void give_back(EventChunk* chunk) {
     chunk->next = free_;
     free_ = chunk;
   }
-  std::size_t resident_bytes() const;
+  std::size_t resident_bytes() const { return chunks_ * chunk_bytes_; }
 
  private:
-  static constexpr std::size_t slab_chunks = 64;
+  void grow();
+
+  std::uint32_t capacity_;
+  std::size_t chunk_bytes_;
   EventChunk* free_ = nullptr;
-  std::vector<std::unique_ptr<EventChunk[]>> slabs_;
+  std::size_t chunks_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> slabs_;
 };
 
 class Calendar {
  public:
-  // `width` > 0: the length of a window.
-  explicit Calendar(SimTime width);
+  // Events of a window that go to entities [first, first + 2^bits), in no order.
+  struct List {
+    EventChunk* chunks = nullptr;
+    std::uint32_t first = 0;
+    unsigned bits = 0;
+  };
+  // Events of a chunk never exceed this.
+  static constexpr std::uint32_t largest_chunk = 21;  // with the head, 1 KiB
+
+  // `width` > 0: the length of a window. `entities`: targets are below.
+  Calendar(SimTime width, std::uint32_t entities);
   ~Calendar() = default;
   Calendar(const Calendar&) = delete;
   Calendar& operator=(const Calendar&) = delete;
 
-  SimTime width() const { return width_; }
-  WindowNumber window_of(SimTime time) const { return time.ps() / width_.ps(); }
-  SimTime start_of(WindowNumber window) const {
-    return window == no_window ? SimTime::never() : width_ * window;
-  }
+  SimTime width() const { return clock_.width(); }
+  WindowNumber window_of(SimTime time) const { return clock_.window_of(time); }
+  SimTime start_of(WindowNumber window) const { return clock_.start_of(window); }
 
-  // The event's window must not be before the last one taken.
-  void insert(const Event& event) {
-    const WindowNumber window = window_of(event.time);
+  // Inserts an event at `time`, whose window must not be before the last one taken, for entity
+  // `target`. `fill` writes all of it, in place where that is possible: an event built elsewhere
+  // and copied stalls on its own stores.
+  template <class Fill>
+  void insert(SimTime time, std::uint32_t target, Fill fill) {
+    const WindowNumber window = clock_.window_of(time);
     if (window < near_end_) [[likely]] {
-      append(near_[static_cast<std::size_t>(window) % near_.size()], event);
-      mark(near_used_, static_cast<std::size_t>(window) % near_.size());
+      fill(place(window, target));
     } else {
+      Event event;
+      fill(event);
       insert_later(event, window);
     }
     ++size_;
+  }
+  void insert(const Event& event) {
+    insert(event.time, event.target, [&](Event& slot) { slot = event; });
   }
 
   // The earliest window that holds an event; no_window when there is none. Changes nothing: an
   // earlier event may still come in.
   WindowNumber next_window() const;
 
-  // Detaches the events of `window`, which must be next_window(); the caller gives them back with
-  // `release` when they were handled.
-  EventChunk* take(WindowNumber window);
-  void release(EventChunk* list);
+  // Takes the events of `window`, which must be next_window(), list by list: the lists that
+  // `next_list` gives until its chunks are null, each to be released before the next is asked for.
+  // Events for later windows may be inserted meanwhile.
+  void take(WindowNumber window);
+  List next_list();
+  void release(const List& list);
 
   void visit(const std::function<void(const Event&)>& visit) const;
 
@@ -91,9 +126,20 @@ class Calendar {
   std::size_t resident_bytes() const;
 
  private:
-  static constexpr std::size_t span_windows = 4096;  // windows a span
-  static constexpr std::size_t spans_ahead = 4096;   // spans with a bucket of their own
   using Bitmap = std::vector<std::uint64_t>;
+  // The events of one window: in one list or, once there are many, in a list for each block.
+  struct Bucket {
+    union {
+      EventChunk* list = nullptr;
+      EventChunk** table;
+    };
+    std::uint32_t count = 0;
+    bool is_split = false;
+  };
+  struct FarBucket {
+    EventChunk* list = nullptr;
+    WindowNumber first = no_window;  // earliest window in it
+  };
 
   static void mark(Bitmap& used, std::size_t bucket) {
     used[bucket / 64] |= std::uint64_t{1} << (bucket % 64);
@@ -104,30 +150,57 @@ class Calendar {
   // First used bucket at or after `from`, going round once; used.size() * 64 when none is used.
   static std::size_t find_used(const Bitmap& used, std::size_t from);
 
-  void append(EventChunk*& list, const Event& event) {
-    if (list == nullptr || list->count == EventChunk::capacity) [[unlikely]] {
+  Event& place(WindowNumber window, std::uint32_t target) {
+    const auto slot = static_cast<std::size_t>(window) & near_mask_;
+    Bucket& bucket = near_[slot];
+    if (bucket.count++ == 0) {
+      mark(near_used_, slot);
+    }
+    if (!bucket.is_split) {
+      if (bucket.count <= split_from_) [[likely]] {
+        return append(bucket.list);
+      }
+      split(bucket);
+    }
+    return append(bucket.table[target >> block_bits_]);
+  }
+  Event& append(EventChunk*& list) {
+    if (list == nullptr || list->count == pool_.capacity()) [[unlikely]] {
       EventChunk* fresh = pool_.take();
       fresh->next = list;
       fresh->count = 0;
       list = fresh;
     }
-    list->events[list->count++] = event;
+    return list->events()[list->count++];
   }
   void insert_later(const Event& event, WindowNumber window);
+  void split(Bucket& bucket);
+  EventChunk** take_table();
   // Moves the calendar so that `span` is the current one.
   void enter_span(WindowNumber span);
   void deal_out(WindowNumber span);
+  std::size_t far_slot(WindowNumber span) const {
+    return static_cast<std::size_t>(span) & (far_.size() - 1);
+  }
 
-  SimTime width_;
+  WindowClock clock_;
+  unsigned block_bits_;  // entities of a block, as a power of two
+  unsigned blocks_;
+  std::uint32_t split_from_;  // events of a window
+  WindowNumber span_windows_;
   WindowNumber current_span_ = 0;
   WindowNumber near_end_;  // first window without a bucket of its own
-  std::vector<EventChunk*> near_;
+  std::size_t near_mask_;
+  std::vector<Bucket> near_;
   Bitmap near_used_;
-  std::vector<EventChunk*> far_;
-  std::vector<WindowNumber> far_first_;  // earliest window in each used bucket
+  std::vector<FarBucket> far_;
   Bitmap far_used_;
   std::vector<Event> beyond_;  // heap by time
   EventChunkPool pool_;
+  std::vector<std::unique_ptr<EventChunk*[]>> tables_;
+  std::vector<EventChunk**> free_tables_;
+  Bucket taken_;
+  unsigned next_block_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t largest_size_ = 0;
   WindowNumber last_taken_ = 0;

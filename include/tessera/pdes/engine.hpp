@@ -154,11 +154,9 @@ class Engine {
 
  private:
   friend class Context;
-  struct Entry {
-    std::uint32_t target;
-    std::uint32_t unused;
-    const Event* event;
-  };
+  // An event of the list being run: its target in the upper half, its chunk and place in the lower,
+  // so that sorting moves 8 bytes an event and compares integers.
+  using Key = std::uint64_t;
 
   void start();
   void arrive(const Event& event);
@@ -167,13 +165,16 @@ class Engine {
   void make_cut(const EngineHooks& hooks, SimTime global_next);
   void move_periodic_cut(SimTime time);
   void run_window(WindowNumber window);
-  void group_by_target(EventChunk* list);
-  void run_entity(std::size_t begin, std::size_t end);
+  void run_list(const Calendar::List& list);
+  void make_room(const Calendar::List& list);
+  void group_by_counting(unsigned bits);
+  void run_entity(Key* next, Key* end);
+  void sort_events(Key* begin, Key* end) const;
+  const Event& event_of(Key key) const;
   void handle(const Event& event);
   void pass_boundaries(SimTime window_end);
-  void enqueue(Event& event, EntityId target);
-  void enqueue_self(const Event& event);
-  Event next_event(SimTime delay, Port port, std::uint16_t tag, std::uint8_t flags);
+  void enqueue_now(const Event& event);
+  Event& enqueue_remote(std::size_t rank, EntityId target, SimTime time);
   [[noreturn]] void refuse(EntityId target, SimTime delay, SimTime required) const;
 
   comm::Communicator& communicator_;
@@ -188,10 +189,11 @@ class Engine {
   std::vector<Outbox> outboxes_;
   Context context_;
 
-  std::vector<Entry> entries_;
-  std::vector<Entry> scratch_;
-  std::vector<Event> self_events_;  // heap: events of the entity to itself in this window
-  WindowNumber window_ = 0;  // being run
+  std::vector<Key> keys_;
+  std::vector<Key> scratch_;
+  std::vector<const EventChunk*> chunks_;  // of the list being run
+  std::vector<Event> self_events_;         // heap: events of the entity to itself in this window
+  WindowNumber window_ = 0;                // being run
   SimTime window_end_;
   SimTime last_time_;
   SimTime boundary_period_ = SimTime::never();
@@ -207,42 +209,29 @@ class Engine {
   EngineStatistics statistics_;
 };
 
-inline Event Engine::next_event(SimTime delay, Port port, std::uint16_t tag, std::uint8_t flags) {
-  Event event;
-  event.time = context_.now_ + delay;
-  event.source = context_.self_;
-  event.sequence = context_.sequence_++;
-  event.port = port;
-  event.tag = tag;
-  event.flags = flags;
-  return event;
-}
-
-inline void Engine::enqueue(Event& event, EntityId target) {
-  const std::int32_t place = locator_[target.value()];
-  if (place >= 0) [[likely]] {
-    event.target = static_cast<std::uint32_t>(place);
-    calendar_.insert(event);
-    return;
-  }
-  const auto rank = static_cast<std::size_t>(~place);
-  if (event.time - context_.now_ < delay_to_[rank]) [[unlikely]] {
-    refuse(target, event.time - context_.now_, delay_to_[rank]);
-  }
-  event.target = target.value();
-  Outbox& outbox = outboxes_[rank];
-  outbox.events.push_back(event);
-  outbox.earliest = event.time < outbox.earliest ? event.time : outbox.earliest;
-  ++statistics_.remote_events;
-}
-
 template <class Payload>
 void Context::send_self(SimTime delay, Port port, const Payload& payload, std::uint16_t tag,
                         std::uint8_t flags) {
-  Event event = engine_->next_event(delay, port, tag, flags);
-  event.set_payload(payload);
-  event.target = index_;
-  engine_->enqueue_self(event);
+  Engine& engine = *engine_;
+  const SimTime time = now_ + delay;
+  const std::uint32_t index = index_;
+  const auto fill = [&](Event& event) {
+    event.time = time;
+    event.target = index;
+    event.source = self_;
+    event.sequence = sequence_++;
+    event.port = port;
+    event.flags = flags;
+    event.tag = tag;
+    event.set_payload(payload);
+  };
+  if (time < engine.window_end_) {
+    Event event;
+    fill(event);
+    engine.enqueue_now(event);
+  } else {
+    engine.calendar_.insert(time, index, fill);
+  }
 }
 
 template <class Payload>
@@ -252,12 +241,34 @@ void Context::send(EntityId target, SimTime delay, Port port, const Payload& pay
     send_self(delay, port, payload, tag, flags);
     return;
   }
-  if (delay < engine_->lookahead()) [[unlikely]] {
-    engine_->refuse(target, delay, engine_->lookahead());
+  Engine& engine = *engine_;
+  if (delay < engine.lookahead()) [[unlikely]] {
+    engine.refuse(target, delay, engine.lookahead());
   }
-  Event event = engine_->next_event(delay, port, tag, flags);
-  event.set_payload(payload);
-  engine_->enqueue(event, target);
+  const SimTime time = now_ + delay;
+  const auto fill = [&](Event& event) {
+    event.time = time;
+    event.source = self_;
+    event.sequence = sequence_++;
+    event.port = port;
+    event.flags = flags;
+    event.tag = tag;
+    event.set_payload(payload);
+  };
+  const std::int32_t place = engine.locator_[target.value()];
+  if (place >= 0) [[likely]] {
+    const auto index = static_cast<std::uint32_t>(place);
+    engine.calendar_.insert(time, index, [&](Event& event) {
+      fill(event);
+      event.target = index;
+    });
+  } else {
+    const auto rank = static_cast<std::size_t>(~place);
+    if (delay < engine.delay_to_[rank]) [[unlikely]] {
+      engine.refuse(target, delay, engine.delay_to_[rank]);
+    }
+    fill(engine.enqueue_remote(rank, target, time));
+  }
 }
 
 }  // namespace tessera::pdes

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
+#include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/event.hpp"
 
@@ -59,9 +60,41 @@ class SyncPolicy {
   std::uint64_t batches_sent_ = 0;
 };
 
+// How soon what happens in one region can matter in another; [ranks * ranks], row: from.
+struct RegionDelays {
+  // Over any path, closed under composition, the shortest cycle on the diagonal:
+  // machine::region_delays.
+  std::vector<SimTime> closed;
+  // Of an event that an entity of one region sends straight to one of the other; never where that
+  // does not happen. machine::direct_delays where all models send along links only; where one may
+  // send from anywhere to anywhere, the closed delays. The diagonal is not used.
+  std::vector<SimTime> direct;
+};
+
 // All ranks meet in one reduction a round, which carries next event times, batch counts and
-// counters together. `delays` is the matrix of machine::region_delays.
+// counters together. `delays` are the closed ones.
 std::unique_ptr<SyncPolicy> make_window_policy(comm::Communicator& communicator,
                                                std::vector<SimTime> delays);
+
+// Null messages (Chandy and Misra, IEEE Trans. Softw. Eng. SE-5(5), 1979; Bryant, MIT 1977) in
+// rounds. In a local round each rank exchanges one batch with each of its neighbours: the events
+// for it, and a promise that no later event will reach it before
+//   T = min(next event of the sender, bound of the sender) + direct delay.
+// The bound of a rank is the least of the promises it holds. Nobody waits for a rank that is not a
+// neighbour, so ranks far apart drift freely. Now and then comes a global round, the one of the
+// window policy: it jumps idle stretches, where promises creep by one delay a round, and tells of
+// the end and of requests. How many local rounds come before it follows from sums over all ranks,
+// so that all know: more while most ranks are busy, none while most are idle, and few enough that
+// it comes every 50 ms or so of wall time.
+//
+// A send to a rank that is not a neighbour, and one below the direct delay where a promise was made
+// of it, throw ModelError naming both entities: at the next global round, if not at once.
+std::unique_ptr<SyncPolicy> make_null_message_policy(comm::Communicator& communicator,
+                                                     RegionDelays delays);
+
+// Policies by name: null-message, window.
+using SyncPolicyMaker =
+    std::function<std::unique_ptr<SyncPolicy>(comm::Communicator&, RegionDelays)>;
+Registry<SyncPolicyMaker>& sync_policies();
 
 }  // namespace tessera::pdes

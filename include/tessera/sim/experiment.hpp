@@ -29,12 +29,14 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //                        than expected, later bins are longer
 //   bin         -        length of a bin, instead
 //   partition   blocks on grids, else metis
+//   synchronization  window
 struct RunOptions {
   std::uint32_t iterations = 1;
   TraceLevel trace = TraceLevel::summary;
   std::uint32_t bins = 64;
   std::optional<SimTime> bin;
   std::string partition;
+  std::string synchronization;  // name of a pdes::SyncPolicy
 };
 
 std::vector<ParameterInfo> run_parameters();

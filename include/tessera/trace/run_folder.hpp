@@ -1,15 +1,19 @@
 // The folder a run leaves behind:
-//   config.resolved.yaml, trace.00000.h5 …, index.h5, summary.json, manifest.json (last).
+//   config.resolved.yaml, trace.00000.h5 …, index.h5, summary.json, manifest.json (last);
+//   once it was stopped and went on also trace.s1.00000.h5 … and segments.json; checkpoints/.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "tessera/trace/segment.hpp"
 
 namespace tessera::trace {
 
 // Name of rank `rank`'s trace inside the folder: "trace.00003.h5"; above 1000 ranks in a second
-// folder level, "traces/003/trace.03141.h5".
-std::string trace_name(int rank, int ranks);
+// folder level, "traces/003/trace.03141.h5". Of segment 2: "trace.s2.00003.h5".
+std::string trace_name(int rank, int ranks, std::uint32_t segment = 0);
 
 // Creates `folder` (and parents). One that holds a finished or broken earlier run of Tessera is
 // emptied of that run's own files; a folder `plots` and files *.png and *.json.gz stay. One that
@@ -17,19 +21,28 @@ std::string trace_name(int rank, int ranks);
 // before the others write. Throws IoError.
 void prepare_run_folder(const std::string& folder, int ranks);
 
+// Makes the folder of a run that is to go on ready for the segment that is last in `segments`:
+// removes manifest, index, files half written and traces that are of none of the segments, and
+// writes segments.json. Called by rank 0 before the others write. Throws IoError.
+void prepare_to_go_on(const std::string& folder, const std::vector<Segment>& segments);
+
 // Writes `text` to `path` aside, fsyncs and renames, so that a reader sees the old or the new file.
 // Throws IoError.
 void write_file_atomically(const std::string& path, const std::string& text);
 
-// Writes index.h5: for each table a virtual dataset over the good rows of all ranks, one rank after
-// the other, and a table `ranks` that says which rows are whose. Called by rank 0 after all traces
-// are closed. Throws IoError when a trace is missing, was not closed (a view would show zeros) or
-// has other tables than rank 0's.
+// Writes index.h5: for each table a virtual dataset over the good rows of all segments and ranks,
+// one after the other, and a table `ranks` that says which rows are whose. Called by rank 0 after
+// all traces are closed. Throws IoError when a trace is missing, was not closed (a view would show
+// zeros), has fewer rows than its segment says or other tables than the first one.
+void write_index(const std::string& folder, const std::vector<Segment>& segments);
+// The same for a run of one segment.
 void write_index(const std::string& folder, int ranks);
 
-// Writes manifest.json (format, and size, CRC-32C and committed rows of every file of the run): the
-// traces of all `ranks` (0 for a run without traces), and of the other files those that are there.
-// Called by rank 0 last. Throws IoError.
+// Writes manifest.json (format, and size, CRC-32C and good rows of every file of the run): the
+// traces of all segments (none for a run without traces), and of the other files those that are
+// there. Called by rank 0 last. Throws IoError.
+void write_manifest(const std::string& folder, const std::vector<Segment>& segments);
+// The same for a run of one segment; `ranks` is 0 for a run without traces.
 void write_manifest(const std::string& folder, int ranks);
 
 // What is wrong with a run folder, one line a fault: "trace.00001.h5: damaged (CRC-32C differs)",

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/trace/segment.hpp"
+
 namespace tessera::trace {
 
 // Tile time of one group of tiles by activity. The shares add up to one: every instant of every
@@ -39,13 +41,15 @@ struct Summary {
   std::uint64_t rounds = 0;
   std::uint64_t remote_events = 0;
   double waiting_s = 0;  // mean over ranks
-  double wall_s = 0;     // of the simulation itself
+  double wall_s = 0;     // of the simulation itself, summed over the segments like all costs
   double cpu_s = 0;      // of all ranks, whole process
   double events_per_s = 0;
   int ranks = 0;
   std::string communicator;
   std::string partition;
-  std::vector<std::uint64_t> peak_rss_bytes;  // [ranks]
+  std::string synchronization;
+  std::vector<SegmentCost> segments;          // more than one when the run was stopped and went on
+  std::vector<std::uint64_t> peak_rss_bytes;  // [ranks] of the last segment
   std::uint64_t predicted_bytes = 0;          // of the largest rank
   std::string result_digest;
   std::string trace;  // none, summary, full

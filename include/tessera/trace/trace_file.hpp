@@ -79,6 +79,8 @@ class TraceFile {
   // clock when there is nothing new. `with_tails` writes them in any case: for tables that a killed
   // run must not be without. Throws as `append`.
   void commit(SimTime now, bool with_tails = false);
+  // Forces what was committed to the disk. Throws as `append`.
+  void sync();
   // Writes everything, commits, closes; nothing when already closed. Throws as `append`.
   void close(SimTime now);
 

@@ -175,6 +175,54 @@ inline void keeps_rounds_apart(Communicator& comm) {
   }
 }
 
+// Whether the two ranks exchange batches in rounds that nobody meets in: a ring.
+inline bool are_neighbours(int a, int b, int n) {
+  return a != b && ((a + 1) % n == b || (b + 1) % n == a);
+}
+
+// Rounds that each rank ends alone, most of them, with at least one batch between neighbours. Ranks
+// are slow in turn, so that others get ahead as far as they can.
+inline void keeps_rounds_apart_without_meeting(Communicator& comm) {
+  const int me = comm.rank();
+  const int n = comm.size();
+  constexpr std::uint64_t rounds = 400;
+  const auto batches_of = [n](std::uint64_t round, int source, int target) {
+    return are_neighbours(source, target, n) ? planned_batches(round, source, target) + 1 : 0;
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::int64_t expected = 0;
+    for (int other = 0; other < n; ++other) {
+      expected += static_cast<std::int64_t>(batches_of(round, other, me));
+      for (std::uint64_t index = batches_of(round, me, other); index > 0; --index) {
+        comm.post_batch(other, bytes_of({round, static_cast<std::uint64_t>(me), index}));
+      }
+    }
+    if (mix64(round * 31 + static_cast<std::uint64_t>(me)) % 16 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+    if (round % 32 == 31) {
+      std::vector<MinSum> ones{{SimTime::never(), 1}};
+      comm.reduce_min_sum(ones);
+      check(ones[0].count == n, "sum in a round that all meet in");
+    } else {
+      comm.end_round();
+    }
+    std::vector<std::uint64_t> seen(static_cast<std::size_t>(n));
+    comm.receive_batches(expected, [&](int source, std::span<const std::byte> bytes) {
+      check(word_at(bytes, 0) == round, "batch of round " + std::to_string(word_at(bytes, 0)) +
+                                            " in round " + std::to_string(round));
+      check(word_at(bytes, 1) == static_cast<std::uint64_t>(source), "source of a batch");
+      auto& bits = seen[static_cast<std::size_t>(source)];
+      check((bits & (std::uint64_t{1} << word_at(bytes, 2))) == 0, "batch received twice");
+      bits |= std::uint64_t{1} << word_at(bytes, 2);
+    });
+    for (int source = 0; source < n; ++source) {
+      const std::uint64_t all = (std::uint64_t{2} << batches_of(round, source, me)) - 2;
+      check(seen[static_cast<std::size_t>(source)] == all, "batches of a source");
+    }
+  }
+}
+
 // Empty batches, and some too large for an eager protocol and for one plain count.
 inline void carries_any_size(Communicator& comm) {
   const int n = comm.size();
@@ -189,7 +237,7 @@ inline void carries_any_size(Communicator& comm) {
       if (size > 0) {
         bytes.back() = std::byte{0xee};
       }
-      comm.post_batch(right, std::move(bytes));
+      comm.post_batch(right, bytes);
     }
     comm.reduce_min_sum({});
     comm.receive_batches(receives ? 1 : 0, [&](int source, std::span<const std::byte> bytes) {
@@ -288,6 +336,7 @@ inline const std::vector<Check>& all() {
       {"reduces", reduces},
       {"reduces_nothing_and_much", reduces_nothing_and_much},
       {"keeps_rounds_apart", keeps_rounds_apart},
+      {"keeps_rounds_apart_without_meeting", keeps_rounds_apart_without_meeting},
       {"carries_any_size", carries_any_size},
       {"carries_many", carries_many},
       {"broadcasts", broadcasts},

@@ -146,14 +146,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Wait{"reduce_sum", [](Communicator& c) { c.reduce_sum({}); }},
                     Wait{"barrier", [](Communicator& c) { c.barrier(); }},
                     Wait{"broadcast", [](Communicator& c) { c.broadcast("", 2); }},
-                    Wait{"gather", [](Communicator& c) { c.gather(""); }}),
+                    Wait{"gather", [](Communicator& c) { c.gather(""); }},
+                    Wait{"receive_batches",
+                         [](Communicator& c) {
+                           c.end_round();
+                           c.receive_batches(1, [](int, auto) {});
+                         }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Threads, AbortFailsAReceiveOfWhatHasArrived) {
   std::atomic<bool> aborted = false;
   const auto body = [&aborted](Communicator& comm) {
     if (comm.rank() == 0) {
-      comm.post_batch(1, {std::byte{1}});
+      comm.post_batch(1, std::vector<std::byte>{std::byte{1}});
     }
     comm.reduce_min_sum({});
     if (comm.rank() == 0) {
@@ -257,6 +262,59 @@ TEST(Threads, BatchesHaveToBeReceivedInTheirRound) {
                                       post_to_rank_1(comm);
                                       comm.receive_batches(comm.rank() == 1 ? 2 : 0,
                                                            [](int, auto) {});
+                                    }),
+               InternalError);
+}
+
+TEST(Threads, ABatchOfARoundEndedAloneHasToBeReceivedToo) {
+  const auto body = [](Communicator& comm) {
+    if (comm.rank() == 0) {
+      comm.post_batch(1, {});
+    }
+    comm.end_round();
+    comm.barrier();
+    comm.end_round();
+  };
+  EXPECT_THROW(run_ranks_as_threads(2, body), InternalError);
+}
+
+TEST(Threads, ABatchThatCannotComeIsNotWaitedFor) {
+  const auto wait = [](Communicator& comm) {
+    comm.end_round();
+    comm.receive_batches(1, [](int, auto) {});
+  };
+  const auto one_waits = [&](Communicator& comm) {
+    if (comm.rank() == 0) {
+      wait(comm);
+    }
+  };
+  const auto the_others_meet = [&](Communicator& comm) {
+    if (comm.rank() == 0) {
+      wait(comm);
+    } else {
+      comm.barrier();
+    }
+  };
+  const auto the_last_ends = [&](Communicator& comm) {
+    if (comm.rank() == 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    } else {
+      wait(comm);
+    }
+  };
+  EXPECT_THROW(run_ranks_as_threads(3, one_waits), InternalError);
+  EXPECT_THROW(run_ranks_as_threads(3, the_others_meet), InternalError);
+  EXPECT_THROW(run_ranks_as_threads(3, the_last_ends), InternalError);
+  EXPECT_THROW(run_ranks_as_threads(3, wait), InternalError);
+}
+
+TEST(Threads, MeetInTheSameRound) {
+  EXPECT_THROW(run_ranks_as_threads(2,
+                                    [](Communicator& comm) {
+                                      if (comm.rank() == 0) {
+                                        comm.end_round();
+                                      }
+                                      comm.reduce_min_sum({});
                                     }),
                InternalError);
 }

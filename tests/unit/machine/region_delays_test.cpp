@@ -88,6 +88,37 @@ TEST(RegionDelays, OfARow) {
                                           ns(4), ns(2), ns(4)}));
 }
 
+// A closed delay is a chain of direct ones.
+TEST(DirectDelays, CloseToRegionDelays) {
+  const auto wafer = wafer_of(3, 4);
+  const Partition partition = partitioners().at("stripes")(*wafer, 6, {});
+  const auto closed = region_delays(*wafer, partition);
+  const auto direct = direct_delays(*wafer, partition);
+  std::size_t apart = 0;
+  for (std::size_t j = 0; j < 6; ++j) {
+    EXPECT_TRUE(direct[j * 6 + j].is_never());
+    for (std::size_t i = 0; i < 6; ++i) {
+      apart += i != j && direct[j * 6 + i].is_never() ? 1 : 0;
+      SimTime shortest = direct[j * 6 + i];
+      for (std::size_t k = 0; k < 6; ++k) {
+        shortest = std::min(shortest, direct[j * 6 + k] + closed[k * 6 + i]);
+      }
+      EXPECT_EQ(closed[j * 6 + i], shortest);
+    }
+  }
+  EXPECT_GT(apart, 0U);
+}
+
+TEST(DirectDelays, OfARow) {
+  const auto mesh = grid_of("mesh", 1, 9);
+  const auto delays = direct_delays(*mesh, partitioners().at("stripes")(*mesh, 3, {}));
+  const SimTime link = SimTime::from_ps(2000);
+  const SimTime never = SimTime::never();
+  EXPECT_EQ(delays, (std::vector<SimTime>{never, link, never,  //
+                                          link, never, link,   //
+                                          never, link, never}));
+}
+
 TEST(RegionDelays, OfOneRankIsNever) {
   const auto mesh = grid_of("mesh", 3, 3);
   const auto delays = region_delays(*mesh, partitioners().at("blocks")(*mesh, 1, {}));

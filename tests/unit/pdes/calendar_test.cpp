@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "tessera/core/error.hpp"
@@ -13,6 +14,7 @@ namespace tessera::pdes {
 namespace {
 
 constexpr std::int64_t width_ps = 1000;
+constexpr std::uint32_t entities = 300'000;        // makes spans of 4096 windows
 constexpr std::int64_t span_ps = 4096 * width_ps;  // one bucket of the middle distance
 
 Event event_at(std::int64_t ps, std::uint32_t sequence = 0) {
@@ -24,12 +26,18 @@ Event event_at(std::int64_t ps, std::uint32_t sequence = 0) {
 }
 
 std::vector<Event> events_of(Calendar& calendar, WindowNumber window) {
-  EventChunk* const list = calendar.take(window);
   std::vector<Event> events;
-  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
-    events.insert(events.end(), chunk->events, chunk->events + chunk->count);
+  calendar.take(window);
+  for (Calendar::List list = calendar.next_list(); list.chunks != nullptr;
+       list = calendar.next_list()) {
+    for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+      for (const Event& event : std::span(chunk->events(), chunk->count)) {
+        EXPECT_EQ(event.target >> list.bits, list.first >> list.bits);
+        events.push_back(event);
+      }
+    }
+    calendar.release(list);
   }
-  calendar.release(list);
   std::sort(events.begin(), events.end(), handled_before);
   return events;
 }
@@ -60,7 +68,7 @@ std::int64_t any_delay(RandomStream& random) {
 }
 
 TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
-  Calendar calendar(SimTime::from_ps(width_ps));
+  Calendar calendar(SimTime::from_ps(width_ps), entities);
   Reference reference;
   RandomStream random(7, EntityId(0), 0);
   std::uint32_t sequence = 0;
@@ -91,7 +99,7 @@ TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
 }
 
 TEST(Calendar, HoldsManyEventsOfOneWindow) {
-  Calendar calendar(SimTime::from_ps(width_ps));
+  Calendar calendar(SimTime::from_ps(width_ps), entities);
   for (std::uint32_t i = 0; i < 10'000; ++i) {
     calendar.insert(event_at(5 * width_ps + i % width_ps, i));
   }
@@ -104,7 +112,7 @@ TEST(Calendar, HoldsManyEventsOfOneWindow) {
 TEST(Calendar, TakesEarlierEventsAfterAPeek) {
   for (const std::int64_t far :
        {10 * width_ps, 3 * span_ps, 5000 * span_ps, 20'000 * span_ps + 17}) {
-    Calendar calendar(SimTime::from_ps(width_ps));
+    Calendar calendar(SimTime::from_ps(width_ps), entities);
     calendar.insert(event_at(0));
     ASSERT_EQ(events_of(calendar, 0).size(), 1U);
     calendar.insert(event_at(far, 9));
@@ -125,7 +133,7 @@ TEST(Calendar, TakesEarlierEventsAfterAPeek) {
 
 // The first window of a span is known although the span lies in one bucket.
 TEST(Calendar, FindsTheFirstWindowOfAFarSpan) {
-  Calendar calendar(SimTime::from_ps(width_ps));
+  Calendar calendar(SimTime::from_ps(width_ps), entities);
   calendar.insert(event_at(100 * span_ps + 900 * width_ps));
   calendar.insert(event_at(100 * span_ps + 20 * width_ps));
   calendar.insert(event_at(100 * span_ps + 4000 * width_ps));
@@ -135,7 +143,7 @@ TEST(Calendar, FindsTheFirstWindowOfAFarSpan) {
 }
 
 TEST(Calendar, ReusesItsMemory) {
-  Calendar calendar(SimTime::from_ps(width_ps));
+  Calendar calendar(SimTime::from_ps(width_ps), entities);
   std::size_t bytes = 0;
   for (std::int64_t window = 0; window < 10'000; ++window) {
     for (std::uint32_t i = 0; i < 50; ++i) {
@@ -150,7 +158,59 @@ TEST(Calendar, ReusesItsMemory) {
 }
 
 TEST(Calendar, NeedsAWindowOfSomeLength) {
-  EXPECT_THROW(Calendar(SimTime::zero()), InternalError);
+  EXPECT_THROW(Calendar(SimTime::zero(), entities), InternalError);
+}
+
+// Enough events in a window for a list a block, on a small machine and on a large one; some are
+// there before the window is split, some come from a span that is dealt out.
+TEST(Calendar, SplitsFullWindowsByBlocksOfEntities) {
+  for (const std::uint32_t count : {1U, 256U, 257U, 4096U, 16'384U, 16'385U, 50'000U}) {
+    Calendar calendar(SimTime::from_ps(width_ps), count);
+    RandomStream random(3, EntityId(0), 0);
+    const std::int64_t window = 40'000;
+    const std::uint64_t events = 40U * count + 100;
+    std::uint64_t targets = 0;
+    for (std::uint64_t i = 0; i < events; ++i) {
+      Event event = event_at(window * width_ps + static_cast<std::int64_t>(i % 1000),
+                             static_cast<std::uint32_t>(i));
+      event.target = static_cast<std::uint32_t>(random.next_below(count));
+      targets += event.target;
+      calendar.insert(event);
+      if (i == events / 2) {  // brings the span near
+        calendar.insert(event_at((window - 1) * width_ps));
+        ASSERT_EQ(events_of(calendar, window - 1).size(), 1U);
+      }
+    }
+    std::uint64_t visited = 0;
+    calendar.visit([&](const Event& event) { visited += event.target; });
+    EXPECT_EQ(visited, targets);
+    ASSERT_EQ(calendar.next_window(), window);
+    for (const Event& event : events_of(calendar, window)) {
+      targets -= event.target;
+    }
+    EXPECT_EQ(targets, 0U);
+    EXPECT_EQ(calendar.size(), 0U);
+  }
+}
+
+TEST(WindowClock, AgreesWithDivision) {
+  RandomStream random(11, EntityId(0), 0);
+  const auto any = [&] {
+    const std::uint64_t digits = random.next_below(~std::uint64_t{0}) >> 2;
+    return static_cast<std::int64_t>(digits >> random.next_below(62));
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    const std::int64_t width = any() + 1;
+    const WindowClock clock(SimTime::from_ps(width));
+    const std::int64_t time = any();
+    ASSERT_EQ(clock.window_of(SimTime::from_ps(time)), time / width) << time << " / " << width;
+    const std::int64_t edge = time / width * width;
+    ASSERT_EQ(clock.window_of(SimTime::from_ps(edge)), edge / width);
+    if (edge > 0) {
+      ASSERT_EQ(clock.window_of(SimTime::from_ps(edge - 1)), edge / width - 1);
+    }
+  }
+  EXPECT_EQ(WindowClock(SimTime::from_ps(1)).window_of(SimTime::never()), no_window);
 }
 
 TEST(HandledBefore, OrdersByTimeThenSourceThenSequence) {

@@ -48,6 +48,7 @@ Summary sample() {
   s.ranks = 2;
   s.communicator = "mpi";
   s.partition = "blocks";
+  s.synchronization = "window";
   s.peak_rss_bytes = {beyond_double, 1};
   s.predicted_bytes = 1'500'000'000;
   s.result_digest = "00ff";

@@ -1,0 +1,54 @@
+// What the executor knows of each tile, and how a checkpoint holds it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "inbox.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/pdes/state.hpp"
+#include "tessera/plan/placement.hpp"
+#include "tessera/plan/program.hpp"
+
+namespace tessera::executor {
+
+// A collective under way.
+struct Transfer {
+  std::uint32_t step = 0;
+  EntityId awaited;  // none: not waiting for a message
+};
+
+// Collectives that go on in the background, in the order started. Only tiles that start one have
+// this.
+struct Background {
+  std::vector<const plan::Instruction*> queue;  // front: the one under way
+  Transfer transfer;
+};
+
+struct TileState {
+  std::uint32_t role = plan::Placement::unused;
+  std::uint32_t entry = 0;        // in the schedule
+  std::uint32_t instruction = 0;  // in the phase
+  std::uint32_t iteration = 0;
+  SimTime since;               // when the current instruction began to wait
+  std::uint64_t accesses = 0;  // slots under way
+  Transfer transfer;           // of the current instruction; `awaited` serves receives too
+  InboxPool::List inbox = InboxPool::empty;
+  std::uint32_t background = no_background;
+  std::array<std::int64_t, activities> time_ps{};
+  bool finished = false;
+
+  static constexpr std::uint32_t no_background = 0xFFFFFFFFU;
+};
+
+// All of a tile but its role, which follows from its place, and its background collectives.
+void save_tile(const TileState& tile, const InboxPool& inboxes, pdes::StateWriter& writer);
+void restore_tile(TileState& tile, InboxPool& inboxes, pdes::StateReader& reader);
+
+// An instruction is stored as its place in the program: phase and number.
+void save_background(const plan::Program& program, const Background& background,
+                     pdes::StateWriter& writer);
+Background restore_background(const plan::Program& program, pdes::StateReader& reader);
+
+}  // namespace tessera::executor

@@ -1,0 +1,82 @@
+#include "meeting.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::pdes {
+namespace {
+
+constexpr std::size_t sums_carried = 4;
+constexpr std::size_t counters = sums_carried + std::tuple_size_v<Meeting::Counts>;
+
+}  // namespace
+
+void deliver(std::span<const std::byte> batch, const EventSink& sink) {
+  ensure(batch.size() % sizeof(Event) == 0, "a batch of whole events");
+  for (std::size_t at = 0; at < batch.size(); at += sizeof(Event)) {
+    Event event;
+    std::memcpy(static_cast<void*>(&event), batch.data() + at, sizeof(Event));
+    sink(event);
+  }
+}
+
+Meeting::Meeting(comm::Communicator& communicator, std::vector<SimTime> delays)
+    : communicator_(communicator),
+      delays_(std::move(delays)),
+      ranks_(static_cast<std::size_t>(communicator.size())),
+      self_(static_cast<std::size_t>(communicator.rank())),
+      values_(ranks_ + counters) {
+  ensure(delays_.size() == ranks_ * ranks_, "a delay for each pair of ranks");
+}
+
+RoundResult Meeting::advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
+                             Counts& counts, const EventSink& sink) {
+  std::fill(values_.begin(), values_.end(), comm::MinSum{});
+  values_[self_].earliest = next;
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    Outbox& outbox = outboxes[rank];
+    if (!outbox.events.empty()) {
+      // What is under way counts as an event of the rank where it will arrive.
+      values_[rank] = {outbox.earliest, 1};
+      communicator_.post_batch(static_cast<int>(rank), std::as_bytes(std::span(outbox.events)));
+      outbox.events.clear();
+      outbox.earliest = SimTime::never();
+      ++batches_sent_;
+    }
+  }
+  values_[ranks_].count = sums.stop_requests;
+  values_[ranks_ + 1].count = sums.checkpoint_requests;
+  values_[ranks_ + 2].count = sums.events;
+  values_[ranks_ + 3].count = sums.work_done;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    values_[ranks_ + sums_carried + i].count = counts[i];
+  }
+  communicator_.reduce_min_sum(values_);
+  communicator_.receive_batches(
+      values_[self_].count,
+      [&sink](int, std::span<const std::byte> batch) { deliver(batch, sink); });
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = values_[ranks_ + sums_carried + i].count;
+  }
+  return result();
+}
+
+RoundResult Meeting::result() const {
+  RoundResult result;
+  result.bound = SimTime::never();
+  result.global_next = SimTime::never();
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    const SimTime earliest = values_[rank].earliest;
+    result.bound = std::min(result.bound, earliest + delays_[rank * ranks_ + self_]);
+    result.global_next = std::min(result.global_next, earliest);
+  }
+  result.finished = result.global_next.is_never();
+  result.sums = {values_[ranks_].count, values_[ranks_ + 1].count, values_[ranks_ + 2].count,
+                 values_[ranks_ + 3].count};
+  return result;
+}
+
+}  // namespace tessera::pdes

@@ -1,0 +1,33 @@
+// One rank's share of the simulated machine: its engine with all models.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "recorder.hpp"
+#include "tessera/comm/communicator.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/machine/partition.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+
+struct RankModels {
+  RankModels(const Experiment& experiment, comm::Communicator& communicator);
+  RankModels(const RankModels&) = delete;
+  RankModels& operator=(const RankModels&) = delete;
+
+  const Experiment& experiment;
+  comm::Communicator& communicator;
+  machine::Partition partition;
+  const std::vector<EntityId>& members;
+  pdes::Engine engine;
+  std::unique_ptr<network::Network> network;
+  std::unique_ptr<memory::Memory> memory;
+  std::unique_ptr<pdes::Component> compute;
+  Recorder recorder;
+  std::unique_ptr<executor::Executor> executor;
+};
+
+}  // namespace tessera::sim

@@ -1,0 +1,258 @@
+#include "results.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "tessera/core/text.hpp"
+#include "tessera/core/version.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/trace/trace_file.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr std::size_t waiting_lines = 8;  // of a deadlock report
+constexpr double microseconds = 1e6;
+
+// Sums over all ranks of numbers that may exceed 64 bits together.
+std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
+                                  const std::vector<Wide>& values) {
+  constexpr std::uint64_t low = 0xFFFFFFFFULL;
+  std::vector<std::uint64_t> limbs;
+  for (const Wide value : values) {
+    for (unsigned limb = 0; limb < 4; ++limb) {
+      limbs.push_back(static_cast<std::uint64_t>(value >> (32 * limb)) & low);
+    }
+  }
+  communicator.reduce_sum(limbs);
+  std::vector<Wide> sums(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (unsigned limb = 0; limb < 4; ++limb) {
+      sums[i] += static_cast<Wide>(limbs[i * 4 + limb]) << (32 * limb);
+    }
+  }
+  return sums;
+}
+
+void record_totals(RankModels& models, SimTime end) {
+  models.engine.finish_boundaries(end);
+  if (models.recorder.writes()) {
+    models.network->pass_boundary(end);  // the last bin, cut short
+    models.memory->pass_boundary(end);
+  }
+  models.network->visit_links(
+      end, [&](const network::LinkUse& use) { models.recorder.on_link_total(use); });
+  models.memory->visit_channels(
+      end, [&](const memory::ChannelUse& use) { models.recorder.on_channel_total(use); });
+}
+
+void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
+  const std::size_t stages = models.experiment.plan.stages.size();
+  std::vector<Wide> times(stages * executor::activities);
+  models.executor->visit_results([&](const executor::TileResult& result) {
+    models.recorder.on_tile(result);
+    const std::size_t stage = models.experiment.plan.placement.role(result.role).stage;
+    SimTime known;
+    for (std::size_t i = 0; i < executor::activities; ++i) {
+      times[stage * executor::activities + i] += static_cast<std::uint64_t>(result.time[i].ps());
+      known += result.time[i];
+    }
+    times[stage * executor::activities + static_cast<std::size_t>(executor::Activity::bubble)] +=
+        static_cast<std::uint64_t>((end - known).ps());
+  });
+  times = sums_over_ranks(models.communicator, times);
+  const std::uint64_t tiles = summary.tiles / stages;
+  const auto breakdown = [&](std::string name, std::uint64_t of, auto sum) {
+    trace::Breakdown row{std::move(name), of, {}};
+    for (std::size_t i = 0; i < executor::activities; ++i) {
+      row.mean_ps.emplace_back(to_string(static_cast<executor::Activity>(i)),
+                               static_cast<std::uint64_t>(sum(i) / of));
+    }
+    return row;
+  };
+  summary.breakdown.push_back(breakdown("total", summary.tiles, [&](std::size_t i) {
+    Wide sum = 0;
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      sum += times[stage * executor::activities + i];
+    }
+    return sum;
+  }));
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    summary.breakdown.push_back(
+        breakdown("stage " + std::to_string(stage), tiles,
+                  [&](std::size_t i) { return times[stage * executor::activities + i]; }));
+  }
+}
+
+void fill_counts(const RankModels& models, trace::Summary& summary) {
+  std::array<std::uint64_t, 3> sums{models.engine.statistics().events,
+                                    models.network->packet_hops(), models.network->messages()};
+  models.communicator.reduce_sum(sums);
+  summary.events = sums[0];
+  summary.packet_hops = sums[1];
+  summary.messages = sums[2];
+}
+
+void fill_costs(const std::vector<trace::Segment>& segments, trace::Summary& summary) {
+  for (const trace::Segment& segment : segments) {
+    const trace::SegmentCost& cost = segment.cost;
+    summary.segments.push_back(cost);
+    summary.wall_s += cost.wall_s;
+    summary.cpu_s += cost.cpu_s;
+    summary.waiting_s += cost.waiting_s;
+    summary.windows += cost.windows;
+    summary.rounds += cost.rounds;
+    summary.remote_events += cost.remote_events;
+  }
+  summary.events_per_s = static_cast<double>(summary.events) / std::max(summary.wall_s, 1e-9);
+}
+
+void fill_digest(const RankModels& models, trace::Summary& summary) {
+  const Digest& digest = models.recorder.digest();
+  const auto whole = static_cast<Wide>(digest.high()) << 64 | digest.low();
+  const Wide sum = sums_over_ranks(models.communicator, {whole}).front();
+  const Digest result(static_cast<std::uint64_t>(sum >> 64), static_cast<std::uint64_t>(sum));
+  summary.result_digest = result.to_string();
+}
+
+}  // namespace
+
+std::string name_of(TraceLevel level) {
+  switch (level) {
+    case TraceLevel::none:
+      return "none";
+    case TraceLevel::summary:
+      return "summary";
+    case TraceLevel::full:
+      return "full";
+  }
+  throw InternalError("a trace level outside its list");
+}
+
+trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator) {
+  trace::Summary summary;
+  summary.experiment = experiment.name;
+  summary.machine = experiment.machine.name;
+  summary.workload = experiment.workload.name;
+  summary.ideal_time_ps = experiment.ideal_time.ps();
+  summary.iterations = experiment.options.iterations;
+  summary.tiles = experiment.plan.strategy.degrees.tiles();
+  summary.peak_flops_per_s =
+      static_cast<double>(summary.tiles) *
+      static_cast<double>(
+          experiment.machine.tile.peak.at(experiment.workload.data_type).flops_per_second());
+  summary.ranks = communicator.size();
+  summary.communicator = communicator.description();
+  summary.partition = experiment.options.partition;
+  summary.synchronization = experiment.options.synchronization;
+  summary.trace = name_of(experiment.options.trace);
+  summary.version = version();
+  summary.git_hash = git_hash();
+  summary.mpi = comm::mpi_version();
+  summary.hdf5 = trace::hdf5_version();
+  summary.predicted_bytes = forecast(experiment, communicator.size()).largest_bytes;
+  return summary;
+}
+
+trace::EngineRow engine_row(const RankModels& models, double wall_s) {
+  const pdes::EngineStatistics statistics = models.engine.statistics();
+  trace::EngineRow row;
+  row.simulated_ps = models.engine.last_event_time().ps();
+  row.wall_s = wall_s;
+  row.waiting_s = statistics.waiting_s;
+  row.events = statistics.events;
+  row.windows = statistics.windows;
+  row.rounds = statistics.rounds;
+  row.remote_events = statistics.remote_events;
+  row.batches = statistics.batches;
+  row.pending = statistics.largest_pending;
+  row.resident_bytes = resident_bytes();
+  return row;
+}
+
+SimTime last_event(const RankModels& models) {
+  std::array<std::uint64_t, 1> last{
+      static_cast<std::uint64_t>(models.engine.last_event_time().ps())};
+  models.communicator.reduce_max(last);
+  return SimTime::from_ps(static_cast<std::int64_t>(last[0]));
+}
+
+trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime end,
+                               double wall_s) {
+  const pdes::EngineStatistics statistics = models.engine.statistics();
+  std::array<std::uint64_t, 2> largest{statistics.windows, statistics.rounds};
+  models.communicator.reduce_max(largest);
+  std::array<std::uint64_t, 3> sums{
+      statistics.remote_events, static_cast<std::uint64_t>(statistics.waiting_s * microseconds),
+      static_cast<std::uint64_t>(static_cast<double>(std::clock()) / CLOCKS_PER_SEC *
+                                 microseconds)};
+  models.communicator.reduce_sum(sums);
+  trace::SegmentCost cost;
+  cost.ranks = models.communicator.size();
+  cost.communicator = models.communicator.description();
+  cost.partition = models.experiment.options.partition;
+  cost.begin_ps = begin.ps();
+  cost.end_ps = end.ps();
+  cost.wall_s = wall_s;
+  cost.cpu_s = static_cast<double>(sums[2]) / microseconds;
+  cost.waiting_s = static_cast<double>(sums[1]) / microseconds / cost.ranks;
+  cost.windows = largest[0];
+  cost.rounds = largest[1];
+  cost.remote_events = sums[0];
+  return cost;
+}
+
+void gather_results(RankModels& models, const std::vector<trace::Segment>& segments, SimTime end,
+                    bool complete, trace::Summary& summary) {
+  record_totals(models, end);
+  fill_breakdown(models, end, summary);
+  fill_counts(models, summary);
+  fill_costs(segments, summary);
+  fill_digest(models, summary);
+
+  summary.simulated_time_ps = end.ps();
+  const std::int64_t iterations = summary.iterations;
+  if (complete && end > SimTime::zero()) {
+    summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
+    const workload::Workload& workload = models.experiment.workload;
+    summary.throughput_samples_per_s =
+        static_cast<double>(workload.samples) * static_cast<double>(iterations) / end.seconds();
+    summary.achieved_flops_per_s = summary.throughput_samples_per_s *
+                                   static_cast<double>(workload.flops_per_sample().count());
+  }
+}
+
+void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {
+  std::vector<std::uint64_t> peaks(static_cast<std::size_t>(communicator.size()));
+  peaks[static_cast<std::size_t>(communicator.rank())] = peak_resident_bytes();
+  communicator.reduce_sum(peaks);
+  summary.peak_rss_bytes = peaks;
+}
+
+std::string deadlock_report(const RankModels& models) {
+  std::array<std::uint64_t, 1> unfinished{models.executor->unfinished()};
+  models.communicator.reduce_sum(unfinished);
+  if (unfinished[0] == 0) {
+    return "";
+  }
+  const std::vector<std::string> parts =
+      models.communicator.gather(join(models.executor->waiting(waiting_lines), "\n"));
+  std::string text;
+  std::size_t lines = 0;
+  for (const std::string& part : parts) {
+    for (std::size_t at = 0; at < part.size() && lines < waiting_lines; ++lines) {
+      const std::size_t end = std::min(part.find('\n', at), part.size());
+      text += "\n  " + part.substr(at, end - at);
+      at = end + 1;
+    }
+  }
+  const std::string head = "deadlock: nothing is left to happen and " +
+                           std::to_string(unfinished[0]) + " tiles have not finished" +
+                           (unfinished[0] > lines ? "; the first of them:" : ":");
+  return models.communicator.broadcast(head + text, 0);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,40 @@
+// What a run found out and what it cost, gathered from all ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rank_models.hpp"
+#include "tessera/trace/records.hpp"
+#include "tessera/trace/segment.hpp"
+#include "tessera/trace/summary.hpp"
+
+namespace tessera::sim {
+
+std::string name_of(TraceLevel level);
+
+// What is known before the run.
+trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator);
+
+// A progress report of this rank.
+trace::EngineRow engine_row(const RankModels& models, double wall_s);
+
+// Simulated time of the last event of all ranks. Collective.
+SimTime last_event(const RankModels& models);
+
+// What this segment has cost so far; `end` is the simulated time it came to. Collective.
+trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime end, double wall_s);
+
+// Fills in the results up to `end`, and the costs of all `segments`, the last of which is this one;
+// tells the recorder the totals. A run that did not come to its end has no time of an iteration.
+// Collective.
+void gather_results(RankModels& models, const std::vector<trace::Segment>& segments, SimTime end,
+                    bool complete, trace::Summary& summary);
+
+// Peak memory of each rank. Collective.
+void gather_memory(comm::Communicator& communicator, trace::Summary& summary);
+
+// Empty when every tile finished; else who waits for what. The same text on every rank. Collective.
+std::string deadlock_report(const RankModels& models);
+
+}  // namespace tessera::sim
