@@ -39,6 +39,9 @@ struct Case {
                 comm::Communicator& communicator);
 };
 
+// "tessera", "reference", "both".
+const std::vector<std::string>& engines_of_models();
+
 Case phold_case();
 Case hold_case();
 Case mesh_case();

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "case.hpp"
-#include "policy.hpp"
 #include "report.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/pdes/sync_policy.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -19,7 +19,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 const std::vector<Case>& cases() {
-  static const std::vector<Case> list{phold_case(), mesh_case()};
+  static const std::vector<Case> list{phold_case(), hold_case(),    mesh_case(),
+                                      ring_case(),  loggops_case(), sparse_case()};
   return list;
 }
 
@@ -54,8 +55,8 @@ cxxopts::Options description_of(const Case& chosen) {
   cxxopts::OptionAdder options = description.add_options();
   chosen.describe(options);
   options("engine", join(chosen.engines), text_option("tessera"), "NAME");
-  options("policy", "of synchronisation between ranks: " + join(policy_names()),
-          text_option(policy_names().front()), "NAME");
+  options("policy", "of synchronisation between ranks: " + join(pdes::sync_policies().names()),
+          text_option("window"), "NAME");
   options("threads", "ranks, as threads of this process", text_option("1"), "N");
   options("repeat", "runs to make; the best and the median are reported", text_option("1"), "N");
   options("seed", "of the random numbers", text_option("1"), "N");
@@ -67,7 +68,8 @@ cxxopts::Options description_of(const Case& chosen) {
 Setting setting_of(const CaseOptions& options, const Case& chosen) {
   Setting setting;
   setting.engine = chosen.engines[options.choice("engine", chosen.engines)];
-  setting.policy = policy_names()[options.choice("policy", policy_names())];
+  setting.policy = options.text("policy");
+  options.choice("policy", pdes::sync_policies().names());
   setting.repeats = options.count32("repeat", 1, 1000);
   setting.seed = options.count("seed", 0, std::numeric_limits<std::int64_t>::max());
   return setting;

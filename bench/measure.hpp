@@ -32,7 +32,7 @@ struct Measurement {
   double cpu_median_s = 0;        // of all repeats
   double wall_s = 0;
   double waiting_s = 0;  // summed over ranks
-  Digest digest;  // of the models' state at the end; zero for an engine with other models
+  Digest digest;         // of the models' state at the end; zero for an engine with other models
 };
 
 // The run of all ranks from that of each: the same on every rank.

@@ -1,7 +1,7 @@
 // Runs a model on Tessera's engine or on the reference, with the same model code.
 //
 // A model has a type Parameters with `lps` and `lookahead` and
-//   pdes::Regions regions(const comm::Communicator&) const;
+//   Cut cut(const comm::Communicator&) const;
 // a constructor Model(const Parameters&, std::uint32_t local entities) and
 //   template <class Context> void start(Context&);   // once an entity, at time zero
 //   template <class Context> void handle(Context&, const pdes::Event&);
@@ -15,9 +15,10 @@
 
 #include "case.hpp"
 #include "cost.hpp"
-#include "policy.hpp"
 #include "reference/engine.hpp"
+#include "regions.hpp"
 #include "tessera/pdes/engine.hpp"
+#include "tessera/pdes/sync_policy.hpp"
 
 namespace tessera::bench {
 
@@ -69,9 +70,11 @@ Measurement run_on_tessera(const typename Model::Parameters& parameters, const S
     forget_peak_memory();
   }
   communicator.barrier();
-  pdes::Regions regions = parameters.regions(communicator);
-  auto policy = make_policy(setting.policy, communicator, regions.delays);
-  pdes::Engine engine(communicator, std::move(regions), parameters.lookahead, std::move(policy));
+  Cut cut = parameters.cut(communicator);
+  auto policy = pdes::sync_policies().at(setting.policy)(
+      communicator, {cut.regions.delays, std::move(cut.direct)});
+  pdes::Engine engine(communicator, std::move(cut.regions), parameters.lookahead,
+                      std::move(policy));
   Model model(parameters, engine.local_entities());
   TesseraComponent<Model> component(model);
   engine.attach(component);

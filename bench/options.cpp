@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <optional>
+
 #include "tessera/config/document.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -64,7 +66,19 @@ SimTime CaseOptions::time(const std::string& name, SimTime least) const {
 }
 
 Bytes CaseOptions::bytes(const std::string& name) const {
-  return parsed<Bytes>(name);
+  const auto value = parsed<Bytes>(name);
+  if (value.count() == 0) {
+    refuse(name, "at least one byte");
+  }
+  return value;
+}
+
+Bandwidth CaseOptions::bandwidth(const std::string& name) const {
+  const auto value = parsed<Bandwidth>(name);
+  if (value.bytes_per_second() == 0) {
+    refuse(name, "must be above zero");
+  }
+  return value;
 }
 
 double CaseOptions::share(const std::string& name) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cxxopts.hpp>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ class CaseOptions {
   }
   // A duration with its unit: "10 ns". At least `least` and at most a day.
   SimTime time(const std::string& name, SimTime least = SimTime::from_ps(1)) const;
+  // At least one byte.
   Bytes bytes(const std::string& name) const;
+  Bandwidth bandwidth(const std::string& name) const;
   // A number in [0, 1].
   double share(const std::string& name) const;
   // The index of one of `allowed`.

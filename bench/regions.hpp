@@ -1,9 +1,8 @@
 // Contiguous cuts of the models' entities over ranks, and how far apart the regions are.
-//
-// All throw ConfigError when a rank would have nothing.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/time.hpp"
@@ -11,16 +10,21 @@
 
 namespace tessera::bench {
 
+struct Cut {
+  pdes::Regions regions;
+  std::vector<SimTime> direct;  // as pdes::RegionDelays::direct
+};
+
+// All throw ConfigError when a rank would have nothing.
+//
 // Every entity may send to every other, `hop` away.
-pdes::Regions complete_regions(const comm::Communicator& communicator, std::uint32_t entities,
-                               SimTime hop);
+Cut complete_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop);
 
 // Rows of `width` entities; a row sends to the next ones, `hop` away. Whole rows a rank.
-pdes::Regions row_regions(const comm::Communicator& communicator, std::uint32_t rows,
-                          std::uint32_t width, SimTime hop);
+Cut row_cut(const comm::Communicator& communicator, std::uint32_t rows, std::uint32_t width,
+            SimTime hop);
 
 // Each entity sends to the next one only, the last to the first, `hop` away.
-pdes::Regions ring_regions(const comm::Communicator& communicator, std::uint32_t entities,
-                           SimTime hop);
+Cut ring_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop);
 
 }  // namespace tessera::bench

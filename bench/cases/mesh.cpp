@@ -32,10 +32,10 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
   parameters.lookahead = options.time("lookahead");
   parameters.serialization = options.time("serialization", SimTime::zero());
   const std::uint64_t events = options.count("events", 1, std::uint64_t{1} << 40);
-  parameters.until = options.given("until")
-                         ? options.time("until")
-                         : parameters.lookahead *
-                               static_cast<std::int64_t>(events / parameters.in_flight + 1);
+  parameters.until =
+      options.given("until")
+          ? options.time("until")
+          : parameters.lookahead * static_cast<std::int64_t>(events / parameters.in_flight + 1);
   parameters.seed = setting.seed;
   Report report;
   report.parameters = {{"side", parameters.side},
@@ -51,8 +51,7 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
 }  // namespace
 
 Case mesh_case() {
-  return {"mesh", "packets on a square mesh of routers", {"tessera", "reference", "both"}, describe,
-          run};
+  return {"mesh", "packets on a square mesh of routers", engines_of_models(), describe, run};
 }
 
 }  // namespace tessera::bench

@@ -2,7 +2,6 @@
 
 #include "case.hpp"
 #include "model_run.hpp"
-#include "tessera/core/error.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -49,7 +48,7 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
 }  // namespace
 
 Case phold_case() {
-  return {"phold", "events that hop among logical processes at random", {"tessera", "reference", "both"},
+  return {"phold", "events that hop among logical processes at random", engines_of_models(),
           describe, run};
 }
 

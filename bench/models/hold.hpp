@@ -31,7 +31,7 @@ class Hold {
   void fill(const Insert& insert) {
     for (std::uint32_t i = 0; i < parameters_.pending; ++i) {
       pdes::Event event;
-      event.target = 0;
+      event.target = i;
       event.source = EntityId(i);
       event.time = exponential(draw(seed_, event.source, 0), parameters_.mean);
       event.sequence = 1;

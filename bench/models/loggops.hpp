@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "models/draw.hpp"
@@ -43,8 +42,8 @@ struct LogGopsParameters {
   std::uint64_t S = 0;  // largest message sent without rendezvous
   SimTime lookahead;    // L + o
 
-  pdes::Regions regions(const comm::Communicator& communicator) const {
-    return complete_regions(communicator, lps, lookahead);
+  Cut cut(const comm::Communicator& communicator) const {
+    return complete_cut(communicator, lps, lookahead);
   }
 };
 
@@ -55,7 +54,8 @@ class LogGops {
 
   LogGops(const Parameters& parameters, std::uint32_t local)
       : parameters_(parameters),
-        steps_(parameters.schedule.steps() * parameters.iterations),
+        rounds_(parameters.schedule.rounds()),
+        steps_(rounds_ * parameters.iterations),
         rendezvous_(parameters.bytes > parameters.S),
         states_(local) {}
 
@@ -97,6 +97,7 @@ class LogGops {
     std::uint64_t step = 0;
     std::uint64_t arrived = 0;  // bit i: the message, or the request, of step + i is here
     std::uint64_t hash = 0;
+    unsigned round = 0;     // step, modulo those of an iteration
     bool started = false;   // the send of this step
     bool sent = false;      // the message of this step
     bool received = false;  // the message of this step
@@ -134,7 +135,8 @@ class LogGops {
   template <class Context>
   void go_on(Context& context, Process& process) {
     while (process.step < steps_) {
-      const Exchange exchange = parameters_.schedule.at(context.self().value(), process.step);
+      const Exchange exchange =
+          parameters_.schedule.at(context.self().value(), process.step, process.round);
       if (!process.started) {
         process.started = true;
         process.sent = !exchange.to || !rendezvous_;
@@ -156,12 +158,14 @@ class LogGops {
         return;
       }
       ++process.step;
+      process.round = process.round + 1 < rounds_ ? process.round + 1 : 0;
       process.arrived >>= 1;
       process.started = false;
     }
   }
 
   Parameters parameters_;
+  unsigned rounds_;
   std::uint64_t steps_;
   bool rendezvous_;
   std::vector<Process> states_;

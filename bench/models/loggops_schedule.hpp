@@ -27,33 +27,30 @@ class MessageSchedule {
   MessageSchedule(MessagePattern pattern, std::uint32_t processes, std::uint64_t seed)
       : pattern_(pattern),
         processes_(processes),
-        rounds_(static_cast<unsigned>(std::bit_width(processes - 1))),
+        depth_(static_cast<unsigned>(std::bit_width(processes - 1))),
         seed_(mix64(seed)) {}
 
-  // Of one iteration.
-  std::uint64_t steps() const {
+  // Steps of one iteration.
+  unsigned rounds() const {
     switch (pattern_) {
       case MessagePattern::binomial:
-        return std::uint64_t{2} * rounds_;
+        return 2 * depth_;
       case MessagePattern::random_pairs:
         return 1;
       default:
-        return rounds_;
+        return depth_;
     }
   }
 
-  // Step of all iterations.
-  Exchange at(std::uint32_t self, std::uint64_t step) const {
-    const auto round = static_cast<unsigned>(step % steps());
-    const std::uint32_t distance = 1U << (round % rounds_);
+  // `step` counts through all iterations, `round` through the current one.
+  Exchange at(std::uint32_t self, std::uint64_t step, unsigned round) const {
     switch (pattern_) {
       case MessagePattern::dissemination:
-        return {around(self, distance), around(self, processes_ - distance)};
+        return {around(self, 1U << round), around(self, processes_ - (1U << round))};
       case MessagePattern::recursive_doubling:
-        return {self ^ distance, self ^ distance};
+        return {self ^ (1U << round), self ^ (1U << round)};
       case MessagePattern::binomial:
-        return round < rounds_ ? down(self, distance)
-                               : up(self, 1U << (2 * rounds_ - 1 - round));
+        return round < depth_ ? down(self, 1U << round) : up(self, 1U << (2 * depth_ - 1 - round));
       default:
         return pair(self, step);
     }
@@ -92,7 +89,7 @@ class MessageSchedule {
 
   MessagePattern pattern_ = MessagePattern::dissemination;
   std::uint32_t processes_ = 0;
-  unsigned rounds_ = 0;
+  unsigned depth_ = 0;  // log2 of the processes, rounded up
   std::uint64_t seed_ = 0;
 };
 

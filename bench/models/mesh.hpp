@@ -33,8 +33,8 @@ struct MeshParameters {
   std::uint64_t seed = 0;
   std::uint32_t lps = 0;  // side * side
 
-  pdes::Regions regions(const comm::Communicator& communicator) const {
-    return row_regions(communicator, side, side, lookahead);
+  Cut cut(const comm::Communicator& communicator) const {
+    return row_cut(communicator, side, side, lookahead);
   }
 };
 
@@ -82,7 +82,8 @@ class Mesh {
     const auto ps = [&](std::size_t link) {
       return static_cast<std::uint64_t>(router.free[link].ps());
     };
-    digest.add({entity.value(), ps(0), ps(1), ps(2), ps(3), router.hash, router.hops, router.draws});
+    digest.add(
+        {entity.value(), ps(0), ps(1), ps(2), ps(3), router.hash, router.hops, router.draws});
   }
   std::size_t state_bytes() const { return routers_.capacity() * sizeof(Router); }
   std::uint64_t hops() const {
@@ -134,7 +135,7 @@ class Mesh {
     std::array<unsigned, 4> links{};
     std::uint32_t there = 0;
     const unsigned last = parameters_.side - 1;
-    const std::array<bool, 4> exists{packet.x < last, packet.x > 0, packet.y < last, packet.y > 0};
+    const std::array<bool, 4> exists{packet.x<last, packet.x> 0, packet.y<last, packet.y> 0};
     for (unsigned link = 0; link < 4; ++link) {
       if (exists[link]) {
         links[there++] = link;

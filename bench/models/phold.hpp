@@ -22,8 +22,8 @@ struct PholdParameters {
   SimTime until;  // events from here on send nothing
   std::uint64_t seed = 0;
 
-  pdes::Regions regions(const comm::Communicator& communicator) const {
-    return complete_regions(communicator, lps, lookahead);
+  Cut cut(const comm::Communicator& communicator) const {
+    return complete_cut(communicator, lps, lookahead);
   }
 };
 
@@ -47,7 +47,8 @@ class Phold {
   void handle(Context& context, const pdes::Event& event) {
     State& state = states_[context.index()];
     const auto visits = event.as<std::uint64_t>();
-    state.hash = noted(state.hash, static_cast<std::uint64_t>(context.now().ps()) + visits);
+    state.hash = noted(state.hash, static_cast<std::uint64_t>(context.now().ps()) + visits +
+                                       (std::uint64_t{event.source.value()} << 32));
     if (context.now() < parameters_.until) {
       go_on(context, state, visits + 1);
     }

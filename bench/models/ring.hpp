@@ -21,8 +21,8 @@ struct RingParameters {
   SimTime lookahead;        // latency + serialization
   std::uint64_t steps = 0;  // chunks that each accelerator sends
 
-  pdes::Regions regions(const comm::Communicator& communicator) const {
-    return ring_regions(communicator, lps, lookahead);
+  Cut cut(const comm::Communicator& communicator) const {
+    return ring_cut(communicator, lps, lookahead);
   }
 };
 
@@ -42,8 +42,8 @@ class Ring {
   template <class Context>
   void handle(Context& context, const pdes::Event& event) {
     State& state = states_[context.index()];
-    state.hash = noted(state.hash, static_cast<std::uint64_t>(context.now().ps()) +
-                                       event.as<std::uint64_t>());
+    state.hash = noted(state.hash,
+                       static_cast<std::uint64_t>(context.now().ps()) + event.as<std::uint64_t>());
     if (state.sent < parameters_.steps) {
       send(context, state);
     }

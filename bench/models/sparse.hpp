@@ -21,8 +21,8 @@ struct SparseParameters {
   SimTime until;    // events from here on send nothing
   std::uint64_t seed = 0;
 
-  pdes::Regions regions(const comm::Communicator& communicator) const {
-    return ring_regions(communicator, lps, lookahead);
+  Cut cut(const comm::Communicator& communicator) const {
+    return ring_cut(communicator, lps, lookahead);
   }
 };
 
@@ -44,7 +44,8 @@ class Sparse {
   void handle(Context& context, const pdes::Event& event) {
     State& state = states_[context.index()];
     const auto visits = event.as<std::uint64_t>();
-    state.hash = noted(state.hash, static_cast<std::uint64_t>(context.now().ps()) + visits);
+    state.hash = noted(state.hash, static_cast<std::uint64_t>(context.now().ps()) + visits +
+                                       (std::uint64_t{event.source.value()} << 32));
     if (context.now() >= parameters_.until) {
       return;
     }

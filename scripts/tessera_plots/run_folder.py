@@ -11,8 +11,8 @@ from .errors import NothingToDraw, PlotError
 from .trace_file import TraceFile
 
 
-def trace_name(rank, ranks):
-    name = f"trace.{rank:05d}.h5"
+def trace_name(rank, ranks, segment=0):
+    name = f"trace.s{segment}.{rank:05d}.h5" if segment else f"trace.{rank:05d}.h5"
     return name if ranks <= 1000 else f"traces/{rank // 1000:03d}/{name}"
 
 
@@ -26,11 +26,13 @@ class RunFolder:
         if not any(os.path.exists(self._path(name))
                    for name in ("config.resolved.yaml", "summary.json", manifest.NAME)):
             raise PlotError(f"{folder}: is not a run folder of Tessera", exit_code=2)
-        trusted = manifest.verify(folder)
+        listed = manifest.verify(folder)
         self.summary = self._read_summary()
-        self.traces = self._open_traces(trusted)
-        self.complete = trusted
-        if not trusted:
+        self.complete = listed is not None
+        if self.complete:
+            self.traces = [TraceFile(self._path(name), True, rows) for name, rows in listed]
+        else:
+            self.traces = self._open_traces()
             self._warn("has no manifest: the run did not finish; only committed rows are drawn")
 
     def _path(self, name):
@@ -54,7 +56,19 @@ class RunFolder:
             raise PlotError(f"{path}: damaged (no summary)")
         return summary
 
-    def _open_traces(self, trusted):
+    def _open_traces(self):
+        """Of a run that did not finish."""
+        segments = manifest.segments(self.folder)
+        if segments is None:
+            return self._open_only_segment()
+        files = []
+        for number, ranks, traces in segments:
+            files += traces or [(trace_name(rank, ranks, number), None) for rank in range(ranks)]
+        # The last segment may not have come to open its traces.
+        return [TraceFile(path, False, rows) for name, rows in files
+                if os.path.exists(path := self._path(name)) or rows is not None]
+
+    def _open_only_segment(self):
         first = next((path for name in (trace_name(0, 1), trace_name(0, 1001))
                       if os.path.exists(path := self._path(name))), None)
         if first is None:
@@ -62,7 +76,7 @@ class RunFolder:
                    for name in os.listdir(self.folder)):
                 raise PlotError(f"{self.folder}: {trace_name(0, 1)}: missing")
             return []
-        traces = [TraceFile(first, trusted)]
+        traces = [TraceFile(first, False)]
         try:
             ranks = int(traces[0].attributes.get("ranks", 1))
         except ValueError as error:
@@ -72,7 +86,7 @@ class RunFolder:
         if missing:
             raise PlotError(f"{self.folder}: missing: " + ", ".join(missing[:10])
                             + (f" and {len(missing) - 10} more" if len(missing) > 10 else ""))
-        return traces + [TraceFile(self._path(name), trusted) for name in names]
+        return traces + [TraceFile(self._path(name), False) for name in names]
 
     def read(self, table, keep=None):
         """Rows of all ranks, one rank after the other. Raises NothingToDraw when there are none."""

@@ -45,10 +45,12 @@ def _is_closed(path):
 
 class TraceFile:
     """Tables of one rank. `trusted`: a manifest vouches for the file, so the commits are believed;
-    otherwise the CRC-32C of the rows is compared with them first."""
+    otherwise the CRC-32C of the rows is compared with them first. `good`: how many rows of each
+    table count, where not all committed ones do, for the run went on from before them."""
 
-    def __init__(self, path, trusted):
+    def __init__(self, path, trusted, good=None):
         self.path = path
+        self._good = good
         self.closed = _is_closed(path)
         try:
             self._open(trusted)
@@ -95,7 +97,8 @@ class TraceFile:
         return crc == int(commit["crc32c"])
 
     def rows(self, table):
-        return self._rows.get(table, 0)
+        rows = self._rows.get(table, 0)
+        return rows if self._good is None else min(rows, self._good.get(table, 0))
 
     def read(self, table, keep=None):
         """Committed rows as a structured array; `keep(rows)` gives a mask of those wanted."""
@@ -104,9 +107,10 @@ class TraceFile:
         blocks = []
         try:
             dataset = self._file[table]
-            for first in range(0, self._rows[table], _BLOCK_ROWS):
+            end = self.rows(table)
+            for first in range(0, end, _BLOCK_ROWS):
                 self._watch()
-                rows = dataset[first:min(first + _BLOCK_ROWS, self._rows[table])]
+                rows = dataset[first:min(first + _BLOCK_ROWS, end)]
                 blocks.append(rows if keep is None else rows[keep(rows)])
             self._rest()
             return np.concatenate(blocks) if blocks else np.empty(0, dataset.dtype)

@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <cmath>
 #include <cxxopts.hpp>
 #include <iostream>
 
 #include "commands.hpp"
+#include "cut_options.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -18,6 +22,7 @@ cxxopts::Options describe() {
       "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
       "KEY=VALUE")("ranks", "for a run on N ranks", cxxopts::value<int>()->default_value("1"), "N")(
       "h,help", "this text");
+  add_cut_options(options);
   options.parse_positional({"experiment"});
   return options;
 }
@@ -38,6 +43,34 @@ std::string memory_table(const sim::Experiment& experiment) {
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held});
+  }
+  return table.to_string();
+}
+
+std::string rounded(double value) {
+  return format_number(std::round(value * 1000) / 1000);
+}
+
+// Of more ranks than a screen shows, the first and last.
+std::string rank_table(const sim::Experiment& experiment, const machine::Partition& partition) {
+  constexpr std::size_t most_rows = 64;
+  const std::vector<std::uint32_t> weights = sim::node_weights(experiment);
+  TextTable table({"rank", "nodes", "share of weight"});
+  const std::size_t ranks = partition.members.size();
+  std::vector<double> sums(ranks);
+  double total = 0;
+  for (std::size_t node = 0; node < partition.owner.size(); ++node) {
+    const double weight = weights.empty() ? 1 : weights[node];
+    sums[partition.owner[node]] += weight;
+    total += weight;
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (ranks > most_rows && rank == most_rows / 2) {
+      table.add({"…"});
+      rank = ranks - most_rows / 2;
+    }
+    table.add({std::to_string(rank), std::to_string(partition.members[rank].size()),
+               rounded(100 * sums[rank] / total) + " %"});
   }
   return table.to_string();
 }
@@ -65,13 +98,18 @@ void print(const sim::Experiment& experiment, int ranks) {
            std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});
   run.add({"partition", experiment.options.partition});
   run.add({"synchronization", experiment.options.synchronization});
-  run.add({"directed links cut", std::to_string(forecast.partition.cut_links)});
-  run.add({"imbalance", format_number(forecast.partition.imbalance)});
-  for (int rank = 0; rank < ranks; ++rank) {
-    run.add({"nodes of rank " + std::to_string(rank),
-             std::to_string(forecast.partition.members[static_cast<std::size_t>(rank)].size())});
+  run.add({"weights", experiment.options.weights});
+  run.add({"directed links cut",
+           std::to_string(forecast.partition.cut_links) + " (" +
+               rounded(100 * static_cast<double>(forecast.partition.cut_links) /
+                       static_cast<double>(std::max<std::uint64_t>(1, forecast.links))) +
+               " % of all)"});
+  run.add({"imbalance by weight", rounded(forecast.partition.imbalance)});
+  std::cout << run.to_string();
+  if (ranks > 1) {
+    std::cout << "\n# ranks\n" << rank_table(experiment, forecast.partition);
   }
-  std::cout << run.to_string() << "ok\n";
+  std::cout << "ok\n";
 }
 
 }  // namespace
@@ -95,8 +133,9 @@ int check_command(const Words& words, comm::Communicator& world) {
   if (options.count("set") > 0) {
     overrides = options["set"].as<std::vector<std::string>>();
   }
-  const sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
-                                                          overrides, shared_loader(world));
+  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
+                                                    overrides, shared_loader(world));
+  apply_cut_options(options, experiment, world);
   if (world.rank() == 0) {
     print(experiment, ranks);
   }

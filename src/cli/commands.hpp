@@ -15,6 +15,7 @@ int run_command(const Words& words, comm::Communicator& world);
 int check_command(const Words& words, comm::Communicator& world);
 int list_command(const Words& words, comm::Communicator& world);
 int show_command(const Words& words, comm::Communicator& world);
+int scale_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
 
 // Words as argc/argv for the option parser; `program` is what usage lines begin with.

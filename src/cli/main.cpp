@@ -27,6 +27,9 @@ const std::map<std::string, Command>& commands() {
        {check_command, "check EXPERIMENT.yaml [options]",
         "validate an experiment and say what a run would need"}},
       {"list", {list_command, "list [KIND]", "show every part there is, with its parameters"}},
+      {"scale",
+       {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
+        "predict the speed-up on many ranks from one run"}},
       {"show", {show_command, "show DIR", "print a finished run as a table"}},
       {"export",
        {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
@@ -48,7 +51,7 @@ std::string usage() {
          "tessera COMMAND --help explains the options of one.\n"
          "Exit codes: 0 done, 2 bad input, 3 the model cannot go on, 70 internal, 74 "
          "input/output,\n"
-         "75 stopped early.\n";
+         "75 stopped early; --resume goes on.\n";
 }
 
 int dispatch(const Words& words, comm::Communicator& world) {

@@ -8,7 +8,9 @@
 #include <iostream>
 #include <optional>
 
+#include "checkpoint_times.hpp"
 #include "commands.hpp"
+#include "cut_options.hpp"
 #include "signals.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -66,11 +68,75 @@ cxxopts::Options describe() {
       "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
       "KEY=VALUE")("o,output", "run folder (default: out/NAME)", cxxopts::value<std::string>(),
                    "DIR")("trace", "none, summary or full", cxxopts::value<std::string>(), "LEVEL")(
+      "checkpoint-every",
+      "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
+      "(sim:5ms) has passed; both may be given",
+      cxxopts::value<std::vector<std::string>>(), "TIME")(
+      "resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
+      cxxopts::value<std::string>(),
+      "DIR")("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")(
       "watchdog", "seconds without progress after which a run is given up; 0: never",
       cxxopts::value<unsigned>()->default_value("300"), "S")("v,verbose", "say more (repeatable)")(
       "q,quiet", "say less (repeatable)")("h,help", "this text");
+  add_cut_options(options);
   options.parse_positional({"experiment"});
   return options;
+}
+
+}  // namespace
+
+namespace {
+
+// The experiment to run, and the folder it runs in.
+sim::Experiment read_input(const cxxopts::ParseResult& options, comm::Communicator& world,
+                           sim::RunRequest& request) {
+  request.resume = options.count("resume") > 0;
+  if (request.resume) {
+    for (const char* other : {"experiment", "set", "output", "trace"}) {
+      if (options.count(other) > 0) {
+        throw ConfigError(
+            std::string("--resume goes on with what the run folder holds; it does "
+                        "not go together with ") +
+            (other == std::string("experiment") ? "an experiment" : "--" + std::string(other)));
+      }
+    }
+    request.folder = options["resume"].as<std::string>();
+    return sim::read_run_folder(request.folder, shared_loader(world));
+  }
+  if (options.count("experiment") == 0) {
+    throw ConfigError("no experiment given; see tessera run --help");
+  }
+  std::vector<std::string> overrides;
+  if (options.count("set") > 0) {
+    overrides = options["set"].as<std::vector<std::string>>();
+  }
+  if (options.count("trace") > 0) {
+    overrides.push_back("run.trace=" + options["trace"].as<std::string>());
+  }
+  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
+                                                    overrides, shared_loader(world));
+  request.folder =
+      options.count("output") > 0 ? options["output"].as<std::string>() : "out/" + experiment.name;
+  return experiment;
+}
+
+// The summary of a run that has nothing left to do. The same answer on every rank.
+bool show_if_finished(const std::string& folder, comm::Communicator& world,
+                      spdlog::logger& logger) {
+  bool finished = false;
+  if (world.rank() == 0) {
+    try {
+      const trace::Summary summary = trace::read_summary(folder + "/summary.json");
+      finished = summary.status == "finished";
+      if (finished) {
+        logger.info("the run in {} has finished; there is nothing to go on with", folder);
+        std::cout << trace::to_table(summary) << "results in " << folder << std::endl;
+      }
+    } catch (const IoError&) {
+      // Without a summary the checkpoints say how far the run came.
+    }
+  }
+  return world.broadcast(finished ? "yes" : "no", 0) == "yes";
 }
 
 }  // namespace
@@ -83,23 +149,18 @@ int run_command(const Words& words, comm::Communicator& world) {
     std::cout << (world.rank() == 0 ? description.help() : "");
     return 0;
   }
-  if (options.count("experiment") == 0) {
-    throw ConfigError("no experiment given; see tessera run --help");
-  }
   const auto logger = make_logger(options, world.rank());
-  std::vector<std::string> overrides;
-  if (options.count("set") > 0) {
-    overrides = options["set"].as<std::vector<std::string>>();
-  }
-  if (options.count("trace") > 0) {
-    overrides.push_back("run.trace=" + options["trace"].as<std::string>());
-  }
-  const auto path = options["experiment"].as<std::string>();
-  const sim::Experiment experiment = sim::read_experiment(path, overrides, shared_loader(world));
-
   sim::RunRequest request;
-  request.folder =
-      options.count("output") > 0 ? options["output"].as<std::string>() : "out/" + experiment.name;
+  request.checkpoints.keep_going = options.count("keep-going") > 0;
+  if (options.count("checkpoint-every") > 0) {
+    read_checkpoint_times(options["checkpoint-every"].as<std::vector<std::string>>(),
+                          request.checkpoints);
+  }
+  sim::Experiment experiment = read_input(options, world, request);
+  apply_cut_options(options, experiment, world);
+  if (request.resume && show_if_finished(request.folder, world, *logger)) {
+    return 0;
+  }
   logger->info("{}: {} tiles of {} run {} on {}", experiment.name,
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
@@ -128,6 +189,9 @@ int run_command(const Words& words, comm::Communicator& world) {
                 << ", " << progress.events << " events, " << progress.wall_s << " s" << std::endl;
     }
   };
+  request.hooks.on_checkpoint = [&](bool begins) { watchdog.pause(begins); };
+  request.hooks.on_note = [&](const std::string& text) { logger->info("{}", text); };
+  request.hooks.on_warning = [&](const std::string& text) { logger->warn("{}", text); };
   const trace::Summary summary = sim::run(experiment, world, request);
   if (world.rank() == 0) {
     if (summary.status != "finished") {

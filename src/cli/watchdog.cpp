@@ -28,12 +28,17 @@ void Watchdog::feed(const Sign& sign) {
   fed_.fetch_add(1, std::memory_order_relaxed);
 }
 
+void Watchdog::pause(bool paused) {
+  paused_.store(paused, std::memory_order_relaxed);
+  fed_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   std::uint64_t seen = fed_.load(std::memory_order_relaxed);
   while (!ended_.wait_for(lock, patience_, [this] { return over_; })) {
     const std::uint64_t now = fed_.load(std::memory_order_relaxed);
-    if (now == seen) {
+    if (now == seen && !paused_.load(std::memory_order_relaxed)) {
       bark_({SimTime::from_ps(simulated_ps_.load(std::memory_order_relaxed)),
              events_.load(std::memory_order_relaxed)});
       return;

@@ -27,12 +27,15 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void feed(const Sign& sign);
+  // From pause(true) to pause(false) it is patient without end.
+  void pause(bool paused);
 
  private:
   void watch();
 
   std::chrono::seconds patience_;
   std::function<void(const Sign&)> bark_;
+  std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> fed_{0};
   std::atomic<std::int64_t> simulated_ps_{0};
   std::atomic<std::uint64_t> events_{0};

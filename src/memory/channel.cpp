@@ -57,6 +57,12 @@ struct Parameters {
   Bytes burst;
   std::uint64_t max_bursts = 0;
   Bytes request;
+
+  // Bursts of an access, none empty but the only one.
+  std::uint64_t bursts_of(std::uint64_t bytes) const {
+    const std::uint64_t wanted = bytes / burst.count() + (bytes % burst.count() != 0 ? 1 : 0);
+    return std::clamp<std::uint64_t>(wanted, 1, max_bursts);
+  }
 };
 
 // An access that a tile waits for.
@@ -217,12 +223,6 @@ class ChannelMemory final : public Memory {
     }
   }
 
-  // Bursts of an access, none empty but the only one.
-  std::uint64_t bursts_of(std::uint64_t bytes) const {
-    const std::uint64_t burst = parameters_.burst.count();
-    const std::uint64_t wanted = bytes / burst + (bytes % burst != 0 ? 1 : 0);
-    return std::clamp<std::uint64_t>(wanted, 1, parameters_.max_bursts);
-  }
   // Sizes differ by a byte at most, the larger ones last: the last burst, which ends the access,
   // overtakes none even on a network where smaller messages are faster.
   static std::uint64_t burst_bytes(std::uint64_t bytes, std::uint64_t count, std::uint64_t burst) {
@@ -239,7 +239,7 @@ class ChannelMemory final : public Memory {
                     pdes::Port(slot_, read_request_kind), event.tag, request.bytes);
       return;
     }
-    const std::uint64_t count = bursts_of(request.bytes);
+    const std::uint64_t count = parameters_.bursts_of(request.bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = burst_bytes(request.bytes, count, i);
       network::send(context, network_slot_, node, Bytes(bytes), pdes::Port(slot_, write_data_kind),
@@ -249,7 +249,7 @@ class ChannelMemory final : public Memory {
 
   void serve_read(pdes::Context& context, EntityId requester, std::uint64_t bytes,
                   std::uint16_t tag) {
-    const std::uint64_t count = bursts_of(bytes);
+    const std::uint64_t count = parameters_.bursts_of(bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t part = burst_bytes(bytes, count, i);
       serve(context, {requester, i + 1 == count ? 1U : 0U, part, 0}, tag);
@@ -350,6 +350,17 @@ class ChannelModel final : public MemoryModel {
            machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
   }
   bool sends_along_links() const override { return true; }
+
+  void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
+                      const EventVisit& events, const MessageVisit& messages) const override {
+    const EntityId channel = machine.channels[machine.channel_of[tile.value()]].node;
+    const std::uint64_t bursts = parameters_.bursts_of(bytes.count());
+    const Bytes burst(bytes.count() / bursts);
+    events(tile, 2);
+    events(channel, write ? 1 : bursts);  // ready
+    messages(tile, channel, write ? burst : parameters_.request, write ? bursts : 1);
+    messages(channel, tile, write ? parameters_.request : burst, write ? 1 : bursts);
+  }
 
  private:
   Parameters parameters_;

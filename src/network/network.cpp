@@ -5,6 +5,21 @@
 #include "tessera/machine/routing.hpp"
 
 namespace tessera::network {
+namespace {
+
+class EndsOnly final : public PredictedTraffic {
+ public:
+  void visit_events(EntityId from, EntityId to, Bytes, const Visit& visit) const override {
+    visit(from, 1);
+    visit(to, 1);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PredictedTraffic> predict_ends_only() {
+  return std::make_unique<EndsOnly>();
+}
 
 Registry<NetworkMaker>& networks() {
   static Registry<NetworkMaker> registry("network");

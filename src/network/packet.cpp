@@ -465,6 +465,33 @@ const std::vector<ParameterInfo>& parameters() {
   return list;
 }
 
+// A packet's head is an event at each node it comes to; at the last one only the last packet's is,
+// and the arrival of the message after it.
+template <class Fabric>
+class PacketTraffic final : public PredictedTraffic {
+ public:
+  PacketTraffic(const machine::Topology& topology, const std::string& routing,
+                const Cutting& cutting)
+      : fabric_(topology, routing), cutting_(cutting) {}
+
+  void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const override {
+    visit(from, 1);
+    if (from != to) {
+      const std::uint64_t packets = cutting_.cut(bytes.count()).first;
+      EntityId here = from;
+      while ((here = fabric_.neighbour(here, fabric_.next_port(here, to))) != to) {
+        visit(here, packets);
+      }
+      visit(to, 1);
+    }
+    visit(to, 1);
+  }
+
+ private:
+  Fabric fabric_;
+  Cutting cutting_;
+};
+
 class PacketModel final : public NetworkModel {
  public:
   PacketModel(const Cutting& cutting, std::string routing)
@@ -487,6 +514,21 @@ class PacketModel final : public NetworkModel {
                                                (classes ? sizeof(std::uint16_t) : 0));
   }
   bool sends_along_links() const override { return true; }
+
+  // Shortest paths take a search for each target, which on a large graph would last as long as many
+  // a run: there, ends must do.
+  std::unique_ptr<PredictedTraffic> predict_traffic(
+      const machine::Machine& machine) const override {
+    constexpr std::uint32_t most_searches = 4096;
+    const machine::Topology& topology = *machine.topology;
+    if (topology.grid() && routing_ != "shortest") {
+      return std::make_unique<PacketTraffic<GridFabric>>(topology, routing_, cutting_);
+    }
+    if (topology.nodes() <= most_searches) {
+      return std::make_unique<PacketTraffic<GraphFabric>>(topology, routing_, cutting_);
+    }
+    return predict_ends_only();
+  }
 
  private:
   Cutting cutting_;

@@ -20,7 +20,7 @@ struct Sizes {
 constexpr Sizes sizes_of_large = {Calendar::largest_chunk, 10, 128};
 // With few entities half-filled chunks would weigh more than the events.
 constexpr std::uint32_t small_machine = 16384;  // entities
-constexpr Sizes sizes_of_small = {5, 8, 32};
+constexpr Sizes sizes_of_small = {8, 8, 32};
 // Windows a span, and spans with a bucket of their own: a small machine has small tables.
 constexpr std::uint32_t fewest_spans = 64;
 constexpr std::uint32_t most_spans = 4096;
@@ -42,8 +42,8 @@ std::uint32_t spans_for(std::uint32_t entities) {
 }
 
 template <class Visit>
-void visit_list(const EventChunk* list, const Visit& visit) {
-  for (const EventChunk* chunk = list; chunk != nullptr; chunk = chunk->next) {
+void visit_chunks(const EventChunk* chunks, const Visit& visit) {
+  for (const EventChunk* chunk = chunks; chunk != nullptr; chunk = chunk->next) {
     std::for_each_n(chunk->events(), chunk->count, visit);
   }
 }
@@ -105,21 +105,21 @@ void Calendar::insert_later(const Event& event, WindowNumber window) {
   }
 }
 
-EventChunk** Calendar::take_table() {
+Calendar::Cursor* Calendar::take_table() {
   if (free_tables_.empty()) {
-    tables_.push_back(std::make_unique<EventChunk*[]>(blocks_));
+    tables_.push_back(std::make_unique<Cursor[]>(blocks_));
     free_tables_.push_back(tables_.back().get());
   }
-  EventChunk** table = free_tables_.back();
+  Cursor* const table = free_tables_.back();
   free_tables_.pop_back();
   return table;
 }
 
 void Calendar::split(Bucket& bucket) {
-  const List whole{bucket.list, 0, 0};
+  const List whole{hand_out(bucket.list), 0, 0};
   bucket.table = take_table();
   bucket.is_split = true;
-  visit_list(whole.chunks, [&](const Event& event) {
+  visit_chunks(whole.chunks, [&](const Event& event) {
     append(bucket.table[event.target >> block_bits_]) = event;
   });
   release(whole);
@@ -127,10 +127,10 @@ void Calendar::split(Bucket& bucket) {
 
 void Calendar::deal_out(WindowNumber span) {
   const std::size_t slot = far_slot(span);
-  const List whole{std::exchange(far_[slot].list, nullptr), 0, 0};
+  const List whole{hand_out(far_[slot].list), 0, 0};
   far_[slot].first = no_window;
   unmark(far_used_, slot);
-  visit_list(whole.chunks, [&](const Event& event) {
+  visit_chunks(whole.chunks, [&](const Event& event) {
     insert(event);
     --size_;
   });
@@ -185,10 +185,10 @@ void Calendar::take(WindowNumber window) {
 Calendar::List Calendar::next_list() {
   if (!taken_.is_split) {
     const unsigned bits = static_cast<unsigned>(std::bit_width(blocks_ - 1)) + block_bits_;
-    return {std::exchange(taken_.list, nullptr), 0, bits};
+    return {hand_out(taken_.list), 0, bits};
   }
   for (; next_block_ < blocks_; ++next_block_) {
-    if (EventChunk* const list = std::exchange(taken_.table[next_block_], nullptr)) {
+    if (EventChunk* const list = hand_out(taken_.table[next_block_])) {
       return {list, next_block_ << block_bits_, block_bits_};
     }
   }
@@ -202,6 +202,14 @@ void Calendar::release(const List& list) {
     EventChunk* const next = chunk->next;
     pool_.give_back(chunk);
     chunk = next;
+  }
+}
+
+template <class Visit>
+void Calendar::visit_list(const Cursor& list, const Visit& visit) const {
+  if (const EventChunk* const chunk = newest(list)) {
+    std::for_each(chunk->events(), static_cast<const Event*>(list.next), visit);
+    visit_chunks(chunk->next, visit);
   }
 }
 
@@ -223,7 +231,7 @@ void Calendar::visit(const std::function<void(const Event&)>& visit) const {
 
 std::size_t Calendar::resident_bytes() const {
   return pool_.resident_bytes() + near_.size() * sizeof(Bucket) + far_.size() * sizeof(FarBucket) +
-         tables_.size() * blocks_ * sizeof(EventChunk*) + beyond_.capacity() * sizeof(Event);
+         tables_.size() * blocks_ * sizeof(Cursor) + beyond_.capacity() * sizeof(Event);
 }
 
 }  // namespace tessera::pdes

@@ -9,17 +9,47 @@
 namespace tessera::pdes {
 namespace {
 
-// A list of fewer events is grouped by comparison, a longer one by counting.
+// A list with fewer events than this part of its entities is sorted by keys.
+constexpr std::size_t sparsest = 8;
+// Fewer keys are sorted by comparison, more by counting, in digits of this width or, for many, of a
+// block's.
 constexpr std::size_t counting_sort_from = 20;
-// An entity's events are sorted by insertion up to here.
-constexpr std::ptrdiff_t insertion_sort_to = 16;
+constexpr unsigned few_digit_bits = 6;
 // Keys ahead of the one being handled whose events are called into cache.
-constexpr std::ptrdiff_t prefetch_distance = 8;
+constexpr std::size_t prefetch_distance = 8;
 // Of a key, for the place in a chunk.
 constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
+// An entity's events are sorted by insertion up to here.
+constexpr std::ptrdiff_t insertion_sort_to = 16;
 // Events handled before a rank looks up from its work (stop requests, progress), when its bound
 // would let it run on.
 constexpr std::uint64_t stretch_events = 1U << 18;
+
+void sort_events(const Event** begin, const Event** end) {
+  const auto before = [](const Event* a, const Event* b) { return handled_before(*a, *b); };
+  if (end - begin > insertion_sort_to) {
+    std::sort(begin, end, before);
+    return;
+  }
+  for (const Event** at = begin + 1; at != end; ++at) {
+    const Event* const event = *at;
+    const Event** place = at;
+    for (; place != begin && before(event, place[-1]); --place) {
+      *place = place[-1];
+    }
+    *place = event;
+  }
+}
+
+// Like resize, without the slack of a vector that grows by itself.
+template <class T>
+void make_room(std::vector<T>& values, std::size_t size) {
+  if (size > values.capacity()) {
+    values = {};
+    values.reserve(size + size / 16);
+  }
+  values.resize(size);
+}
 
 bool handled_later(const Event& a, const Event& b) {
   return handled_before(b, a);
@@ -40,7 +70,8 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
 
       policy_(std::move(policy)),
       outboxes_(static_cast<std::size_t>(communicator.size())),
-      context_(*this) {
+      context_(*this),
+      places_(std::size_t{1} << calendar_.block_bits()) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   const auto self = static_cast<std::size_t>(communicator.rank());
   delay_to_.assign(regions.delays.begin() + static_cast<std::ptrdiff_t>(self * ranks),
@@ -303,71 +334,101 @@ void Engine::run_window(WindowNumber window) {
   ++statistics_.windows;
 }
 
-void Engine::make_room(const Calendar::List& list) {
+void Engine::run_list(const Calendar::List& list) {
   std::size_t events = 0;
   for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
     events += chunk->count;
   }
-  if (events > keys_.capacity()) {
-    keys_ = {};
-    scratch_ = {};
-    keys_.reserve(events + events / 16);
-    scratch_.reserve(keys_.capacity());
+  if (list.bits <= calendar_.block_bits() && events >= (std::size_t{1} << list.bits) / sparsest) {
+    run_dense(list, events);
+  } else {
+    run_sparse(list, events);
   }
 }
 
-void Engine::run_list(const Calendar::List& list) {
-  make_room(list);
-  keys_.clear();
+// Counting sort of the events by target: the counts also say where an entity's events end.
+void Engine::run_dense(const Calendar::List& list, std::size_t events) {
+  const std::uint32_t targets = 1U << list.bits;
+  const std::uint32_t mask = targets - 1;
+  std::fill_n(places_.begin(), targets, 0);
+  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    for (std::uint64_t i = 0; i < chunk->count; ++i) {
+      ++places_[chunk->events()[i].target & mask];
+    }
+  }
+  std::uint32_t place = 0;
+  for (std::uint32_t target = 0; target < targets; ++target) {
+    place += std::exchange(places_[target], place);
+  }
+  make_room(sorted_, events);
+  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    for (std::uint64_t i = 0; i < chunk->count; ++i) {
+      const Event& event = chunk->events()[i];
+      sorted_[places_[event.target & mask]++] = &event;
+    }
+  }
+  std::uint32_t begin = 0;
+  for (std::uint32_t target = 0; target < targets; ++target) {
+    const std::uint32_t end = places_[target];
+    if (begin != end) {
+      run_entity(list.first + target, sorted_.data() + begin, sorted_.data() + end);
+      begin = end;
+    }
+  }
+}
+
+// For lists with few events an entity: sorts keys, which hold the target in the upper half and the
+// event's chunk and place in the lower.
+void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
+  make_room(keys_, events);
   chunks_.clear();
+  std::size_t at = 0;
   for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
     const Key place = chunks_.size() << place_bits;
-    for (std::uint32_t i = 0; i < chunk->count; ++i) {
-      keys_.push_back(Key{chunk->events()[i].target} << 32 | place | i);
+    for (std::uint64_t i = 0; i < chunk->count; ++i) {
+      keys_[at++] = Key{chunk->events()[i].target} << 32 | place | i;
     }
     chunks_.push_back(chunk);
   }
-  if (keys_.size() < counting_sort_from) {
+  if (events < counting_sort_from) {
     std::sort(keys_.begin(), keys_.end());
   } else {
-    group_by_counting(list.bits);
+    sort_keys(list.bits);
   }
-  Key* const end = keys_.data() + keys_.size();
-  for (Key* begin = keys_.data(); begin != end;) {
-    if (end - begin > prefetch_distance) {
-      __builtin_prefetch(&event_of(begin[prefetch_distance]));
+  for (std::size_t begin = 0; begin != events;) {
+    const auto target = static_cast<std::uint32_t>(keys_[begin] >> 32);
+    sorted_.clear();
+    std::size_t end = begin;
+    for (; end != events && keys_[end] >> 32 == target; ++end) {
+      if (events - end > prefetch_distance) {
+        __builtin_prefetch(&event_of(keys_[end + prefetch_distance]));
+      }
+      sorted_.push_back(&event_of(keys_[end]));
     }
-    Key* next = begin + 1;
-    while (next != end && *next >> 32 == *begin >> 32) {
-      ++next;
-    }
-    run_entity(begin, next);
-    begin = next;
+    run_entity(target, sorted_.data(), sorted_.data() + sorted_.size());
+    begin = end;
   }
 }
 
 // Radix sort by the lowest `bits` bits of the target, in digits that suit the number of keys.
-void Engine::group_by_counting(unsigned bits) {
-  constexpr unsigned most_digit_bits = 11;
-  constexpr unsigned few_digit_bits = 6;
-  const bool few = keys_.size() < (std::size_t{1} << most_digit_bits);
-  const unsigned widest = few ? few_digit_bits : most_digit_bits;
+void Engine::sort_keys(unsigned bits) {
+  const bool few = keys_.size() < places_.size();
+  const unsigned widest = few ? few_digit_bits : calendar_.block_bits();
   const unsigned passes = (bits + widest - 1) / widest;
   const unsigned digit_bits = (bits + passes - 1) / passes;
-  const std::uint32_t mask = (1U << digit_bits) - 1;
-  scratch_.resize(keys_.size());
-  std::array<std::uint32_t, 1U << most_digit_bits> places;
+  const std::uint32_t digits = 1U << digit_bits;
+  make_room(scratch_, keys_.size());
   for (unsigned shift = 32; shift < 32 + bits; shift += digit_bits) {
-    std::fill_n(places.begin(), mask + 1, 0);
+    std::fill_n(places_.begin(), digits, 0);
     for (const Key key : keys_) {
-      ++places[(key >> shift) & mask];
+      ++places_[(key >> shift) & (digits - 1)];
     }
     std::uint32_t place = 0;
-    for (std::uint32_t digit = 0; digit <= mask; ++digit) {
-      place += std::exchange(places[digit], place);
+    for (std::uint32_t digit = 0; digit < digits; ++digit) {
+      place += std::exchange(places_[digit], place);
     }
     for (const Key key : keys_) {
-      scratch_[places[(key >> shift) & mask]++] = key;
+      scratch_[places_[(key >> shift) & (digits - 1)]++] = key;
     }
     keys_.swap(scratch_);
   }
@@ -387,24 +448,7 @@ void Engine::handle(const Event& event) {
   components_[event.port.component()]->handle(context_, event);
 }
 
-void Engine::sort_events(Key* begin, Key* end) const {
-  const auto before = [this](Key a, Key b) { return handled_before(event_of(a), event_of(b)); };
-  if (end - begin > insertion_sort_to) {
-    std::sort(begin, end, before);
-    return;
-  }
-  for (Key* at = begin + 1; at != end; ++at) {
-    const Key key = *at;
-    Key* place = at;
-    for (; place != begin && before(key, place[-1]); --place) {
-      *place = place[-1];
-    }
-    *place = key;
-  }
-}
-
-void Engine::run_entity(Key* next, Key* end) {
-  const auto index = static_cast<std::uint32_t>(*next >> 32);
+void Engine::run_entity(std::uint32_t index, const Event** next, const Event** end) {
   context_.index_ = index;
   context_.self_ = members_[index];
   context_.sequence_ = sequences_[index];
@@ -416,9 +460,9 @@ void Engine::run_entity(Key* next, Key* end) {
       if (next == end) {
         break;
       }
-      handle(event_of(*next++));
-    } else if (next != end && handled_before(event_of(*next), self_events_.front())) {
-      handle(event_of(*next++));
+      handle(**next++);
+    } else if (next != end && handled_before(**next, self_events_.front())) {
+      handle(**next++);
     } else {
       std::pop_heap(self_events_.begin(), self_events_.end(), handled_later);
       const Event event = self_events_.back();
@@ -444,6 +488,7 @@ EngineMemory Engine::memory() const {
                          sequences_.capacity() * sizeof(std::uint32_t);
   memory.event_bytes =
       calendar_.resident_bytes() + (keys_.capacity() + scratch_.capacity()) * sizeof(Key) +
+      sorted_.capacity() * sizeof(Event*) + places_.capacity() * sizeof(std::uint32_t) +
       chunks_.capacity() * sizeof(EventChunk*) + self_events_.capacity() * sizeof(Event);
   return memory;
 }

@@ -8,6 +8,7 @@
 
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -85,6 +86,7 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
       section.error("partition", error.diagnostics().front().message);
     }
   }
+  options.weights = section.get_or<std::string>("weights", "predicted");
   options.synchronization =
       section.get_name("synchronization", pdes::sync_policies().names(), "window");
   return options;
@@ -139,6 +141,8 @@ std::vector<ParameterInfo> run_parameters() {
           {"bins", "", "64", "time bins of links and channels that are aimed at"},
           {"bin", "ps", "", "length of a bin, instead of bins"},
           {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"},
+          {"weights", "", "predicted",
+           "what makes a node heavy: none, predicted, or the folder of an earlier run"},
           {"synchronization", "", "window", "how ranks keep in step: window or null-message"}};
 }
 
@@ -151,8 +155,27 @@ std::string Experiment::configuration_hash() const {
   return digest.to_string();
 }
 
+namespace {
+
+// Of a run folder that moved, measured weights would not be found; they change no result.
+enum class MeasuredWeights { read, leave };
+
+void read_weights(Experiment& experiment, const Section& run, MeasuredWeights measured,
+                  const config::TextLoader& load) {
+  std::string weights = experiment.options.weights;
+  const bool by_path = weights != "none" && weights != "predicted";
+  if (by_path) {
+    if (measured == MeasuredWeights::leave) {
+      weights = "predicted";
+    } else if (const std::string file = run.place_of("weights").file; !file.starts_with("--set ")) {
+      weights = (std::filesystem::path(file).parent_path() / weights).lexically_normal().string();
+    }
+  }
+  use_weights(experiment, weights, load);
+}
+
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
-                           const config::TextLoader& load) {
+                           MeasuredWeights measured, const config::TextLoader& load) {
   Diagnostics diagnostics;
   Value root = config::parse(path, load(path), diagnostics);
   if (root.kind == Value::Kind::null && diagnostics.empty()) {
@@ -225,7 +248,47 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.ideal_time = experiment.plan.ideal_time();
   const SimTime latency = experiment.machine.topology->smallest_latency();
   experiment.lookahead = latency.is_never() ? width_without_links : latency;
+  read_weights(experiment, section.section("run"), measured, load);
   return experiment;
+}
+
+}  // namespace
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                           const config::TextLoader& load) {
+  return read_experiment(path, overrides, MeasuredWeights::read, load);
+}
+
+Experiment read_run_folder(const std::string& folder, const config::TextLoader& load) {
+  const std::string path = folder + "/config.resolved.yaml";
+  std::string text;
+  try {
+    text = load(path);
+  } catch (const IoError& error) {
+    throw ConfigError(folder + ": is no run to go on with: " + error.what());
+  }
+  Experiment experiment =
+      read_experiment(path, {}, MeasuredWeights::leave,
+                      [&](const std::string& name) { return name == path ? text : load(name); });
+  if (experiment.resolved != text) {
+    throw ConfigError(path + ": is not as the run wrote it");
+  }
+  return experiment;
+}
+
+void use_partition(Experiment& experiment, const std::string& name) {
+  if (!machine::partitioners().contains(name)) {
+    throw ConfigError(unknown_name("partition", name, machine::partitioners().names()));
+  }
+  machine::partitioners().at(name)(*experiment.machine.topology, 1, {});
+  experiment.options.partition = name;
+}
+
+void use_synchronization(Experiment& experiment, const std::string& name) {
+  if (!pdes::sync_policies().contains(name)) {
+    throw ConfigError(unknown_name("synchronization", name, pdes::sync_policies().names()));
+  }
+  experiment.options.synchronization = name;
 }
 
 }  // namespace tessera::sim

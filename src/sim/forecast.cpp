@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <utility>
 
 #include "tessera/executor/executor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -17,10 +19,14 @@ constexpr std::size_t events_a_tile = 2;
 }  // namespace
 
 Forecast forecast(const Experiment& experiment, int ranks) {
+  return forecast(experiment, partition_of(experiment, ranks));
+}
+
+Forecast forecast(const Experiment& experiment, machine::Partition partition) {
   Forecast forecast;
   const machine::Machine& machine = experiment.machine;
-  forecast.partition =
-      machine::partitioners().at(experiment.options.partition)(*machine.topology, ranks, {});
+  const int ranks = partition.ranks;
+  forecast.partition = std::move(partition);
   forecast.lookahead = experiment.lookahead;
   forecast.links = machine.topology->links();
   forecast.instructions = experiment.plan.instructions();

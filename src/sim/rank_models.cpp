@@ -1,23 +1,40 @@
 #include "rank_models.hpp"
 
+#include <utility>
+
+#include "tessera/sim/weights.hpp"
+
 namespace tessera::sim {
 namespace {
 
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
 
+// How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
+std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
+                                              comm::Communicator& communicator,
+                                              const machine::Partition& partition) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  const bool along_links =
+      experiment.network->sends_along_links() && experiment.memory->sends_along_links();
+  pdes::RegionDelays delays;
+  delays.closed = machine::region_delays(topology, partition);
+  delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.closed;
+  return pdes::sync_policies().at(experiment.options.synchronization)(communicator,
+                                                                      std::move(delays));
+}
+
 }  // namespace
 
 RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the_communicator)
     : experiment(the_experiment),
       communicator(the_communicator),
-      partition(machine::partitioners().at(experiment.options.partition)(
-          *experiment.machine.topology, communicator.size(), {})),
+      partition(partition_of(experiment, communicator.size())),
       members(partition.members[static_cast<std::size_t>(communicator.rank())]),
       engine(communicator,
              {partition.owner, members,
               machine::region_delays(*experiment.machine.topology, partition)},
-             experiment.lookahead),
+             experiment.lookahead, make_policy(experiment, communicator, partition)),
       network(experiment.network->build({experiment.machine, members, network_slot})),
       memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),
       compute(experiment.compute->build({experiment.machine, members, compute_slot})),
@@ -26,8 +43,7 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
                                         experiment.options.iterations, executor_slot, network_slot,
                                         memory_slot, compute_slot, &recorder})) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
-             engine.attach(*compute) == compute_slot &&
-             engine.attach(*executor) == executor_slot,
+             engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
          "components have the slots they were told");
 }
 

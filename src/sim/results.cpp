@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <span>
 #include <utility>
 
 #include "tessera/core/text.hpp"
@@ -132,7 +133,8 @@ std::string name_of(TraceLevel level) {
   throw InternalError("a trace level outside its list");
 }
 
-trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator) {
+trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
+                         const machine::Partition& partition) {
   trace::Summary summary;
   summary.experiment = experiment.name;
   summary.machine = experiment.machine.name;
@@ -153,7 +155,12 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.git_hash = git_hash();
   summary.mpi = comm::mpi_version();
   summary.hdf5 = trace::hdf5_version();
-  summary.predicted_bytes = forecast(experiment, communicator.size()).largest_bytes;
+  summary.weights = experiment.options.weights;
+  const Forecast expected = forecast(experiment, partition);
+  summary.links = expected.links;
+  summary.cut_links = partition.cut_links;
+  summary.imbalance = partition.imbalance;
+  summary.predicted_bytes = expected.largest_bytes;
   return summary;
 }
 
@@ -185,10 +192,10 @@ trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime 
   const pdes::EngineStatistics statistics = models.engine.statistics();
   std::array<std::uint64_t, 2> largest{statistics.windows, statistics.rounds};
   models.communicator.reduce_max(largest);
-  std::array<std::uint64_t, 3> sums{
-      statistics.remote_events, static_cast<std::uint64_t>(statistics.waiting_s * microseconds),
-      static_cast<std::uint64_t>(static_cast<double>(std::clock()) / CLOCKS_PER_SEC *
-                                 microseconds)};
+  std::array<std::uint64_t, 3> sums{statistics.remote_events,
+                                    static_cast<std::uint64_t>(statistics.waiting_s * microseconds),
+                                    static_cast<std::uint64_t>(static_cast<double>(std::clock()) /
+                                                               CLOCKS_PER_SEC * microseconds)};
   models.communicator.reduce_sum(sums);
   trace::SegmentCost cost;
   cost.ranks = models.communicator.size();
@@ -220,8 +227,8 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
     const workload::Workload& workload = models.experiment.workload;
     summary.throughput_samples_per_s =
         static_cast<double>(workload.samples) * static_cast<double>(iterations) / end.seconds();
-    summary.achieved_flops_per_s = summary.throughput_samples_per_s *
-                                   static_cast<double>(workload.flops_per_sample().count());
+    summary.achieved_flops_per_s =
+        summary.throughput_samples_per_s * static_cast<double>(workload.flops_per_sample().count());
   }
 }
 
@@ -230,6 +237,23 @@ void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {
   peaks[static_cast<std::size_t>(communicator.rank())] = peak_resident_bytes();
   communicator.reduce_sum(peaks);
   summary.peak_rss_bytes = peaks;
+}
+
+void gather_events(const RankModels& models, trace::Summary& summary) {
+  std::vector<std::uint64_t> events(static_cast<std::size_t>(models.communicator.size()));
+  events[static_cast<std::size_t>(models.communicator.rank())] = models.engine.statistics().events;
+  models.communicator.reduce_sum(events);
+  summary.rank_events = events;
+}
+
+std::vector<std::uint64_t> gather_node_events(const RankModels& models) {
+  std::vector<std::uint64_t> events(models.experiment.machine.topology->nodes());
+  const std::span<const std::uint32_t> sent = models.engine.events_sent();
+  for (std::size_t index = 0; index < sent.size(); ++index) {
+    events[models.members[index].value()] = sent[index];
+  }
+  models.communicator.reduce_sum(events);
+  return events;
 }
 
 std::string deadlock_report(const RankModels& models) {

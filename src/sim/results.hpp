@@ -14,7 +14,8 @@ namespace tessera::sim {
 std::string name_of(TraceLevel level);
 
 // What is known before the run.
-trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator);
+trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
+                         const machine::Partition& partition);
 
 // A progress report of this rank.
 trace::EngineRow engine_row(const RankModels& models, double wall_s);
@@ -33,6 +34,13 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
 
 // Peak memory of each rank. Collective.
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary);
+
+// Events that each rank handled, those before a checkpoint counted by the rank that took them up.
+// Collective.
+void gather_events(const RankModels& models, trace::Summary& summary);
+
+// [nodes] events that each has sent, from the beginning of the run, modulo 2^32. Collective.
+std::vector<std::uint64_t> gather_node_events(const RankModels& models);
 
 // Empty when every tile finished; else who waits for what. The same text on every rank. Collective.
 std::string deadlock_report(const RankModels& models);

@@ -32,8 +32,7 @@ std::string aside_of(const std::string& folder, std::uint32_t number) {
 
 std::uint32_t crc_from(const std::string& digits) {
   std::uint32_t crc = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), crc, 16);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), crc, 16);
   return error == std::errc() && end == digits.data() + digits.size() ? crc : 0;
 }
 
@@ -77,8 +76,7 @@ std::string begin_checkpoint(const std::string& folder, std::uint32_t number, in
   try {
     fs::remove_all(aside);
     for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {
-      fs::create_directories(
-          (fs::path(aside) / checkpoint_file_name(rank, ranks)).parent_path());
+      fs::create_directories((fs::path(aside) / checkpoint_file_name(rank, ranks)).parent_path());
     }
   } catch (const fs::filesystem_error& error) {
     throw_failure(error);

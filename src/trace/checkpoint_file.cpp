@@ -71,9 +71,9 @@ class Growing {
     const hdf5::Space memory(
         hdf5::check(H5Screate_simple(1, &count, nullptr), path_, "write rows"));
     const hdf5::Space target = hdf5::select_rows(dataset_.get(), written_, count, path_);
-    hdf5::check(H5Dwrite(dataset_.get(), type_, memory.get(), target.get(), H5P_DEFAULT,
-                         buffer_.data()),
-                path_, "write rows");
+    hdf5::check(
+        H5Dwrite(dataset_.get(), type_, memory.get(), target.get(), H5P_DEFAULT, buffer_.data()),
+        path_, "write rows");
     written_ = end;
     buffer_.clear();
   }
@@ -243,17 +243,16 @@ void CheckpointReader::visit_entities(
         stops[0] < begin || end > bytes) {
       impl_->damaged();
     }
-    const bool any = std::any_of(numbers.begin(),
-                                 numbers.begin() + static_cast<std::ptrdiff_t>(count),
-                                 [&](std::uint32_t number) { return wanted(EntityId(number)); });
+    const bool any =
+        std::any_of(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count),
+                    [&](std::uint32_t number) { return wanted(EntityId(number)); });
     if (any) {
       block.resize(end - begin);
       impl_->read(state, H5T_NATIVE_UINT8, begin, block.size(), block.data());
       std::uint64_t from = begin;
       for (std::size_t i = 0; i < count; ++i) {
         if (wanted(EntityId(numbers[i]))) {
-          visit(EntityId(numbers[i]),
-                std::span(block).subspan(from - begin, stops[i] - from));
+          visit(EntityId(numbers[i]), std::span(block).subspan(from - begin, stops[i] - from));
         }
         from = stops[i];
       }
@@ -266,8 +265,7 @@ void CheckpointReader::visit_events(
     const std::function<void(std::span<const std::byte>)>& visit) const {
   const hdf5::Guard guard;
   const hdf5::ReadDataset events = impl_->open("events");
-  const hdf5::Type type(
-      hdf5::check(H5Dget_type(events.get()), impl_->path, "read a table's type"));
+  const hdf5::Type type(hdf5::check(H5Dget_type(events.get()), impl_->path, "read a table's type"));
   const std::size_t size = H5Tget_size(type.get());
   const hsize_t all = hdf5::extent(events.get(), impl_->path);
   std::vector<std::byte> block(chunk_elements * size);

@@ -76,6 +76,7 @@ void write_manifest(const std::string& folder, int ranks, const std::vector<Trac
   }
   add_if_present(segments_name);
   add_if_present(index_name);
+  add_if_present(node_events_name);
   add_if_present(summary_name);
   write_signed(folder + "/" + manifest_name, manifest_file_type,
                {{"ranks", ranks}, {"files", files}});

@@ -53,8 +53,8 @@ std::string_view without_aside(std::string_view name) {
 // Files a run makes in its folder, also half-written ones; a new run removes them.
 bool is_run_file(std::string_view name) {
   name = without_aside(name);
-  constexpr std::array<std::string_view, 5> names{config_name, index_name, segments_name,
-                                                  summary_name, manifest_name};
+  constexpr std::array<std::string_view, 6> names{config_name,      index_name,   segments_name,
+                                                  node_events_name, summary_name, manifest_name};
   return is_trace_name(name) || std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -27,8 +27,7 @@ void copy_rows(const TraceReader& from, const std::string& table, std::uint64_t 
   for (std::uint64_t first = 0; first < rows; first += block_rows) {
     const ReadTable block = from.read(table, first, std::min(block_rows, rows - first));
     for (std::uint64_t row = 0; row < block.rows; ++row) {
-      to.append_bytes(index, block.bytes.data() + row * block.spec.row_bytes,
-                      block.spec.row_bytes);
+      to.append_bytes(index, block.bytes.data() + row * block.spec.row_bytes, block.spec.row_bytes);
     }
   }
 }
@@ -86,8 +85,7 @@ std::vector<Segment> segments_from(const SignedJson& json) {
   for (const SignedJson& entry : json) {
     Segment segment;
     entry.at("number").get_to(segment.number);
-    visit_cost(segment.cost,
-                  [&](const char* key, auto& member) { entry.at(key).get_to(member); });
+    visit_cost(segment.cost, [&](const char* key, auto& member) { entry.at(key).get_to(member); });
     for (const SignedJson& trace : entry.at("traces")) {
       segment.rows.push_back(trace.at("rows").get<RowCounts>());
     }
@@ -97,8 +95,7 @@ std::vector<Segment> segments_from(const SignedJson& json) {
 }
 
 void write_segments(const std::string& folder, const std::vector<Segment>& segments) {
-  write_signed(folder + "/" + segments_name, segments_file_type,
-               {{"segments", to_json(segments)}});
+  write_signed(folder + "/" + segments_name, segments_file_type, {{"segments", to_json(segments)}});
 }
 
 void settle_trace(const std::string& folder, const TracePart& part) {

@@ -54,7 +54,12 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("ranks", summary.ranks);
   visit("communicator", summary.communicator);
   visit("partition", summary.partition);
+  visit("weights", summary.weights);
   visit("synchronization", summary.synchronization);
+  visit("links", summary.links);
+  visit("cut_links", summary.cut_links);
+  visit("imbalance", summary.imbalance);
+  visit("rank_events", summary.rank_events);
   visit("segments", summary.segments);
   visit("peak_rss_bytes", summary.peak_rss_bytes);
   visit("predicted_bytes", summary.predicted_bytes);

@@ -92,6 +92,26 @@ std::string memory_text(const Summary& summary) {
   return text + rounded(static_cast<double>(summary.predicted_bytes), "B") + " predicted";
 }
 
+// Heaviest over mean, by weight and by the events that were; and what crosses ranks.
+std::string balance_text(const Summary& summary) {
+  std::string text = formatted(summary.imbalance, std::chars_format::general, 4) + " by weight (" +
+                     summary.weights + "), ";
+  double sum = 0;
+  std::uint64_t most = 0;
+  for (const std::uint64_t events : summary.rank_events) {
+    sum += static_cast<double>(events);
+    most = std::max(most, events);
+  }
+  if (sum > 0) {
+    const double mean = sum / static_cast<double>(summary.rank_events.size());
+    text += formatted(static_cast<double>(most) / mean, std::chars_format::general, 4) +
+            " by events, ";
+  }
+  return text + std::to_string(summary.cut_links) + " links cut" +
+         share_of(static_cast<double>(summary.cut_links), static_cast<double>(summary.links),
+                  "all");
+}
+
 // "at 1.2 ms, 3.4 ms": where it was taken up again.
 std::string resumes_text(const Summary& summary) {
   std::string text = "at ";
@@ -133,6 +153,9 @@ std::string listing(const Summary& summary) {
     ranks += detail.empty() ? "" : ", " + detail;
   }
   list.add("ranks", ranks);
+  if (summary.ranks > 1) {
+    list.add("balance", balance_text(summary));
+  }
   if (summary.segments.size() > 1) {
     list.add("went on", resumes_text(summary));
   }

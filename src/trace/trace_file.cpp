@@ -1,17 +1,18 @@
 #include "tessera/trace/trace_file.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <set>
+#include <span>
 
+#include "chunk_filters.hpp"
 #include "commit_log.hpp"
 #include "crc_join.hpp"
 #include "hdf5_support.hpp"
 #include "posix_file.hpp"
 #include "schema.hpp"
+#include "table_buffer.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 
@@ -20,60 +21,17 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-// The rows of a chunk: 16 384, fewer where a row is long, so that a chunk keeps to 1 MiB.
-std::size_t chunk_rows_of(std::size_t row_bytes) {
-  constexpr std::size_t most_rows = 16'384;
-  constexpr std::size_t most_bytes = std::size_t{1} << 20;
-  return std::min(most_rows, std::bit_floor(std::max<std::size_t>(most_bytes / row_bytes, 1)));
-}
-
-struct Gap {
-  std::size_t offset;
-  std::size_t size;
-};
-
-// The bytes of a row that belong to no field. They are written as zeros: what a struct's padding
-// holds is left to chance, and would differ from run to run.
-std::vector<Gap> gaps_of(const TableSpec& spec) {
-  std::vector<Field> fields = spec.fields;
-  std::sort(fields.begin(), fields.end(),
-            [](const Field& a, const Field& b) { return a.offset < b.offset; });
-  std::vector<Gap> gaps;
-  std::size_t end = 0;
-  for (const Field& field : fields) {
-    if (field.offset > end) {
-      gaps.push_back({end, field.offset - end});
-    }
-    end = field.offset + size_of(field.type);
-  }
-  if (spec.row_bytes > end) {
-    gaps.push_back({end, spec.row_bytes - end});
-  }
-  return gaps;
-}
-
-// A table while it is written. The buffer holds the rows of the chunk that is not whole yet, also
-// those already written as a tail.
+// A table while it is written.
 struct Table {
-  explicit Table(TableSpec table_spec)
-      : spec(std::move(table_spec)),
-        row_bytes(spec.row_bytes),
-        chunk_rows(chunk_rows_of(row_bytes)),
-        gaps(gaps_of(spec)) {}
+  explicit Table(TableSpec table_spec) : spec(std::move(table_spec)), buffer(spec) {}
 
-  std::uint64_t rows() const { return base + buffered; }
+  // Rows in the file that are in no commit yet.
+  std::uint64_t uncommitted() const { return buffer.taken() - committed; }
 
   TableSpec spec;
-  std::size_t row_bytes;
-  std::size_t chunk_rows;
-  std::vector<Gap> gaps;
-  std::unique_ptr<std::byte[]> buffer;  // made at the first row
-  std::size_t buffered = 0;             // rows in the buffer
-  std::uint64_t base = 0;               // rows before the buffer
-  std::uint64_t written = 0;            // rows in the file
-  std::uint64_t committed = 0;          // rows of the last commit
-  std::uint32_t crc = 0;                // of the rows written since
-  hdf5::Type type;
+  TableBuffer buffer;
+  std::uint64_t committed = 0;  // rows of the last commit
+  std::uint32_t crc = 0;        // of the rows written since
   hdf5::WriteDataset dataset;
 };
 
@@ -97,14 +55,18 @@ hdf5::WriteDataset create_growing(hid_t file, const std::string& name, const hdf
                                         path, "create a table"));
 }
 
-// Appends rows behind the present extent or over its end. Throws IoError.
-void write_rows(hid_t dataset, const hdf5::Type& type, hsize_t first, hsize_t count,
-                const void* rows, const std::string& path) {
-  const hsize_t end = first + count;
-  hdf5::check(H5Dset_extent(dataset, &end), path, "extend a table");
-  const hdf5::Space memory(hdf5::check(H5Screate_simple(1, &count, nullptr), path, "write rows"));
-  const hdf5::Space target = hdf5::select_rows(dataset, first, count, path);
-  hdf5::check(H5Dwrite(dataset, type.get(), memory.get(), target.get(), H5P_DEFAULT, rows), path,
+void extend(hid_t dataset, hsize_t rows, const std::string& path) {
+  hdf5::check(H5Dset_extent(dataset, &rows), path, "extend a table");
+}
+
+// Writes a row behind the present end. Throws IoError.
+void write_row(hid_t dataset, const hdf5::Type& type, hsize_t row, const void* bytes,
+               const std::string& path) {
+  const hsize_t one = 1;
+  extend(dataset, row + 1, path);
+  const hdf5::Space memory(hdf5::check(H5Screate_simple(1, &one, nullptr), path, "write rows"));
+  const hdf5::Space target = hdf5::select_rows(dataset, row, one, path);
+  hdf5::check(H5Dwrite(dataset, type.get(), memory.get(), target.get(), H5P_DEFAULT, bytes), path,
               "write rows");
 }
 
@@ -124,7 +86,7 @@ struct TraceFile::Impl {
   void guarded(Body body);
   void create(const Attributes& attributes);
   void open_tables();
-  void write_buffer(Table& table);
+  void write_chunk(Table& table);
   void write_tails();
   void write_commit(SimTime now);
   bool uncommitted() const;
@@ -134,6 +96,7 @@ struct TraceFile::Impl {
   WallClock::time_point created = WallClock::now();
   WallClock::time_point last_tail = created;
   std::vector<Table> tables;
+  ChunkFilters filters;
   CommitLayout layout;
   std::uint64_t commits = 0;
   bool open = false;
@@ -172,13 +135,12 @@ void TraceFile::Impl::create(const Attributes& attributes) {
   }
   std::vector<std::string> names;
   for (Table& table : tables) {
-    table.type = row_type(table.spec, path);
-    const hdf5::Properties creation = growing(table.chunk_rows, path);
+    const hdf5::Properties creation = growing(table.buffer.chunk_rows(), path);
     hdf5::check(H5Pset_shuffle(creation.get()), path, "set the filters");
     hdf5::check(H5Pset_deflate(creation.get(), 1), path, "set the filters");
     hdf5::check(H5Pset_fletcher32(creation.get()), path, "set the filters");
     hdf5::WriteDataset dataset =
-        create_growing(file.get(), table.spec.name, table.type, creation, path);
+        create_growing(file.get(), table.spec.name, row_type(table.spec, path), creation, path);
     write_schema(dataset.get(), table.spec, path);
     hdf5::check(dataset.reset(), path, "close a table");
     names.push_back(table.spec.name);
@@ -194,14 +156,14 @@ void TraceFile::Impl::open_tables() {
   const auto open_table = [&](const std::string& name, std::size_t chunk_bytes) {
     const hdf5::Properties access(
         hdf5::check(H5Pcreate(H5P_DATASET_ACCESS), path, "set the access properties"));
-    // One chunk a table: rows only ever go to the last.
     hdf5::check(H5Pset_chunk_cache(access.get(), 3, chunk_bytes, 1.0), path, "set the cache");
     return hdf5::WriteDataset(
         hdf5::check(H5Dopen2(file.get(), name.c_str(), access.get()), path, "open a table"));
   };
   for (Table& table : tables) {
-    table.dataset = open_table(table.spec.name, table.chunk_rows * table.row_bytes);
+    table.dataset = open_table(table.spec.name, 0);  // whole chunks pass the cache by
   }
+  // One chunk: rows only ever go to the last.
   commit_log = open_table(commit_name, layout.chunk_rows() * layout.row_bytes());
 }
 
@@ -244,45 +206,34 @@ void TraceFile::Impl::append(TableIndex index, const void* record, std::size_t s
   }
   ensure(index < tables.size(), "a row for a table that is not there");
   Table& table = tables[index];
-  ensure(size == table.row_bytes, "a row of another table");
-  if (table.buffer == nullptr) [[unlikely]] {
-    table.buffer = std::make_unique_for_overwrite<std::byte[]>(table.chunk_rows * size);
-  }
-  std::byte* place = table.buffer.get() + table.buffered * size;
-  std::memcpy(place, record, size);
-  for (const Gap& gap : table.gaps) {
-    std::memset(place + gap.offset, 0, gap.size);
-  }
-  if (++table.buffered == table.chunk_rows) [[unlikely]] {
-    guarded([&] { write_buffer(table); });
+  if (table.buffer.add(record, size)) [[unlikely]] {
+    guarded([&] { write_chunk(table); });
   }
 }
 
-// Writes the whole buffer, also the rows of an earlier tail: with them the chunk need not be read
-// back to be made whole.
-void TraceFile::Impl::write_buffer(Table& table) {
-  write_rows(table.dataset.get(), table.type, table.base, table.buffered, table.buffer.get(), path);
-  const std::size_t old_rows = table.written - table.base;
-  table.crc = crc32c(table.buffer.get() + old_rows * table.row_bytes,
-                     (table.buffered - old_rows) * table.row_bytes, table.crc);
-  table.written = table.rows();
-  if (table.buffered == table.chunk_rows) {
-    table.base += table.chunk_rows;
-    table.buffered = 0;
-  }
+// Writes the present chunk, whole or not, in the form the table's filters give it.
+void TraceFile::Impl::write_chunk(Table& table) {
+  const hsize_t base = table.buffer.base();
+  const TableBuffer::Taken taken = table.buffer.take();
+  table.crc = crc32c(taken.fresh.data(), taken.fresh.size(), table.crc);
+  const std::span<const std::byte> stored = filters.apply(taken.chunk, table.buffer.row_bytes());
+  extend(table.dataset.get(), table.buffer.taken(), path);
+  hdf5::check(
+      H5Dwrite_chunk(table.dataset.get(), H5P_DEFAULT, 0, &base, stored.size(), stored.data()),
+      path, "write rows");
 }
 
 void TraceFile::Impl::write_tails() {
   for (Table& table : tables) {
-    if (table.rows() > table.written) {
-      write_buffer(table);
+    if (table.buffer.rows() > table.buffer.taken()) {
+      write_chunk(table);
     }
   }
 }
 
 bool TraceFile::Impl::uncommitted() const {
   return std::any_of(tables.begin(), tables.end(),
-                     [](const Table& table) { return table.written > table.committed; });
+                     [](const Table& table) { return table.uncommitted() > 0; });
 }
 
 void TraceFile::Impl::write_commit(SimTime now) {
@@ -290,19 +241,18 @@ void TraceFile::Impl::write_commit(SimTime now) {
       std::chrono::duration_cast<std::chrono::milliseconds>(WallClock::now() - created);
   Commit commit{now, static_cast<std::uint64_t>(wall.count()), {}, 0};
   for (Table& table : tables) {
-    if (table.written > table.committed) {
+    if (table.uncommitted() > 0) {
       hdf5::check(H5Dflush(table.dataset.get()), path, "flush rows");
     }
-    commit.rows.push_back(table.written);
-    commit.crc =
-        crc_join(commit.crc, table.crc, (table.written - table.committed) * table.row_bytes);
+    commit.rows.push_back(table.buffer.taken());
+    commit.crc = crc_join(commit.crc, table.crc, table.uncommitted() * table.buffer.row_bytes());
   }
   const std::vector<std::byte> row = layout.encode(commit);
-  write_rows(commit_log.get(), commit_type, commits, 1, row.data(), path);
+  write_row(commit_log.get(), commit_type, commits, row.data(), path);
   hdf5::check(H5Dflush(commit_log.get()), path, "flush rows");
   ++commits;
   for (Table& table : tables) {
-    table.committed = table.written;
+    table.committed = table.buffer.taken();
     table.crc = 0;
   }
 }
@@ -341,7 +291,7 @@ void TraceFile::Impl::close(SimTime now) {
     open = false;
     for (Table& table : tables) {
       hdf5::check(table.dataset.reset(), path, "close a table");
-      table.buffer.reset();
+      table.buffer.release();
     }
     hdf5::check(commit_log.reset(), path, "close a table");
     hdf5::check(file.reset(), path, "close the file");
@@ -376,13 +326,13 @@ const std::string& TraceFile::path() const {
 
 std::uint64_t TraceFile::rows(TableIndex table) const {
   ensure(table < impl_->tables.size(), "rows of a table that is not there");
-  return impl_->tables[table].rows();
+  return impl_->tables[table].buffer.rows();
 }
 
 std::size_t TraceFile::buffered_bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = impl_->filters.resident_bytes();
   for (const Table& table : impl_->tables) {
-    bytes += table.buffer == nullptr ? 0 : table.chunk_rows * table.row_bytes;
+    bytes += table.buffer.resident_bytes();
   }
   return bytes;
 }

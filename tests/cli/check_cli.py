@@ -293,6 +293,123 @@ def status_by_usr2(program):
     expect(re.search(r"^rank 0: simulated .*, \d+ events", err, re.MULTILINE), err)
 
 
+# --- checkpoints
+
+RESULTS = ["result_digest", "simulated_time_ps", "iteration_time_ps", "events", "messages",
+           "packet_hops", "breakdown"]
+
+
+def run_whole(program):
+    """A run that takes a moment, uninterrupted."""
+    folder = program.scratch / "whole"
+    done = program.call("run", HERE / "long.yaml", "--set", "run.iterations=150", "-q", "-o", folder)
+    expect(done.returncode == 0, done.stderr_text)
+    return program.summary(folder)
+
+
+def expect_results(program, expected, segments):
+    summary = program.summary()
+    expect(summary["status"] == "finished", summary["status"])
+    for key in RESULTS:
+        expect(summary[key] == expected[key], "%s is %s, not %s" % (key, summary[key], expected[key]))
+    expect(len(summary["segments"]) == segments, summary["segments"])
+    shown = program.call("show", program.folder)
+    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+
+
+def stop_and_go_on(program, number, before, after):
+    expected = run_whole(program)
+    process = program.start(["run", HERE / "long.yaml", "--set", "run.iterations=150", "-o",
+                             program.folder], before)
+    program.wait_until_running(process, max(before, 1))
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d" % process.returncode)
+    expect(program.summary()["status"] == "stopped", program.summary()["status"])
+    done = program.call("run", "--resume", program.folder, ranks=after)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("going on from checkpoint 1" in done.stderr_text, done.stderr_text)
+    expect_results(program, expected, 2)
+
+
+@check
+def resume_after_usr1(program):
+    stop_and_go_on(program, signal.SIGUSR1, 0, 0)
+
+
+@check
+def resume_after_term(program):
+    stop_and_go_on(program, signal.SIGTERM, 0, 0)
+
+
+@check
+def resume_on_two_ranks(program):
+    stop_and_go_on(program, signal.SIGUSR1, 0, 2)
+
+
+@check
+def resume_after_kill(program):
+    """Killed while it writes one checkpoint after the other."""
+    expected = run_whole(program)
+    process = program.start(["run", HERE / "long.yaml", "--set", "run.iterations=150", "-o",
+                             program.folder, "--checkpoint-every", "0.01s"])
+    deadline = time.time() + 60
+    while not (program.folder / "checkpoints" / "00003").exists():
+        expect(process.poll() is None and time.time() < deadline, "no third checkpoint")
+        time.sleep(0.001)
+    process.kill()
+    process.communicate(timeout=30)
+    expect(program.summary()["status"] == "running", program.summary()["status"])
+    done = program.call("run", "--resume", program.folder, "--checkpoint-every", "sim:100 ms")
+    expect(done.returncode == 0, done.stderr_text)
+    expect_results(program, expected, 2)
+    left = sorted(p.name for p in (program.folder / "checkpoints").iterdir())
+    expect(len(left) == 2 and all(re.fullmatch("[0-9]{5}", name) for name in left), left)
+
+
+@check
+def resume_of_damaged_checkpoints(program):
+    done = program.call("run", HERE / "long.yaml", "--set", "run.iterations=20", "-q", "-o",
+                        program.folder, "--checkpoint-every", "sim:40ms")
+    expect(done.returncode == 0, done.stderr_text)
+    expected = program.summary()
+    finished = program.call("run", "--resume", program.folder)
+    expect(finished.returncode == 0 and "has finished" in finished.stderr_text, finished.stderr_text)
+    (program.folder / "summary.json").unlink()
+    newest, older = sorted((program.folder / "checkpoints").iterdir(), reverse=True)
+    damage = newest / "rank.00000.h5"
+    damage.write_bytes(damage.read_bytes()[:-1])
+    done = program.call("run", "--resume", program.folder)
+    expect(done.returncode == 0, done.stderr_text)
+    expect(re.search("warning: .*rank.00000.h5: has .* going back to checkpoint", done.stderr_text),
+           done.stderr_text)
+    expect_results(program, expected, 2)
+    (program.folder / "summary.json").unlink()
+    (older / "checkpoint.json").write_text("{}")
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "holds no valid checkpoint")
+
+
+@check
+def resume_refusals(program):
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "is no run to go on with")
+    program.call("run", HERE / "short.yaml", "-o", program.folder)
+    (program.folder / "summary.json").unlink()
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "holds no checkpoint")
+    done = program.call("run", "--resume", program.folder, ranks=2)
+    expect(done.returncode == 2, "exit code %d" % done.returncode)
+    expect(done.stderr_text.count("holds no checkpoint") == 1, done.stderr_text)
+    for other in (["--set", "run.iterations=2"], ["--trace", "none"], [HERE / "short.yaml"],
+                  ["-o", program.folder]):
+        expect_refusal(program.call("run", "--resume", program.folder, *other), 2,
+                       "does not go together with")
+    config = program.folder / "config.resolved.yaml"
+    config.write_text(config.read_text() + "# changed\n")
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "is not as the run wrote it")
+    for text in ("5", "soon", "0s", "-1s", "sim:", "sim:5", "sim:0 ps", "3 days"):
+        expect_refusal(program.call("run", HERE / "short.yaml", "--checkpoint-every", text), 2,
+                       "--checkpoint-every")
+
+
 def state_and_parent(pid):
     """As the kernel has it, or None when there is no such process (any more)."""
     try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one experiment on several numbers of ranks, partitions and trace levels: the results must
-be bit-identical.
+"""Runs one experiment on several numbers of ranks, partitions, synchronizations and trace levels: the
+results must be bit-identical.
 
     run_case.py TESSERA MPIEXEC EXPERIMENT.yaml
 
@@ -24,6 +24,11 @@ VARIANTS = [
     (3, ["run.partition=metis", "run.trace=none"]),
     (4, []),
     (4, ["run.partition=stripes", "run.trace=full", "run.bins=7"]),
+    (0, ["run.synchronization=null-message"]),
+    (2, ["run.synchronization=null-message"]),
+    (3, ["run.synchronization=null-message", "run.partition=stripes", "run.trace=full"]),
+    (4, ["run.synchronization=null-message", "run.trace=none"]),
+    (4, ["run.synchronization=null-message", "run.partition=metis"]),
 ]
 # What of a summary does not depend on the ranks.
 RESULTS = ["status", "simulated_time_ps", "iteration_time_ps", "ideal_time_ps", "iterations",

@@ -50,6 +50,15 @@ class MemoryModel {
                                       std::uint64_t nodes) const = 0;
   // As of a network; true also where it sends to no other entity but through the network.
   virtual bool sends_along_links() const { return false; }
+  using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;
+  using MessageVisit =
+      std::function<void(EntityId from, EntityId to, Bytes bytes, std::uint64_t count)>;
+  // Events that one access of `tile` will raise, to weigh nodes before a run: those of the memory
+  // itself, the request and the end among them, and the messages it sends. Here: all at the tile.
+  virtual void predict_events(const machine::Machine&, EntityId tile, Bytes, bool,
+                              const EventVisit& events, const MessageVisit&) const {
+    events(tile, 2);
+  }
 };
 
 // Memories by name: bandwidth, channel. A maker reads the `memory` section (all keys but `model`).

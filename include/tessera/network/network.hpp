@@ -48,6 +48,18 @@ class Network : public pdes::Component {
   virtual std::uint64_t messages() const = 0;
 };
 
+// Events that messages will raise, to weigh nodes before a run.
+class PredictedTraffic {
+ public:
+  using Visit = std::function<void(EntityId node, std::uint64_t events)>;
+  virtual ~PredictedTraffic() = default;
+  // Of one message, the request to send it and its arrival among them; `from` may be `to`.
+  virtual void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const = 0;
+};
+
+// Of a network whose messages touch nothing between their ends.
+std::unique_ptr<PredictedTraffic> predict_ends_only();
+
 // A network as configured: parameters read and checked, not yet built.
 class NetworkModel {
  public:
@@ -59,6 +71,9 @@ class NetworkModel {
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }
+  virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
+    return predict_ends_only();
+  }
 };
 
 // Networks by name: analytical, packet. A maker reads the `network` section (all keys but `model`).

@@ -25,7 +25,7 @@
 namespace tessera::pdes {
 
 // A run of events in one piece of memory; chunks of a bucket form a list, newest first. The events
-// follow the head.
+// follow the head. `count` is set when the list is handed out.
 struct EventChunk {
   EventChunk* next = nullptr;
   std::uint64_t count = 0;
@@ -85,6 +85,8 @@ class Calendar {
   Calendar(const Calendar&) = delete;
   Calendar& operator=(const Calendar&) = delete;
 
+  // Entities of a block, as a power of two.
+  unsigned block_bits() const { return block_bits_; }
   SimTime width() const { return clock_.width(); }
   WindowNumber window_of(SimTime time) const { return clock_.window_of(time); }
   SimTime start_of(WindowNumber window) const { return clock_.start_of(window); }
@@ -127,17 +129,23 @@ class Calendar {
 
  private:
   using Bitmap = std::vector<std::uint64_t>;
+  // A list that grows: room left in its newest chunk. The chunk is found from its end.
+  struct Cursor {
+    Event* next = nullptr;
+    Event* end = nullptr;
+  };
   // The events of one window: in one list or, once there are many, in a list for each block.
   struct Bucket {
+    Bucket() : list() {}
     union {
-      EventChunk* list = nullptr;
-      EventChunk** table;
+      Cursor list;
+      Cursor* table;
     };
     std::uint32_t count = 0;
     bool is_split = false;
   };
   struct FarBucket {
-    EventChunk* list = nullptr;
+    Cursor list;
     WindowNumber first = no_window;  // earliest window in it
   };
 
@@ -164,18 +172,38 @@ class Calendar {
     }
     return append(bucket.table[target >> block_bits_]);
   }
-  Event& append(EventChunk*& list) {
-    if (list == nullptr || list->count == pool_.capacity()) [[unlikely]] {
-      EventChunk* fresh = pool_.take();
-      fresh->next = list;
-      fresh->count = 0;
-      list = fresh;
+  Event& append(Cursor& list) {
+    if (list.next == list.end) [[unlikely]] {
+      start_chunk(list);
     }
-    return list->events()[list->count++];
+    return *list.next++;
   }
+  void start_chunk(Cursor& list) {
+    EventChunk* const fresh = pool_.take();
+    fresh->next = newest(list);
+    if (fresh->next != nullptr) {
+      fresh->next->count = pool_.capacity();
+    }
+    list = {fresh->events(), fresh->events() + pool_.capacity()};
+  }
+  EventChunk* newest(const Cursor& list) const {
+    return list.end == nullptr ? nullptr
+                               : reinterpret_cast<EventChunk*>(list.end - pool_.capacity()) - 1;
+  }
+  // The chunks of the list, which ends as such.
+  EventChunk* hand_out(Cursor& list) const {
+    EventChunk* const chunk = newest(list);
+    if (chunk != nullptr) {
+      chunk->count = pool_.capacity() - static_cast<std::uint64_t>(list.end - list.next);
+    }
+    list = {};
+    return chunk;
+  }
+  template <class Visit>
+  void visit_list(const Cursor& list, const Visit& visit) const;
   void insert_later(const Event& event, WindowNumber window);
   void split(Bucket& bucket);
-  EventChunk** take_table();
+  Cursor* take_table();
   // Moves the calendar so that `span` is the current one.
   void enter_span(WindowNumber span);
   void deal_out(WindowNumber span);
@@ -184,7 +212,7 @@ class Calendar {
   }
 
   WindowClock clock_;
-  unsigned block_bits_;  // entities of a block, as a power of two
+  unsigned block_bits_;
   unsigned blocks_;
   std::uint32_t split_from_;  // events of a window
   WindowNumber span_windows_;
@@ -197,8 +225,8 @@ class Calendar {
   Bitmap far_used_;
   std::vector<Event> beyond_;  // heap by time
   EventChunkPool pool_;
-  std::vector<std::unique_ptr<EventChunk*[]>> tables_;
-  std::vector<EventChunk**> free_tables_;
+  std::vector<std::unique_ptr<Cursor[]>> tables_;
+  std::vector<Cursor*> free_tables_;
   Bucket taken_;
   unsigned next_block_ = 0;
   std::uint64_t size_ = 0;

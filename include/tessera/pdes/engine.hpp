@@ -154,8 +154,6 @@ class Engine {
 
  private:
   friend class Context;
-  // An event of the list being run: its target in the upper half, its chunk and place in the lower,
-  // so that sorting moves 8 bytes an event and compares integers.
   using Key = std::uint64_t;
 
   void start();
@@ -166,10 +164,10 @@ class Engine {
   void move_periodic_cut(SimTime time);
   void run_window(WindowNumber window);
   void run_list(const Calendar::List& list);
-  void make_room(const Calendar::List& list);
-  void group_by_counting(unsigned bits);
-  void run_entity(Key* next, Key* end);
-  void sort_events(Key* begin, Key* end) const;
+  void run_dense(const Calendar::List& list, std::size_t events);
+  void run_sparse(const Calendar::List& list, std::size_t events);
+  void sort_keys(unsigned bits);
+  void run_entity(std::uint32_t index, const Event** next, const Event** end);
   const Event& event_of(Key key) const;
   void handle(const Event& event);
   void pass_boundaries(SimTime window_end);
@@ -189,6 +187,8 @@ class Engine {
   std::vector<Outbox> outboxes_;
   Context context_;
 
+  std::vector<std::uint32_t> places_;  // of the digits in a counting sort
+  std::vector<const Event*> sorted_;
   std::vector<Key> keys_;
   std::vector<Key> scratch_;
   std::vector<const EventChunk*> chunks_;  // of the list being run

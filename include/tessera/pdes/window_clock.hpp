@@ -17,7 +17,7 @@ inline constexpr WindowNumber no_window = std::numeric_limits<WindowNumber>::max
 // Windows of one width, from time zero.
 //
 // The division by the width is a multiplication: for a dividend below 2^63 and a divisor d with
-// 2^(l-1) < d <= 2^l, floor(n / d) = floor(n * m / 2^(63+l)) with m = floor(2^(63+l) / d) + 1
+// 2^(l-1) < d <= 2^l, floor(n / d) = floor(2n * m / 2^(64+l)) with m = floor(2^(63+l) / d) + 1
 // (Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994,
 // doi:10.1145/178243.178249, theorem 4.2); m fits 64 bits.
 class WindowClock {
@@ -26,14 +26,15 @@ class WindowClock {
   explicit WindowClock(SimTime width) : width_(width) {
     ensure(width > SimTime::zero() && !width.is_never(), "windows need some length");
     const auto divisor = static_cast<std::uint64_t>(width.ps());
-    shift_ = 63U + static_cast<unsigned>(std::bit_width(divisor - 1));
-    multiplier_ = static_cast<std::uint64_t>((static_cast<Wide>(1) << shift_) / divisor) + 1;
+    shift_ = static_cast<unsigned>(std::bit_width(divisor - 1));
+    multiplier_ = static_cast<std::uint64_t>((static_cast<Wide>(1) << (63 + shift_)) / divisor) + 1;
   }
 
   SimTime width() const { return width_; }
   WindowNumber window_of(SimTime time) const {
-    const Wide product = static_cast<Wide>(multiplier_) * static_cast<std::uint64_t>(time.ps());
-    return static_cast<WindowNumber>(product >> shift_);
+    const auto doubled = static_cast<std::uint64_t>(time.ps()) * 2;
+    const auto high = static_cast<std::uint64_t>((static_cast<Wide>(multiplier_) * doubled) >> 64);
+    return static_cast<WindowNumber>(high >> shift_);
   }
   SimTime start_of(WindowNumber window) const {
     return window == no_window ? SimTime::never() : width_ * window;

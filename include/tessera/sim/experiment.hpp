@@ -29,6 +29,8 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //                        than expected, later bins are longer
 //   bin         -        length of a bin, instead
 //   partition   blocks on grids, else metis
+//   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
+//                        run folder or its node_events.txt (events of each node, measured)
 //   synchronization  window
 struct RunOptions {
   std::uint32_t iterations = 1;
@@ -36,6 +38,7 @@ struct RunOptions {
   std::uint32_t bins = 64;
   std::optional<SimTime> bin;
   std::string partition;
+  std::string weights;
   std::string synchronization;  // name of a pdes::SyncPolicy
 };
 
@@ -51,7 +54,8 @@ struct Experiment {
   workload::Workload workload;
   plan::Plan plan;
   RunOptions options;
-  std::string resolved;  // the configuration with all defaults, as YAML
+  std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
+  std::string resolved;                        // the configuration with all defaults, as YAML
   SimTime ideal_time;
   SimTime lookahead;
 
@@ -65,5 +69,15 @@ struct Experiment {
 // complaint found; IoError when a file cannot be read.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load);
+
+// Reads back the experiment of a run folder. Throws ConfigError when the folder is of no run, or
+// its configuration is not as the run wrote it.
+Experiment read_run_folder(const std::string& folder, const config::TextLoader& load);
+
+// Cuts the machine in another way, which changes no result; the configuration and its hash stay.
+// Throws ConfigError when there is no such partitioner or it cannot cut this machine.
+void use_partition(Experiment& experiment, const std::string& name);
+// Keeps ranks in step in another way; the same holds.
+void use_synchronization(Experiment& experiment, const std::string& name);
 
 }  // namespace tessera::sim

@@ -32,19 +32,39 @@ struct RunHooks {
   double progress_period_s = 1;
   // Called on every rank each time its engine goes on; for a watchdog.
   std::function<void(const Progress&)> on_round;
+  // Called on every rank before (true) and after (false) a checkpoint is written or read, which
+  // may take longer than any round.
+  std::function<void(bool)> on_checkpoint;
+  // Called on rank 0: what was done, and what went wrong without ending the run.
+  std::function<void(const std::string&)> on_note;
+  std::function<void(const std::string&)> on_warning;
+};
+
+// When checkpoints are written besides the one at a requested stop; both may be set.
+struct CheckpointTimes {
+  double wall_s = 0;                     // 0: never
+  SimTime simulated = SimTime::never();  // each time so much was simulated
+  // A checkpoint that cannot be written is warned of; else it ends the run. At a stop it always
+  // does.
+  bool keep_going = false;
 };
 
 struct RunRequest {
   std::string folder;  // empty: nothing is written, whatever the trace level
   RunHooks hooks;
+  // Goes on from the newest valid checkpoint in `folder`; `experiment` is what
+  // config.resolved.yaml there describes, but for the partition.
+  bool resume = false;
+  CheckpointTimes checkpoints = {};
 };
 
 // Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank
 // but for peaks of memory and times. Writes the run folder unless `request.folder` is empty. A
 // deadlock and a requested stop are outcomes, not errors: see Summary::status and
-// Summary::message; the folder is complete then too. Throws ConfigError or IoError when the folder
-// cannot be used (Aborted with its code on the other ranks); other errors concern one rank, and the
-// caller must abort the rest.
+// Summary::message; the folder is complete then too, and after a stop it holds a checkpoint. Throws
+// ConfigError or IoError when the folder cannot be used, or holds nothing to go on from (Aborted
+// with its code on the other ranks, where only rank 0 knows); other errors concern one rank, and
+// the caller must abort the rest.
 trace::Summary run(const Experiment& experiment, comm::Communicator& communicator,
                    const RunRequest& request);
 
@@ -58,6 +78,7 @@ struct Forecast {
   std::size_t largest_bytes = 0;  // peak resident memory of the largest rank, predicted
 };
 Forecast forecast(const Experiment& experiment, int ranks);
+Forecast forecast(const Experiment& experiment, machine::Partition partition);
 
 // Peak and present resident memory of this process [B].
 std::uint64_t peak_resident_bytes();

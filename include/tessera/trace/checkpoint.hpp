@@ -91,9 +91,8 @@ class CheckpointReader {
   CheckpointReader& operator=(const CheckpointReader&) = delete;
 
   // The state of every entity that is wanted; bytes are valid during the call.
-  void visit_entities(
-      const std::function<bool(EntityId)>& wanted,
-      const std::function<void(EntityId, std::span<const std::byte>)>& visit) const;
+  void visit_entities(const std::function<bool(EntityId)>& wanted,
+                      const std::function<void(EntityId, std::span<const std::byte>)>& visit) const;
   void visit_events(const std::function<void(std::span<const std::byte>)>& visit) const;
   std::vector<std::byte> engine_totals() const;
   std::vector<std::byte> run_totals() const;

@@ -1,5 +1,6 @@
 // The folder a run leaves behind:
-//   config.resolved.yaml, trace.00000.h5 …, index.h5, summary.json, manifest.json (last);
+//   config.resolved.yaml, trace.00000.h5 …, index.h5, node_events.txt, summary.json, manifest.json
+//   (last);
 //   once it was stopped and went on also trace.s1.00000.h5 … and segments.json; checkpoints/.
 #pragma once
 
@@ -10,6 +11,9 @@
 #include "tessera/trace/segment.hpp"
 
 namespace tessera::trace {
+
+// Events that each node sent, for the weights of a later run: see sim/weights.hpp.
+inline constexpr const char* node_events_name = "node_events.txt";
 
 // Name of rank `rank`'s trace inside the folder: "trace.00003.h5"; above 1000 ranks in a second
 // folder level, "traces/003/trace.03141.h5". Of segment 2: "trace.s2.00003.h5".

@@ -47,7 +47,12 @@ struct Summary {
   int ranks = 0;
   std::string communicator;
   std::string partition;
+  std::string weights;
   std::string synchronization;
+  std::uint64_t links = 0;                    // directed, of the machine
+  std::uint64_t cut_links = 0;                // of them between different ranks
+  double imbalance = 0;                       // heaviest rank over the mean, by the weights
+  std::vector<std::uint64_t> rank_events;     // [ranks] handled
   std::vector<SegmentCost> segments;          // more than one when the run was stopped and went on
   std::vector<std::uint64_t> peak_rss_bytes;  // [ranks] of the last segment
   std::uint64_t predicted_bytes = 0;          // of the largest rank

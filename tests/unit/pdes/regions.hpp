@@ -1,6 +1,8 @@
 // Cuts a set of entities over ranks, for engines without a machine.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,6 +18,22 @@ inline Owner blocks(std::uint32_t entities) {
   return [entities](std::uint32_t entity, std::uint32_t ranks) {
     return static_cast<std::uint32_t>(std::uint64_t{entity} * ranks / entities);
   };
+}
+
+// Closes direct delays under composition, with the shortest cycle on the diagonal.
+inline std::vector<SimTime> closed(std::vector<SimTime> delays, std::size_t ranks) {
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    delays[rank * ranks + rank] = SimTime::never();
+  }
+  for (std::size_t k = 0; k < ranks; ++k) {
+    for (std::size_t j = 0; j < ranks; ++j) {
+      for (std::size_t i = 0; i < ranks; ++i) {
+        delays[j * ranks + i] =
+            std::min(delays[j * ranks + i], delays[j * ranks + k] + delays[k * ranks + i]);
+      }
+    }
+  }
+  return delays;
 }
 
 // Every two regions `distance` apart.

@@ -92,7 +92,7 @@ TEST(Index, ShowsAllRanksAsOneAndCanBeMoved) {
 
 TEST(Index, SaysWhichRowsAreWhose) {
   struct Mapping {
-    std::uint64_t rank;
+    std::uint64_t rank, segment;
     std::array<char, 64> file;
     std::uint64_t first_a, rows_a, first_none, rows_none;
   };
@@ -104,6 +104,7 @@ TEST(Index, SaysWhichRowsAreWhose) {
   std::uint64_t first = 0;
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ranks[rank].rank, rank);
+    EXPECT_EQ(ranks[rank].segment, 0U);
     EXPECT_EQ(ranks[rank].file.data(), trace_name(static_cast<int>(rank), 3));
     EXPECT_EQ(ranks[rank].first_a, first);
     EXPECT_EQ(ranks[rank].rows_a, rows_of_rank[rank]);
@@ -118,7 +119,7 @@ TEST(Index, CopiesTheAttributes) {
   write_index(folder.path(), 3);
   const std::string path = folder.file("index.h5");
   EXPECT_EQ(text_attribute(path, ".", "file_type"), "tessera-index");
-  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.0");
+  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.1");
   EXPECT_EQ(text_attribute(path, ".", "seed"), "9");
   EXPECT_EQ(text_attribute(path, ".", "rank"), "") << "the index is of no rank";
   EXPECT_EQ(text_attribute(path, "a", "description"), "rows of a test");

@@ -230,7 +230,7 @@ TEST(SummaryTable, SaysWhatMatters) {
                           "tiles           16", "messages        3, 9007199254740993 packet hops",
                           "events          18446744073709551615, 12.5 Mevents/s",
                           "wall time       1.500 s, processors 3.000 s, waiting 0.250 s a rank",
-                          "ranks           2, mpi, blocks",
+                          "ranks           2, mpi, blocks, window",
                           "memory          1.235 GB of the largest rank, 1.5 GB predicted",
                           "digest          00ff", "", "share of time  tiles  compute %  bubble %",
                           "total             16       50.0      50.0",

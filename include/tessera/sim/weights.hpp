@@ -1,0 +1,45 @@
+// How heavy each node is, so that the ranks of a run get equal work. Weights decide who simulates a
+// node and never what happens there: results do not depend on them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/machine/partition.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+
+// [nodes] events of one iteration that each node will handle, from the plan alone: operators,
+// messages over their routes packet by packet, accesses to DRAM. Contention changes no count. What
+// the models say of themselves: network::NetworkModel::predict_events and
+// memory::MemoryModel::predict_events.
+std::vector<std::uint64_t> predicted_events(const Experiment& experiment);
+
+// [nodes] as RunOptions::weights says, at least 1 each; empty for `none`. Counts beyond 32 bits are
+// scaled down together.
+std::vector<std::uint32_t> node_weights(const Experiment& experiment);
+
+// The machine cut by the experiment's partitioner and weights. Throws ConfigError when it cannot be
+// cut so.
+machine::Partition partition_of(const Experiment& experiment, int ranks);
+machine::Partition partition_of(const Experiment& experiment, int ranks,
+                                const std::vector<std::uint32_t>& weights);
+
+// The text of node_events.txt: a line that says what it is, then one count a line, in order of
+// nodes.
+std::string to_text(std::span<const std::uint64_t> events);
+
+// Reads the file at `path`, or the one in the run folder `path`. Throws IoError when neither can be
+// read, ConfigError when it is no such file or of a machine with another number of nodes.
+std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32_t nodes,
+                                            const config::TextLoader& load);
+
+// Weighs nodes in another way: `none`, `predicted` or a path; the configuration and its hash stay.
+// Throws as read_node_events.
+void use_weights(Experiment& experiment, const std::string& weights,
+                 const config::TextLoader& load);
+
+}  // namespace tessera::sim

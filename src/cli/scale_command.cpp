@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cxxopts.hpp>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "commands.hpp"
+#include "cut_options.hpp"
+#include "signals.hpp"
+#include "tessera/sim/scaling.hpp"
+#include "tessera/trace/run_folder.hpp"
+
+namespace tessera::cli {
+namespace {
+
+// InfiniBand HDR as Microsoft Learn, "HBv3-series virtual machine performance", measures it with
+// the OSU micro-benchmarks: 1.2 us for a byte, 192 Gb/s one way.
+constexpr double latency_s = 1.2e-6;
+constexpr double bandwidth = 24e9;
+constexpr const char* network_source = "InfiniBand HDR, Microsoft Learn: HBv3 performance (OSU)";
+
+cxxopts::Options describe() {
+  cxxopts::Options options("tessera scale",
+                           "Predict the speed-up on many ranks from one run on one rank.");
+  options.positional_help("EXPERIMENT.yaml");
+  options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
+      "ranks", "numbers of ranks, e.g. 2,4,16", cxxopts::value<std::string>(), "N,…")(
+      "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
+      "KEY=VALUE")("o,output", "write the prediction as JSON", cxxopts::value<std::string>(),
+                   "FILE")("event-time", "processor time of an event (default: measured)",
+                           cxxopts::value<std::string>(), "TIME")(
+      "remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
+      cxxopts::value<std::string>(),
+      "TIME")("message-latency", "of a batch of events to another rank (default: 1.2 us)",
+              cxxopts::value<std::string>(),
+              "TIME")("bandwidth", "of a rank, one direction (default: 24 GB/s)",
+                      cxxopts::value<std::string>(), "RATE")(
+      "reduction-latency", "of a reduction over all ranks, apart from its steps (default: 0 ps)",
+      cxxopts::value<std::string>(), "TIME")(
+      "reduction-step",
+      "of each of the log2 P steps of a reduction (default: under mpirun measured on these ranks, "
+      "else the latency of a message)",
+      cxxopts::value<std::string>(),
+      "TIME")("calibration", "processor time at most of the part of the run that measures an event",
+              cxxopts::value<double>()->default_value("10"), "S")("h,help", "this text");
+  add_cut_options(options);
+  options.parse_positional({"experiment"});
+  return options;
+}
+
+template <class Quantity>
+std::optional<Quantity> quantity_of(const cxxopts::ParseResult& options, const std::string& name) {
+  if (options.count(name) == 0) {
+    return std::nullopt;
+  }
+  std::string problem;
+  const auto value = config::parse_as<Quantity>(options[name].as<std::string>(), problem);
+  if (!value) {
+    throw ConfigError("--" + name + ": " + problem);
+  }
+  return value;
+}
+
+std::vector<int> ranks_of(const std::string& text) {
+  std::vector<int> ranks;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::string problem;
+    const auto number = config::parse_as<std::int64_t>(text.substr(at, comma - at), problem);
+    if (!number || *number < 1 || *number > std::numeric_limits<int>::max()) {
+      throw ConfigError("--ranks: expected numbers of ranks such as 2,4,16, found '" + text + "'");
+    }
+    ranks.push_back(static_cast<int>(*number));
+    at = comma + 1;
+  }
+  return ranks;
+}
+
+// A cost as given, or else by default, with its source.
+void set_cost(trace::ScalingCosts& costs, double trace::ScalingCosts::*member,
+              const std::string& name, std::optional<double> given, double otherwise,
+              const std::string& source) {
+  costs.*member = given.value_or(otherwise);
+  costs.sources.emplace_back(name, given ? "given" : source);
+}
+
+trace::ScalingCosts costs_of(const cxxopts::ParseResult& options, comm::Communicator& world) {
+  const auto seconds = [&](const std::string& name) -> std::optional<double> {
+    const auto time = quantity_of<SimTime>(options, name);
+    return time ? std::optional(time->seconds()) : std::nullopt;
+  };
+  using Costs = trace::ScalingCosts;
+  Costs costs;
+  if (const auto event = seconds("event-time")) {
+    if (*event <= 0) {
+      throw ConfigError("--event-time must be above zero");
+    }
+    set_cost(costs, &Costs::event_s, "event_s", event, 0, "");
+  }
+  set_cost(costs, &Costs::remote_event_s, "remote_event_s", seconds("remote-event-time"), 20e-9,
+           "assumed: two copies and a look-up");
+  set_cost(costs, &Costs::message_latency_s, "message_latency_s", seconds("message-latency"),
+           latency_s, network_source);
+  std::optional<double> rate;
+  if (const auto given = quantity_of<Bandwidth>(options, "bandwidth")) {
+    rate = static_cast<double>(given->bytes_per_second());
+    if (*rate <= 0) {
+      throw ConfigError("--bandwidth must be above zero");
+    }
+  }
+  set_cost(costs, &Costs::bandwidth, "bandwidth", rate, bandwidth, network_source);
+  set_cost(costs, &Costs::reduction_s, "reduction_s", seconds("reduction-latency"), 0,
+           "assumed: the steps are all");
+  double step = costs.message_latency_s;
+  std::string source = "a message a step, recursive doubling";
+  const bool given = options.count("reduction-step") > 0 || options.count("reduction-latency") > 0;
+  if (world.size() > 1 && !given) {
+    const int steps = std::bit_width(static_cast<unsigned>(world.size() - 1));
+    step = sim::measure_reduction(world) / steps;
+    source = "measured: a reduction on " + world.description();
+  }
+  set_cost(costs, &Costs::reduction_step_s, "reduction_step_s", seconds("reduction-step"), step,
+           source);
+  set_cost(costs, &Costs::reduction_entry_s, "reduction_entry_s", std::nullopt, 3e-9,
+           "assumed: compared twice and read once, in cache");
+  return costs;
+}
+
+void write(const trace::ScalingReport& report, const std::string& path) {
+  trace::write_file_atomically(path, trace::to_json(report));
+}
+
+}  // namespace
+
+int scale_command(const Words& words, comm::Communicator& world) {
+  cxxopts::Options description = describe();
+  Arguments arguments("tessera scale", words);
+  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
+  if (options.count("help") > 0) {
+    std::cout << (world.rank() == 0 ? description.help() : "");
+    return 0;
+  }
+  if (options.count("experiment") == 0) {
+    throw ConfigError("no experiment given; see tessera scale --help");
+  }
+  if (options.count("ranks") == 0) {
+    throw ConfigError("no numbers of ranks given, such as --ranks 2,4,16");
+  }
+  sim::ScalingRequest request;
+  request.ranks = ranks_of(options["ranks"].as<std::string>());
+  request.calibration_s = options["calibration"].as<double>();
+  request.costs = costs_of(options, world);
+  std::vector<std::string> overrides;
+  if (options.count("set") > 0) {
+    overrides = options["set"].as<std::vector<std::string>>();
+  }
+  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
+                                                    overrides, shared_loader(world));
+  apply_cut_options(options, experiment, world);
+  if (world.rank() != 0) {
+    return 0;  // the others were there to be measured
+  }
+  SignalWatch signals;
+  auto told = std::chrono::steady_clock::now();
+  request.stop_requested = [&] { return signals.stop_requested(); };
+  request.on_note = [](const std::string& text) { std::cerr << "info: " << text << std::endl; };
+  request.on_progress = [&](double share) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told >= std::chrono::seconds(10)) {
+      told = now;
+      std::cerr << "info: " << static_cast<int>(share * 100) << " % done" << std::endl;
+    }
+  };
+  const trace::ScalingReport report = sim::predict_scaling(experiment, request);
+  std::cout << trace::to_table(report);
+  if (options.count("output") > 0) {
+    const auto path = options["output"].as<std::string>();
+    write(report, path);
+    std::cout << "written to " << path << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace tessera::cli

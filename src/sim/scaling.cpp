@@ -1,0 +1,197 @@
+#include "tessera/sim/scaling.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <set>
+#include <utility>
+
+#include "rank_models.hpp"
+#include "results.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/core/version.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::sim {
+namespace {
+
+double processor_s() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+// Smallest latency of a link between two regions; `never` when there is none.
+SimTime smallest_cut_latency(const machine::Topology& topology,
+                             const std::vector<std::uint32_t>& owner) {
+  SimTime smallest = SimTime::never();
+  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+    for (unsigned port = 0; port < topology.ports(EntityId(n)); ++port) {
+      const machine::Link link = topology.link(EntityId(n), port);
+      if (link.to.valid() && owner[link.to.value()] != owner[n]) {
+        smallest = std::min(smallest, topology.link_classes()[link.link_class].latency);
+      }
+    }
+  }
+  return smallest;
+}
+
+// A part of the run that nobody watches.
+struct Sample {
+  std::uint64_t events = 0;
+  double processor_s = 0;
+};
+
+class ScalingRun {
+ public:
+  ScalingRun(const Experiment& experiment, const ScalingRequest& request)
+      : experiment_(experiment), request_(request), communicator_(comm::make_in_process()) {}
+
+  trace::ScalingReport make() {
+    trace::ScalingReport report;
+    report.experiment = experiment_.name;
+    report.machine = experiment_.machine.name;
+    report.workload = experiment_.workload.name;
+    report.partition = experiment_.options.partition;
+    report.weights = experiment_.options.weights;
+    report.nodes = experiment_.machine.topology->nodes();
+    report.costs = request_.costs;
+    report.version = version();
+    report.git_hash = git_hash();
+    cut_all(report);
+    const bool measures = report.costs.event_s == 0;
+    const Sample plain = measures ? run_unwatched() : Sample{};
+    watch(report, plain);
+    trace::predict_times(report);
+    return report;
+  }
+
+ private:
+  void note(const std::string& text) const {
+    if (request_.on_note) {
+      request_.on_note(text);
+    }
+  }
+
+  void cut_all(trace::ScalingReport& report) {
+    std::set<int> all(request_.ranks.begin(), request_.ranks.end());
+    all.insert(1);
+    const auto nodes = static_cast<std::int64_t>(report.nodes);
+    const int most = *all.rbegin();
+    if (*all.begin() < 1 || most > std::min<std::int64_t>(nodes, ScalingObserver::most_ranks)) {
+      throw ConfigError("a machine of " + std::to_string(nodes) +
+                        " nodes can be predicted on 1 to " +
+                        std::to_string(std::min<std::int64_t>(nodes, ScalingObserver::most_ranks)) +
+                        " ranks, not on " + std::to_string(*all.begin() < 1 ? *all.begin() : most));
+    }
+    const std::vector<std::uint32_t> weights = node_weights(experiment_);
+    for (const int ranks : all) {
+      machine::Partition partition = partition_of(experiment_, ranks, weights);
+      WatchedCut cut;
+      cut.ranks = ranks;
+      cut.owner = partition.owner;
+      const SimTime latency = smallest_cut_latency(*experiment_.machine.topology, partition.owner);
+      if (!latency.is_never()) {
+        cut.round_width = std::max<std::int64_t>(1, latency.ps() / experiment_.lookahead.ps());
+      }
+      cuts_.push_back(std::move(cut));
+      trace::ScalingPrediction prediction;
+      prediction.counts.ranks = ranks;
+      prediction.cut_links = partition.cut_links;
+      prediction.largest_bytes = forecast(experiment_, std::move(partition)).largest_bytes;
+      report.predictions.push_back(std::move(prediction));
+    }
+  }
+
+  bool stop_requested() const { return request_.stop_requested && request_.stop_requested(); }
+
+  // From the beginning, for as long as allowed.
+  Sample run_unwatched() {
+    RankModels models(experiment_, *communicator_);
+    const double begin = processor_s();
+    pdes::EngineHooks hooks;
+    hooks.stop_requested = [&] {
+      return processor_s() - begin >= request_.calibration_s || stop_requested();
+    };
+    models.engine.run(hooks);
+    return {models.engine.statistics().events, processor_s() - begin};
+  }
+
+  void watch(trace::ScalingReport& report, const Sample& plain) {
+    RankModels models(experiment_, *communicator_);
+    ScalingObserver observer(models.members, cuts_);
+    cuts_ = {};
+    models.engine.observe(&observer);
+    const double work = static_cast<double>(std::max<std::uint64_t>(
+        1, experiment_.plan.instructions() * experiment_.options.iterations));
+    const auto wall_begin = std::chrono::steady_clock::now();
+    const double begin = processor_s();
+    double at_sample_s = 0;  // when as much was done as in the part that nobody watched
+    pdes::EngineHooks hooks;
+    hooks.stop_requested = [this] { return stop_requested(); };
+    hooks.work_done = [&] {
+      return static_cast<std::int64_t>(models.executor->instructions_done());
+    };
+    hooks.on_round = [&](const pdes::RoundResult& round) {
+      if (at_sample_s == 0 && models.engine.statistics().events >= plain.events) {
+        at_sample_s = processor_s() - begin;
+      }
+      if (request_.on_progress) {
+        request_.on_progress(static_cast<double>(round.sums.work_done) / work);
+      }
+    };
+    if (!models.engine.run(hooks)) {
+      throw ModelError("stopped before the end of the run; nothing can be predicted",
+                       models.engine.last_event_time());
+    }
+    if (const std::string stuck = deadlock_report(models); !stuck.empty()) {
+      throw ModelError(stuck, models.engine.last_event_time());
+    }
+    const double watched_s = processor_s() - begin;
+    report.measured_wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_begin).count();
+    report.simulated_time_ps = models.engine.last_event_time().ps();
+    const std::vector<trace::ScalingCounts> counts = observer.finish();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      report.predictions[i].counts = counts[i];
+    }
+    const std::uint64_t events = models.engine.statistics().events;
+    if (plain.events > 0 && plain.processor_s > 0 && at_sample_s > 0) {
+      report.observer_factor = at_sample_s / plain.processor_s;
+      report.costs.event_s = watched_s / report.observer_factor / static_cast<double>(events);
+      report.costs.sources.emplace_back(
+          "event_s", "measured: processor time of this run over its events, less the factor of " +
+                         format_number(report.observer_factor) + " that watching the first " +
+                         std::to_string(plain.events) + " events cost");
+    }
+    note("watched " + std::to_string(events) + " events");
+  }
+
+  const Experiment& experiment_;
+  const ScalingRequest& request_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::vector<WatchedCut> cuts_;
+};
+
+}  // namespace
+
+trace::ScalingReport predict_scaling(const Experiment& experiment, const ScalingRequest& request) {
+  return ScalingRun(experiment, request).make();
+}
+
+double measure_reduction(comm::Communicator& communicator) {
+  constexpr int warm_up = 20;
+  constexpr int rounds = 200;
+  std::vector<comm::MinSum> values(static_cast<std::size_t>(communicator.size()) + 6);
+  std::chrono::steady_clock::time_point begin;
+  for (int round = -warm_up; round < rounds; ++round) {
+    if (round == 0) {
+      begin = std::chrono::steady_clock::now();
+    }
+    std::fill(values.begin(), values.end(), comm::MinSum{});
+    communicator.reduce_min_sum(values);
+    communicator.receive_batches(0, [](int, std::span<const std::byte>) {});
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / rounds;
+}
+
+}  // namespace tessera::sim

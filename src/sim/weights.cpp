@@ -1,0 +1,117 @@
+#include "tessera/sim/weights.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "tessera/core/error.hpp"
+#include "tessera/trace/run_folder.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using trace::node_events_name;
+
+constexpr const char* heading = "# tessera: events that each node sent, in order of nodes";
+
+[[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& fault) {
+  throw ConfigError(std::vector<Diagnostic>{{path, static_cast<int>(line), 1, fault}});
+}
+
+// The text at `path`, and where it was.
+std::string load_either(std::string& path, const config::TextLoader& load) {
+  const std::string inside = path + "/" + node_events_name;
+  try {
+    const std::string text = load(inside);
+    path = inside;
+    return text;
+  } catch (const IoError&) {
+    // Then it is a file, or nothing.
+  }
+  try {
+    return load(path);
+  } catch (const IoError& error) {
+    throw IoError(std::string(error.what()) +
+                  "; weights are 'none', 'predicted', a run folder, or the " + node_events_name +
+                  " of one");
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> node_weights(const Experiment& experiment) {
+  if (experiment.options.weights == "none") {
+    return {};
+  }
+  const std::vector<std::uint64_t> events = experiment.options.weights == "predicted"
+                                                ? predicted_events(experiment)
+                                                : experiment.measured_events;
+  constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t largest = *std::max_element(events.begin(), events.end());
+  const std::uint64_t divisor = largest / limit + 1;
+  std::vector<std::uint32_t> weights;
+  weights.reserve(events.size());
+  for (const std::uint64_t count : events) {
+    weights.push_back(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, count / divisor)));
+  }
+  return weights;
+}
+
+machine::Partition partition_of(const Experiment& experiment, int ranks) {
+  // All of the machine on one rank is the same with any weights.
+  return partition_of(experiment, ranks,
+                      ranks > 1 ? node_weights(experiment) : std::vector<std::uint32_t>{});
+}
+
+machine::Partition partition_of(const Experiment& experiment, int ranks,
+                                const std::vector<std::uint32_t>& weights) {
+  return machine::partitioners().at(experiment.options.partition)(*experiment.machine.topology,
+                                                                  ranks, weights);
+}
+
+std::string to_text(std::span<const std::uint64_t> events) {
+  std::string text = std::string(heading) + "\n";
+  for (const std::uint64_t count : events) {
+    text += std::to_string(count) + '\n';
+  }
+  return text;
+}
+
+std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32_t nodes,
+                                            const config::TextLoader& load) {
+  std::string found = path;
+  const std::string text = load_either(found, load);
+  if (!text.starts_with(heading)) {
+    refuse(found, 1, std::string("is no ") + node_events_name + " of a run");
+  }
+  std::vector<std::uint64_t> events;
+  events.reserve(nodes);
+  const char* at = text.data() + std::min(text.find('\n'), text.size() - 1) + 1;
+  const char* const end = text.data() + text.size();
+  while (at != end) {
+    std::uint64_t count = 0;
+    const auto [after, error] = std::from_chars(at, end, count);
+    if (error != std::errc{} || after == end || *after != '\n') {
+      refuse(found, events.size() + 2, "expected a number of events");
+    }
+    events.push_back(count);
+    at = after + 1;
+  }
+  if (events.size() != nodes) {
+    refuse(found, 1, "holds " + std::to_string(events.size()) + " nodes, the machine has " +
+                         std::to_string(nodes));
+  }
+  return events;
+}
+
+void use_weights(Experiment& experiment, const std::string& weights,
+                 const config::TextLoader& load) {
+  experiment.measured_events.clear();
+  if (weights != "none" && weights != "predicted") {
+    experiment.measured_events =
+        read_node_events(weights, experiment.machine.topology->nodes(), load);
+  }
+  experiment.options.weights = weights;
+}
+
+}  // namespace tessera::sim

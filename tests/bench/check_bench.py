@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Runs tessera-bench on small cases and compares what the engines and the ranks make of them.
+
+    check_bench.py TESSERA_BENCH CHECK
+
+CHECK is a case (same results on Tessera's engine and on the reference, and on 1, 2 and 3 ranks
+under every policy), 'options' (bad ones are refused in one line), 'sensitive' (the digest sees
+another seed) or 'simgrid' (same flows and simulated time; skipped without SimGrid).
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SMALL = {
+    "phold": [["--lps", "500", "--events", "20000"],
+              ["--lps", "60", "--events", "20000", "--remote", "1", "--mean", "0 ns"]],
+    "hold": [["--pending", "3000", "--events", "30000"],
+             ["--pending", "10", "--events", "1000", "--mean", "100 us"]],
+    "mesh": [["--side", "12", "--events", "20000", "--pattern", pattern]
+             for pattern in ("uniform", "transpose", "neighbour")] +
+            [["--side", "7", "--in-flight", "500", "--serialization", "3 ns", "--until", "90 ns"]],
+    "ring": [["--lps", "16", "--iterations", "20"]],
+    "loggops": [["--lps", "32", "--iterations", "30", "--pattern", pattern, "--size", size]
+                for pattern in ("dissemination", "binomial", "recursive-doubling", "random-pairs")
+                for size in ("8 B", "100 kB")] + [["--lps", "37", "--pattern", "binomial"]],
+    "sparse": [["--lps", "100", "--events", "5000"]],
+}
+ONE_RANK = {"hold"}
+BAD = [
+    [], ["fold"], ["phold", "--lsp", "4"], ["phold", "--lps", "1"], ["phold", "--lps", "many"],
+    ["phold", "--lookahead", "0 ns"], ["phold", "--lookahead", "5"], ["phold", "--remote", "1.5"],
+    ["phold", "--engine", "best"], ["phold", "--policy", "none"], ["phold", "--repeat", "0"],
+    ["phold", "--threads", "0"], ["phold", "16"], ["mesh", "--side", "70000"],
+    ["mesh", "--pattern", "unifrom"], ["mesh", "--side", "4", "--threads", "5"],
+    ["hold", "--threads", "2"], ["ring", "--chunk", "0 B"], ["ring", "--bandwidth", "0 GB/s"],
+    ["loggops", "--lps", "12", "--pattern", "recursive-doubling"],
+    ["loggops", "--L", "0 ns", "--o", "0 ns"],
+]
+FIELDS = """case parameters engine ranks lps events simulated_ps cpu_s cpu_median_s wall_s
+events_per_cpu_s events_per_wall_s bytes_per_lp bytes_per_pending_event model_bytes_per_lp
+largest_pending peak_rss_bytes windows rounds events_per_window remote_messages waiting_s
+digest""".split()
+
+
+def call(program, words):
+    return subprocess.run([program] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, universal_newlines=True)
+
+
+def report(program, words):
+    done = call(program, words + ["--json"])
+    if done.returncode != 0:
+        raise SystemExit("%s: exit %d: %s" % (" ".join(words), done.returncode, done.stderr))
+    return json.loads(done.stdout)
+
+
+def policies(program):
+    text = call(program, ["phold", "--help"]).stdout
+    names = re.search(r"between ranks:([\w\s,-]+)\(default", text).group(1)
+    names = [name.strip() for name in names.split(",")]
+    assert "window" in names, names
+    return names
+
+
+def results(run):
+    return {key: run[key] for key in ("events", "simulated_ps", "digest", "hops") if key in run}
+
+
+def check_case(program, case):
+    for options in SMALL[case]:
+        words = [case] + options
+        both = report(program, words + ["--engine", "both"])
+        for field in FIELDS:
+            assert field in both, field
+        assert both["identical"] is True, words
+        assert both["events"] > 100 and both["cpu_s"] > 0, words
+        assert results(both) == results(both["reference"]), words
+        if case in ONE_RANK:
+            continue
+        for policy in policies(program):
+            for threads in ("2", "3"):
+                run = report(program, words + ["--threads", threads, "--policy", policy])
+                assert run["ranks"] == int(threads) and run["remote_messages"] > 0, words
+                assert results(run) == results(both), (words, policy, threads)
+
+
+def check_options(program):
+    for words in BAD:
+        done = call(program, words)
+        assert done.returncode == 2, (words, done.returncode)
+        assert done.stdout == "", words
+        lines = done.stderr.splitlines()
+        if words:
+            assert len(lines) == 1 and lines[0].startswith("error: "), (words, lines)
+    done = call(program, ["phold", "--help"])
+    assert done.returncode == 0 and "--remote" in done.stdout
+
+
+def check_sensitive(program):
+    cases = [[case] + SMALL[case][0] for case in ("phold", "hold", "mesh", "sparse")]
+    for words in cases + [["loggops", "--lps", "32", "--pattern", "random-pairs"]]:
+        digests = {report(program, words + ["--seed", seed])["digest"] for seed in ("1", "2", "3")}
+        assert len(digests) == 3, words
+
+
+def check_simgrid(program):
+    if not (pathlib.Path(program).parent / "tessera-bench-ring-simgrid").exists():
+        done = call(program, ["ring", "--engine", "simgrid"])
+        assert done.returncode == 2 and "no SimGrid" in done.stderr
+        print("skipped: this build has no SimGrid")
+        return
+    words = ["ring", "--lps", "12", "--iterations", "2"]
+    ours, theirs = report(program, words), report(program, words + ["--engine", "simgrid"])
+    assert ours["events"] == theirs["events"] == 12 * 2 * 11 * 2
+    # SimGrid's time is a double in seconds.
+    assert abs(ours["simulated_ps"] - theirs["simulated_ps"]) <= 1e-9 * ours["simulated_ps"]
+
+
+def main():
+    program, check = sys.argv[1:]
+    checks = {"options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
+    if check in checks:
+        checks[check](program)
+    else:
+        check_case(program, check)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+// A run in segments, as its readers see it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/segment.hpp"
+#include "tessera/trace/trace_file.hpp"
+#include "trace_test_support.hpp"
+
+namespace tessera::trace {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Ten rows in segment 0, of which six count, and four in segment 1, that count from 6 on.
+std::vector<Segment> two_segments() {
+  std::vector<Segment> segments(2);
+  segments[0].rows = {{{"a", 6}}};
+  segments[1].number = 1;
+  return segments;
+}
+
+void write_rows(const std::string& path, std::uint64_t first, std::uint64_t count) {
+  TraceFile file(path, {row_table("a")}, {{"rank", "0"}});
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    file.append(0, row_of(i, 0));
+  }
+  file.close(SimTime::from_ps(1));
+}
+
+TEST(Segments, NameTheirFiles) {
+  EXPECT_EQ(trace_name(3, 4, 2), "trace.s2.00003.h5");
+  EXPECT_EQ(trace_name(3141, 4000, 1), "traces/003/trace.s1.03141.h5");
+}
+
+TEST(Segments, TheManifestAndTheIndexCountGoodRows) {
+  const TempFolder folder;
+  write_rows(folder.file(trace_name(0, 1, 0)), 0, 10);
+  write_rows(folder.file(trace_name(0, 1, 1)), 6, 4);
+  write_segments(folder.path(), two_segments());
+  write_index(folder.path(), two_segments());
+  write_manifest(folder.path(), two_segments());
+  EXPECT_THAT(verify_run_folder(folder.path()), IsEmpty());
+}
+
+TEST(Segments, TheIndexRefusesATraceWithTooFewRows) {
+  const TempFolder folder;
+  write_rows(folder.file(trace_name(0, 1, 0)), 0, 5);
+  write_rows(folder.file(trace_name(0, 1, 1)), 6, 4);
+  EXPECT_THAT(message_of<IoError>([&] { write_index(folder.path(), two_segments()); }),
+              HasSubstr("has 5 rows instead of 6"));
+}
+
+TEST(Segments, GoingOnRemovesWhatDoesNotCount) {
+  const TempFolder folder;
+  for (const std::uint32_t segment : {0U, 1U, 2U}) {
+    write_rows(folder.file(trace_name(0, 1, segment)), 0, 10);
+  }
+  write_manifest(folder.path(), 1);
+  write_file_atomically(folder.file("notes.txt"), "the user's own");
+  prepare_to_go_on(folder.path(), two_segments());
+  EXPECT_TRUE(std::filesystem::exists(folder.file("trace.00000.h5")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("trace.s1.00000.h5")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("trace.s2.00000.h5")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("manifest.json")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("segments.json")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("notes.txt")));
+}
+
+TEST(Segments, SettlingRefusesATraceWithTooFewRows) {
+  const TempFolder folder;
+  write_rows(folder.file(trace_name(0, 1)), 0, 5);
+  const TracePart part = trace_parts(two_segments()).front();
+  EXPECT_THAT(message_of<IoError>([&] { settle_trace(folder.path(), part); }),
+              HasSubstr("has 5 good rows instead of 6"));
+}
+
+}  // namespace
+}  // namespace tessera::trace
