@@ -12,13 +12,19 @@ def _parse(words):
         prog="plot", description="Draws the pictures of a run of Tessera as PNG files and prints "
         "their paths.", epilog="exit codes: 0 done, 2 bad request or nothing to draw, 74 damaged or "
         "missing files, 70 a defect of this program")
-    parser.add_argument("run", metavar="RUN_DIR", help="folder that 'tessera run' left behind")
-    parser.add_argument("-o", "--output", metavar="DIR", help="where to put them (RUN_DIR/plots)")
+    parser.add_argument("run", metavar="RUN_DIR", nargs="?",
+                        help="folder that 'tessera run' left behind")
+    parser.add_argument("--scale", metavar="FILE",
+                        help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        help="where to put them (RUN_DIR/plots, or beside FILE)")
     parser.add_argument("--only", metavar="NAME", action="append", choices=tuple(_PICTURES),
                         help="draw only this (repeatable): " + ", ".join(_PICTURES))
     parser.add_argument("--over-time", action="store_true",
                         help="short for --only link_map_over_time")
     options = parser.parse_args(words)
+    if (options.run is None) == (options.scale is None):
+        parser.error("give a run folder, or --scale FILE")
     if options.over_time:
         options.only = [*(options.only or []), "link_map_over_time"]
     return options
@@ -45,10 +51,7 @@ def _draw_all(options):
     from .run_folder import RunFolder
     run = RunFolder(options.run)
     directory = options.output or os.path.join(options.run, "plots")
-    try:
-        os.makedirs(directory, exist_ok=True)
-    except OSError as error:
-        raise PlotError(f"{directory}: {error.strerror}") from error
+    _make(directory)
     drawn = 0
     for name in dict.fromkeys(options.only or _PICTURES):
         try:
@@ -62,10 +65,27 @@ def _draw_all(options):
         raise NothingToDraw(f"{options.run}: there is nothing to draw")
 
 
+def _make(directory):
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise PlotError(f"{directory}: {error.strerror}") from error
+
+
+def _draw_scaling(options):
+    from .scaling import draw
+    directory = options.output or os.path.dirname(options.scale) or "."
+    _make(directory)
+    print(draw(options.scale, directory), flush=True)
+
+
 def main(words):
     options = _parse(words)
     try:
-        _draw_all(options)
+        if options.scale is not None:
+            _draw_scaling(options)
+        else:
+            _draw_all(options)
     except PlotError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -76,13 +96,13 @@ def main(words):
         print(f"error: {error}", file=sys.stderr)
         return 74
     except MemoryError:
-        print(f"error: {options.run}: not enough memory to draw it", file=sys.stderr)
+        print(f"error: {options.run or options.scale}: not enough memory to draw it", file=sys.stderr)
         return 74
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # a defect of ours, or a file that no writer of ours left
         text = " ".join(str(error).split())
-        print(f"error: {options.run}: cannot be drawn: {type(error).__name__}: {text}",
+        print(f"error: {options.run or options.scale}: cannot be drawn: {type(error).__name__}: {text}",
               file=sys.stderr)
         return 70
     return 0

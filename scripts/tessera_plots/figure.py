@@ -97,14 +97,19 @@ def run_text(run):
     return f"{text}; {what} at {time_text(run.end_ps())}"
 
 
-def new_figure(run, title, width, height, rows=1, columns=1, **options):
-    """Figure and array of axes, with a title over them that says what is drawn and of which run."""
+def new_plain_figure(title, subtitle, width, height, rows=1, columns=1, **options):
+    """Figure and array of axes, with a title of two lines over them."""
     figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False,
                                 layout="constrained", **options)
     characters = int(10 * width)  # of a line of this size
-    figure.suptitle("\n".join(textwrap.fill(text, characters) for text in (title, run_text(run))),
+    figure.suptitle("\n".join(textwrap.fill(text, characters) for text in (title, subtitle)),
                     fontsize=12)
     return figure, axes
+
+
+def new_figure(run, title, width, height, rows=1, columns=1, **options):
+    """The same, with a title that says what is drawn and of which run."""
+    return new_plain_figure(title, run_text(run), width, height, rows, columns, **options)
 
 
 def legend_above(ax, handles, columns, note=None):

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -100,6 +101,10 @@ std::vector<std::uint32_t> owners(const Topology& topology, int ranks, const Wei
   METIS_SetDefaultOptions(options.data());
   options[METIS_OPTION_SEED] = 1;
   options[METIS_OPTION_NUMBERING] = 0;
+  // METIS draws from the random numbers of the process: ranks that are threads take turns, or each
+  // would get another partition.
+  static std::mutex turn;
+  const std::lock_guard lock(turn);
   const int status = METIS_PartGraphKway(
       &nodes, &constraints, graph.first.data(), graph.neighbours.data(),
       graph.node_weights.empty() ? nullptr : graph.node_weights.data(), nullptr,

@@ -144,17 +144,25 @@ void Engine::start() {
   }
 }
 
-void Engine::arrive(const Event& event) {
-  const std::int32_t place = locator_[event.target];
-  ensure(place >= 0, "an event came to a rank that does not own its target");
-  Event local = event;
-  local.target = static_cast<std::uint32_t>(place);
-  calendar_.insert(local);
+void Engine::arrive(std::span<const Event> events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i + prefetch_distance < events.size()) {
+      __builtin_prefetch(&locator_[events[i + prefetch_distance].target]);
+    }
+    const Event& event = events[i];
+    const std::int32_t place = locator_[event.target];
+    ensure(place >= 0, "an event came to a rank that does not own its target");
+    const auto index = static_cast<std::uint32_t>(place);
+    calendar_.insert(event.time, index, [&](Event& slot) {
+      slot = event;
+      slot.target = index;
+    });
+  }
 }
 
 bool Engine::run(const EngineHooks& hooks) {
   using WallClock = std::chrono::steady_clock;
-  const EventSink sink = [this](const Event& event) { arrive(event); };
+  const EventSink sink = [this](std::span<const Event> events) { arrive(events); };
   const auto ask = [](const std::function<bool()>& question) {
     return question && question() ? std::int64_t{1} : std::int64_t{0};
   };
@@ -297,7 +305,7 @@ void Engine::visit_pending(const std::function<void(const Event&)>& visit) const
 
 void Engine::restore_pending(const Event& event) {
   restored_ = true;
-  arrive(event);
+  arrive({&event, 1});
 }
 
 void Engine::pass_boundaries(SimTime window_end) {

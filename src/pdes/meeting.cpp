@@ -1,7 +1,6 @@
 #include "meeting.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -14,13 +13,11 @@ constexpr std::size_t counters = sums_carried + std::tuple_size_v<Meeting::Count
 
 }  // namespace
 
-void deliver(std::span<const std::byte> batch, const EventSink& sink) {
+std::span<const Event> events_of(std::span<const std::byte> batch) {
   ensure(batch.size() % sizeof(Event) == 0, "a batch of whole events");
-  for (std::size_t at = 0; at < batch.size(); at += sizeof(Event)) {
-    Event event;
-    std::memcpy(static_cast<void*>(&event), batch.data() + at, sizeof(Event));
-    sink(event);
-  }
+  ensure(reinterpret_cast<std::uintptr_t>(batch.data()) % alignof(Event) == 0,
+         "a batch where events may lie");
+  return {reinterpret_cast<const Event*>(batch.data()), batch.size() / sizeof(Event)};
 }
 
 Meeting::Meeting(comm::Communicator& communicator, std::vector<SimTime> delays)
@@ -57,7 +54,7 @@ RoundResult Meeting::advance(SimTime next, std::vector<Outbox>& outboxes, const 
   communicator_.reduce_min_sum(values_);
   communicator_.receive_batches(
       values_[self_].count,
-      [&sink](int, std::span<const std::byte> batch) { deliver(batch, sink); });
+      [&sink](int, std::span<const std::byte> batch) { sink(events_of(batch)); });
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i] = values_[ranks_ + sums_carried + i].count;
   }

@@ -37,7 +37,7 @@ class Meeting {
   std::uint64_t batches_sent_ = 0;
 };
 
-// Gives the events of a batch to `sink`.
-void deliver(std::span<const std::byte> batch, const EventSink& sink);
+// A batch, seen as what it is made of.
+std::span<const Event> events_of(std::span<const std::byte> batch);
 
 }  // namespace tessera::pdes

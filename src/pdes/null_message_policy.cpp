@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -79,16 +78,13 @@ class NullMessagePolicy final : public SyncPolicy {
     batches_sent_ = local_batches_ + meeting_.batches_sent();
     communicator_.end_round();
     SimTime least = SimTime::never();
-    communicator_.receive_batches(
-        static_cast<std::int64_t>(neighbours_.size()),
-        [&least, &sink](int, std::span<const std::byte> batch) {
-          ensure(batch.size() >= sizeof(Event), "a batch ends with a promise");
-          const std::size_t events = batch.size() - sizeof(Event);
-          deliver(batch.first(events), sink);
-          Event promise;
-          std::memcpy(static_cast<void*>(&promise), batch.data() + events, sizeof(Event));
-          least = std::min(least, promise.time);
-        });
+    communicator_.receive_batches(static_cast<std::int64_t>(neighbours_.size()),
+                                  [&least, &sink](int, std::span<const std::byte> batch) {
+                                    const std::span<const Event> events = events_of(batch);
+                                    ensure(!events.empty(), "a batch ends with a promise");
+                                    sink(events.first(events.size() - 1));
+                                    least = std::min(least, events.back().time);
+                                  });
     // What the last global round told may reach further.
     bound_ = std::max(bound_, least);
     RoundResult result;

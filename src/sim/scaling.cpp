@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <set>
 #include <utility>
@@ -156,11 +157,11 @@ class ScalingRun {
     }
     const std::uint64_t events = models.engine.statistics().events;
     if (plain.events > 0 && plain.processor_s > 0 && at_sample_s > 0) {
-      report.observer_factor = at_sample_s / plain.processor_s;
+      report.observer_factor = std::max(1.0, at_sample_s / plain.processor_s);
       report.costs.event_s = watched_s / report.observer_factor / static_cast<double>(events);
       report.costs.sources.emplace_back(
           "event_s", "measured: processor time of this run over its events, less the factor of " +
-                         format_number(report.observer_factor) + " that watching the first " +
+                         format_number(std::round(report.observer_factor * 100) / 100) + " that watching the first " +
                          std::to_string(plain.events) + " events cost");
     }
     note("watched " + std::to_string(events) + " events");

@@ -124,7 +124,7 @@ def trace_format(tessera, repository):
     written = sorted(row[0] for row in rows_of(sections["Root attributes"]))
     yield from differences("root attributes", written, sorted(trace["attributes"]))
     yield from differences("root attributes of the index",
-                           [name for name in written if name != "rank"],
+                           [name for name in written if name not in ("rank", "segment")],
                            sorted(index["attributes"]))
     title = "Trace format " + trace["attributes"]["format_version"]
     if title not in sections:
@@ -168,8 +168,8 @@ def user_guide(tessera, repository):
     for part, parameter in names_of(run(tessera, "list")):
         if "`%s`" % (parameter or part) not in text:
             yield "%s %s is not in the user guide" % (part, parameter or "")
-    for command in ["run", "check", "export"]:
-        for option in re.findall(r"--[a-z]+", run(tessera, command, "--help")):
+    for command in ["run", "check", "scale", "export"]:
+        for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
                 yield "option %s of %s is not in the user guide" % (option, command)
     with tempfile.TemporaryDirectory() as scratch:

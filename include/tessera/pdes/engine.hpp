@@ -157,7 +157,7 @@ class Engine {
   using Key = std::uint64_t;
 
   void start();
-  void arrive(const Event& event);
+  void arrive(std::span<const Event> events);
   void run_windows(SimTime bound);
   void request_cut();
   void make_cut(const EngineHooks& hooks, SimTime global_next);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
@@ -43,8 +44,8 @@ struct RoundResult {
   SimTime global_next;    // earliest event of any rank
 };
 
-// Takes one event that came from another rank.
-using EventSink = std::function<void(const Event&)>;
+// Takes events that came from another rank, valid during the call.
+using EventSink = std::function<void(std::span<const Event>)>;
 
 // One round of synchronisation. All policies give identical results.
 class SyncPolicy {
