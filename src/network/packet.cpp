@@ -11,6 +11,7 @@
 // hops * latency + size / bandwidth.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -58,6 +59,39 @@ struct BinState {
   std::int64_t busy_ps = 0;
   std::uint64_t bytes = 0;
   float longest_wait_ps = 0;
+};
+
+// Bins of links in pages, made when a link of the page is first used: idle routers need none.
+class BinTable {
+ public:
+  void open(std::size_t links) { pages_.resize((links + page_links - 1) / page_links); }
+  bool is_open() const { return !pages_.empty(); }
+  BinState& operator[](std::uint32_t link) {
+    std::unique_ptr<Page>& page = pages_[link / page_links];
+    if (page == nullptr) [[unlikely]] {
+      page = std::make_unique<Page>();
+      ++used_;
+    }
+    return (*page)[link % page_links];
+  }
+  // Null where no link of the page was used.
+  BinState* find(std::uint32_t link) {
+    Page* const page = pages_[link / page_links].get();
+    return page == nullptr ? nullptr : &(*page)[link % page_links];
+  }
+  BinState value(std::uint32_t link) const {
+    const Page* const page = pages_[link / page_links].get();
+    return page == nullptr ? BinState{} : (*page)[link % page_links];
+  }
+  std::size_t resident_bytes() const {
+    return pages_.capacity() * sizeof(pages_.front()) + used_ * sizeof(Page);
+  }
+
+ private:
+  static constexpr std::uint32_t page_links = 64;
+  using Page = std::array<BinState, page_links>;
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::size_t used_ = 0;
 };
 
 // A link class with the time of a byte as a reduced fraction of picoseconds.
@@ -185,7 +219,7 @@ template <class Fabric>
 class PacketNetwork final : public Network {
  public:
   PacketNetwork(const NetworkSetup& setup, const Cutting& cutting, const std::string& routing)
-      : members_(setup.members.begin(), setup.members.end()),
+      : members_(setup.members),
         fabric_(*setup.machine.topology, routing),
         cutting_(cutting),
         packet_port_(setup.slot, packet_kind) {
@@ -237,7 +271,11 @@ class PacketNetwork final : public Network {
       return;
     }
     for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
-      BinState& bin = bins_[link];
+      BinState* const found = bins_.find(link);
+      if (found == nullptr) {
+        return;
+      }
+      BinState& bin = *found;
       const BinState now = done_by(boundary, link, bin);
       if (now.busy_ps != bin.busy_ps || now.bytes != bin.bytes) {
         bin_sink_({node, port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
@@ -262,7 +300,7 @@ class PacketNetwork final : public Network {
 
   void report_bins(LinkUseSink sink) override {
     bin_sink_ = std::move(sink);
-    bins_.resize(links_.size());
+    bins_.open(links_.size());
   }
 
   // Bins are part of the state when they are reported: `report_bins` comes before `restore`.
@@ -271,14 +309,15 @@ class PacketNetwork final : public Network {
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
       writer.put(links_[link]);
     }
-    if (bins_.empty()) {
+    if (!bins_.is_open()) {
       return;
     }
     writer.put(bin_begin_);
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
-      writer.put(bins_[link].busy_ps);
-      writer.put(bins_[link].bytes);
-      writer.put(bins_[link].longest_wait_ps);
+      const BinState bin = bins_.value(link);
+      writer.put(bin.busy_ps);
+      writer.put(bin.bytes);
+      writer.put(bin.longest_wait_ps);
     }
   }
 
@@ -287,14 +326,18 @@ class PacketNetwork final : public Network {
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
       links_[link] = reader.get<LinkState>();
     }
-    if (bins_.empty()) {
+    if (!bins_.is_open()) {
       return;
     }
     bin_begin_ = reader.get<SimTime>();
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
-      bins_[link].busy_ps = reader.get<std::int64_t>();
-      bins_[link].bytes = reader.get<std::uint64_t>();
-      bins_[link].longest_wait_ps = reader.get<float>();
+      BinState bin;
+      bin.busy_ps = reader.get<std::int64_t>();
+      bin.bytes = reader.get<std::uint64_t>();
+      bin.longest_wait_ps = reader.get<float>();
+      if (links_[link].bytes > 0 || links_[link].busy_ps > 0) {
+        bins_[link] = bin;
+      }
     }
   }
 
@@ -311,8 +354,8 @@ class PacketNetwork final : public Network {
   std::uint64_t packet_hops() const override { return hops_; }
   std::uint64_t messages() const override { return messages_; }
   std::size_t resident_bytes() const override {
-    return links_.capacity() * sizeof(LinkState) + bins_.capacity() * sizeof(BinState) +
-           members_.capacity() * sizeof(EntityId) + first_link_.capacity() * sizeof(std::uint32_t) +
+    return links_.capacity() * sizeof(LinkState) + bins_.resident_bytes() +
+           first_link_.capacity() * sizeof(std::uint32_t) +
            link_class_.capacity() * sizeof(std::uint16_t);
   }
 
@@ -440,7 +483,7 @@ class PacketNetwork final : public Network {
                       Arrival{packet.source, 0, packet.word}, event.tag);
   }
 
-  std::vector<EntityId> members_;
+  std::span<const EntityId> members_;
   Fabric fabric_;
   Cutting cutting_;
   pdes::Port packet_port_;
@@ -449,7 +492,7 @@ class PacketNetwork final : public Network {
   std::vector<std::uint32_t> first_link_;  // else where each node's links begin
   std::vector<LinkState> links_;
   std::vector<std::uint16_t> link_class_;  // empty when the machine has one class
-  std::vector<BinState> bins_;
+  BinTable bins_;
   LinkUseSink bin_sink_;
   SimTime bin_begin_;
   std::uint64_t hops_ = 0;
@@ -510,8 +553,8 @@ class PacketModel final : public NetworkModel {
                                     ? 4 * nodes
                                     : machine.topology->links() * nodes / machine.topology->nodes();
     const bool classes = machine.topology->link_classes().size() > 1;
-    return nodes * sizeof(EntityId) + ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
-                                               (classes ? sizeof(std::uint16_t) : 0));
+    return ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
+                    (classes ? sizeof(std::uint16_t) : 0));
   }
   bool sends_along_links() const override { return true; }
 

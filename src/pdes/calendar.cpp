@@ -33,9 +33,10 @@ const Sizes& sizes_for(std::uint32_t entities) {
   return entities <= small_machine ? sizes_of_small : sizes_of_large;
 }
 
-bool later(const Event& a, const Event& b) {
-  return a.time > b.time;
-}
+// A type, so that the heap's calls of it vanish.
+struct Later {
+  bool operator()(const Event& a, const Event& b) const { return a.time > b.time; }
+};
 
 std::uint32_t spans_for(std::uint32_t entities) {
   return std::clamp(std::bit_ceil(entities) / entities_a_span, fewest_spans, most_spans);
@@ -64,44 +65,39 @@ Calendar::Calendar(SimTime width, std::uint32_t entities)
       block_bits_(sizes_for(entities).block_bits),
       blocks_((std::max(entities, 1U) - 1) / (1U << block_bits_) + 1),
       split_from_(blocks_ == 1 ? ~0U : blocks_ * sizes_for(entities).events_a_block),
-      span_windows_(spans_for(entities)),
-      near_end_(2 * span_windows_),
+      span_bits_(static_cast<unsigned>(std::countr_zero(spans_for(entities)))),
+      near_end_(WindowNumber{2} << span_bits_),
       near_mask_(static_cast<std::size_t>(near_end_) - 1),
       near_(static_cast<std::size_t>(near_end_)),
       near_used_(near_.size() / 64),
-      far_(static_cast<std::size_t>(span_windows_)),
+      far_(spans_for(entities)),
       far_used_(far_.size() / 64),
       pool_(sizes_for(entities).chunk) {}
 
 std::size_t Calendar::find_used(const Bitmap& used, std::size_t from) {
-  const std::size_t words = used.size();
-  const std::size_t first = from / 64;
-  std::uint64_t word = used[first] & (~std::uint64_t{0} << (from % 64));
-  for (std::size_t step = 0; step <= words; ++step) {
-    const std::size_t at = (first + step) % words;
-    if (step > 0) {
-      word = used[at];
-    }
-    if (step == words) {  // round again: the part of the first word before `from`
-      word &= ~(~std::uint64_t{0} << (from % 64));
-    }
-    if (word != 0) {
-      return at * 64 + static_cast<std::size_t>(std::countr_zero(word));
-    }
+  const std::size_t mask = used.size() - 1;  // sizes are powers of two
+  std::size_t at = from / 64;
+  std::uint64_t word = used[at] & (~std::uint64_t{0} << (from % 64));
+  while (word == 0) {  // at last the first word again: the part before `from`
+    at = (at + 1) & mask;
+    word = used[at];
   }
-  return words * 64;
+  return at * 64 + static_cast<std::size_t>(std::countr_zero(word));
 }
 
 void Calendar::insert_later(const Event& event, WindowNumber window) {
-  const WindowNumber span = window / span_windows_;
+  const WindowNumber span = window >> span_bits_;
   if (span < current_span_ + static_cast<WindowNumber>(far_.size())) {
     const std::size_t slot = far_slot(span);
     append(far_[slot].list) = event;
+    if (far_[slot].first == no_window) {
+      mark(far_used_, slot);
+      ++far_buckets_;
+    }
     far_[slot].first = std::min(far_[slot].first, window);
-    mark(far_used_, slot);
   } else {
     beyond_.push_back(event);
-    std::push_heap(beyond_.begin(), beyond_.end(), later);
+    std::push_heap(beyond_.begin(), beyond_.end(), Later());
   }
 }
 
@@ -130,6 +126,7 @@ void Calendar::deal_out(WindowNumber span) {
   const List whole{hand_out(far_[slot].list), 0, 0};
   far_[slot].first = no_window;
   unmark(far_used_, slot);
+  --far_buckets_;
   visit_chunks(whole.chunks, [&](const Event& event) {
     insert(event);
     --size_;
@@ -140,44 +137,45 @@ void Calendar::deal_out(WindowNumber span) {
 void Calendar::enter_span(WindowNumber span) {
   const WindowNumber before = current_span_;
   current_span_ = span;
-  near_end_ = (span + 2) * span_windows_;
+  near_end_ = (span + 2) << span_bits_;
   // Spans that now have buckets of their own, and had none before.
   for (WindowNumber s = std::max(before + 2, span); s < span + 2; ++s) {
-    deal_out(s);
+    if (far_[far_slot(s)].first != no_window) {
+      deal_out(s);
+    }
   }
-  const WindowNumber horizon = span + static_cast<WindowNumber>(far_.size());
-  while (!beyond_.empty() && window_of(beyond_.front().time) / span_windows_ < horizon) {
-    std::pop_heap(beyond_.begin(), beyond_.end(), later);
-    const Event event = beyond_.back();
+  while (!beyond_.empty() && window_of(beyond_.front().time) < near_end_) {
+    std::pop_heap(beyond_.begin(), beyond_.end(), Later());
+    insert(beyond_.back());
     beyond_.pop_back();
-    insert(event);
     --size_;
   }
 }
 
 WindowNumber Calendar::next_window() const {
-  if (size_ == 0) {
-    return no_window;
-  }
-  const std::size_t from = static_cast<std::size_t>(last_taken_) & near_mask_;
-  const std::size_t found = find_used(near_used_, from);
-  if (found < near_.size()) {
+  if (near_buckets_ > 0) {
+    const std::size_t from = static_cast<std::size_t>(last_taken_) & near_mask_;
+    const std::size_t found = find_used(near_used_, from);
     return last_taken_ + static_cast<WindowNumber>((found - from) & near_mask_);
   }
-  const std::size_t slot = find_used(far_used_, far_slot(current_span_ + 2));
-  return slot < far_.size() ? far_[slot].first : window_of(beyond_.front().time);
+  WindowNumber next = beyond_.empty() ? no_window : window_of(beyond_.front().time);
+  if (far_buckets_ > 0) {
+    next = std::min(next, far_[find_used(far_used_, far_slot(current_span_ + 2))].first);
+  }
+  return next;
 }
 
 void Calendar::take(WindowNumber window) {
   largest_size_ = std::max(largest_size_, size_);
   last_taken_ = window;
-  const WindowNumber span = window / span_windows_;
+  const WindowNumber span = window >> span_bits_;
   if (span != current_span_) {
     enter_span(span);
   }
   const std::size_t slot = static_cast<std::size_t>(window) & near_mask_;
   taken_ = std::exchange(near_[slot], Bucket{});
   unmark(near_used_, slot);
+  --near_buckets_;
   size_ -= taken_.count;
   next_block_ = 0;
 }

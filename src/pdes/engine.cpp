@@ -51,9 +51,10 @@ void make_room(std::vector<T>& values, std::size_t size) {
   values.resize(size);
 }
 
-bool handled_later(const Event& a, const Event& b) {
-  return handled_before(b, a);
-}
+// A type, so that the heap's calls of it vanish.
+struct HandledLater {
+  bool operator()(const Event& a, const Event& b) const { return handled_before(b, a); }
+};
 
 }  // namespace
 
@@ -110,7 +111,7 @@ void Engine::set_cuts(SimTime period) {
 
 void Engine::enqueue_now(const Event& event) {
   self_events_.push_back(event);
-  std::push_heap(self_events_.begin(), self_events_.end(), handled_later);
+  std::push_heap(self_events_.begin(), self_events_.end(), HandledLater());
 }
 
 Event& Engine::enqueue_remote(std::size_t rank, EntityId target, SimTime time) {
@@ -472,7 +473,7 @@ void Engine::run_entity(std::uint32_t index, const Event** next, const Event** e
     } else if (next != end && handled_before(**next, self_events_.front())) {
       handle(**next++);
     } else {
-      std::pop_heap(self_events_.begin(), self_events_.end(), handled_later);
+      std::pop_heap(self_events_.begin(), self_events_.end(), HandledLater());
       const Event event = self_events_.back();
       self_events_.pop_back();
       handle(event);

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "tessera/executor/executor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
+#include "tessera/trace/records.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -13,11 +15,23 @@ namespace {
 // MPI's buffers for messages between processes; measured on small runs.
 constexpr std::size_t program_bytes = 28U << 20;
 constexpr std::size_t mpi_bytes = 10U << 20;
-// Delays between all pairs of regions while the rank is built: the engine's, and the policy's closed
-// and direct ones.
+// Delays between all pairs of regions while the rank is built: the engine's, and the policy's
+// closed and direct ones.
 constexpr std::size_t delay_tables = 3;
 // Events pending at a time for each tile: its operator or its message, and a packet under way.
 constexpr std::size_t events_a_tile = 2;
+
+// Of one rank's file, and the mark of each node whose operators are written.
+std::size_t trace_bytes(const Experiment& experiment) {
+  if (experiment.options.trace == TraceLevel::none) {
+    return 0;
+  }
+  std::vector<trace::TableSpec> tables = trace::tables();
+  if (experiment.options.trace == TraceLevel::summary) {
+    tables.erase(tables.begin() + trace::messages);
+  }
+  return trace::TraceFile::predicted_bytes(tables) + experiment.machine.topology->nodes() / 8;
+}
 
 }  // namespace
 
@@ -49,11 +63,11 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
                             experiment.compute->predicted_bytes(largest) +
                             largest * executor::bytes_per_tile() +
                             largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
-                            largest * events_a_tile * sizeof(pdes::Event);
-  forecast.largest_bytes =
-      program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes + local +
-      delay_tables * sizeof(SimTime) * static_cast<std::size_t>(ranks) *
-          static_cast<std::size_t>(ranks);
+                            largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
+  forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +
+                           local +
+                           delay_tables * sizeof(SimTime) * static_cast<std::size_t>(ranks) *
+                               static_cast<std::size_t>(ranks);
   return forecast;
 }
 

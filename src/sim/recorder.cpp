@@ -14,6 +14,12 @@ enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_
 
 void Recorder::open(const std::string& path, const trace::Attributes& attributes) {
   file_ = std::make_unique<trace::TraceFile>(path, trace::tables(), attributes);
+  const bool summary = experiment_.options.trace == TraceLevel::summary;
+  writes_operators_.assign(experiment_.machine.topology->nodes(), !summary);
+  const plan::Plan& plan = experiment_.plan;
+  for (std::uint32_t stage = 0; summary && stage < plan.stages.size(); ++stage) {
+    writes_operators_[plan.placement.tile({stage, 0, 0}).value()] = true;
+  }
 }
 
 void Recorder::describe(std::span<const EntityId> members, int rank) {
@@ -47,15 +53,8 @@ void Recorder::on_operator(const executor::OperatorRecord& record) {
       {operator_kind, record.tile.value(), record.name,
        static_cast<std::uint64_t>(record.phase) << 8 | static_cast<std::uint64_t>(record.activity),
        record.micro_batch, word(record.start), word(record.end)});
-  if (!file_) {
+  if (!file_ || !writes_operators_[record.tile.value()]) {
     return;
-  }
-  if (experiment_.options.trace == TraceLevel::summary) {
-    const plan::Placement& placement = experiment_.plan.placement;
-    const plan::Role role = placement.role(placement.role_number(record.tile));
-    if (role.replica != 0 || role.shard != 0) {
-      return;
-    }
   }
   file_->append(
       trace::operators,

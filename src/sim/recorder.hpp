@@ -59,6 +59,7 @@ class Recorder final : public executor::Observer {
 
   const Experiment& experiment_;
   std::unique_ptr<trace::TraceFile> file_;
+  std::vector<bool> writes_operators_;  // by node; while there is a file
   Digest digest_;
 };
 

@@ -10,6 +10,8 @@ namespace tessera::trace {
 namespace {
 
 constexpr std::size_t word_bytes = 8;
+constexpr std::size_t plane_stride = Deflater::longest_plane + Deflater::slack;
+constexpr std::size_t planes_bytes = word_bytes * plane_stride;
 
 std::uint64_t load(const std::byte* place, std::size_t width) {
   std::uint64_t word = 0;
@@ -54,9 +56,8 @@ void transpose(std::array<std::uint64_t, 8>& matrix) {
   }
 }
 
-// Spreads the words of all rows over eight planes, `stride` bytes apart.
-void split(const std::byte* rows, std::size_t count, std::size_t row_bytes, std::byte* planes,
-           std::size_t stride) {
+// Spreads the words of all rows over eight planes.
+void split(const std::byte* rows, std::size_t count, std::size_t row_bytes, std::byte* planes) {
   std::size_t row = 0;
   for (; row + word_bytes <= count; row += word_bytes) {
     std::array<std::uint64_t, word_bytes> matrix;
@@ -65,12 +66,12 @@ void split(const std::byte* rows, std::size_t count, std::size_t row_bytes, std:
     }
     transpose(matrix);
     for (std::size_t plane = 0; plane < word_bytes; ++plane) {
-      std::memcpy(planes + plane * stride + row, &matrix[plane], word_bytes);
+      std::memcpy(planes + plane * plane_stride + row, &matrix[plane], word_bytes);
     }
   }
   for (; row < count; ++row) {
     for (std::size_t plane = 0; plane < word_bytes; ++plane) {
-      planes[plane * stride + row] = rows[row * row_bytes + plane];
+      planes[plane * plane_stride + row] = rows[row * row_bytes + plane];
     }
   }
 }
@@ -81,7 +82,7 @@ std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
                                                std::size_t row_bytes) {
   const std::size_t count = rows.size() / row_bytes;
   ensure(count > 0 && count * row_bytes == rows.size(), "a chunk of broken rows");
-  planes_.resize(word_bytes * (Deflater::longest_plane + Deflater::slack));
+  planes_.resize(planes_bytes);
   out_.clear();
   deflater_.start(out_);
   for (std::size_t first = 0; first < row_bytes; first += word_bytes) {
@@ -98,16 +99,15 @@ std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
 void ChunkFilters::add_columns(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                                std::size_t width) {
   const std::uint64_t changing = changing_bits(rows, count, row_bytes, width);
-  constexpr std::size_t stride = Deflater::longest_plane + Deflater::slack;
   if (changing != 0 && width == word_bytes) {
-    split(rows, count, row_bytes, planes_.data(), stride);
+    split(rows, count, row_bytes, planes_.data());
   }
   for (std::size_t column = 0; column < width; ++column) {
     if ((changing >> (8 * column) & 0xFF) == 0) {
       deflater_.add_same(rows[column], count);
       continue;
     }
-    std::byte* plane = planes_.data() + column * stride;
+    std::byte* plane = planes_.data() + column * plane_stride;
     if (width != word_bytes) {
       for (std::size_t row = 0; row < count; ++row) {
         plane[row] = rows[row * row_bytes + column];
@@ -146,7 +146,12 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
 }
 
 std::size_t ChunkFilters::resident_bytes() const {
-  return deflater_.resident_bytes() + planes_.capacity() + out_.capacity();
+  return Deflater::working_bytes + planes_.capacity() + out_.capacity();
+}
+
+std::size_t ChunkFilters::predicted_bytes() {
+  constexpr std::size_t packed_bytes = std::size_t{1} << 18;
+  return Deflater::working_bytes + planes_bytes + packed_bytes;
 }
 
 }  // namespace tessera::trace

@@ -18,6 +18,8 @@ class ChunkFilters {
   std::span<const std::byte> apply(std::span<const std::byte> rows, std::size_t row_bytes);
 
   std::size_t resident_bytes() const;
+  // The same after chunks that pack as rows of a trace do.
+  static std::size_t predicted_bytes();
 
  private:
   void add_columns(const std::byte* rows, std::size_t count, std::size_t row_bytes,

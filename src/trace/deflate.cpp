@@ -367,8 +367,4 @@ void Deflater::add_sums(std::uint64_t bytes, std::uint64_t weighted, std::size_t
   adler_low_ = static_cast<std::uint32_t>((adler_low_ + bytes) % adler_modulus);
 }
 
-std::size_t Deflater::resident_bytes() const {
-  return tokens_.capacity() * sizeof(std::uint32_t) + places_.capacity() * sizeof(std::uint16_t);
-}
-
 }  // namespace tessera::trace

@@ -35,11 +35,16 @@ class Deflater {
   // Ends the stream.
   void finish();
 
-  std::size_t resident_bytes() const;
-
  private:
   static constexpr std::size_t block_tokens = 16'384;
   static constexpr std::size_t hash_bits = 13;
+
+ public:
+  // Memory it takes, without the stream.
+  static constexpr std::size_t working_bytes =
+      block_tokens * sizeof(std::uint32_t) + (sizeof(std::uint16_t) << hash_bits);
+
+ private:
   static constexpr std::size_t literal_symbols = 286;
   static constexpr std::size_t distance_symbols = 30;
 

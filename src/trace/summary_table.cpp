@@ -153,7 +153,7 @@ std::string listing(const Summary& summary) {
     ranks += detail.empty() ? "" : ", " + detail;
   }
   list.add("ranks", ranks);
-  if (summary.ranks > 1) {
+  if (summary.ranks > 1 && summary.links > 0) {
     list.add("balance", balance_text(summary));
   }
   if (summary.segments.size() > 1) {

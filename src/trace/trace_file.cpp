@@ -337,6 +337,14 @@ std::size_t TraceFile::buffered_bytes() const {
   return bytes;
 }
 
+std::size_t TraceFile::predicted_bytes(const std::vector<TableSpec>& tables) {
+  std::size_t bytes = ChunkFilters::predicted_bytes();
+  for (const TableSpec& spec : tables) {
+    bytes += TableBuffer(spec).chunk_bytes();
+  }
+  return bytes;
+}
+
 std::string hdf5_version() {
   const hdf5::Guard guard;
   unsigned major = 0;

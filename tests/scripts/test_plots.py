@@ -47,6 +47,28 @@ def read_png(path):
     return width, height, len(set(zlib.decompress(pixels)))
 
 
+class Scaling(unittest.TestCase):
+    def test_speed_up_is_drawn(self):
+        with tempfile.TemporaryDirectory(prefix="tessera scaling ") as scratch:
+            folder = pathlib.Path(scratch)
+            experiment = folder / "small.yaml"
+            machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
+            experiment.write_text(EXPERIMENT.format(machine=machine))
+            done = run(os.environ["TESSERA"], "scale", experiment, "--ranks", "2,4", "-o",
+                       folder / "small.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run(PLOT, "--scale", folder / "small.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            picture = folder / "small_speed_up.png"
+            self.assertEqual(done.stdout.strip(), str(picture))
+            width, height, values = read_png(picture)
+            self.assertGreater(min(width, height, values), 100)
+            (folder / "other.json").write_text("{}")
+            done = run(PLOT, "--scale", folder / "other.json")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("tessera scale", done.stderr)
+
+
 class Plots(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

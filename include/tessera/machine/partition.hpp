@@ -28,6 +28,8 @@ struct Partition {
 //            doi:10.1137/S1064827595287997), fixed seed; any graph. Parts that METIS leaves empty
 //            take a node of the largest part.
 //   stripes  runs of node numbers of equal weight.
+//   columns  the same column by column; grids only. Where work moves through the machine in rows,
+//            as a pipeline of stages does, every rank has a part of each.
 // `weights` has one entry a node or is empty (all alike). Every rank gets at least one node; throws
 // ConfigError when there are fewer nodes than ranks or the partitioner cannot cut this topology.
 using Partitioner =

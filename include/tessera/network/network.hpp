@@ -31,7 +31,8 @@ using LinkUseSink = std::function<void(const LinkUse&)>;
 // What a network needs to know of the run.
 struct NetworkSetup {
   const machine::Machine& machine;
-  std::span<const EntityId> members;  // entities of this rank, in the engine's order
+  std::span<const EntityId> members;  // entities of this rank, in the engine's order; outlives the
+                                      // network
   unsigned slot = 0;                  // the component's number at the engine
 };
 

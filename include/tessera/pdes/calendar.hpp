@@ -155,7 +155,7 @@ class Calendar {
   static void unmark(Bitmap& used, std::size_t bucket) {
     used[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
   }
-  // First used bucket at or after `from`, going round once; used.size() * 64 when none is used.
+  // First used bucket at or after `from`, going round once; at least one is used.
   static std::size_t find_used(const Bitmap& used, std::size_t from);
 
   Event& place(WindowNumber window, std::uint32_t target) {
@@ -163,6 +163,7 @@ class Calendar {
     Bucket& bucket = near_[slot];
     if (bucket.count++ == 0) {
       mark(near_used_, slot);
+      ++near_buckets_;
     }
     if (!bucket.is_split) {
       if (bucket.count <= split_from_) [[likely]] {
@@ -215,15 +216,17 @@ class Calendar {
   unsigned block_bits_;
   unsigned blocks_;
   std::uint32_t split_from_;  // events of a window
-  WindowNumber span_windows_;
+  unsigned span_bits_;        // windows of a span, as a power of two
   WindowNumber current_span_ = 0;
   WindowNumber near_end_;  // first window without a bucket of its own
   std::size_t near_mask_;
   std::vector<Bucket> near_;
   Bitmap near_used_;
+  std::size_t near_buckets_ = 0;  // used
   std::vector<FarBucket> far_;
   Bitmap far_used_;
-  std::vector<Event> beyond_;  // heap by time
+  std::size_t far_buckets_ = 0;  // used
+  std::vector<Event> beyond_;    // heap by time
   EventChunkPool pool_;
   std::vector<std::unique_ptr<Cursor[]>> tables_;
   std::vector<Cursor*> free_tables_;

@@ -2,8 +2,9 @@
 //
 // Rules (see docs/trace-format.md): format bounds V110; all objects are created first, then
 // SWMR writing starts and nothing but rows is added; whole chunks of 16 384 rows, shuffle +
-// deflate 1 + fletcher32; after each flush a row in `/commit` says how many rows of each table are
-// good and their CRC-32C. Readers trust the last good commit, never the extent.
+// deflate + fletcher32 (of our own making, as HDF5 reads them); after each flush a row in `/commit`
+// says how many rows of each table are good and their CRC-32C. Readers trust the last good commit,
+// never the extent.
 #pragma once
 
 #include <chrono>
@@ -88,6 +89,8 @@ class TraceFile {
   std::uint64_t rows(TableIndex table) const;
   // Bytes held in buffers.
   std::size_t buffered_bytes() const;
+  // Bytes that a file of these tables holds in buffers once each has had a row.
+  static std::size_t predicted_bytes(const std::vector<TableSpec>& tables);
 
  private:
   struct Impl;

@@ -50,8 +50,8 @@ void expect_consistent(const Partition& partition, const Topology& topology, int
   EXPECT_EQ(partition.cut_links, links_cut);
 }
 
-TEST(Partitioners, AreTheseThree) {
-  EXPECT_THAT(partitioners().names(), ElementsAre("blocks", "metis", "stripes"));
+TEST(Partitioners, AreTheseFour) {
+  EXPECT_THAT(partitioners().names(), ElementsAre("blocks", "columns", "metis", "stripes"));
   EXPECT_EQ(default_partitioner(*grid_of("mesh", 2, 2)), "blocks");
   EXPECT_EQ(default_partitioner(*star_of(2)), "metis");
 }
@@ -61,7 +61,7 @@ TEST(Partitioners, GiveEveryNodeOnce) {
     for (const auto& [rows, columns] :
          std::vector<std::pair<int, int>>{{1, 9}, {9, 1}, {3, 3}, {3, 5}, {7, 11}, {17, 33}}) {
       const auto grid = grid_of(kind, rows, columns);
-      for (const char* name : {"blocks", "metis", "stripes"}) {
+      for (const char* name : {"blocks", "columns", "metis", "stripes"}) {
         for (int ranks = 1; ranks <= 9; ++ranks) {
           SCOPED_TRACE(std::string(kind) + ' ' + std::to_string(rows) + 'x' +
                        std::to_string(columns) + ' ' + name + ' ' + std::to_string(ranks));
@@ -135,7 +135,7 @@ TEST(Partitioners, FollowWeights) {
   for (std::uint32_t node = 0; node < mesh->nodes(); ++node) {
     weights.push_back(node % 16 < 8 ? 3 : 1);
   }
-  for (const char* name : {"blocks", "metis", "stripes"}) {
+  for (const char* name : {"blocks", "columns", "metis", "stripes"}) {
     for (const int ranks : {2, 3, 4, 5}) {
       EXPECT_LE(cut(name, *mesh, ranks, weights).imbalance, 1.15) << name << ranks;
     }
@@ -144,7 +144,7 @@ TEST(Partitioners, FollowWeights) {
   const std::vector<std::uint32_t> huge(mesh->nodes(), 4'000'000'000U);
   EXPECT_LE(cut("metis", *mesh, 4, huge).imbalance, 1.1);
   const std::vector<std::uint32_t> zero(mesh->nodes(), 0);
-  for (const char* name : {"blocks", "metis", "stripes"}) {
+  for (const char* name : {"blocks", "columns", "metis", "stripes"}) {
     const Partition partition = cut(name, *mesh, 5, zero);
     EXPECT_EQ(partition.imbalance, 1.0);
     for (const auto& members : partition.members) {
@@ -169,6 +169,15 @@ TEST(Stripes, AreRunsOfNumbers) {
   EXPECT_EQ(partition.cut_links, 4U);
 }
 
+TEST(Columns, AreRunsDownTheColumns) {
+  const auto mesh = grid_of("mesh", 2, 3);
+  const Partition partition = cut("columns", *mesh, 3);
+  EXPECT_THAT(partition.owner, ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_EQ(partition.cut_links, 8U);
+  EXPECT_THAT(cut("columns", *mesh, 2, {5, 1, 1, 1, 1, 1}).owner, ElementsAre(0, 1, 1, 1, 1, 1));
+  EXPECT_THROW(cut("columns", *star_of(4), 2), ConfigError);
+}
+
 TEST(Partitioners, RefuseWhatCannotBeCut) {
   const auto message = [](const std::string& name, const Topology& topology, int ranks) {
     try {
@@ -178,7 +187,7 @@ TEST(Partitioners, RefuseWhatCannotBeCut) {
     }
     return std::string();
   };
-  for (const char* name : {"blocks", "metis", "stripes"}) {
+  for (const char* name : {"blocks", "columns", "metis", "stripes"}) {
     EXPECT_THAT(message(name, *grid_of("mesh", 2, 3), 7),
                 HasSubstr("a machine of 6 nodes cannot be cut over 7 ranks; use fewer ranks"));
     EXPECT_THAT(message(name, *grid_of("mesh", 2, 3), 0), HasSubstr("cannot be cut into 0"));

@@ -48,7 +48,12 @@ Summary sample() {
   s.ranks = 2;
   s.communicator = "mpi";
   s.partition = "blocks";
+  s.weights = "predicted";
   s.synchronization = "window";
+  s.links = 48;
+  s.cut_links = 12;
+  s.imbalance = 1.0625;
+  s.rank_events = {10, 30};
   s.peak_rss_bytes = {beyond_double, 1};
   s.predicted_bytes = 1'500'000'000;
   s.result_digest = "00ff";
@@ -231,6 +236,8 @@ TEST(SummaryTable, SaysWhatMatters) {
                           "events          18446744073709551615, 12.5 Mevents/s",
                           "wall time       1.500 s, processors 3.000 s, waiting 0.250 s a rank",
                           "ranks           2, mpi, blocks, window",
+                          "balance         1.062 by weight (predicted), 1.5 by events, 12 links "
+                          "cut (25.0 % of all)",
                           "memory          1.235 GB of the largest rank, 1.5 GB predicted",
                           "digest          00ff", "", "share of time  tiles  compute %  bubble %",
                           "total             16       50.0      50.0",

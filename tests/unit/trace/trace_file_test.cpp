@@ -106,7 +106,7 @@ TEST(TraceFile, KeepsTheAttributes) {
   EXPECT_EQ(reader.attribute("long"), long_text);
   EXPECT_EQ(reader.attribute("absent"), "");
   EXPECT_EQ(reader.attribute("file_type"), "tessera-trace");
-  EXPECT_EQ(reader.attribute("format_version"), "1.0");
+  EXPECT_EQ(reader.attribute("format_version"), "1.1");
   EXPECT_EQ(reader.attribute("time_unit"), "ps");
   EXPECT_EQ(reader.attributes().size(), 6U);
 }
@@ -116,12 +116,15 @@ TEST(TraceFile, CommitsWholeChunksAndClosesWithTheRest) {
   const std::string path = folder.file("t.h5");
   {
     TraceFile file(path, {row_table("a"), row_table("b"), row_table("unused")}, {}, never);
-    EXPECT_EQ(file.buffered_bytes(), 0U);
+    const std::size_t at_first = file.buffered_bytes();
+    EXPECT_LT(at_first, 200'000U);
     for (std::uint64_t i = 0; i < 2 * chunk + 10; ++i) {
       file.append(0, row_of(i));
     }
     file.append(1, row_of(0));
-    EXPECT_EQ(file.buffered_bytes(), 2 * chunk * sizeof(Row)) << "nothing for the unused table";
+    EXPECT_GE(file.buffered_bytes(), at_first + 2 * chunk * sizeof(Row));
+    EXPECT_LT(file.buffered_bytes(), at_first + 4 * chunk * sizeof(Row))
+        << "nothing for the unused table, and one chunk for what is on its way to the file";
     EXPECT_EQ(file.rows(0), 2 * chunk + 10);
     file.commit(SimTime::from_ps(77));
     // Destroyed without `close`: the tails are not written.
@@ -210,10 +213,11 @@ TEST(TraceFile, BuffersLongRowsInSmallerChunks) {
                                    {field("a", &Wide::a, "", ""), field("b", &Wide::b, "", ""),
                                     field("c", &Wide::c, "", "")})},
                    {});
+    const std::size_t before = file.buffered_bytes();
     Wide wide{};
     wide.b = {"middle"};
     file.append(0, wide);
-    EXPECT_EQ(file.buffered_bytes(), 4'096 * sizeof(Wide));
+    EXPECT_EQ(file.buffered_bytes() - before, 4'096 * sizeof(Wide));
     file.close(SimTime::zero());
   }
   EXPECT_STREQ(TraceReader(path).read("wide").record<Wide>(0).b.data(), "middle");
