@@ -26,6 +26,7 @@ struct Report {
   std::string name;  // of the case
   nlohmann::ordered_json parameters;
   Measurement run;
+  nlohmann::ordered_json fields;         // instead of `run`, of a case that measures other things
   std::optional<Measurement> reference;  // of --engine both
 };
 
@@ -48,5 +49,6 @@ Case mesh_case();
 Case ring_case();
 Case loggops_case();
 Case sparse_case();
+Case idle_case();
 
 }  // namespace tessera::bench

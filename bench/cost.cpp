@@ -5,9 +5,25 @@
 
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace tessera::bench {
+namespace {
+
+// A line of /proc/self/status, given there in KiB.
+std::optional<std::uint64_t> status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kibibytes = 0;
+    if (word == name && status >> kibibytes) {
+      return kibibytes * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 double CpuClock::seconds() const {
   std::timespec time{};
@@ -20,13 +36,14 @@ void forget_peak_memory() {
   std::ofstream("/proc/self/clear_refs") << "5";
 }
 
+std::uint64_t present_memory_bytes() {
+  malloc_trim(0);
+  return status_bytes("VmRSS:").value_or(0);
+}
+
 std::uint64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    std::uint64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) {
-      return kibibytes * 1024;
-    }
+  if (const auto bytes = status_bytes("VmHWM:")) {
+    return *bytes;
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -20,6 +20,8 @@ class CpuClock {
 // /proc/self/clear_refs; without it, the peak is that of the whole life of the process.
 void forget_peak_memory();
 std::uint64_t peak_memory_bytes();
+// Resident memory of this process now [B], without what was freed.
+std::uint64_t present_memory_bytes();
 
 // What a piece of work cost.
 struct Cost {

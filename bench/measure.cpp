@@ -48,8 +48,9 @@ Measurement over_ranks(comm::Communicator& communicator, Measurement rank) {
                                      pieces[1],
                                      pieces[2],
                                      pieces[3]};
-  std::array<std::uint64_t, 4> most{rank.rounds, rank.peak_memory, nanoseconds(rank.wall_s),
-                                    static_cast<std::uint64_t>(rank.simulated.ps())};
+  std::array<std::uint64_t, 5> most{rank.rounds, rank.peak_memory, nanoseconds(rank.wall_s),
+                                    static_cast<std::uint64_t>(rank.simulated.ps()),
+                                    rank.reductions};
   communicator.reduce_sum(sums);
   communicator.reduce_max(most);
   Measurement all = std::move(rank);
@@ -72,6 +73,7 @@ Measurement over_ranks(comm::Communicator& communicator, Measurement rank) {
   all.peak_memory = most[1];
   all.wall_s = seconds(most[2]);
   all.simulated = SimTime::from_ps(static_cast<std::int64_t>(most[3]));
+  all.reductions = most[4];
   return all;
 }
 

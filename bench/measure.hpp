@@ -19,8 +19,9 @@ struct Measurement {
   std::uint64_t lps = 0;
   std::uint64_t events = 0;
   std::optional<std::uint64_t> hops;
-  std::uint64_t windows = 0;  // that held an event, summed over ranks
-  std::uint64_t rounds = 0;   // of synchronisation, the most of any rank
+  std::uint64_t windows = 0;     // that held an event, summed over ranks
+  std::uint64_t rounds = 0;      // of synchronisation, the most of any rank
+  std::uint64_t reductions = 0;  // made for them, the most of any rank
   std::uint64_t remote_messages = 0;
   std::uint64_t largest_pending = 0;  // events, summed over ranks
   std::uint64_t process_bytes = 0;    // the engine's, in proportion to logical processes

@@ -15,6 +15,7 @@
 
 #include "case.hpp"
 #include "cost.hpp"
+#include "counting.hpp"
 #include "reference/engine.hpp"
 #include "regions.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -71,10 +72,10 @@ Measurement run_on_tessera(const typename Model::Parameters& parameters, const S
   }
   communicator.barrier();
   Cut cut = parameters.cut(communicator);
+  CountingCommunicator counted(communicator);
   auto policy = pdes::sync_policies().at(setting.policy)(
-      communicator, {cut.regions.delays, std::move(cut.direct)});
-  pdes::Engine engine(communicator, std::move(cut.regions), parameters.lookahead,
-                      std::move(policy));
+      counted, {cut.regions.delays, std::move(cut.direct)});
+  pdes::Engine engine(counted, std::move(cut.regions), parameters.lookahead, std::move(policy));
   Model model(parameters, engine.local_entities());
   TesseraComponent<Model> component(model);
   engine.attach(component);
@@ -90,6 +91,7 @@ Measurement run_on_tessera(const typename Model::Parameters& parameters, const S
   measured.events = statistics.events;
   measured.windows = statistics.windows;
   measured.rounds = statistics.rounds;
+  measured.reductions = counted.reductions();
   measured.remote_messages = statistics.remote_events;
   measured.largest_pending = statistics.largest_pending;
   measured.waiting_s = statistics.waiting_s;

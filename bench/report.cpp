@@ -46,6 +46,7 @@ Json fields(const Measurement& run) {
   out["peak_rss_bytes"] = run.peak_memory;
   out["windows"] = run.windows;
   out["rounds"] = run.rounds;
+  out["reductions"] = run.reductions;
   out["events_per_window"] = quotient(run.events, run.windows);
   out["remote_messages"] = run.remote_messages;
   out["waiting_s"] = run.waiting_s;
@@ -84,7 +85,7 @@ std::string as_table(const Report& report) {
   for (const auto& [name, value] : report.parameters.items()) {
     words.push_back(name + "=" + cell(value));
   }
-  const Json run = fields(report.run);
+  const Json run = report.fields.is_null() ? fields(report.run) : report.fields;
   TextTable table(report.reference ? std::vector<std::string>{"", "run", "reference"}
                                    : std::vector<std::string>{"", "run"});
   const Json reference = report.reference ? fields(*report.reference) : Json::object();
@@ -107,7 +108,7 @@ std::string as_json(const Report& report) {
   Json out;
   out["case"] = report.name;
   out["parameters"] = report.parameters;
-  out.update(fields(report.run));
+  out.update(report.fields.is_null() ? fields(report.run) : report.fields);
   if (report.reference) {
     out["reference"] = fields(*report.reference);
     out["ratio"] = ratio(report);

@@ -20,7 +20,7 @@ EXPERIMENTS = ROOT / "configs" / "experiments"
 DENSE = ("full_wafer", ("--set", "machine.topology.rows=99", "--set", "machine.topology.columns=99",
                         "--set", "strategy.pipeline=33", "--set", "strategy.data=33", "--set",
                         "strategy.placement.group=[3, 99]", "--set", "workload.layers=31", "--set",
-                        "workload.batch=528", "--set", "run.trace=none"))
+                        "workload.batch=132", "--set", "run.trace=none"))
 EXACT = ("events", "largest_events", "windows", "remote_events")
 # Rounds of the model over those of real runs, see docs/design/0008-scaling-prediction.md.
 ROUNDS = (0.9, 1.5)

@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "cut_options.hpp"
 #include "signals.hpp"
+#include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/summary.hpp"
@@ -76,7 +77,9 @@ cxxopts::Options describe() {
       cxxopts::value<std::string>(),
       "DIR")("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")(
       "watchdog", "seconds without progress after which a run is given up; 0: never",
-      cxxopts::value<unsigned>()->default_value("300"), "S")("v,verbose", "say more (repeatable)")(
+      cxxopts::value<unsigned>()->default_value("300"),
+      "S")("test-delays", "for tests: make ranks late at random, by this seed",
+           cxxopts::value<std::uint64_t>(), "SEED")("v,verbose", "say more (repeatable)")(
       "q,quiet", "say less (repeatable)")("h,help", "this text");
   add_cut_options(options);
   options.parse_positional({"experiment"});
@@ -192,7 +195,12 @@ int run_command(const Words& words, comm::Communicator& world) {
   request.hooks.on_checkpoint = [&](bool begins) { watchdog.pause(begins); };
   request.hooks.on_note = [&](const std::string& text) { logger->info("{}", text); };
   request.hooks.on_warning = [&](const std::string& text) { logger->warn("{}", text); };
-  const trace::Summary summary = sim::run(experiment, world, request);
+  std::unique_ptr<comm::Communicator> delayed;
+  if (options.count("test-delays") > 0) {
+    constexpr std::chrono::microseconds longest{500};
+    delayed = comm::make_delayed(world, options["test-delays"].as<std::uint64_t>(), longest);
+  }
+  const trace::Summary summary = sim::run(experiment, delayed ? *delayed : world, request);
   if (world.rank() == 0) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;

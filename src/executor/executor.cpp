@@ -24,10 +24,7 @@ constexpr unsigned accessed_kind = 3;
 class ProgramExecutor final : public Executor {
  public:
   explicit ProgramExecutor(const ExecutorSetup& setup)
-      : setup_(setup),
-        plan_(setup.plan),
-        members_(setup.members.begin(), setup.members.end()),
-        tiles_(members_.size()) {
+      : setup_(setup), plan_(setup.plan), members_(setup.members), tiles_(members_.size()) {
     for (std::size_t index = 0; index < members_.size(); ++index) {
       tiles_[index].role = plan_.placement.role_number(members_[index]);
       if (tiles_[index].role != plan::Placement::unused) {
@@ -121,8 +118,8 @@ class ProgramExecutor final : public Executor {
   }
 
   std::size_t resident_bytes() const override {
-    return members_.capacity() * sizeof(EntityId) + tiles_.capacity() * sizeof(TileState) +
-           inboxes_.resident_bytes() + backgrounds_.capacity() * sizeof(Background);
+    return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
+           backgrounds_.capacity() * sizeof(Background);
   }
 
  private:
@@ -408,7 +405,7 @@ class ProgramExecutor final : public Executor {
 
   ExecutorSetup setup_;
   const plan::Plan& plan_;
-  std::vector<EntityId> members_;
+  std::span<const EntityId> members_;
   std::vector<TileState> tiles_;
   InboxPool inboxes_;
   std::vector<Background> backgrounds_;
@@ -441,7 +438,7 @@ std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup) {
 }
 
 std::size_t bytes_per_tile() {
-  return sizeof(TileState) + sizeof(EntityId);
+  return sizeof(TileState);
 }
 
 }  // namespace tessera::executor

@@ -34,8 +34,7 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
 
 const Registration registration(
     partitioners(),
-    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}},
-    cut);
+    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}}, cut);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -450,11 +450,22 @@ const Event& Engine::event_of(Key key) const {
 
 void Engine::handle(const Event& event) {
   context_.now_ = event.time;
-  ++statistics_.events;
   if (observer_ != nullptr) [[unlikely]] {
     observer_->on_event(window_, event);
   }
   components_[event.port.component()]->handle(context_, event);
+}
+
+// Those before `limit`, or all.
+void Engine::run_self_events(const Event* limit) {
+  while (!self_events_.empty() &&
+         (limit == nullptr || handled_before(self_events_.front(), *limit))) {
+    std::pop_heap(self_events_.begin(), self_events_.end(), HandledLater());
+    const Event event = self_events_.back();
+    self_events_.pop_back();
+    ++statistics_.events;
+    handle(event);
+  }
 }
 
 void Engine::run_entity(std::uint32_t index, const Event** next, const Event** end) {
@@ -464,20 +475,15 @@ void Engine::run_entity(std::uint32_t index, const Event** next, const Event** e
   if (end - next > 1) {
     sort_events(next, end);
   }
-  while (true) {
-    if (self_events_.empty()) [[likely]] {
-      if (next == end) {
-        break;
-      }
-      handle(**next++);
-    } else if (next != end && handled_before(**next, self_events_.front())) {
-      handle(**next++);
-    } else {
-      std::pop_heap(self_events_.begin(), self_events_.end(), HandledLater());
-      const Event event = self_events_.back();
-      self_events_.pop_back();
-      handle(event);
+  statistics_.events += static_cast<std::uint64_t>(end - next);
+  for (; next != end; ++next) {
+    if (!self_events_.empty()) [[unlikely]] {
+      run_self_events(*next);
     }
+    handle(**next);
+  }
+  if (!self_events_.empty()) {
+    run_self_events(nullptr);
   }
   sequences_[index] = context_.sequence_;
   last_time_ = std::max(last_time_, context_.now_);

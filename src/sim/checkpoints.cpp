@@ -207,6 +207,7 @@ void Checkpoints::discard_newer(const trace::Checkpoint& checkpoint) {
         trace::discard_checkpoint(folder_, number);
       }
     }
+    trace::discard_checkpoint(folder_, next_number_);  // what a killed run left half written
   }
 }
 

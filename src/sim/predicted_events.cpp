@@ -17,8 +17,8 @@ constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
 // What every tile of a stage does in an iteration, alike instructions counted together.
 struct StageWork {
   std::uint64_t operators = 0;
-  std::map<std::pair<plan::Peer, std::uint64_t>, std::uint64_t> sends;       // (peer, bytes)
-  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;          // (write, bytes)
+  std::map<std::pair<plan::Peer, std::uint64_t>, std::uint64_t> sends;  // (peer, bytes)
+  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;     // (write, bytes)
   std::map<std::tuple<plan::Group, std::uint8_t, std::uint64_t>, std::uint64_t> collectives;
 };
 
@@ -90,9 +90,8 @@ class Prediction {
   void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
 
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
-    traffic_->visit_events(from, to, bytes, [&](EntityId node, std::uint64_t events) {
-      add(node, events * count);
-    });
+    traffic_->visit_events(from, to, bytes,
+                           [&](EntityId node, std::uint64_t events) { add(node, events * count); });
   }
 
   void add_tile(const plan::Role& role, const StageWork& work) {

@@ -161,8 +161,9 @@ class ScalingRun {
       report.costs.event_s = watched_s / report.observer_factor / static_cast<double>(events);
       report.costs.sources.emplace_back(
           "event_s", "measured: processor time of this run over its events, less the factor of " +
-                         format_number(std::round(report.observer_factor * 100) / 100) + " that watching the first " +
-                         std::to_string(plain.events) + " events cost");
+                         format_number(std::round(report.observer_factor * 100) / 100) +
+                         " that watching the first " + std::to_string(plain.events) +
+                         " events cost");
     }
     note("watched " + std::to_string(events) + " events");
   }

@@ -182,8 +182,7 @@ void ScalingObserver::Pairs::next_round() {
 }
 
 void ScalingObserver::Pairs::grow() {
-  const std::vector<Slot> before =
-      std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
+  const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
   used_ = 0;
   for (const Slot& slot : before) {
     if (slot.round == round_) {

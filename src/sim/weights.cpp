@@ -98,8 +98,9 @@ std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32
     at = after + 1;
   }
   if (events.size() != nodes) {
-    refuse(found, 1, "holds " + std::to_string(events.size()) + " nodes, the machine has " +
-                         std::to_string(nodes));
+    refuse(found, 1,
+           "holds " + std::to_string(events.size()) + " nodes, the machine has " +
+               std::to_string(nodes));
   }
   return events;
 }

@@ -44,17 +44,18 @@ std::string digits(double value, int precision = 3) {
 
 std::string percent(double part, double whole) {
   std::array<char, 400> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(),
-                                    whole > 0 ? 100 * part / whole : 0, std::chars_format::fixed, 0);
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(),
+                    whole > 0 ? 100 * part / whole : 0, std::chars_format::fixed, 0);
   return std::string(buffer.data(), result.ptr) + " %";
 }
 
 const char* limit_of(const ScalingPrediction& row) {
   const double largest = std::max({row.work_s, row.waiting_s, row.reductions_s, row.messages_s});
-  return largest == row.work_s          ? "events"
-         : largest == row.waiting_s     ? "slowest region"
-         : largest == row.reductions_s  ? "reductions"
-                                        : "messages";
+  return largest == row.work_s         ? "events"
+         : largest == row.waiting_s    ? "slowest region"
+         : largest == row.reductions_s ? "reductions"
+                                       : "messages";
 }
 
 }  // namespace
@@ -68,9 +69,9 @@ void predict_times(ScalingReport& report) {
     row.work_s = as_double(counts.events) / counts.ranks * costs.event_s;
     row.waiting_s = as_double(counts.path_events) * costs.event_s - row.work_s;
     row.reductions_s = as_double(counts.rounds) * reduction_s(costs, counts.ranks);
-    row.messages_s =
-        as_double(counts.path_batches) * costs.message_latency_s +
-        as_double(counts.path_remote_events) * (event_bytes / costs.bandwidth + costs.remote_event_s);
+    row.messages_s = as_double(counts.path_batches) * costs.message_latency_s +
+                     as_double(counts.path_remote_events) *
+                         (event_bytes / costs.bandwidth + costs.remote_event_s);
     row.wall_s = row.work_s + row.waiting_s + row.reductions_s + row.messages_s;
     row.imbalance = counts.events == 0 ? 1
                                        : as_double(counts.largest_events) * counts.ranks /

@@ -104,8 +104,8 @@ std::string balance_text(const Summary& summary) {
   }
   if (sum > 0) {
     const double mean = sum / static_cast<double>(summary.rank_events.size());
-    text += formatted(static_cast<double>(most) / mean, std::chars_format::general, 4) +
-            " by events, ";
+    text +=
+        formatted(static_cast<double>(most) / mean, std::chars_format::general, 4) + " by events, ";
   }
   return text + std::to_string(summary.cut_links) + " links cut" +
          share_of(static_cast<double>(summary.cut_links), static_cast<double>(summary.links),

@@ -50,13 +50,13 @@ class TableBuffer {
   void release() { chunk_.reset(); }
 
  private:
-  // Bytes of a row that belong to no field; they are stored as zeros, since what a struct's padding
-  // holds is left to chance and would differ from run to run.
+  // At most eight bytes of a row some of which belong to no field; those are stored as zeros, since
+  // what a struct's padding holds is left to chance and would differ from run to run.
   struct Gap {
-    std::size_t offset;
-    std::size_t size;
+    std::size_t place;   // of the eight bytes
+    std::uint64_t kept;  // their bits that belong to fields
   };
-  static std::vector<Gap> gaps_of(const TableSpec& spec);
+  std::vector<Gap> gaps_of(const TableSpec& spec) const;
   void clear_gaps(std::byte* rows, std::size_t count) const;
 
   std::size_t row_bytes_;

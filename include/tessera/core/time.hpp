@@ -25,14 +25,12 @@ class SimTime {
   friend constexpr auto operator<=>(SimTime, SimTime) = default;
 
   friend constexpr SimTime operator+(SimTime a, SimTime b) {
-    if (a.is_never() || b.is_never()) {
-      return never();
+    // As unsigned numbers, `never`, an overflow and a negative sum are all at or above `never`.
+    const auto sum = static_cast<std::uint64_t>(a.ps_) + static_cast<std::uint64_t>(b.ps_);
+    if (sum >= static_cast<std::uint64_t>(never().ps_)) [[unlikely]] {
+      return unusual_sum(a, b);
     }
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(a.ps_, b.ps_, &sum) || sum == never().ps_) [[unlikely]] {
-      overflow();
-    }
-    return SimTime(sum);
+    return SimTime(static_cast<std::int64_t>(sum));
   }
   // The result may be negative only as an intermediate; `never` minus anything finite is `never`.
   friend constexpr SimTime operator-(SimTime a, SimTime b) {
@@ -54,6 +52,16 @@ class SimTime {
  private:
   explicit constexpr SimTime(std::int64_t ps) : ps_(ps) {}
   [[noreturn]] static void overflow();  // throws ModelError
+  static constexpr SimTime unusual_sum(SimTime a, SimTime b) {
+    std::int64_t sum = 0;
+    if (a.is_never() || b.is_never()) {
+      return never();
+    }
+    if (__builtin_add_overflow(a.ps_, b.ps_, &sum) || sum == never().ps_) {
+      overflow();
+    }
+    return SimTime(sum);
+  }
 
   std::int64_t ps_ = 0;
 };

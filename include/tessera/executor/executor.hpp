@@ -76,7 +76,7 @@ struct TileResult {
 struct ExecutorSetup {
   const machine::Machine& machine;
   const plan::Plan& plan;
-  std::span<const EntityId> members;
+  std::span<const EntityId> members;  // outlives the executor
   std::uint32_t iterations = 1;
   unsigned slot = 0;
   unsigned network_slot = 0;

@@ -167,6 +167,7 @@ class Engine {
   void run_dense(const Calendar::List& list, std::size_t events);
   void run_sparse(const Calendar::List& list, std::size_t events);
   void sort_keys(unsigned bits);
+  void run_self_events(const Event* limit);
   void run_entity(std::uint32_t index, const Event** next, const Event** end);
   const Event& event_of(Key key) const;
   void handle(const Event& event);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "communicator_checks.hpp"
+#include "tessera/comm/delayed.hpp"
 
 namespace tessera::comm {
 namespace checks {
@@ -27,7 +28,12 @@ using Body = std::function<void(Communicator&)>;
 // A way to run a body on all ranks; `ranks` 0 stands for the in-process communicator.
 struct Backend {
   int ranks;
-  void run(const Body& body) const {
+  bool delayed = false;
+  void run(const Body& plain_body) const {
+    const Body body = delayed ? Body([&plain_body](Communicator& comm) {
+      plain_body(*make_delayed(comm, 7, std::chrono::microseconds(300)));
+    })
+                              : plain_body;
     if (ranks == 0) {
       body(*make_in_process());
     } else {
@@ -37,7 +43,9 @@ struct Backend {
 };
 
 std::string name_of(const Backend& backend) {
-  return backend.ranks == 0 ? "in_process" : "threads_" + std::to_string(backend.ranks);
+  return backend.ranks == 0
+             ? "in_process"
+             : "threads_" + std::to_string(backend.ranks) + (backend.delayed ? "_delayed" : "");
 }
 
 void PrintTo(const Backend& backend, std::ostream* out) {
@@ -58,7 +66,8 @@ TEST_P(CommunicatorTest, Holds) {
 
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest,
                          testing::Combine(testing::Values(Backend{0}, Backend{1}, Backend{2},
-                                                          Backend{3}, Backend{4}, Backend{8}),
+                                                          Backend{3}, Backend{4}, Backend{8},
+                                                          Backend{3, true}),
                                           testing::ValuesIn(checks::all())),
                          [](const auto& instance) {
                            return name_of(std::get<0>(instance.param)) + "_" +
@@ -80,6 +89,19 @@ TEST(InProcess, AbortThrowsItsCode) {
   } catch (const Aborted& aborted) {
     EXPECT_EQ(aborted.code(), 75);
   }
+}
+
+TEST(Delayed, IsLateAndOtherwiseTheSame) {
+  const auto comm = make_in_process();
+  const auto delayed = make_delayed(*comm, 1, std::chrono::microseconds(2000));
+  EXPECT_EQ(delayed->size(), 1);
+  EXPECT_EQ(delayed->description(), "in-process, delayed at random");
+  const auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < 1000; ++call) {
+    delayed->barrier();
+  }
+  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2));
+  EXPECT_THROW(delayed->abort(75), Aborted);
 }
 
 TEST(Threads, EachHasItsRank) {

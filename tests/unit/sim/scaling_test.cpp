@@ -19,10 +19,9 @@ using testing::small_experiment;
 class HandMade {
  public:
   explicit HandMade(pdes::WindowNumber width)
-      : observer_(members_, std::vector<WatchedCut>{{1, {0, 0, 0, 0}, 1},
-                                                    {2, {0, 0, 1, 1}, width}}) {}
-  void event(pdes::WindowNumber window, std::uint32_t source, std::uint32_t target,
-             int times = 1) {
+      : observer_(members_,
+                  std::vector<WatchedCut>{{1, {0, 0, 0, 0}, 1}, {2, {0, 0, 1, 1}, width}}) {}
+  void event(pdes::WindowNumber window, std::uint32_t source, std::uint32_t target, int times = 1) {
     pdes::Event event;
     event.source = EntityId(source);
     event.target = 3 - target;  // index
@@ -130,9 +129,8 @@ trace::ScalingReport predicted(const Experiment& experiment, std::vector<int> ra
 TEST(Scaling, CountsAreThoseOfRealRuns) {
   for (const std::string partition : {"blocks", "metis", "stripes"}) {
     for (const std::string network : {"packet", "analytical"}) {
-      const Experiment experiment =
-          read(small_experiment(),
-               {"run.partition=" + partition, "machine.network.model=" + network});
+      const Experiment experiment = read(
+          small_experiment(), {"run.partition=" + partition, "machine.network.model=" + network});
       const trace::ScalingReport report = predicted(experiment, {2, 3, 4});
       ASSERT_EQ(report.predictions.size(), 4U);
       for (int ranks = 2; ranks <= 4; ++ranks) {

@@ -12,9 +12,9 @@
 namespace tessera::sim {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::complaint_of;
 using testing::Files;
+using ::testing::HasSubstr;
 using testing::read;
 using testing::small_experiment;
 
@@ -31,9 +31,9 @@ std::uint64_t predicted_total(const Experiment& experiment) {
 TEST(Weights, PredictionIsWhatARunHandles) {
   for (const std::string network : {"packet", "analytical"}) {
     for (const std::string memory : {"channel", "bandwidth"}) {
-      const Experiment experiment = read(
-          small_experiment(), {"machine.network.model=" + network, "run.iterations=1",
-                               "machine.memory.model=" + memory, "machine.tile.sram=1 kB"});
+      const Experiment experiment =
+          read(small_experiment(), {"machine.network.model=" + network, "run.iterations=1",
+                                    "machine.memory.model=" + memory, "machine.tile.sram=1 kB"});
       const auto communicator = comm::make_in_process();
       const trace::Summary summary = run(experiment, *communicator, {});
       const std::uint64_t begins = experiment.plan.strategy.degrees.tiles();
@@ -64,9 +64,8 @@ TEST(Weights, ARunLeavesThemForTheNext) {
   Experiment experiment = read(small_experiment());
   RunRequest request;
   request.folder = folder;
-  comm::run_ranks_as_threads(2, [&](comm::Communicator& threads) {
-    run(experiment, threads, request);
-  });
+  comm::run_ranks_as_threads(
+      2, [&](comm::Communicator& threads) { run(experiment, threads, request); });
   use_weights(experiment, folder, config::load_text_file);
   ASSERT_EQ(experiment.measured_events.size(), 16U);
   const std::uint64_t sum = std::accumulate(experiment.measured_events.begin(),

@@ -31,8 +31,7 @@ TEST(ScalingReport, TimesFollowFromCountsAndCosts) {
   const double reduction = 1e-6 + 2 * 2e-6 + 10 * (1e-9 + 32 / 48e9);
   EXPECT_DOUBLE_EQ(four.reductions_s, 50 * reduction);
   EXPECT_DOUBLE_EQ(four.messages_s, 15 * 1e-6 + 60 * (1e-9 + 2e-8));
-  EXPECT_DOUBLE_EQ(four.wall_s,
-                   four.work_s + four.waiting_s + four.reductions_s + four.messages_s);
+  EXPECT_DOUBLE_EQ(four.wall_s, four.work_s + four.waiting_s + four.reductions_s + four.messages_s);
   EXPECT_DOUBLE_EQ(four.speed_up, one.wall_s / four.wall_s);
   EXPECT_DOUBLE_EQ(four.efficiency(), four.speed_up / 4);
   EXPECT_DOUBLE_EQ(four.imbalance, 1.2);
