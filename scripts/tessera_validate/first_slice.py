@@ -7,7 +7,6 @@ suite does.
 
 import argparse
 import csv
-import json
 import os
 import platform
 import re
@@ -15,11 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from page import ROOT, Report, Runner, version
+
 REFERENCE = ROOT / "tests" / "validation" / "reference"
-EXPERIMENTS = ROOT / "configs" / "experiments"
 # Experiments and the settings that make them small enough for ranks that share processors.
 SMALL = [("quickstart", ()), ("grayskull_tiny", ())]
 LARGE = [("dojo_tile_gpt2_small", ("--set", "workload.batch=32")),
@@ -30,28 +28,6 @@ LARGE = [("dojo_tile_gpt2_small", ("--set", "workload.batch=32")),
 RANKS = (1, 2, 3, 4)
 
 
-class Report:
-    def __init__(self):
-        self.lines = []
-        self.missed = []
-
-    def say(self, text=""):
-        self.lines.append(text)
-
-    def table(self, head, rows):
-        self.say("| " + " | ".join(head) + " |")
-        self.say("|" + "---|" * len(head))
-        for row in rows:
-            self.say("| " + " | ".join(str(cell) for cell in row) + " |")
-        self.say()
-
-    def bound(self, holds, text):
-        print(("ok      " if holds else "MISSED  ") + text, flush=True)
-        if not holds:
-            self.missed.append(text)
-        return "holds" if holds else "**missed**"
-
-
 def rows_of(name):
     with open(REFERENCE / name, encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
@@ -59,35 +35,6 @@ def rows_of(name):
 
 def percent(ours, reference):
     return f"{100 * (ours - reference) / reference:+.2f} %"
-
-
-class Runner:
-    def __init__(self, program, folder):
-        self.program = program
-        self.folder = Path(folder)
-        self.known = {}
-
-    def run(self, experiment, ranks=1, extra=()):
-        """The summary of a run; each is done once."""
-        key = (experiment, ranks, tuple(extra))
-        if key not in self.known:
-            output = self.folder / f"{experiment}-{ranks}-{len(self.known)}"
-            command = [self.program, "run", str(EXPERIMENTS / f"{experiment}.yaml"), "-q", "-q",
-                       "-o", str(output), *extra]
-            if ranks > 1:
-                command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks),
-                           *command]
-            print(f"run     {experiment} on {ranks} rank(s)", flush=True)
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            if done.returncode != 0:
-                sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-            self.known[key] = json.loads((output / "summary.json").read_text(encoding="utf-8"))
-        return self.known[key]
-
-    def check(self, experiment, extra=()):
-        done = subprocess.run([self.program, "check", str(EXPERIMENTS / f"{experiment}.yaml"),
-                               *extra], capture_output=True, text=True, check=True)
-        return done.stdout
 
 
 def closed_forms(report, program):
@@ -117,7 +64,7 @@ def parameters(report, runner):
     for row in rows_of("megatron_parameters.csv"):
         workload = ROOT / "workloads" / f"{row['workload']}.yaml"
         text = runner.check("quickstart", ["--set", f"workload={workload}", "--set",
-                                           "strategy.capacity=ignore"])
+                                           "strategy.capacity=ignore"]).stdout
         ours = int(re.search(r"^parameters +(\d+)$", text, re.M).group(1)) / 1e9
         reference = float(row["parameters_billion"])
         rows.append([row["workload"], f"{ours:.4f}", reference, percent(ours, reference)])
@@ -206,11 +153,9 @@ def main():
     started = time.time()
     with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
         runner = Runner(options.program, folder)
-        version = subprocess.run([options.program, "--version"], capture_output=True, text=True,
-                                 check=True).stdout.strip()
         report.say("# First slice")
         report.say()
-        report.say(f"Made by `scripts/validate first-slice` with {version}, on "
+        report.say(f"Made by `scripts/validate first-slice` with {version(options.program)}, on "
                    f"{os.cpu_count()} processors ({platform.machine()}).")
         report.say()
         closed_forms(report, options.closed_forms)

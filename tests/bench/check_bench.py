@@ -4,7 +4,7 @@
     check_bench.py TESSERA_BENCH CHECK
 
 CHECK is a case (same results on Tessera's engine and on the reference, and on 1, 2 and 3 ranks
-under every policy), 'options' (bad ones are refused in one line), 'sensitive' (the digest sees
+under every policy), 'idle' (tiles without work are as light as promised), 'options' (bad ones are refused in one line), 'sensitive' (the digest sees
 another seed) or 'simgrid' (same flows and simulated time; skipped without SimGrid).
 """
 import json
@@ -34,13 +34,13 @@ BAD = [
     ["phold", "--engine", "best"], ["phold", "--policy", "none"], ["phold", "--repeat", "0"],
     ["phold", "--threads", "0"], ["phold", "16"], ["mesh", "--side", "70000"],
     ["mesh", "--pattern", "unifrom"], ["mesh", "--side", "4", "--threads", "5"],
-    ["hold", "--threads", "2"], ["ring", "--chunk", "0 B"], ["ring", "--bandwidth", "0 GB/s"],
+    ["hold", "--threads", "2"], ["idle", "--side", "1"], ["idle", "--threads", "2"], ["ring", "--chunk", "0 B"], ["ring", "--bandwidth", "0 GB/s"],
     ["loggops", "--lps", "12", "--pattern", "recursive-doubling"],
     ["loggops", "--L", "0 ns", "--o", "0 ns"],
 ]
 FIELDS = """case parameters engine ranks lps events simulated_ps cpu_s cpu_median_s wall_s
 events_per_cpu_s events_per_wall_s bytes_per_lp bytes_per_pending_event model_bytes_per_lp
-largest_pending peak_rss_bytes windows rounds events_per_window remote_messages waiting_s
+largest_pending peak_rss_bytes windows rounds reductions events_per_window remote_messages waiting_s
 digest""".split()
 
 
@@ -84,6 +84,8 @@ def check_case(program, case):
                 run = report(program, words + ["--threads", threads, "--policy", policy])
                 assert run["ranks"] == int(threads) and run["remote_messages"] > 0, words
                 assert results(run) == results(both), (words, policy, threads)
+                assert 0 < run["reductions"] <= run["rounds"], (words, policy, threads)
+                assert policy != "window" or run["reductions"] == run["rounds"], (words, threads)
 
 
 def check_options(program):
@@ -105,6 +107,15 @@ def check_sensitive(program):
         assert len(digests) == 3, words
 
 
+def check_idle(program):
+    run = report(program, ["idle", "--side", "60"])
+    assert run["tiles"] == 3600 and run["events"] > 0
+    parts = ["router", "executor", "memory", "compute", "engine"]
+    each = {part: run[part + "_bytes_per_tile"] for part in parts}
+    assert 0 < each["router"] <= 128, each
+    assert each["router"] < sum(each.values()) <= 256, each
+
+
 def check_simgrid(program):
     if not (pathlib.Path(program).parent / "tessera-bench-ring-simgrid").exists():
         done = call(program, ["ring", "--engine", "simgrid"])
@@ -120,7 +131,7 @@ def check_simgrid(program):
 
 def main():
     program, check = sys.argv[1:]
-    checks = {"options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
+    checks = {"idle": check_idle, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
     if check in checks:
         checks[check](program)
     else:

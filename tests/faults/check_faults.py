@@ -15,8 +15,10 @@ import sys
 import tempfile
 import time
 
-from launch import Bench, Failure
-from trials import TRIALS
+sys.dont_write_bytecode = True  # the sources stay as they are
+
+from launch import Bench, Failure  # noqa: E402
+from trials import TRIALS  # noqa: E402
 
 
 def run_trials(name, options, folder):

@@ -14,6 +14,7 @@ import os
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True  # the sources stay as they are
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
 import numpy as np  # noqa: E402

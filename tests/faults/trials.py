@@ -1,14 +1,14 @@
 """One random trial of each fault. A trial takes a Bench and its number, and raises Failure."""
-import json
 import re
 import signal
 import threading
 import time
 
-from launch import (HERE, expect, is_alive, limit_file_size, limit_memory, rank_of, send)
+from launch import HERE, expect, limit_file_size, limit_memory, send
 
 EXPERIMENT = HERE / "faults.yaml"
-SPARSE = HERE.parent / "cli" / "long.yaml"
+# Iterations: of a run to compare, and of one with time for something to happen to it.
+SHORT, LONG = 3, 20
 TRIALS = {}
 
 # What of a summary is the same however and in how many parts a run is done.
@@ -78,7 +78,7 @@ def delayed_ranks(bench, number):
              for policy in ("window", "null-message") for partition in ("blocks", "stripes")]
     # A stride without a common divisor: a few trials already see all ranks and all ways.
     ranks, policy, partition = cases[number * 5 % len(cases)]
-    reference = Reference.of(bench, EXPERIMENT, 3)
+    reference = Reference.of(bench, EXPERIMENT, SHORT)
     what = "%d ranks, %s, %s" % (ranks, policy, partition)
     delays = ["--test-delays", bench.random.randrange(1 << 32)]
     with bench.start(ranks, *reference.settings, "-o", bench.folder, "--synchronization", policy,
@@ -96,7 +96,7 @@ def delayed_ranks(bench, number):
 @trial
 def crowded_processors(bench, number):
     """More ranks than processors take turns; they do not crawl."""
-    reference = Reference.of(bench, EXPERIMENT, 3)
+    reference = Reference.of(bench, EXPERIMENT, SHORT)
     policy = ("window", "null-message")[number % 2]
     bench.call(8, *reference.settings, "-o", bench.folder, "--synchronization", policy)
     reference.expect_same(bench, "8 ranks")
@@ -120,12 +120,12 @@ def start_and_reach(bench, ranks, arguments, longest_s):
 @trial
 def killed_rank(bench, number):
     """All others end, and what was committed can be read and is right."""
-    reference = Reference.of(bench, EXPERIMENT, 40)
+    reference = Reference.of(bench, EXPERIMENT, LONG)
     ranks = bench.random.randint(2, 4)
     with bench.start(ranks, *reference.settings, *cut(bench), "-o", bench.folder,
                      "--checkpoint-every", "%.3fs" % bench.random.uniform(0.02, 0.5)) as run:
         run.wait_until_started()
-        time.sleep(bench.random.uniform(0, 2.5))
+        time.sleep(bench.random.uniform(0, 2))
         victim = bench.random.randrange(ranks)
         if run.process.poll() is not None:
             bench.count("finished before")
@@ -206,7 +206,7 @@ def stopped_rank(bench, number):
 @trial
 def requested_stop(bench, number):
     """A signal stops the run in good order, and it goes on later."""
-    reference = Reference.of(bench, EXPERIMENT, 40)
+    reference = Reference.of(bench, EXPERIMENT, LONG)
     number_of = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)[number % 3]
     to_launcher = number % 6 < 3
     ranks = bench.random.randint(2, 4)
@@ -281,14 +281,15 @@ def go_on_until_done(bench, reference, interruptions, longest_s):
 @trial
 def interrupted_runs(bench, number):
     """Ended in any way at any time, on any number of ranks, a run comes to the same results."""
-    reference = Reference.of(bench, EXPERIMENT, 40)
+    reference = Reference.of(bench, EXPERIMENT, LONG)
     interruptions = bench.random.randint(1, 4)
-    with bench.start(bench.random.randint(1, 4), *reference.settings, *cut(bench), "-o",
+    ranks = bench.random.randint(1, 4)
+    with bench.start(ranks, *reference.settings, *cut(bench), "-o",
                      bench.folder, "--checkpoint-every",
                      "%.3fs" % bench.random.uniform(0.05, 0.3)) as run:
         run.wait_until_started()
         run.wait_for(lambda: newest_checkpoint(bench.folder) > 0, "checkpoint")
-        if interrupt(bench, run, 0, 1) == 0:
+        if interrupt(bench, run, 0, 0.25 * ranks) == 0:
             bench.count("finished before")
             return
     go_on_until_done(bench, reference, interruptions, 2)
@@ -297,7 +298,7 @@ def interrupted_runs(bench, number):
 @trial
 def killed_in_checkpoint(bench, number):
     """Killed while it writes a checkpoint, a run goes on from the one before."""
-    reference = Reference.of(bench, EXPERIMENT, 40)
+    reference = Reference.of(bench, EXPERIMENT, LONG)
     ranks = bench.random.randint(1, 4)
     after = bench.random.randint(1, 3)
     folder = bench.folder / "checkpoints"

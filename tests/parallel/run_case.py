@@ -36,9 +36,12 @@ RESULTS = ["status", "simulated_time_ps", "iteration_time_ps", "ideal_time_ps", 
            "packet_hops", "messages", "result_digest"]
 
 
-def environment():
+def environment(ranks):
+    # LeakSanitizer reports what Open MPI itself leaks at exit, from plug-ins unloaded by then, which
+    # no suppression can name. Leaks of ours are looked for in the runs without a launcher.
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"} if ranks else {}
     return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                OMPI_MCA_rmaps_base_oversubscribe="1")
+                OMPI_MCA_rmaps_base_oversubscribe="1", **quiet)
 
 
 def describe(variant):
@@ -55,7 +58,7 @@ def results_of(variant, tessera, mpiexec, experiment):
         for setting in settings:
             words += ["--set", setting]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, env=environment(), timeout=120)
+                              stderr=subprocess.STDOUT, env=environment(ranks), timeout=120)
         if done.returncode != 0:
             raise SystemExit("%s: exit code %d\n%s" % (describe(variant), done.returncode,
                                                        done.stdout.decode("utf-8", "replace")))

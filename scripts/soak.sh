@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Disturbs runs at random for as long as you like; `scripts/soak.sh --help` explains.
+set -euo pipefail
+scripts=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
+source "$scripts/lib.sh"
+
+usage="usage: scripts/soak.sh [--minutes N] [--quick] [--seed S] [--program FILE]
+Builds Tessera and disturbs its runs under mpirun: ranks that are late, killed, stopped or out of
+memory, signals, interrupted and resumed runs, kills while a checkpoint is written, runs of ten times
+the length. Trials and times are random; the seed is printed. Writes counts and worst times to
+results/soak.md. Ends with 1 at the first failure, says why, and keeps the folder of the run.
+
+  --minutes N     go on until N minutes have passed (default: each kind of trial as often as
+                  results/soak.md says, about an hour and a half on two processors)
+  --quick         as few trials as the test suite makes
+  --seed S        the trials of an earlier call again
+  --program FILE  another program than build/release/tessera; nothing is built
+  -h, --help      this text"
+
+words=()
+program=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --minutes | --seed) words+=("$1" "${2:?$1 needs a number}"); shift 2 ;;
+    --program) program=${2:?--program needs a file}; shift 2 ;;
+    --quick) words+=("$1"); shift ;;
+    -h | --help) printf '%s\n' "$usage"; exit 0 ;;
+    *) fail 2 "$1: unknown option; scripts/soak.sh --help explains" ;;
+  esac
+done
+
+need_packages "${picture_packages[@]}"
+if [[ -z $program ]]; then
+  "$scripts/build" --target tessera
+  program=$repository/build/release/tessera
+fi
+PYTHONDONTWRITEBYTECODE=1 exec python3 "$scripts/tessera_validate/soak.py" --program "$program" \
+  "${words[@]}"

@@ -1,0 +1,151 @@
+"""What the pages under results/ are made with: a report, runs of the program, the machine."""
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPERIMENTS = ROOT / "configs" / "experiments"
+
+
+class Report:
+    def __init__(self):
+        self.lines = []
+        self.missed = []
+
+    def say(self, text=""):
+        self.lines.append(text)
+
+    def table(self, head, rows):
+        self.say("| " + " | ".join(head) + " |")
+        self.say("|" + "---|" * len(head))
+        for row in rows:
+            self.say("| " + " | ".join(str(cell) for cell in row) + " |")
+        self.say()
+
+    def bound(self, holds, text):
+        print(("ok      " if holds else "MISSED  ") + text, flush=True)
+        if not holds:
+            self.missed.append(text)
+        return "holds" if holds else "**missed**"
+
+    def at_least(self, value, bound, what, form="{:.1f}"):
+        """A cell: value, bound, and whether it holds."""
+        value_text, bound_text = form.format(value), form.format(bound)
+        if value < bound <= float(value_text):  # rounding must not hide that it is missed
+            value_text = repr(value)
+        text = self.bound(value >= bound, f"{what}: {value_text}, at least {bound_text}")
+        return f"{value_text} (≥ {bound_text}: {text})"
+
+    def at_most(self, value, bound, what, form="{:.1f}"):
+        value_text, bound_text = form.format(value), form.format(bound)
+        if value > bound >= float(value_text):
+            value_text = repr(value)
+        text = self.bound(value <= bound, f"{what}: {value_text}, at most {bound_text}")
+        return f"{value_text} (≤ {bound_text}: {text})"
+
+
+def launched(ranks, command):
+    """`command` on so many ranks."""
+    words = [str(word) for word in command]
+    if ranks == 1:
+        return words
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), *words]
+
+
+def call(command, codes=(0,), timeout=None):
+    """The finished process, with `user_s` and `system_s` of it and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=timeout)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in codes:
+        sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    done.user_s = after.ru_utime - before.ru_utime
+    done.system_s = after.ru_stime - before.ru_stime
+    return done
+
+
+def summary_of(folder):
+    return json.loads((Path(folder) / "summary.json").read_text(encoding="utf-8"))
+
+
+class Runner:
+    """Runs experiments, given by name in configs/experiments or by path."""
+
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = Path(folder)
+        self.known = {}
+        self.folders = 0
+
+    @staticmethod
+    def path_of(experiment):
+        path = Path(experiment)
+        return path if path.suffix else EXPERIMENTS / f"{experiment}.yaml"
+
+    def command(self, experiment, output, ranks=1, extra=()):
+        return launched(ranks, [self.program, "run", self.path_of(experiment), "-o", output, *extra])
+
+    def new_folder(self, experiment):
+        self.folders += 1
+        return self.folder / f"{Path(experiment).stem}-{self.folders}"
+
+    def run(self, experiment, ranks=1, extra=()):
+        """The summary of a run; each is done once."""
+        key = (experiment, ranks, tuple(extra))
+        if key not in self.known:
+            output = self.new_folder(experiment)
+            print(f"run     {Path(experiment).stem} on {ranks} rank(s) {' '.join(extra)}".rstrip(),
+                  flush=True)
+            call(self.command(experiment, output, ranks, ["-q", "-q", *extra]))
+            self.known[key] = summary_of(output)
+        return self.known[key]
+
+    def check(self, experiment, extra=(), codes=(0,)):
+        return call([str(self.program), "check", str(self.path_of(experiment)), *extra], codes)
+
+
+def version(program):
+    return call([str(program), "--version"]).stdout.strip()
+
+
+def text_of(path):
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def processors():
+    return len(os.sched_getaffinity(0))
+
+
+def machine():
+    """The machine in a sentence: processor, cores, clock as found, caches, memory."""
+    lines = [line.split(":", 1) for line in text_of("/proc/cpuinfo").splitlines() if ":" in line]
+    found = {name.strip(): value.strip() for name, value in lines}
+    parts = [f"{processors()} × {found.get('model name', platform.machine())}"]
+    if "cpu family" in found:
+        parts[0] += f" (family {found['cpu family']}, model {found.get('model', '?')})"
+    if "cpu MHz" in found:
+        parts.append(f"{float(found['cpu MHz']):.0f} MHz")
+    caches = Path("/sys/devices/system/cpu/cpu0/cache")
+    for index in sorted(caches.glob("index*")):
+        kind, level = text_of(index / "type"), text_of(index / "level")
+        if kind != "Instruction":
+            parts.append(f"L{level} {text_of(index / 'size')}")
+    memory = text_of("/proc/meminfo").split()
+    if len(memory) > 1:
+        parts.append(f"{int(memory[1]) / 2 ** 20:.0f} GiB of memory")
+    if "hypervisor" in found.get("flags", "").split():
+        parts.append("virtual")
+    return ", ".join(parts)
+
+
+def load_average():
+    return os.getloadavg()[0]
