@@ -11,7 +11,7 @@ the length. Trials and times are random; the seed is printed. Writes counts and 
 results/soak.md. Ends with 1 at the first failure, says why, and keeps the folder of the run.
 
   --minutes N     go on until N minutes have passed (default: each kind of trial as often as
-                  results/soak.md says, about an hour and a half on two processors)
+                  results/soak.md says, about an hour on two processors)
   --quick         as few trials as the test suite makes
   --seed S        the trials of an earlier call again
   --program FILE  another program than build/release/tessera; nothing is built
@@ -29,6 +29,7 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 
+# shellcheck disable=SC2154  # lib.sh has them
 need_packages "${picture_packages[@]}"
 if [[ -z $program ]]; then
   "$scripts/build" --target tessera

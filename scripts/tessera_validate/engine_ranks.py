@@ -119,7 +119,8 @@ def conclusion(measured):
         verdict = "Threads do not beat the same cores used as ranks, so a rank has one thread."
     else:
         verdict = "Neither is faster throughout, so a rank has one thread."
-    return (f"Two threads of one process (`--threads 2`: ranks that share memory) over two MPI ranks, best policy of each: {text}. {verdict}")
+    return (f"Two threads of one process (`--threads 2`: ranks that share memory) over two MPI ranks, "
+            f"best policy of each: {text}. {verdict}")
 
 
 def title_of(row, setting):
@@ -190,8 +191,8 @@ def policies(report, tools, setting):
                "held an event, a rank; a round ends when a rank asks how far it may go. Reductions are "
                "counted by the benchmark as the policies make them: `window` makes one a round and "
                "nothing else, and where windows without events are jumped or a rank's bound reaches "
-               "over several windows, fewer than one a window; `null-message` makes one now and then. Where "
-               "windows hold one event, as in the sparse case, a rank has nothing to do in most of the "
+               "over several windows, fewer than one a window; `null-message` makes one now and then. "
+               "Where windows hold one event, as in the sparse case, a rank has nothing to do in most of the "
                "rounds, and so has more rounds than windows of its own.")
     report.say()
     rows = []
