@@ -13,7 +13,7 @@ const std::vector<std::string>& patterns() {  // in the order of MeshPattern
 
 void describe(cxxopts::OptionAdder& options) {
   options("side", "routers along an edge of the mesh", text_option("64"), "K");
-  options("in-flight", "packets in flight (default: two a router)", text_option(), "N");
+  options("in-flight", "packets in flight (default: four a router, as in SST-core's message mesh)", text_option(), "N");
   options("pattern", "uniform, transpose or neighbour", text_option("uniform"), "NAME");
   options("lookahead", "latency of a hop", text_option("1 ns"), "TIME");
   options("serialization", "time a packet takes a link", text_option("500 ps"), "TIME");
@@ -27,7 +27,7 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
   parameters.lps = parameters.side * parameters.side;
   parameters.in_flight = options.given("in-flight")
                              ? options.count("in-flight", 1, std::uint64_t{1} << 40)
-                             : std::uint64_t{2} * parameters.lps;
+                             : std::uint64_t{4} * parameters.lps;
   parameters.pattern = static_cast<MeshPattern>(options.choice("pattern", patterns()));
   parameters.lookahead = options.time("lookahead");
   parameters.serialization = options.time("serialization", SimTime::zero());

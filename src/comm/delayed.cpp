@@ -56,7 +56,10 @@ class Delayed final : public Communicator {
     pause();
     communicator_.barrier();
   }
-  [[noreturn]] void abort(int code) override { communicator_.abort(code); }
+  [[noreturn]] void abort(int code) override {
+    communicator_.abort(code);
+    throw Aborted(code);  // not reached; compilers forget [[noreturn]] of virtual calls
+  }
 
  private:
   void pause() {

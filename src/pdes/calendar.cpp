@@ -42,11 +42,15 @@ std::uint32_t spans_for(std::uint32_t entities) {
   return std::clamp(std::bit_ceil(entities) / entities_a_span, fewest_spans, most_spans);
 }
 
+// Gives the last chunk.
 template <class Visit>
-void visit_chunks(const EventChunk* chunks, const Visit& visit) {
-  for (const EventChunk* chunk = chunks; chunk != nullptr; chunk = chunk->next) {
+EventChunk* visit_chunks(EventChunk* chunks, const Visit& visit) {
+  EventChunk* last = nullptr;
+  for (EventChunk* chunk = chunks; chunk != nullptr; chunk = chunk->next) {
     std::for_each_n(chunk->events(), chunk->count, visit);
+    last = chunk;
   }
+  return last;
 }
 
 }  // namespace
@@ -55,7 +59,8 @@ void EventChunkPool::grow() {
   const std::size_t fresh = std::clamp(chunks_ / slab_share, smallest_slab, largest_slab);
   slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(fresh * chunk_bytes_));
   for (std::size_t i = fresh; i > 0; --i) {
-    give_back(new (&slabs_.back()[(i - 1) * chunk_bytes_]) EventChunk);
+    EventChunk* const chunk = new (&slabs_.back()[(i - 1) * chunk_bytes_]) EventChunk;
+    give_back(chunk, chunk);
   }
   chunks_ += fresh;
 }
@@ -115,10 +120,10 @@ void Calendar::split(Bucket& bucket) {
   const List whole{hand_out(bucket.list), 0, 0};
   bucket.table = take_table();
   bucket.is_split = true;
-  visit_chunks(whole.chunks, [&](const Event& event) {
+  EventChunk* const last = visit_chunks(whole.chunks, [&](const Event& event) {
     append(bucket.table[event.target >> block_bits_]) = event;
   });
-  release(whole);
+  release(whole, last);
 }
 
 void Calendar::deal_out(WindowNumber span) {
@@ -127,11 +132,11 @@ void Calendar::deal_out(WindowNumber span) {
   far_[slot].first = no_window;
   unmark(far_used_, slot);
   --far_buckets_;
-  visit_chunks(whole.chunks, [&](const Event& event) {
+  EventChunk* const last = visit_chunks(whole.chunks, [&](const Event& event) {
     insert(event);
     --size_;
   });
-  release(whole);
+  release(whole, last);
 }
 
 void Calendar::enter_span(WindowNumber span) {
@@ -195,18 +200,10 @@ Calendar::List Calendar::next_list() {
   return {};
 }
 
-void Calendar::release(const List& list) {
-  for (EventChunk* chunk = list.chunks; chunk != nullptr;) {
-    EventChunk* const next = chunk->next;
-    pool_.give_back(chunk);
-    chunk = next;
-  }
-}
-
 template <class Visit>
 void Calendar::visit_list(const Cursor& list, const Visit& visit) const {
-  if (const EventChunk* const chunk = newest(list)) {
-    std::for_each(chunk->events(), static_cast<const Event*>(list.next), visit);
+  if (EventChunk* const chunk = newest(list)) {
+    std::for_each(chunk->events(), list.next, visit);
     visit_chunks(chunk->next, visit);
   }
 }

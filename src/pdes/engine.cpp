@@ -338,14 +338,16 @@ void Engine::run_window(WindowNumber window) {
   for (Calendar::List list = calendar_.next_list(); list.chunks != nullptr;
        list = calendar_.next_list()) {
     run_list(list);
-    calendar_.release(list);
+    calendar_.release(list, chunks_.back());
   }
   ++statistics_.windows;
 }
 
 void Engine::run_list(const Calendar::List& list) {
+  chunks_.clear();
   std::size_t events = 0;
-  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+  for (EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    chunks_.push_back(chunk);
     events += chunk->count;
   }
   if (list.bits <= calendar_.block_bits() && events >= (std::size_t{1} << list.bits) / sparsest) {
@@ -359,28 +361,31 @@ void Engine::run_list(const Calendar::List& list) {
 void Engine::run_dense(const Calendar::List& list, std::size_t events) {
   const std::uint32_t targets = 1U << list.bits;
   const std::uint32_t mask = targets - 1;
-  std::fill_n(places_.begin(), targets, 0);
-  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
-    for (std::uint64_t i = 0; i < chunk->count; ++i) {
-      ++places_[chunk->events()[i].target & mask];
+  std::uint32_t* const places = places_.data();
+  std::fill_n(places, targets, 0);
+  for (const EventChunk* chunk : chunks_) {
+    const Event* const end = chunk->events() + chunk->count;
+    for (const Event* event = chunk->events(); event != end; ++event) {
+      ++places[event->target & mask];
     }
   }
   std::uint32_t place = 0;
   for (std::uint32_t target = 0; target < targets; ++target) {
-    place += std::exchange(places_[target], place);
+    place += std::exchange(places[target], place);
   }
   make_room(sorted_, events);
-  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
-    for (std::uint64_t i = 0; i < chunk->count; ++i) {
-      const Event& event = chunk->events()[i];
-      sorted_[places_[event.target & mask]++] = &event;
+  const Event** const sorted = sorted_.data();
+  for (const EventChunk* chunk : chunks_) {
+    const Event* const end = chunk->events() + chunk->count;
+    for (const Event* event = chunk->events(); event != end; ++event) {
+      sorted[places[event->target & mask]++] = event;
     }
   }
   std::uint32_t begin = 0;
   for (std::uint32_t target = 0; target < targets; ++target) {
-    const std::uint32_t end = places_[target];
+    const std::uint32_t end = places[target];
     if (begin != end) {
-      run_entity(list.first + target, sorted_.data() + begin, sorted_.data() + end);
+      run_entity(list.first + target, sorted + begin, sorted + end);
       begin = end;
     }
   }
@@ -390,14 +395,13 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
 // event's chunk and place in the lower.
 void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
   make_room(keys_, events);
-  chunks_.clear();
   std::size_t at = 0;
-  for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
-    const Key place = chunks_.size() << place_bits;
-    for (std::uint64_t i = 0; i < chunk->count; ++i) {
-      keys_[at++] = Key{chunk->events()[i].target} << 32 | place | i;
+  for (std::size_t number = 0; number < chunks_.size(); ++number) {
+    const EventChunk& chunk = *chunks_[number];
+    const Key place = number << place_bits;
+    for (std::uint64_t i = 0; i < chunk.count; ++i) {
+      keys_[at++] = Key{chunk.events()[i].target} << 32 | place | i;
     }
-    chunks_.push_back(chunk);
   }
   if (events < counting_sort_from) {
     std::sort(keys_.begin(), keys_.end());

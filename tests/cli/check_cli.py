@@ -233,7 +233,7 @@ def run_and_show(program):
     again = program.call("run", HERE / "short.yaml", "-o", program.folder, "--trace", "none")
     expect(again.returncode == 0, again.stderr_text)
     left = sorted(p.name for p in program.folder.iterdir())
-    expect(left == ["config.resolved.yaml", "manifest.json", "summary.json"], left)
+    expect(left == ["config.resolved.yaml", "manifest.json", "node_events.txt", "summary.json"], left)
 
 
 @check

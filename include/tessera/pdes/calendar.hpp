@@ -52,9 +52,10 @@ class EventChunkPool {
     free_ = chunk->next;
     return chunk;
   }
-  void give_back(EventChunk* chunk) {
-    chunk->next = free_;
-    free_ = chunk;
+  // A list of chunks, from its first to its last.
+  void give_back(EventChunk* first, EventChunk* last) {
+    last->next = free_;
+    free_ = first;
   }
   std::size_t resident_bytes() const { return chunks_ * chunk_bytes_; }
 
@@ -119,7 +120,8 @@ class Calendar {
   // Events for later windows may be inserted meanwhile.
   void take(WindowNumber window);
   List next_list();
-  void release(const List& list);
+  // `last` is the last chunk of the list.
+  void release(const List& list, EventChunk* last) { pool_.give_back(list.chunks, last); }
 
   void visit(const std::function<void(const Event&)>& visit) const;
 

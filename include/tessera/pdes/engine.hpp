@@ -192,9 +192,9 @@ class Engine {
   std::vector<const Event*> sorted_;
   std::vector<Key> keys_;
   std::vector<Key> scratch_;
-  std::vector<const EventChunk*> chunks_;  // of the list being run
-  std::vector<Event> self_events_;         // heap: events of the entity to itself in this window
-  WindowNumber window_ = 0;                // being run
+  std::vector<EventChunk*> chunks_;  // of the list being run
+  std::vector<Event> self_events_;   // heap: events of the entity to itself in this window
+  WindowNumber window_ = 0;          // being run
   SimTime window_end_;
   SimTime last_time_;
   SimTime boundary_period_ = SimTime::never();

@@ -30,13 +30,15 @@ std::vector<Event> events_of(Calendar& calendar, WindowNumber window) {
   calendar.take(window);
   for (Calendar::List list = calendar.next_list(); list.chunks != nullptr;
        list = calendar.next_list()) {
-    for (const EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+    EventChunk* last = nullptr;
+    for (EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
+      last = chunk;
       for (const Event& event : std::span(chunk->events(), chunk->count)) {
         EXPECT_EQ(event.target >> list.bits, list.first >> list.bits);
         events.push_back(event);
       }
     }
-    calendar.release(list);
+    calendar.release(list, last);
   }
   std::sort(events.begin(), events.end(), handled_before);
   return events;

@@ -204,7 +204,9 @@ TEST(Checkpoints, ARunCanGoOnManyTimes) {
 // Stopped after two checkpoints.
 class Damaged : public ::testing::Test {
  protected:
-  Damaged() : experiment_(read(small_experiment(), {"run.trace=full"})), folder_("damaged") {
+  Damaged()
+      : experiment_(read(small_experiment(), {"run.trace=full"})),
+        folder_(::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     RunRequest request;
     request.folder = folder_.path();
     whole_ = run_on(1, experiment_, request);
