@@ -68,7 +68,6 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
       locator_(regions.owner.size()),
       sequences_(members_.size()),
       calendar_(lookahead, static_cast<std::uint32_t>(members_.size())),
-
       policy_(std::move(policy)),
       outboxes_(static_cast<std::size_t>(communicator.size())),
       context_(*this),

@@ -154,6 +154,7 @@ class Engine {
 
  private:
   friend class Context;
+  // An event of a sparse list: its target in the upper half, its chunk and place in the lower.
   using Key = std::uint64_t;
 
   void start();

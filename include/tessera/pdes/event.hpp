@@ -40,7 +40,8 @@ class Port {
 // Bytes a model may put in an event.
 inline constexpr std::size_t payload_bytes = 24;
 
-// 48 bytes, trivially copyable: sent between ranks and (later) checkpointed as it is.
+// 48 bytes, trivially copyable: sent between ranks and checkpointed as it is. Bytes of the payload
+// that the model did not set hold anything.
 //
 // Events of one entity are handled in order of (time, source, sequence), none of which depends on
 // the partition. The sequence is a counter of the source; it is compared as a serial number
