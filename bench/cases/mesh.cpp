@@ -13,7 +13,8 @@ const std::vector<std::string>& patterns() {  // in the order of MeshPattern
 
 void describe(cxxopts::OptionAdder& options) {
   options("side", "routers along an edge of the mesh", text_option("64"), "K");
-  options("in-flight", "packets in flight (default: four a router, as in SST-core's message mesh)", text_option(), "N");
+  options("in-flight", "packets in flight (default: four a router, as in SST-core's message mesh)",
+          text_option(), "N");
   options("pattern", "uniform, transpose or neighbour", text_option("uniform"), "NAME");
   options("lookahead", "latency of a hop", text_option("1 ns"), "TIME");
   options("serialization", "time a packet takes a link", text_option("500 ps"), "TIME");

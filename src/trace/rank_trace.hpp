@@ -18,7 +18,8 @@ namespace tessera::trace {
 // finds wrong.
 std::vector<TracePart> verified_traces(const std::string& folder);
 
-// The trace of one rank in one segment. Its commits are believed: the manifest's CRC covers the whole file.
+// The trace of one rank in one segment. Its commits are believed: the manifest's CRC covers the
+// whole file.
 class RankTrace {
  public:
   // Throws IoError when it is no trace, or one of its tables has not the form of records.hpp.
