@@ -163,23 +163,16 @@ class Mesh {
     }
   }
 
+  // First along x, then along y. Without branches: which way a packet goes cannot be foreseen.
   template <class Context>
   void forward(Context& context, Router& router, Packet packet) {
-    unsigned link = north;
-    std::uint32_t next = context.self().value();
-    if (packet.x < packet.target_x) {
-      link = east;
-      next += 1;
-    } else if (packet.x > packet.target_x) {
-      link = west;
-      next -= 1;
-    } else if (packet.y < packet.target_y) {
-      link = south;
-      next += parameters_.side;
-    } else {
-      next -= parameters_.side;
-    }
-    step(packet, link);
+    const int x = (packet.x < packet.target_x) - (packet.x > packet.target_x);
+    const int y = x != 0 ? 0 : (packet.y < packet.target_y) - (packet.y > packet.target_y);
+    const auto link = static_cast<std::size_t>(x != 0 ? (x < 0) : south + (y < 0));
+    packet.x = static_cast<std::uint16_t>(packet.x + x);
+    packet.y = static_cast<std::uint16_t>(packet.y + y);
+    const auto next = static_cast<std::uint32_t>(static_cast<int>(context.self().value()) + x +
+                                                 y * static_cast<int>(parameters_.side));
     const SimTime leaves = std::max(context.now(), router.free[link]);
     router.free[link] = leaves + parameters_.serialization;
     ++router.hops;
