@@ -163,8 +163,8 @@ class ProgramExecutor final : public Executor {
   bool begin(pdes::Context& context, TileState& tile, const Instruction& instruction) {
     switch (instruction.action) {
       case Action::execute:
-        compute::execute(context, setup_.compute_slot, Flops(instruction.flops),
-                         Bytes(instruction.bytes), plan_.data_type, port(executed_kind), 0);
+        compute::execute(context, setup_.compute_slot, instruction.operation, port(executed_kind),
+                         0);
         return false;
       case Action::send:
         send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),

@@ -234,13 +234,12 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   section.finish();
   diagnostics.throw_if_any();
 
-  const plan::OperatorTime operator_time = [&](Flops flops, Bytes sram_bytes) {
-    return experiment.compute->duration(experiment.machine, flops, sram_bytes,
-                                        experiment.workload.data_type);
+  const plan::OperationTime operation_time = [&](const workload::Operation& operation) {
+    return experiment.compute->duration(experiment.machine, operation);
   };
   try {
     experiment.plan =
-        plan::make_plan(experiment.machine, experiment.workload, strategy, operator_time);
+        plan::make_plan(experiment.machine, experiment.workload, strategy, operation_time);
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }

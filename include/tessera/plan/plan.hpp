@@ -70,14 +70,15 @@ struct Stage {
   SimTime backward_compute;
 };
 
-// Time of an operator on an idle tile; given by the compute model.
-using OperatorTime = std::function<SimTime(Flops, Bytes sram_bytes)>;
+// Time of an operation on an idle tile; given by the compute model.
+using OperationTime = std::function<SimTime(const workload::Operation&)>;
 
 struct Plan {
   Strategy strategy;
   Placement placement;
   std::vector<Stage> stages;
   std::vector<std::string> names;  // of instructions
+  std::vector<workload::Operation> operations;
   DataType data_type = DataType::fp16;
   std::unique_ptr<collective::Algorithm> tensor_algorithm;
   std::unique_ptr<collective::Algorithm> data_algorithm;
@@ -99,7 +100,7 @@ struct Plan {
 // Cuts and places. Throws ConfigError when the work does not fit: more stages than layers, more
 // roles than tiles, or (unless `check_capacity` is off) more bytes than SRAM and DRAM hold.
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
-               const Strategy& strategy, const OperatorTime& operator_time);
+               const Strategy& strategy, const OperationTime& operation_time);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. Gives the first layer of each stage and the end,

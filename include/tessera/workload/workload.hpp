@@ -11,6 +11,7 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/workload/operation.hpp"
 
 namespace tessera::workload {
 
@@ -24,19 +25,8 @@ enum class Sharding : std::uint8_t {
 };
 std::string to_string(Sharding sharding);
 
-// `count` products of a (rows x depth) with a (depth x columns) matrix; none when `count` is 0.
-// Tensor parallelism cuts the columns (column), the depth (row) or the count (heads).
-struct MatrixProduct {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t depth = 0;
-  std::uint64_t count = 0;
-
-  // 2 * rows * columns * depth * count.
-  Flops flops() const { return Flops(2 * rows * columns * depth * count); }
-};
-
-// One operator, for ONE sample (sequence) and not sharded. Counts are of elements or FLOPs; bytes
+// One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns
+// (column), the depth (row) or the count (heads) of its product. Counts are of elements or FLOPs; bytes
 // follow from the data type. Backward of a matrix product costs twice its forward; of an operator
 // without weights as given.
 struct Operator {
