@@ -38,6 +38,7 @@ struct Operator {
   MatrixProduct product;
   Flops forward_flops;
   Flops backward_flops;          // gradient of input and of weights together
+  Flops weight_gradient_flops;   // of these, for the gradient of the weights
   std::uint64_t parameters = 0;  // elements, weights and biases
   // The part of `parameters` that is not cut under tensor parallelism although the operator is
   // (the bias of a row-parallel product).
@@ -53,6 +54,18 @@ struct Operator {
   // the part that every member keeps whole.
   Bytes stored_cut;
   Bytes stored_whole;
+  // Computed again before its backward pass under selective recomputation, its inputs not stored:
+  // cheap for the memory it saves (attention between queries, keys and values; Korthikanti et al.,
+  // arXiv:2205.05198, section 5).
+  bool recomputed_selectively = false;
+  // Elements (keys and values of the whole sequence) gathered over the context group before forward
+  // when the sequence is cut; their gradients are summed and scattered after backward.
+  std::uint64_t context_elements = 0;
+  // Weights of experts: each holds `parameters` / `experts` of them, and the expert group shares
+  // them out. 0: no experts.
+  std::uint64_t experts = 0;
+  // Elements exchanged all-to-all over the expert group after forward, and as many after backward.
+  std::uint64_t exchange_elements = 0;
   // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
   // when none.
   std::uint64_t forward_all_reduce_elements = 0;
@@ -81,6 +94,7 @@ struct Workload {
   std::string name;
   std::vector<Layer> layers;
   DataType data_type = DataType::fp16;  // of weights, activations and gradients
+  bool training = true;                 // else inference: forward passes only
   std::uint64_t sequence_length = 0;    // tokens a sample
   std::uint64_t samples = 0;            // global batch
   // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
