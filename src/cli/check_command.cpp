@@ -27,6 +27,15 @@ cxxopts::Options describe() {
   return options;
 }
 
+std::string layers_of(const workload::Workload& workload, const plan::Stage& stage) {
+  std::string text;
+  for (const plan::LayerRange& layers : stage.chunks) {
+    text += (text.empty() ? "" : "; ") + workload.layers[layers.first].name + " … " +
+            workload.layers[layers.end - 1].name;
+  }
+  return text;
+}
+
 std::string memory_table(const sim::Experiment& experiment) {
   TextTable table({"stage", "layers", "weights", "gradients", "optimizer", "activations", "kept of",
                    "in SRAM"});
@@ -38,8 +47,7 @@ std::string memory_table(const sim::Experiment& experiment) {
                              : memory.holds_activations                       ? "activations"
                                                                               : "nothing";
     table.add({std::to_string(number),
-               experiment.workload.layers[stage.first_layer].name + " … " +
-                   experiment.workload.layers[stage.end_layer - 1].name,
+               layers_of(experiment.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held});

@@ -239,7 +239,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   };
   try {
     experiment.plan =
-        plan::make_plan(experiment.machine, experiment.workload, strategy, operation_time);
+        plan::make_plan(experiment.machine, experiment.workload, strategy, operation_time,
+                        experiment.network->idle_transfers(experiment.machine));
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }

@@ -1,8 +1,8 @@
 // Events of each node, predicted from the plan.
-#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tessera/sim/weights.hpp"
 
@@ -23,28 +23,30 @@ struct StageWork {
 };
 
 StageWork work_of(const plan::Program& program) {
-  std::array<std::uint64_t, plan::phases> times{};
+  std::vector<std::uint64_t> times(program.pieces.size());
   for (const plan::ScheduleEntry& entry : program.schedule) {
-    ++times[static_cast<std::size_t>(entry.phase)];
+    ++times[entry.piece];
   }
   StageWork work;
-  for (std::size_t phase = 0; phase < plan::phases; ++phase) {
-    for (const Instruction& instruction : program.code[phase]) {
+  for (std::size_t piece = 0; piece < program.pieces.size(); ++piece) {
+    for (const Instruction& instruction : program.pieces[piece]) {
       switch (instruction.action) {
         case Action::execute:
-          work.operators += times[phase];
+        case Action::elapse:
+        case Action::start_elapse:
+          work.operators += times[piece];
           break;
         case Action::send:
-          work.sends[{instruction.peer, instruction.bytes}] += times[phase];
+          work.sends[{instruction.peer, instruction.bytes}] += times[piece];
           break;
         case Action::read:
         case Action::write:
-          work.accesses[{instruction.action == Action::write, instruction.bytes}] += times[phase];
+          work.accesses[{instruction.action == Action::write, instruction.bytes}] += times[piece];
           break;
         case Action::collective:
         case Action::start_collective:
           work.collectives[{instruction.group, instruction.collective, instruction.bytes}] +=
-              times[phase];
+              times[piece];
           break;
         case Action::receive:
         case Action::wait_collectives:
@@ -70,7 +72,10 @@ class Prediction {
       const StageWork work = work_of(plan_.stages[stage].program);
       for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
         for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
-          add_tile({stage, replica, shard}, work);
+          const plan::Role role{stage, replica, shard};
+          if (plan_.is_simulated(plan_.placement.number(role))) {
+            add_tile(role, work);
+          }
         }
       }
     }
@@ -99,7 +104,9 @@ class Prediction {
     add(tile, events_of_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
       plan::Role peer = role;
-      peer.stage += key.first == plan::Peer::next_stage ? 1U : ~0U;
+      const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
+      peer.stage =
+          (role.stage + (key.first == plan::Peer::next_stage ? 1 : stages - 1)) % stages;
       message(tile, plan_.placement.tile(peer), Bytes(key.second), count);
     }
     for (const auto& [key, count] : work.accesses) {
@@ -112,11 +119,11 @@ class Prediction {
           });
     }
     for (const auto& [key, count] : work.collectives) {
-      const plan::Group group = std::get<0>(key);
-      plan::Role peer = role;
-      std::uint32_t& number = group == plan::Group::tensor ? peer.shard : peer.replica;
-      for (const Sent& sent : sends_of(key)[number]) {
-        number = sent.to;
+      const plan::GroupShape& shape = plan_.group(std::get<0>(key));
+      const std::uint32_t number = plan_.placement.number(role);
+      const std::uint32_t place = number % plan_.placement.stage_tiles();
+      for (const Sent& sent : sends_of(key)[shape.member(place)]) {
+        const std::uint32_t peer = number - place + shape.place_of(sent.to, place);
         message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
       }
     }
@@ -130,7 +137,7 @@ class Prediction {
     }
     const auto [group, number, bytes] = key;
     const auto kind = static_cast<collective::Kind>(number);
-    const std::uint32_t size = plan_.group_size(group);
+    const std::uint32_t size = plan_.group(group).size;
     const collective::Algorithm& algorithm = plan_.algorithm(group);
     const std::uint32_t steps = algorithm.steps(kind, size);
     place->second.resize(size);

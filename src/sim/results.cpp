@@ -65,7 +65,7 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
         static_cast<std::uint64_t>((end - known).ps());
   });
   times = sums_over_ranks(models.communicator, times);
-  const std::uint64_t tiles = summary.tiles / stages;
+  const std::uint64_t tiles = models.experiment.plan.simulated_tiles();
   const auto breakdown = [&](std::string name, std::uint64_t of, auto sum) {
     trace::Breakdown row{std::move(name), of, {}};
     for (std::size_t i = 0; i < executor::activities; ++i) {
@@ -74,7 +74,7 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
     }
     return row;
   };
-  summary.breakdown.push_back(breakdown("total", summary.tiles, [&](std::size_t i) {
+  summary.breakdown.push_back(breakdown("total", tiles * stages, [&](std::size_t i) {
     Wide sum = 0;
     for (std::size_t stage = 0; stage < stages; ++stage) {
       sum += times[stage * executor::activities + i];

@@ -20,6 +20,8 @@ struct Tile {
   Fraction efficiency;                // share of the peak that matrix work reaches
   Bytes sram;                         // capacity; 0: not stated
   Bandwidth sram_bandwidth;           // to the core; 0: never the limit
+  // An operation's operands are in the tile's own DRAM while it computes, as on a GPU.
+  bool operands_in_dram = false;
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
   FlopRate rate(DataType type) const;
 };

@@ -39,6 +39,9 @@ class Placement {
   Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes);
 
   EntityId tile(const Role& role) const { return tiles_[number(role)]; }
+  EntityId tile(std::uint32_t role) const { return tiles_[role]; }
+  // A stage's roles follow each other.
+  std::uint32_t stage_tiles() const { return degrees_.data * degrees_.tensor; }
   // Number of the role a node plays, `unused` when none.
   std::uint32_t role_number(EntityId node) const { return role_of_[node.value()]; }
   Role role(std::uint32_t number) const {

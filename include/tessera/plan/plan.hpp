@@ -12,32 +12,10 @@
 #include "tessera/machine/machine.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/program.hpp"
+#include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {
-
-// How the user wants the work cut. Immutable after reading.
-struct Strategy {
-  Degrees degrees;
-  std::uint32_t micro_batch = 1;    // samples of one micro-batch in one replica
-  std::uint32_t micro_batches = 1;  // of one iteration, in each replica
-  std::string schedule;
-  bool recompute = false;          // forward again before backward; only layer inputs are kept
-  bool shard_optimizer = false;    // ZeRO stage 1 over the data group
-  bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
-  bool scatter_boundary = false;   // each shard sends its part of the boundary activation
-  bool check_capacity = true;
-  std::string tensor_algorithm;
-  std::string data_algorithm;
-  std::string layout;
-  PlacementRequest placement;
-};
-
-std::vector<ParameterInfo> strategy_parameters();
-
-// Reads the mapping of a strategy file. `workload` gives the batch that is cut.
-Strategy read_strategy(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology);
 
 // What a stage keeps on one tile, and where. SRAM holds, in this order of preference, all of it;
 // weights with gradients and optimizer state; activations; nothing (PALM, section IV-C: its
@@ -50,6 +28,8 @@ struct StageMemory {
   std::uint32_t in_flight = 0;
   bool holds_weights = false;
   bool holds_activations = false;
+  // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
+  std::uint32_t tiles_a_channel = 1;
   Bytes activations() const { return activations_per_micro_batch * in_flight; }
   Bytes weight_state() const { return weights + gradients + optimizer; }
   Bytes total() const { return weight_state() + activations(); }
@@ -60,9 +40,13 @@ struct StageMemory {
   }
 };
 
+struct LayerRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 struct Stage {
-  std::size_t first_layer = 0;
-  std::size_t end_layer = 0;
+  std::vector<LayerRange> chunks;
   Program program;
   StageMemory memory;
   // Arithmetic of one tile, one micro-batch, alone on the machine; no communication.
@@ -80,15 +64,33 @@ struct Plan {
   std::vector<std::string> names;  // of instructions
   std::vector<workload::Operation> operations;
   DataType data_type = DataType::fp16;
+  bool training = true;
   std::unique_ptr<collective::Algorithm> tensor_algorithm;
   std::unique_ptr<collective::Algorithm> data_algorithm;
 
-  const collective::Algorithm& algorithm(Group group) const {
-    return group == Group::tensor ? *tensor_algorithm : *data_algorithm;
+  // Shapes of the groups of tiles, by Group.
+  std::vector<GroupShape> groups;
+
+  const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
+  const collective::Algorithm& algorithm(Group number) const {
+    const bool over_replicas = number == Group::data || number == Group::expert_data;
+    return over_replicas ? *data_algorithm : *tensor_algorithm;
   }
-  std::uint32_t group_size(Group group) const {
-    return group == Group::tensor ? strategy.degrees.tensor : strategy.degrees.data;
+  // Whether the role's tile is simulated, not stood for by another one.
+  bool is_simulated(std::uint32_t role) const {
+    const std::uint32_t stage = strategy.degrees.data * strategy.degrees.tensor;
+    switch (strategy.aggregation) {
+      case Aggregation::none:
+        return true;
+      case Aggregation::tensor:
+        return role % strategy.degrees.tensor == 0;
+      case Aggregation::stage:
+        return role % stage == 0;
+    }
+    return true;
   }
+  // Tiles simulated in one stage.
+  std::uint32_t simulated_tiles() const;
   // PALM, equation (1): (B/b - 1) * slowest stage + sum of all stages, arithmetic only. A lower
   // bound on an iteration without the update.
   SimTime ideal_time() const;
@@ -97,10 +99,14 @@ struct Plan {
   std::size_t resident_bytes() const;
 };
 
-// Cuts and places. Throws ConfigError when the work does not fit: more stages than layers, more
+// Time of a message between two tiles of an idle machine; given by the network.
+using TransferTime = std::function<SimTime(EntityId from, EntityId to, Bytes)>;
+
+// Cuts and places. `transfer_time` serves collectives that are not simulated. Throws ConfigError when the work does not fit: more stages than layers, more
 // roles than tiles, or (unless `check_capacity` is off) more bytes than SRAM and DRAM hold.
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
-               const Strategy& strategy, const OperationTime& operation_time);
+               const Strategy& strategy, const OperationTime& operation_time,
+               const TransferTime& transfer_time);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. Gives the first layer of each stage and the end,
