@@ -172,13 +172,22 @@ Bytes Cutter::read_weights(const Operator& op) const {
   return op.kind == "embedding" ? std::min(all, tensor_bytes(op.output_elements)) : all;
 }
 
-// Weights once, inputs and outputs of the micro-batch.
-Bytes Cutter::moved(const Operator& op) const {
+Operands Cutter::operands(const Operator& op) const {
   const Bytes element = element_size(workload_.data_type);
   const Shares cut = shares(op);
   const std::uint64_t batch = strategy_.micro_batch;
-  return read_weights(op) + element * divided_up(op.input_elements * batch, cut.input()) +
-         element * divided_up(op.output_elements * batch, cut.output());
+  Operands operands;
+  operands.weights = read_weights(op);
+  operands.inputs = element * divided_up(op.input_elements * batch, cut.input());
+  operands.outputs = element * divided_up(op.output_elements * batch, cut.output());
+  operands.gradients = workload_.gradient_bytes_per_parameter * tile_parameters(op);
+  return operands;
+}
+
+// Weights once, inputs and outputs of the micro-batch.
+Bytes Cutter::moved(const Operator& op) const {
+  const Operands all = operands(op);
+  return all.weights + all.inputs + all.outputs;
 }
 
 Bytes Cutter::stored(const Operator& op) const {

@@ -29,6 +29,14 @@ struct LayerBytes {
   LayerBytes& operator+=(const LayerBytes& other);
 };
 
+// Bytes of one operator on one tile.
+struct Operands {
+  Bytes weights;  // as read by one pass
+  Bytes inputs;
+  Bytes outputs;
+  Bytes gradients;
+};
+
 class Cutter {
  public:
   // Both must outlive the cutter.
@@ -42,6 +50,7 @@ class Cutter {
   workload::Operation weight_gradient(const workload::Operator& op) const;
   // Whether the backward pass computes the operator once more first.
   bool recomputes(const workload::Operator& op) const;
+  Operands operands(const workload::Operator& op) const;
   LayerBytes bytes_of(const workload::Layer& layer) const;
 
   // Bytes that one tile sees of `elements` a sample, all of them but for the cut of the sequence.

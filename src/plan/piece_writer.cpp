@@ -162,12 +162,21 @@ void PieceWriter::gather_weights(std::size_t index) {
   }
 }
 
-void PieceWriter::prefetch_weights(std::size_t index) {
-  if (streams_weights()) {
-    access(Action::read, "read weights", slot_of(weights_slot, index),
-           cutter_.bytes_of(layer(index)).weights_read);
-  }
+void PieceWriter::prefetch_forward(std::size_t index) {
+  const LayerStreams bytes = streams(index);
+  access(Action::read, "read weights", slot_of(weights_slot, index), bytes.forward_weights);
+  access(Action::read, "read inputs", slot_of(stored_read_slot, index), bytes.forward_inputs);
   gather_weights(index);
+}
+
+void PieceWriter::await_forward(std::size_t index) {
+  const LayerStreams bytes = streams(index);
+  std::uint32_t mask = bytes.forward_weights > Bytes(0) ? bit(slot_of(weights_slot, index)) : 0;
+  mask |= bytes.forward_inputs > Bytes(0) ? bit(slot_of(stored_read_slot, index)) : 0;
+  if (mask != 0) {
+    wait_accesses(mask);
+  }
+  await_weights(index);
 }
 
 void PieceWriter::await_weights(std::size_t index) {
@@ -178,26 +187,21 @@ void PieceWriter::await_weights(std::size_t index) {
 
 void PieceWriter::write_forward() {
   const LayerRange layers = range();
-  prefetch_weights(layers.first);
+  prefetch_forward(layers.first);
   if (!takes_samples()) {
     transfer(Action::receive, Peer::previous_stage, Traffic::activation,
              layer(layers.first - 1).boundary_elements);
   }
   for (std::size_t index = layers.first; index < layers.end; ++index) {
     if (index + 1 < layers.end) {
-      prefetch_weights(index + 1);
+      prefetch_forward(index + 1);
     }
-    if (streams_weights()) {
-      wait_accesses(bit(slot_of(weights_slot, index)));
-    }
-    await_weights(index);
+    await_forward(index);
     for (const Operator& op : layer(index).operators) {
       forward_operator(index, op);
     }
-    if (streams_activations()) {
-      access(Action::write, "write activations", slot_of(stored_write_slot, index),
-             cutter_.bytes_of(layer(index)).stored);
-    }
+    access(Action::write, "write activations", slot_of(stored_write_slot, index),
+           streams(index).forward_outputs);
   }
   if (!gives_loss()) {
     transfer(Action::send, Peer::next_stage, Traffic::activation,
@@ -244,13 +248,14 @@ void PieceWriter::sum_forward(const Operator& op) {
 }
 
 void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
-  const LayerBytes bytes = cutter_.bytes_of(layer(index));
-  prefetch_weights(index);
-  if (streams_activations()) {
-    access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.stored);
-  }
-  if (streams_weights() && gradients != Gradients::inputs) {
-    access(Action::read, "read gradients", slot_of(gradient_read_slot, index), bytes.gradients);
+  const LayerStreams bytes = streams(index);
+  access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
+  gather_weights(index);
+  access(Action::read, "read activations", slot_of(stored_read_slot, index),
+         bytes.backward_inputs);
+  if (gradients != Gradients::inputs) {
+    access(Action::read, "read gradients", slot_of(gradient_read_slot, index),
+           bytes.gradients_read);
   }
 }
 
@@ -271,14 +276,17 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
                   bit(slot_of(gradient_read_slot, index)));
     await_weights(index);
     backward_layer(index, gradients);
+    const LayerStreams streamed = streams(index);
+    if (passes_on) {
+      access(Action::write, "write gradients of inputs", slot_of(stored_write_slot, index),
+             streamed.backward_outputs);
+    }
     if (gradients == Gradients::inputs) {
       continue;
     }
     const LayerBytes bytes = cutter_.bytes_of(layer(index));
-    if (streams_weights()) {
-      access(Action::write, "write gradients", slot_of(gradient_write_slot, index),
-             bytes.gradients);
-    }
+    access(Action::write, "write gradients", slot_of(gradient_write_slot, index),
+           streamed.gradients_written);
     const bool each_time = strategy_.zero >= 2;
     if (each_time || (final && strategy_.overlap_gradients)) {
       reduce_gradients(strategy_.overlap_gradients ? Action::start_collective : Action::collective,

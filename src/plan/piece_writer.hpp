@@ -7,6 +7,7 @@
 
 #include "cutter.hpp"
 #include "program_builder.hpp"
+#include "sram_allocation.hpp"
 
 namespace tessera::plan {
 
@@ -14,11 +15,12 @@ class PieceWriter {
  public:
   // All must outlive the writer.
   PieceWriter(const workload::Workload& workload, const Strategy& strategy, std::uint32_t number,
-              const Stage& stage, const CollectiveTime& time, Tables& tables)
+              const Stage& stage, Bytes sram, const CollectiveTime& time, Tables& tables)
       : workload_(workload),
         strategy_(strategy),
         number_(number),
         stage_(stage),
+        sram_(sram),
         time_(time),
         tables_(tables),
         cutter_(workload, strategy) {}
@@ -38,7 +40,9 @@ class PieceWriter {
   const workload::Layer& layer(std::size_t index) const { return workload_.layers[index]; }
   LayerRange range() const { return stage_.chunks[chunk_]; }
   bool streams_weights() const { return !stage_.memory.holds_weights; }
-  bool streams_activations() const { return !stage_.memory.holds_activations; }
+  LayerStreams streams(std::size_t index) const {
+    return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
+  }
   bool gathers_weights() const { return strategy_.zero == 3 && strategy_.degrees.data > 1; }
 
   Instruction& emit(Action action, const std::string& name);
@@ -55,7 +59,8 @@ class PieceWriter {
   void write_update();
 
   void gather_weights(std::size_t index);
-  void prefetch_weights(std::size_t index);
+  void prefetch_forward(std::size_t index);
+  void await_forward(std::size_t index);
   void await_weights(std::size_t index);
   void prefetch_backward(std::size_t index, Gradients gradients);
   void forward_operator(std::size_t index, const workload::Operator& op);
@@ -72,6 +77,7 @@ class PieceWriter {
   const Strategy& strategy_;
   std::uint32_t number_;
   const Stage& stage_;
+  Bytes sram_;  // of a tile
   const CollectiveTime& time_;
   Tables& tables_;
   Cutter cutter_;

@@ -172,7 +172,8 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
                                                      roles / plan.simulated_tiles());
     }
     stage.program =
-        build_program(workload, plan.strategy, number, stage, collective_time, tables);
+        build_program(workload, plan.strategy, number, stage, machine.tile.sram, collective_time,
+                      tables);
     plan.stages.push_back(std::move(stage));
   }
   plan.names = tables.names.take();

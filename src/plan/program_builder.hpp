@@ -52,9 +52,9 @@ using CollectiveTime =
     std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
                           collective::Kind kind, Bytes bytes)>;
 
-// The program of stage `number`, with layers and memory as decided.
+// The program of stage `number`, with layers and memory as decided. `sram`: of a tile.
 Program build_program(const workload::Workload& workload, const Strategy& strategy,
-                      std::uint32_t number, const Stage& stage, const CollectiveTime& time,
-                      Tables& tables);
+                      std::uint32_t number, const Stage& stage, Bytes sram,
+                      const CollectiveTime& time, Tables& tables);
 
 }  // namespace tessera::plan

@@ -174,6 +174,9 @@ std::vector<ParameterInfo> strategy_parameters() {
        "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
        "by the next stage"},
       {"sharding", "", "", "explicit parallelism: {operator: {samples, rows, columns, depth}}"},
+      {"sram", "", "resident",
+       "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
+       "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
       {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
       {"collectives.tensor", "", "ring", "algorithm in tensor groups"},
@@ -223,6 +226,9 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.scatter_boundary =
       section.get_name("boundary", {"full", "scattered"}, "full") == "scattered";
   read_cuts(section, strategy);
+  strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
+                      ? SramAllocation::resident
+                      : SramAllocation::algorithm_1;
   strategy.check_capacity = section.get_name("capacity", {"check", "ignore"}, "check") == "check";
   strategy.aggregation =
       aggregation_from(section.get_name("aggregation", {"none", "tensor", "stage"}, "none"));

@@ -88,6 +88,26 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
   }
 }
 
+// Results leave each data-parallel replica's last stage one micro-batch at a time (PALM, section
+// V-A.3: set-up and drain left out).
+void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
+  std::array<std::uint64_t, 2> outputs{};
+  models.executor->visit_results([&](const executor::TileResult& result) {
+    outputs[0] = std::max(outputs[0], static_cast<std::uint64_t>(result.first_output.ps()));
+    outputs[1] = std::max(outputs[1], static_cast<std::uint64_t>(result.last_output.ps()));
+  });
+  models.communicator.reduce_max(outputs);
+  if (outputs[1] > outputs[0]) {
+    const plan::Strategy& strategy = models.experiment.plan.strategy;
+    const std::uint64_t results =
+        std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
+    const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(outputs[1] - outputs[0]));
+    summary.steady_throughput_samples_per_s =
+        static_cast<double>(results * strategy.micro_batch * strategy.data_parallel()) /
+        span.seconds();
+  }
+}
+
 void fill_counts(const RankModels& models, trace::Summary& summary) {
   std::array<std::uint64_t, 3> sums{models.engine.statistics().events,
                                     models.network->packet_hops(), models.network->messages()};
@@ -223,6 +243,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   summary.simulated_time_ps = end.ps();
   const std::int64_t iterations = summary.iterations;
   if (complete && end > SimTime::zero()) {
+    fill_steady_throughput(models, summary);
     summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
     const workload::Workload& workload = models.experiment.workload;
     summary.throughput_samples_per_s =

@@ -37,6 +37,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("ideal_time_ps", summary.ideal_time_ps);
   visit("iterations", summary.iterations);
   visit("throughput_samples_per_s", summary.throughput_samples_per_s);
+  visit("steady_throughput_samples_per_s", summary.steady_throughput_samples_per_s);
   visit("achieved_flops_per_s", summary.achieved_flops_per_s);
   visit("peak_flops_per_s", summary.peak_flops_per_s);
   visit("breakdown", summary.breakdown);

@@ -19,6 +19,9 @@ namespace tessera::plan {
 // layers' inputs.
 enum class Recompute : std::uint8_t { none, selective, full };
 
+// What the DRAM is for, when SRAM does not hold a stage's tensors: see src/plan/sram_allocation.hpp.
+enum class SramAllocation : std::uint8_t { resident, algorithm_1 };
+
 // One tile stands for its tensor group, or for its whole stage: see docs/design/0009.
 enum class Aggregation : std::uint8_t { none, tensor, stage };
 
@@ -59,6 +62,7 @@ struct Strategy {
   bool overlap_gradients = false;   // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;      // reduce a gradient of inputs beside that of the weights
   bool scatter_boundary = false;    // each shard sends its part of the boundary activation
+  SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;
   Aggregation aggregation = Aggregation::none;
   std::vector<CutRule> cuts;
