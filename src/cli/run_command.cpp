@@ -14,6 +14,7 @@
 #include "signals.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/sim/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/summary.hpp"
 #include "watchdog.hpp"
@@ -200,7 +201,8 @@ int run_command(const Words& words, comm::Communicator& world) {
     constexpr std::chrono::microseconds longest{500};
     delayed = comm::make_delayed(world, options["test-delays"].as<std::uint64_t>(), longest);
   }
-  const trace::Summary summary = sim::run(experiment, delayed ? *delayed : world, request);
+  const trace::Summary summary =
+      sim::run_with_replay(experiment, delayed ? *delayed : world, request);
   if (world.rank() == 0) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;

@@ -89,6 +89,7 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   options.weights = section.get_or<std::string>("weights", "predicted");
   options.synchronization =
       section.get_name("synchronization", pdes::sync_policies().names(), "window");
+  options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
   return options;
 }
 
@@ -143,7 +144,9 @@ std::vector<ParameterInfo> run_parameters() {
           {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"},
           {"weights", "", "predicted",
            "what makes a node heavy: none, predicted, or the folder of an earlier run"},
-          {"synchronization", "", "window", "how ranks keep in step: window or null-message"}};
+          {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
+          {"replay", "", "none",
+           "none, or exact: do not simulate micro-batches that repeat the ones before"}};
 }
 
 std::string Experiment::configuration_hash() const {
@@ -172,6 +175,15 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
     }
   }
   use_weights(experiment, weights, load);
+}
+
+plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy) {
+  return plan::make_plan(
+      experiment.machine, experiment.workload, strategy,
+      [&](const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, operation);
+      },
+      experiment.network->idle_transfers(experiment.machine));
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
@@ -234,13 +246,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   section.finish();
   diagnostics.throw_if_any();
 
-  const plan::OperationTime operation_time = [&](const workload::Operation& operation) {
-    return experiment.compute->duration(experiment.machine, operation);
-  };
   try {
-    experiment.plan =
-        plan::make_plan(experiment.machine, experiment.workload, strategy, operation_time,
-                        experiment.network->idle_transfers(experiment.machine));
+    experiment.plan = plan_of(experiment, strategy);
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }
@@ -282,6 +289,12 @@ void use_partition(Experiment& experiment, const std::string& name) {
   }
   machine::partitioners().at(name)(*experiment.machine.topology, 1, {});
   experiment.options.partition = name;
+}
+
+void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
+  plan::Strategy strategy = experiment.plan.strategy;
+  strategy.micro_batches = micro_batches;
+  experiment.plan = plan_of(experiment, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

@@ -241,16 +241,21 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_digest(models, summary);
 
   summary.simulated_time_ps = end.ps();
-  const std::int64_t iterations = summary.iterations;
   if (complete && end > SimTime::zero()) {
     fill_steady_throughput(models, summary);
-    summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
-    const workload::Workload& workload = models.experiment.workload;
-    summary.throughput_samples_per_s =
-        static_cast<double>(workload.samples) * static_cast<double>(iterations) / end.seconds();
-    summary.achieved_flops_per_s =
-        summary.throughput_samples_per_s * static_cast<double>(workload.flops_per_sample().count());
+    note_iteration(models.experiment, summary);
   }
+}
+
+void note_iteration(const Experiment& experiment, trace::Summary& summary) {
+  const std::int64_t iterations = summary.iterations;
+  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
+  summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
+  summary.throughput_samples_per_s = static_cast<double>(experiment.workload.samples) *
+                                     static_cast<double>(iterations) / end.seconds();
+  summary.achieved_flops_per_s =
+      summary.throughput_samples_per_s *
+      static_cast<double>(experiment.workload.flops_per_sample().count());
 }
 
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {

@@ -83,6 +83,9 @@ class RankRun {
     } else if (!stuck.empty()) {
       write_summary(summary, "deadlock", stuck);
     } else {
+      if (request_.complete_summary) {
+        request_.complete_summary(summary);
+      }
       write_summary(summary, "finished", "");
     }
     finish_folder();
