@@ -70,7 +70,7 @@ Described read(const std::string& text) {
   };
   all.plan = plan::make_plan(all.machine, *workload,
                              plan::read_strategy(strategy, *workload, *all.machine.topology),
-                             operation_time, all.network->idle_transfers(all.machine));
+                             operation_time, {});
   diagnostics.throw_if_any();
   return all;
 }

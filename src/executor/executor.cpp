@@ -327,10 +327,9 @@ class ProgramExecutor final : public Executor {
 
   collective::Step step_of(const TileState& tile, const Instruction& instruction,
                            std::uint32_t step) const {
-    const plan::GroupShape& shape = plan_.group(instruction.group);
-    return plan_.algorithm(instruction.group)
-        .step(static_cast<collective::Kind>(instruction.collective), shape.size,
-              shape.member(place_of(tile)), Bytes(instruction.bytes), step);
+    return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
+                      plan_.group(instruction.group).member(place_of(tile)),
+                      Bytes(instruction.bytes), step);
   }
 
   // In its stage.
@@ -367,18 +366,30 @@ class ProgramExecutor final : public Executor {
     return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
   }
 
+  // What all channels send in a step.
+  void send_steps(pdes::Context& context, const TileState& tile, std::uint32_t first,
+                  std::uint32_t channels, const Instruction& instruction, bool background) {
+    for (std::uint32_t at = first; at < first + channels; ++at) {
+      const collective::Step step = step_of(tile, instruction, at);
+      if (step.send_to != collective::nobody) {
+        send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
+             tag_of(instruction.traffic, background, at));
+      }
+    }
+  }
+
   // Goes on with a collective from transfer.step until it waits (false) or is over (true).
   bool run_steps(pdes::Context& context, TileState& tile, Transfer& transfer,
                  const Instruction& instruction, bool background) {
-    const std::uint32_t steps = plan_.algorithm(instruction.group)
-                                    .steps(static_cast<collective::Kind>(instruction.collective),
-                                           plan_.group(instruction.group).size);
+    const std::uint32_t channels = plan_.group(instruction.group).channels;
+    const std::uint32_t steps = plan_.steps(
+        instruction.group, static_cast<collective::Kind>(instruction.collective));
     for (; transfer.step < steps; ++transfer.step) {
+      if (transfer.step % channels == 0) {
+        send_steps(context, tile, transfer.step, channels, instruction, background);
+      }
       const collective::Step step = step_of(tile, instruction, transfer.step);
       const std::uint16_t tag = tag_of(instruction.traffic, background, transfer.step);
-      if (step.send_to != collective::nobody) {
-        send(context, member(tile, instruction.group, step.send_to), step.send_bytes, tag);
-      }
       if (step.receive_from != collective::nobody &&
           !receive(context, tile, transfer, member(tile, instruction.group, step.receive_from),
                    instruction, tag, step.receive_bytes)) {

@@ -46,23 +46,46 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
       DimensionOrderRouting(*grid, name == "xy"));
 }
 
-Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
-  Path path{.hops = 0,
-            .latency = SimTime::zero(),
-            .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
-  for (EntityId here = from; here != to;) {
-    const Link link = topology.link(here, routing.next_port(here, to));
-    if (!link.to.valid() || path.hops >= topology.nodes()) {
+namespace {
+
+// Calls visit(node, port, link) for each link from `from` to `to`.
+template <class Visit>
+void walk(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
+          const Visit& visit) {
+  std::uint32_t hops = 0;
+  for (EntityId here = from; here != to; ++hops) {
+    const unsigned port = routing.next_port(here, to);
+    const Link link = topology.link(here, port);
+    if (!link.to.valid() || hops >= topology.nodes()) {
       throw ModelError("the route from " + topology.node_name(from) + " to " +
                        topology.node_name(to) +
                        (link.to.valid() ? " is a loop" : " leads off the machine"));
     }
+    visit(here, port, link);
+    here = link.to;
+  }
+}
+
+}  // namespace
+
+std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
+                              EntityId to) {
+  std::vector<Hop> hops;
+  walk(topology, routing, from, to,
+       [&](EntityId node, unsigned port, const Link&) { hops.push_back({node, port}); });
+  return hops;
+}
+
+Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
+  Path path{.hops = 0,
+            .latency = SimTime::zero(),
+            .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
+  walk(topology, routing, from, to, [&](EntityId, unsigned, const Link& link) {
     const LinkClass& link_class = topology.link_classes()[link.link_class];
     ++path.hops;
     path.latency += link_class.latency;
     path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
-    here = link.to;
-  }
+  });
   return path;
 }
 

@@ -66,9 +66,7 @@ class AnalyticalModel final : public NetworkModel {
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
     return 0;
   }
-  TransferTimes idle_transfers(const machine::Machine& machine) const override {
-    return idle_transfers_along(machine, routing_);
-  }
+  std::string routing() const override { return routing_; }
 
  private:
   std::string routing_;

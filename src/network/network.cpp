@@ -1,6 +1,5 @@
 #include "tessera/network/network.hpp"
 
-#include <memory>
 #include <utility>
 
 #include "tessera/machine/routing.hpp"
@@ -20,19 +19,6 @@ class EndsOnly final : public PredictedTraffic {
 
 std::unique_ptr<PredictedTraffic> predict_ends_only() {
   return std::make_unique<EndsOnly>();
-}
-
-std::function<SimTime(EntityId from, EntityId to, Bytes)> idle_transfers_along(
-    const machine::Machine& machine, const std::string& routing) {
-  const machine::Topology& topology = *machine.topology;
-  std::shared_ptr<const machine::Routing> route = machine::make_routing(routing, topology);
-  return [&topology, route](EntityId from, EntityId to, Bytes bytes) {
-    if (from == to) {
-      return SimTime::zero();
-    }
-    const machine::Path path = machine::path_between(topology, *route, from, to);
-    return path.latency + serialization_time(bytes, path.bottleneck);
-  };
 }
 
 Registry<NetworkMaker>& networks() {

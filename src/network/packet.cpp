@@ -557,9 +557,7 @@ class PacketModel final : public NetworkModel {
                     (classes ? sizeof(std::uint16_t) : 0));
   }
   bool sends_along_links() const override { return true; }
-  TransferTimes idle_transfers(const machine::Machine& machine) const override {
-    return idle_transfers_along(machine, routing_);
-  }
+  std::string routing() const override { return routing_; }
 
   // Shortest paths take a search for each target, which on a large graph would last as long as many
   // a run: there, ends must do.

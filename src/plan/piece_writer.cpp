@@ -110,7 +110,7 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
   instruction.slot = slot;
   instruction.bytes = simulated ? bytes.count()
                                 : static_cast<std::uint64_t>(
-                                      time_(number_, group, shape, kind, bytes).ps());
+                                      estimates_.collective_time(number_, group, shape, kind, bytes).ps());
 }
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {
@@ -132,6 +132,11 @@ void PieceWriter::transfer(Action action, Peer peer, Traffic traffic, std::uint6
   instruction.traffic = traffic;
   instruction.bytes = scatter ? divided_up(whole.count(), strategy_.degrees.tensor)
                               : cutter_.whole_bytes(elements).count();
+  if (strategy_.aggregation != Aggregation::none && action == Action::send) {
+    const std::uint32_t stages = strategy_.degrees.pipeline;
+    const std::uint32_t step = peer == Peer::next_stage ? 1 : stages - 1;
+    instruction.bytes *= estimates_.boundary_share(number_, (number_ + step) % stages);
+  }
   if (scatter && action == Action::receive) {
     collective(Action::collective, Kind::all_gather, Group::tensor, whole);
   }

@@ -15,13 +15,14 @@ class PieceWriter {
  public:
   // All must outlive the writer.
   PieceWriter(const workload::Workload& workload, const Strategy& strategy, std::uint32_t number,
-              const Stage& stage, Bytes sram, const CollectiveTime& time, Tables& tables)
+              const Stage& stage, Bytes sram, const GroupEstimates& estimates,
+              Tables& tables)
       : workload_(workload),
         strategy_(strategy),
         number_(number),
         stage_(stage),
         sram_(sram),
-        time_(time),
+        estimates_(estimates),
         tables_(tables),
         cutter_(workload, strategy) {}
 
@@ -78,7 +79,7 @@ class PieceWriter {
   std::uint32_t number_;
   const Stage& stage_;
   Bytes sram_;  // of a tile
-  const CollectiveTime& time_;
+  const GroupEstimates& estimates_;
   Tables& tables_;
   Cutter cutter_;
   std::uint16_t chunk_ = 0;

@@ -67,7 +67,41 @@ std::uint32_t tiles_a_channel(const machine::Machine& machine, const Placement& 
   return most;
 }
 
+// Members of a group that follow each other in one domain, where all blocks are alike and there is
+// more than one.
+std::uint32_t channels_of(const GroupShape& shape, const Placement& placement,
+                          const machine::Topology& topology) {
+  const auto domain = [&](std::uint32_t member) {
+    return topology.domain(placement.tile(shape.place_of(member, 0)));
+  };
+  std::uint32_t block = 1;
+  while (block < shape.size && domain(block) == domain(0)) {
+    ++block;
+  }
+  bool alike = block < shape.size && shape.size % block == 0;
+  for (std::uint32_t member = 1; alike && member < shape.size; ++member) {
+    alike = (domain(member) == domain(member - 1)) == (member % block != 0);
+  }
+  return alike ? block : 1;
+}
+
 }  // namespace
+
+collective::Step Plan::step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
+                               collective::Kind kind, collective::Member member, Bytes bytes,
+                               std::uint32_t step) {
+  const std::uint32_t channel = step % shape.channels;
+  collective::Step now = algorithm.step(kind, shape.size, shape.turned(member, channel),
+                                        collective::chunk_bytes(bytes, shape.channels, channel),
+                                        step / shape.channels);
+  if (now.send_to != collective::nobody) {
+    now.send_to = shape.turned_back(now.send_to, channel);
+  }
+  if (now.receive_from != collective::nobody) {
+    now.receive_from = shape.turned_back(now.receive_from, channel);
+  }
+  return now;
+}
 
 std::vector<GroupShape> standard_groups(const Strategy& strategy) {
   const std::uint32_t tensor = strategy.degrees.tensor;
@@ -128,7 +162,7 @@ std::size_t Plan::resident_bytes() const {
 
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
-               const TransferTime& transfer_time) {
+               const Transfers& transfers) {
   Plan plan;
   plan.strategy = strategy;
   plan.data_type = workload.data_type;
@@ -137,6 +171,9 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
   plan.placement = placements().at(strategy.layout)(*machine.topology, strategy.placement);
   plan.groups = standard_groups(strategy);
+  for (GroupShape& shape : plan.groups) {
+    shape.channels = channels_of(shape, plan.placement, *machine.topology);
+  }
 
   const Cutter cutter(workload, plan.strategy);
   std::vector<LayerTimes> times;
@@ -146,12 +183,15 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   const std::uint32_t stages = strategy.degrees.pipeline;
   const std::vector<std::size_t> cuts =
       cut_layers(times, std::size_t{stages} * strategy.chunks);
-  CollectiveClock clock(plan, transfer_time);
-  const CollectiveTime collective_time = [&](std::uint32_t stage, Group group,
-                                             const GroupShape& shape, collective::Kind kind,
-                                             Bytes bytes) {
-    return clock.time(stage, group, shape, kind, bytes);
-  };
+  CollectiveClock clock(plan, transfers, *machine.topology);
+  const std::uint32_t roles = plan.placement.stage_tiles();
+  const std::uint32_t stood_for = roles / plan.simulated_tiles();
+  const GroupEstimates estimates{
+      [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+          Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
+      [&](std::uint32_t stage, std::uint32_t other) {
+        return clock.boundary_share(stage, other, stood_for);
+      }};
   Tables tables;
   tables.groups = plan.groups;
   for (std::uint32_t number = 0; number < stages; ++number) {
@@ -166,14 +206,12 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
     }
     stage.memory = decide_memory(machine, workload, cutter, stage.chunks,
                                  most_in_flight(strategy.passes(number, workload.training)));
-    const std::uint32_t roles = strategy.degrees.data * strategy.degrees.tensor;
     if (strategy.aggregation != Aggregation::none) {
-      stage.memory.tiles_a_channel = tiles_a_channel(machine, plan.placement, number * roles,
-                                                     roles / plan.simulated_tiles());
+      stage.memory.tiles_a_channel =
+          tiles_a_channel(machine, plan.placement, number * roles, stood_for);
     }
     stage.program =
-        build_program(workload, plan.strategy, number, stage, machine.tile.sram, collective_time,
-                      tables);
+        build_program(workload, plan.strategy, number, stage, machine.tile.sram, estimates, tables);
     plan.stages.push_back(std::move(stage));
   }
   plan.names = tables.names.take();

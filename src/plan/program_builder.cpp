@@ -111,8 +111,8 @@ Group Tables::group_of(const GroupShape& shape) {
 
 Program build_program(const workload::Workload& workload, const Strategy& strategy,
                       std::uint32_t number, const Stage& stage, Bytes sram,
-                      const CollectiveTime& time, Tables& tables) {
-  PieceTable pieces(PieceWriter(workload, strategy, number, stage, sram, time, tables));
+                      const GroupEstimates& estimates, Tables& tables) {
+  PieceTable pieces(PieceWriter(workload, strategy, number, stage, sram, estimates, tables));
   const std::vector<Pass> passes = strategy.passes(number, workload.training);
   std::vector<std::size_t> last(strategy.chunks, passes.size());
   for (std::size_t i = 0; i < passes.size(); ++i) {

@@ -46,15 +46,19 @@ struct Tables {
   Group group_of(const GroupShape& shape);
 };
 
-// Time of a collective over a group of the stage that is not simulated, for the tile that stands
-// for the group.
-using CollectiveTime =
-    std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
-                          collective::Kind kind, Bytes bytes)>;
+// What a tile that stands for its group needs to know, for a stage.
+struct GroupEstimates {
+  // Time of a collective over a group that is not simulated.
+  std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
+                        collective::Kind kind, Bytes bytes)>
+      collective_time;
+  // How many times its boundary tensor takes the busiest link, for all it stands for.
+  std::function<std::uint32_t(std::uint32_t stage, std::uint32_t other)> boundary_share;
+};
 
 // The program of stage `number`, with layers and memory as decided. `sram`: of a tile.
 Program build_program(const workload::Workload& workload, const Strategy& strategy,
                       std::uint32_t number, const Stage& stage, Bytes sram,
-                      const CollectiveTime& time, Tables& tables);
+                      const GroupEstimates& estimates, Tables& tables);
 
 }  // namespace tessera::plan

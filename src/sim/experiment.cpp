@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/machine/partition.hpp"
+#include "tessera/machine/routing.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -178,12 +179,18 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
 }
 
 plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  const auto routing = machine::make_routing(experiment.network->routing(), topology);
+  const plan::Transfers transfers{[&](EntityId from, EntityId to) {
+                                    return machine::hops_between(topology, *routing, from, to);
+                                  },
+                                  experiment.network->message_overhead()};
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
       [&](const workload::Operation& operation) {
         return experiment.compute->duration(experiment.machine, operation);
       },
-      experiment.network->idle_transfers(experiment.machine));
+      transfers);
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,

@@ -138,13 +138,12 @@ class Prediction {
     const auto [group, number, bytes] = key;
     const auto kind = static_cast<collective::Kind>(number);
     const std::uint32_t size = plan_.group(group).size;
-    const collective::Algorithm& algorithm = plan_.algorithm(group);
-    const std::uint32_t steps = algorithm.steps(kind, size);
+    const std::uint32_t steps = plan_.steps(group, kind);
     place->second.resize(size);
     for (collective::Member member = 0; member < size; ++member) {
       std::map<std::pair<collective::Member, Bytes>, std::uint64_t> counts;
       for (std::uint32_t at = 0; at < steps; ++at) {
-        const collective::Step step = algorithm.step(kind, size, member, Bytes(bytes), at);
+        const collective::Step step = plan_.step(group, kind, member, Bytes(bytes), at);
         if (step.send_to != collective::nobody) {
           ++counts[{step.send_to, step.send_bytes}];
         }

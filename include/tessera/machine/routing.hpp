@@ -83,6 +83,17 @@ struct Path {
   Bandwidth bottleneck;  // smallest on the way; largest value when there are no hops
 };
 
+// A link on the way: where it starts.
+struct Hop {
+  EntityId node;
+  unsigned port = 0;
+  friend auto operator<=>(const Hop&, const Hop&) = default;
+};
+
+// The links from `from` to `to`. As path_between.
+std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
+                              EntityId to);
+
 // Walks the route. O(hops). Throws ModelError when the route leads off the machine or visits more
 // links than there are nodes, which makes it a loop.
 Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to);

@@ -70,6 +70,9 @@ class Topology {
   virtual std::string node_name(EntityId node) const = 0;
   // Whether the node executes programs (a switch does not).
   virtual bool computes(EntityId) const { return true; }
+  // Nodes with the same number are close together, as the accelerators of one server are. Without
+  // such, each node its own.
+  virtual std::uint32_t domain(EntityId node) const { return node.value(); }
   virtual std::optional<Grid> grid() const { return std::nullopt; }
   // The routing to use when none is asked for: "xy" or "shortest".
   virtual std::string default_routing() const { return "shortest"; }

@@ -58,10 +58,6 @@ class PredictedTraffic {
   virtual void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const = 0;
 };
 
-// hops * latency + size / smallest bandwidth along the path of `routing`.
-std::function<SimTime(EntityId from, EntityId to, Bytes)> idle_transfers_along(
-    const machine::Machine& machine, const std::string& routing);
-
 // Of a network whose messages touch nothing between their ends.
 std::unique_ptr<PredictedTraffic> predict_ends_only();
 
@@ -76,9 +72,10 @@ class NetworkModel {
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }
-  // Times of messages between nodes of an idle machine.
-  using TransferTimes = std::function<SimTime(EntityId from, EntityId to, Bytes)>;
-  virtual TransferTimes idle_transfers(const machine::Machine& machine) const = 0;
+  // The routing it uses, and what a message takes beyond its links; to estimate times on an idle
+  // machine.
+  virtual std::string routing() const = 0;
+  virtual SimTime message_overhead() const { return SimTime::zero(); }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }

@@ -10,6 +10,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/machine/routing.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/program.hpp"
 #include "tessera/plan/strategy.hpp"
@@ -72,6 +73,18 @@ struct Plan {
   std::vector<GroupShape> groups;
 
   const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
+  // Steps of a collective, those of all channels one by one.
+  std::uint32_t steps(Group number, collective::Kind kind) const {
+    return algorithm(number).steps(kind, group(number).size) * group(number).channels;
+  }
+  // The step of one member; step % channels is the channel.
+  collective::Step step(Group number, collective::Kind kind, collective::Member member, Bytes bytes,
+                        std::uint32_t step) const {
+    return step_of(algorithm(number), group(number), kind, member, bytes, step);
+  }
+  static collective::Step step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
+                                  collective::Kind kind, collective::Member member, Bytes bytes,
+                                  std::uint32_t step);
   const collective::Algorithm& algorithm(Group number) const {
     const bool over_replicas = number == Group::data || number == Group::expert_data;
     return over_replicas ? *data_algorithm : *tensor_algorithm;
@@ -99,14 +112,17 @@ struct Plan {
   std::size_t resident_bytes() const;
 };
 
-// Time of a message between two tiles of an idle machine; given by the network.
-using TransferTime = std::function<SimTime(EntityId from, EntityId to, Bytes)>;
+// What a message between two tiles of an idle machine takes; given by the network.
+struct Transfers {
+  std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
+  SimTime overhead;  // of a message, beyond its links
+};
 
-// Cuts and places. `transfer_time` serves collectives that are not simulated. Throws ConfigError when the work does not fit: more stages than layers, more
+// Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when the work does not fit: more stages than layers, more
 // roles than tiles, or (unless `check_capacity` is off) more bytes than SRAM and DRAM hold.
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
-               const TransferTime& transfer_time);
+               const Transfers& transfers);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. Gives the first layer of each stage and the end,

@@ -39,13 +39,26 @@ enum class Group : std::uint8_t { tensor, data, context, expert, expert_data, fi
 
 // Members of a group: of every `stride`-th place in the stage, `size`. A tile's place is
 // replica * tensor + shard.
+//
+// A group may cut its vector in `channels` parts and run one collective on each at a time. Members
+// follow each other in blocks of as many that are close together (machine::Topology::domain); in
+// channel c every block is turned by c, so that each channel leaves it by another member and the
+// machine's network between blocks is used in full (the rings of NCCL).
 struct GroupShape {
   std::uint32_t size = 1;
   std::uint32_t stride = 1;
+  std::uint32_t channels = 1;
 
   std::uint32_t member(std::uint32_t place) const { return place / stride % size; }
   std::uint32_t place_of(std::uint32_t member, std::uint32_t place) const {
     return place - this->member(place) * stride + member * stride;
+  }
+  // Where a member is in the order of a channel, and who is there.
+  std::uint32_t turned(std::uint32_t member, std::uint32_t channel) const {
+    return member - member % channels + (member % channels + channels - channel) % channels;
+  }
+  std::uint32_t turned_back(std::uint32_t member, std::uint32_t channel) const {
+    return member - member % channels + (member % channels + channel) % channels;
   }
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };

@@ -44,15 +44,16 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
   const Strategy read = read_strategy(section, result.workload, *result.machine.topology);
   section.finish();
   diagnostics.throw_if_any();
+  const auto routing = machine::make_routing("xy", *result.machine.topology);
   result.plan = make_plan(
       result.machine, result.workload, read,
       [&](const workload::Operation& operation) {
         return execution_time(operation.flops, result.machine.tile.rate(operation.data_type));
       },
-      [](EntityId from, EntityId to, Bytes bytes) {  // 1 ns and 1 GB/s, wherever they are
-        return from == to ? SimTime::zero()
-                          : SimTime::from_ps(1000 + static_cast<std::int64_t>(bytes.count()) * 1000);
-      });
+      {[&](EntityId from, EntityId to) {
+         return machine::hops_between(*result.machine.topology, *routing, from, to);
+       },
+       SimTime::zero()});
   return result;
 }
 
