@@ -76,7 +76,7 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
   const std::uint32_t whole = strategy.micro_batches;
   const std::uint32_t stages = strategy.degrees.pipeline;
   const std::uint32_t step = strategy.chunks > 1 ? stages : 1;
-  std::uint32_t few = 2 * stages * strategy.chunks;
+  std::uint32_t few = stages * strategy.chunks + 2;
   while (few + 2 * step < whole / 2) {
     few += (whole - few) % step;
     std::array<trace::Summary, 3> runs;

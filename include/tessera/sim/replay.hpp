@@ -9,8 +9,8 @@
 namespace tessera::sim {
 
 // Runs the experiment like `run`, but where run.replay is `exact` simulates three iterations with
-// few micro-batches: m, m + p and m + 2p, where p is one (with chunks: one a stage), and m as many
-// as fill the pipeline several times and leave a multiple of p to the whole number. When
+// few micro-batches: m, m + p and m + 2p, where p is one (with chunks: one a stage), and m a few
+// more than fill the pipeline, with a multiple of p left to the whole number. When
 // the second takes as much longer than the first as the third than the second, in all and in each
 // activity of each stage, the pipeline has settled, and every further p micro-batches add the same
 // again: times of the whole iteration follow. Else m grows, and when it has become too large to be
