@@ -56,8 +56,11 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
   Operator combine =
       make.vector("combine", "elementwise", Sharding::replicated, combine_cost, copies, copies);
   combine.output_elements = activation;
-  combine.exchange_elements = copies;
   combine.stored_whole = make.bytes(copies);
+
+  Operator down = of_all_experts(
+      make.linear("expert_down", Sharding::row, per_expert, f, h, shape.biases), experts.count);
+  down.exchange_elements = copies;
 
   std::vector<Operator> operators{
       make.linear("router", Sharding::replicated, tokens, h, experts.count, false),
@@ -67,8 +70,7 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
           make.linear("expert_up", Sharding::column, per_expert, h, gate_and_up * f, shape.biases),
           experts.count),
       make.activation("expert_" + name, shape.mlp, Sharding::heads, per_expert * experts.count * f),
-      of_all_experts(make.linear("expert_down", Sharding::row, per_expert, f, h, shape.biases),
-                     experts.count)};
+      std::move(down)};
   if (experts.shared > 0) {
     const std::uint64_t wide = experts.shared * f;
     Operator up =

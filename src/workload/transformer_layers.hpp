@@ -19,11 +19,10 @@
 // Mixture of experts (Lepikhin et al., GShard, arXiv:2006.16668; Fedus et al., Switch Transformer,
 // arXiv:2101.03961): a router on every token; each of E experts works on ceil(s k c / E) copies of
 // tokens, its capacity for top-k routing and capacity factor c (equation (3) of the latter), full
-// or not; copies travel to the experts after `dispatch` and back after `combine`.
+// or not; copies travel to the experts after `dispatch` and back after `expert_down`.
 //
 // Deviations: the three small fp32 all-reduces of a cut cross-entropy (maximum, sum of
 // exponentials, logit of the target) are one of 3 s elements of the workload's data type; the
-// exchange back from the experts stands after the weighted sum instead of before it; the
 // load-balancing loss costs nothing; a masked-language-model head works on all tokens, as in
 // Megatron-LM; every decoder layer keeps the encoder's output for its cross attention.
 #pragma once
@@ -50,8 +49,7 @@ enum class Head : std::uint8_t {
 struct ExpertShape {
   std::uint64_t count = 0;
   std::uint64_t top_k = 0;
-  std::uint64_t every =
-      1;  // layers from one with experts to the next; that one is the last of them
+  std::uint64_t every = 1;  // one layer in so many has experts, the last of them
   std::uint64_t capacity_millionths = 1'000'000;
   std::uint64_t shared = 0;  // experts that work on every token
   std::uint64_t ffn = 0;

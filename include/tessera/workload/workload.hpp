@@ -67,7 +67,7 @@ struct Operator {
   // them out. 0: no experts.
   std::uint64_t experts = 0;
   // Elements (copies of tokens, for all experts) exchanged all-to-all over the expert group after
-  // forward, and as many after backward.
+  // forward, and as many before backward.
   std::uint64_t exchange_elements = 0;
   // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
   // when none.

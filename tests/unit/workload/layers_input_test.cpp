@@ -84,8 +84,8 @@ TEST(LayersInput, ShapesMustFit) {
 }
 
 TEST(LayersInput, NamesAreKnownAndDifferent) {
-  EXPECT_THAT(complaint("kind: relu, from: [inptu]"),
-              AllOf(HasSubstr("w.yaml:6:"), HasSubstr("unknown operator 'inptu'"),
+  EXPECT_THAT(complaint("kind: relu, from: [inpt]"),
+              AllOf(HasSubstr("w.yaml:6:"), HasSubstr("unknown operator 'inpt'"),
                     HasSubstr("did you mean 'input'?")));
   EXPECT_THAT(complaint("kind: relu, name: input"), HasSubstr("stands for something else"));
   EXPECT_THAT(complaint("kind: sum, from: [input]"), HasSubstr("two inputs or more"));

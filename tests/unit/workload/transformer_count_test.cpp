@@ -245,7 +245,8 @@ TEST(StoredActivations, OfALayerFollowKorthikanti) {
 }
 
 TEST(StoredActivations, WhatIsRecomputedSelectively) {
-  for (const Operator& op : transformer(odd).layers[1].operators) {
+  const Workload workload = transformer(odd);
+  for (const Operator& op : workload.layers[1].operators) {
     const bool inner =
         op.name == "attention_scores" || op.name == "softmax" || op.name == "attention_values";
     EXPECT_EQ(op.recomputed_selectively, inner) << op.name;
@@ -276,7 +277,8 @@ TEST(Collectives, VolumesAreThoseOfPalm) {
   for (const Size& size : {odd, gpt2_small, Size{1, 12288, 96, 2048, 51200}}) {
     std::uint64_t forward = 0;
     std::uint64_t backward = 0;
-    for (const Operator& op : transformer(size).layers[1].operators) {
+    const Workload workload = transformer(size);
+    for (const Operator& op : workload.layers[1].operators) {
       forward += op.forward_all_reduce_elements;
       backward += op.backward_all_reduce_elements;
     }

@@ -129,7 +129,7 @@ TEST(Experts, WorkOnTheirCapacity) {
   EXPECT_THAT(shape_of(find_operator(moe, "expert_up")), ElementsAre(13, 200, h, 8));
   EXPECT_THAT(shape_of(find_operator(moe, "expert_down")), ElementsAre(13, h, 100, 8));
   const std::uint64_t copies = 13 * 8 * h;
-  for (const char* name : {"dispatch", "combine"}) {
+  for (const char* name : {"dispatch", "expert_down"}) {
     EXPECT_EQ(find_operator(moe, name).exchange_elements, copies) << name;
   }
   EXPECT_EQ(find_operator(moe, "dispatch").output_elements, copies);
