@@ -13,7 +13,8 @@
 // concat        moves its inputs only
 //
 // Communication sizes are those of PALM, table III: a product cut by columns all-reduces its
-// input's gradient, one cut by rows its output.
+// input's gradient, one cut by rows its output. The edges that neighbours share when a replicated
+// convolution is cut along its positions are not sent, nor are statistics of batch norm.
 
 #include <array>
 #include <cstdint>
