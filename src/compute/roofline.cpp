@@ -1,6 +1,6 @@
-// The `roofline` compute model: an operator takes the longer of its arithmetic at the tile's rate
-// and its traffic at the bandwidth of the tile's SRAM. Williams, Waterman, Patterson: "Roofline",
-// CACM 52(4), 2009, doi:10.1145/1498765.1498785.
+// The `roofline` compute model: an operation takes the longer of its arithmetic at the tile's rate
+// and its traffic at the bandwidth of the memory that its operands are in. Williams, Waterman,
+// Patterson: "Roofline", CACM 52(4), 2009, doi:10.1145/1498765.1498785.
 
 #include <algorithm>
 
@@ -10,10 +10,12 @@
 namespace tessera::compute {
 namespace {
 
-SimTime roofline_time(const machine::Tile& tile, const workload::Operation& operation) {
-  const SimTime arithmetic = execution_time(operation.flops, tile.rate(operation.data_type));
-  const bool limited = tile.sram_bandwidth.bytes_per_second() > 0;
-  return limited ? std::max(arithmetic, serialization_time(operation.bytes, tile.sram_bandwidth))
+SimTime roofline_time(const machine::Machine& machine, const workload::Operation& operation) {
+  const SimTime arithmetic =
+      execution_time(operation.flops, machine.tile.rate(operation.data_type));
+  const Bandwidth bandwidth = machine.operand_bandwidth();
+  const bool limited = bandwidth > Bandwidth();
+  return limited ? std::max(arithmetic, serialization_time(operation.bytes, bandwidth))
                  : arithmetic;
 }
 
@@ -24,7 +26,7 @@ class RooflineModel final : public ComputeModel {
   }
   SimTime duration(const machine::Machine& machine,
                    const workload::Operation& operation) const override {
-    return roofline_time(machine.tile, operation);
+    return roofline_time(machine, operation);
   }
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 };
@@ -32,8 +34,8 @@ class RooflineModel final : public ComputeModel {
 const Registration registration(
     compute_models(),
     {"roofline",
-     "the longer of FLOPs / (peak * efficiency) and SRAM bytes / SRAM bandwidth; rates are the "
-     "tile's",
+     "the longer of FLOPs / (peak * efficiency) and bytes / bandwidth of the operands' memory; "
+     "rates are the tile's",
      {}},
     [](config::Section&) -> std::unique_ptr<ComputeModel> {
       return std::make_unique<RooflineModel>();

@@ -27,23 +27,36 @@ DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "shortest"};
+  return {"xy", "yx", "cluster", "shortest"};
+}
+
+std::string routing_problem(const std::string& name, const Topology& topology) {
+  const std::vector<std::string> names = routing_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return unknown_name("routing", name, names);
+  }
+  if ((name == "xy" || name == "yx") && !topology.grid()) {
+    return "'" + name + "' needs a mesh, torus or wafer; use '" + topology.default_routing() + "'";
+  }
+  if (name == "cluster" && !topology.cluster()) {
+    return "'cluster' needs a cluster; use '" + topology.default_routing() + "'";
+  }
+  return "";
 }
 
 std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology) {
+  const std::string problem = routing_problem(name, topology);
+  if (!problem.empty()) {
+    throw ConfigError(problem);
+  }
   if (name == "shortest") {
     return std::make_unique<RoutingBy<ShortestPathRouting>>(ShortestPathRouting(topology));
   }
-  if (name != "xy" && name != "yx") {
-    throw ConfigError(unknown_name("routing", name, routing_names()));
-  }
-  const std::optional<Grid> grid = topology.grid();
-  if (!grid) {
-    throw ConfigError("routing '" + name +
-                      "' needs a grid (mesh, torus, wafer); this topology takes 'shortest'");
+  if (name == "cluster") {
+    return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));
   }
   return std::make_unique<RoutingBy<DimensionOrderRouting>>(
-      DimensionOrderRouting(*grid, name == "xy"));
+      DimensionOrderRouting(*topology.grid(), name == "xy"));
 }
 
 namespace {

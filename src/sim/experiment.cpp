@@ -79,7 +79,7 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
   const std::string usual = machine::default_partitioner(topology);
   options.partition = section.get_name("partition", machine::partitioners().names(), usual);
-  if (options.partition != usual && !topology.grid()) {
+  if (options.partition != usual) {
     // Only the partitioner knows what it can cut: ask before anything is simulated.
     try {
       machine::partitioners().at(options.partition)(topology, 1, {});

@@ -71,10 +71,12 @@ class Routing {
   virtual unsigned next_port(EntityId here, EntityId target) const = 0;
 };
 
-// "xy", "yx" (grids only) or "shortest". Throws ConfigError for a name that the topology cannot
-// use.
-std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
+// "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting) or "shortest".
 std::vector<std::string> routing_names();
+// Why the topology cannot use the routing of this name, with one that it can; empty when it can.
+std::string routing_problem(const std::string& name, const Topology& topology);
+// Throws ConfigError for a name that the topology cannot use.
+std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
 
 // What a packet meets on its way.
 struct Path {

@@ -94,4 +94,9 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
+// The `message_overhead` key, common too: what software, protocol and doorbells add to each message
+// between two nodes (a message to the sender itself takes no time). 0 by default.
+ParameterInfo message_overhead_parameter();
+SimTime read_message_overhead(config::Section& section);
+
 }  // namespace tessera::network
