@@ -84,14 +84,15 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   plan.data_type = workload.data_type;
   plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
   plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
-  plan.placement = placements().at(strategy.layout)(*machine.topology, strategy.placement);
 
   const Cutter cutter(workload, plan.strategy);
   std::vector<LayerTimes> times;
   for (const workload::Layer& layer : workload.layers) {
     times.push_back(times_of(layer, cutter, strategy.recompute, operator_time));
   }
-  const std::vector<std::size_t> cuts = cut_layers(times, strategy.degrees.pipeline);
+  const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
+                                            ? cut_layers(times, strategy.degrees.pipeline)
+                                            : strategy.placement.first_layers;
   NameTable names;
   for (std::uint32_t number = 0; number < strategy.degrees.pipeline; ++number) {
     Stage stage;
@@ -111,6 +112,8 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
     plan.stages.push_back(std::move(stage));
   }
   plan.names = names.take();
+  plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
+                                                    [&] { return traffic_of(plan); });
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }
