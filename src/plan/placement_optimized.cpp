@@ -23,7 +23,7 @@ constexpr unsigned steps_at_zero = 32;            // the last of them
 constexpr double cooling = 0.98;                  // from step to step
 // First temperature, in parts of the cost of one role: where the start is good, higher ones only
 // undo it.
-constexpr double warmth = 0.1;
+constexpr double warmth = 0.01;
 
 class Annealing {
  public:

@@ -95,13 +95,15 @@ Sums sums_of(const Plan& plan) {
 }
 
 // Shoeybi et al. (arXiv:1909.08053): two all-reduces of batch * sequence * hidden forward and two
-// backward in each layer; the embedding's output is one more, and the head's input gradient
-// another. Around a ring each moves 2 (t - 1) / t of its vector for each member, 2 (t - 1) vectors
-// in all.
+// backward in each layer; the embedding's output is one more, the head's input gradient another,
+// and the parallel cross entropy three numbers a token. Around a ring each member sends
+// 2 (t - 1) / t of its vector, 2 (t - 1) vectors in all.
 TEST(TrafficOf, TensorGroupsReduceFourTimesALayer) {
   const Planned made = testing::planned("{tensor: 4, micro_batch: 2}");
   const std::uint64_t vector = 2 * 16 * 32 * 64;  // bytes * batch * sequence * hidden
-  EXPECT_EQ(sums_of(made.plan), (Sums{{Traffic::tensor, 2 * 3 * (4 * 6 + 2) * vector}}));
+  const std::uint64_t entropy = 2 * 16 * 32 * 3;
+  EXPECT_EQ(sums_of(made.plan),
+            (Sums{{Traffic::tensor, 2 * 3 * ((4 * 6 + 2) * vector + entropy)}}));
 }
 
 // Each boundary carries every sample's activation forward and its gradient back, on every shard.
