@@ -2,11 +2,13 @@
 //
 // Begins with the cheapest of the starts (placement_starts.hpp) and goes on by simulated annealing
 // (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
-// (1983), doi:10.1126/science.220.4598.671) with the moves of placement_moves.hpp. The temperature
-// falls geometrically, then to zero; the cheapest placement seen at one of its steps is the result,
-// so that it is never worse than the start. Costs are exact integers and random numbers depend on
+// (1983), doi:10.1126/science.220.4598.671) with the moves of placement_moves.hpp, in two passes: a
+// hot one, and a warm one that goes on from the best so far. The temperature falls geometrically,
+// then to zero; the cheapest placement seen at one of its steps is the result, so that it is never
+// worse than the start. Costs are exact integers and random numbers depend on
 // the seed alone: the result is the same everywhere.
 #include <algorithm>
+#include <array>
 
 #include "placement_cost.hpp"
 #include "placement_moves.hpp"
@@ -16,14 +18,14 @@
 namespace tessera::plan {
 namespace {
 
-constexpr std::uint64_t moves_a_role = 1000;
+constexpr std::uint64_t moves_a_role = 3000;
 constexpr std::uint64_t most_moves = 10'000'000;  // unless asked for: some ten seconds
 constexpr unsigned steps = 256;                   // of the temperature
 constexpr unsigned steps_at_zero = 32;            // the last of them
 constexpr double cooling = 0.98;                  // from step to step
-// First temperature, in parts of the cost of one role: where the start is good, higher ones only
-// undo it.
-constexpr double warmth = 0.01;
+// First temperature of each pass, in parts of the cost of one role: hot enough to take the start
+// apart where roles do not match its rectangles, then to mend it where they do.
+constexpr std::array<double, 2> warmths{0.6, 0.1};
 
 class Annealing {
  public:
@@ -39,12 +41,22 @@ class Annealing {
         best_cost_ = cost;
       }
     });
-    moves_.set(best_);
-    now_ = best_cost_;
   }
 
   std::vector<EntityId> run(std::uint64_t budget) {
-    temperature_ = warmth * static_cast<double>(now_) / static_cast<double>(best_.size());
+    for (const double warmth : warmths) {
+      moves_.set(best_);
+      now_ = best_cost_;
+      cool(warmth * static_cast<double>(now_) / static_cast<double>(best_.size()),
+           budget / warmths.size());
+    }
+    return std::move(best_);
+  }
+
+ private:
+  // From this temperature to zero, with moves of so many tiles.
+  void cool(double temperature, std::uint64_t budget) {
+    temperature_ = temperature;
     for (unsigned step = 0; step < steps; ++step) {
       if (step + steps_at_zero >= steps) {
         temperature_ = 0;
@@ -56,10 +68,8 @@ class Annealing {
         best_cost_ = now_;
       }
     }
-    return std::move(best_);
   }
 
- private:
   // Tries moves of so many tiles; one that leads nowhere counts as one.
   void spend(std::uint64_t tiles) {
     for (std::uint64_t spent = 0; spent < tiles;) {
