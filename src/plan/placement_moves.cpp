@@ -26,19 +26,29 @@ PlacementMoves::PlacementMoves(const machine::Machine& machine, const Degrees& d
     if (useful) {
       const std::uint64_t weight = std::max<std::uint64_t>(1, share * 4 * run / moved);
       chances_.push_back({kind, weight});
-      all_weights_ += weight;
     }
   };
   const bool groups = degrees.tensor > 1 && degrees.pipeline * degrees.data > 1;
   const bool stages = stage > 1 && degrees.pipeline > 1;
-  add(Kind::tile_near, 6, 2, true);
-  add(Kind::tile_anywhere, 2, 2, true);
-  add(Kind::group_near, 2, 2 * group, groups);
+  add(Kind::tile_near, 4, 2, true);
+  add(Kind::tile_anywhere, 1, 2, true);
+  add(Kind::group_near, 4, 2 * group, groups);
   add(Kind::group_anywhere, 1, 2 * group, groups);
-  add(Kind::group_turn, 2, group, degrees.tensor > 2);
+  add(Kind::group_turn, 4, group, degrees.tensor > 2);
   add(Kind::stage_exchange, 1, 2 * stage, stages);
   add(Kind::stage_turn, 1, stage, degrees.data > 1);
   add(Kind::stage_run, 1, run, degrees.pipeline > 1);
+  keep_groups(false);
+}
+
+bool PlacementMoves::keep_groups(bool keep) {
+  constexpr std::size_t tile_kinds = 2;  // the first ones
+  first_chance_ = keep ? tile_kinds : 0;
+  all_weights_ = 0;
+  for (std::size_t i = first_chance_; i < chances_.size(); ++i) {
+    all_weights_ += chances_[i].weight;
+  }
+  return all_weights_ > 0;
 }
 
 void PlacementMoves::set(std::vector<EntityId> tiles) {
@@ -51,13 +61,11 @@ void PlacementMoves::set(std::vector<EntityId> tiles) {
 
 PlacementMoves::Kind PlacementMoves::choose_kind() {
   std::uint64_t drawn = random_->next_below(all_weights_);
-  for (const Chance& chance : chances_) {
-    if (drawn < chance.weight) {
-      return chance.kind;
-    }
-    drawn -= chance.weight;
+  std::size_t chosen = first_chance_;
+  while (drawn >= chances_[chosen].weight) {
+    drawn -= chances_[chosen++].weight;
   }
-  return chances_.back().kind;
+  return chances_[chosen].kind;
 }
 
 const std::vector<std::uint32_t>& PlacementMoves::propose() {

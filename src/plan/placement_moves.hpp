@@ -24,6 +24,10 @@ class PlacementMoves {
   void set(std::vector<EntityId> tiles);
   const std::vector<EntityId>& tiles() const { return tiles_; }
 
+  // Whether tensor groups stay together: only they, and stages, are moved. False when there is
+  // nothing to move then.
+  bool keep_groups(bool keep);
+
   // Chooses a move; the roles that change their node, all different. Empty when the choice led
   // nowhere.
   const std::vector<std::uint32_t>& propose();
@@ -66,7 +70,8 @@ class PlacementMoves {
   RandomStream* random_;
   std::vector<EntityId> computing_;
   std::vector<Chance> chances_;
-  std::uint64_t all_weights_ = 0;
+  std::size_t first_chance_ = 0;        // of those there are at present
+  std::uint64_t all_weights_ = 0;       // of the same
   std::vector<EntityId> tiles_;         // by role
   std::vector<std::uint32_t> role_at_;  // by node; Placement::unused
   std::vector<std::uint32_t> roles_;    // of the move

@@ -2,11 +2,10 @@
 //
 // Begins with the cheapest of the starts (placement_starts.hpp) and goes on by simulated annealing
 // (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
-// (1983), doi:10.1126/science.220.4598.671) with the moves of placement_moves.hpp, in two passes: a
-// hot one, and a warm one that goes on from the best so far. The temperature falls geometrically,
-// then to zero; the cheapest placement seen at one of its steps is the result, so that it is never
-// worse than the start. Costs are exact integers and random numbers depend on
-// the seed alone: the result is the same everywhere.
+// (1983), doi:10.1126/science.220.4598.671) with the moves of placement_moves.hpp, in passes. The
+// temperature falls geometrically, then to zero; the cheapest placement seen at one of its steps is
+// the result, so that it is never worse than the start. Costs are exact integers and random numbers
+// depend on the seed alone: the result is the same everywhere.
 #include <algorithm>
 #include <array>
 
@@ -18,14 +17,20 @@
 namespace tessera::plan {
 namespace {
 
-constexpr std::uint64_t moves_a_role = 3000;
-constexpr std::uint64_t most_moves = 10'000'000;  // unless asked for: some ten seconds
+constexpr std::uint64_t moves_a_role = 6000;
+constexpr std::uint64_t most_moves = 10'000'000;  // unless asked for: a few seconds
 constexpr unsigned steps = 256;                   // of the temperature
 constexpr unsigned steps_at_zero = 32;            // the last of them
-constexpr double cooling = 0.98;                  // from step to step
-// First temperature of each pass, in parts of the cost of one role: hot enough to take the start
-// apart where roles do not match its rectangles, then to mend it where they do.
-constexpr std::array<double, 2> warmths{0.6, 0.1};
+constexpr double cooling = 0.985;                 // from step to step
+// One after the other, each from the best so far: whole groups and stages alone, which keeps rings
+// as they are; then hot enough to take the start apart where roles do not match its rectangles;
+// then to mend it where they do. `warmth` is the first temperature in parts of the cost of what
+// moves, a tensor group or a role.
+struct Pass {
+  bool keeps_groups;
+  double warmth;
+};
+constexpr std::array<Pass, 4> passes{{{true, 0.1}, {false, 0.6}, {false, 0.25}, {false, 0.1}}};
 
 class Annealing {
  public:
@@ -33,7 +38,8 @@ class Annealing {
             const RoleTrafficList& traffic)
       : cost_(machine, traffic, static_cast<std::uint32_t>(request.degrees.tiles())),
         random_(request.optimization.seed, EntityId(0), 0),
-        moves_(machine, request.degrees, cost_, random_) {
+        moves_(machine, request.degrees, cost_, random_),
+        tensor_(request.degrees.tensor) {
     visit_starts(machine, request, [&](const std::vector<EntityId>& tiles) {
       const Wide cost = cost_.total(tiles);
       if (best_.empty() || cost < best_cost_) {
@@ -44,11 +50,14 @@ class Annealing {
   }
 
   std::vector<EntityId> run(std::uint64_t budget) {
-    for (const double warmth : warmths) {
-      moves_.set(best_);
-      now_ = best_cost_;
-      cool(warmth * static_cast<double>(now_) / static_cast<double>(best_.size()),
-           budget / warmths.size());
+    for (const Pass& pass : passes) {
+      if (moves_.keep_groups(pass.keeps_groups)) {
+        moves_.set(best_);
+        now_ = best_cost_;
+        const std::size_t parts = best_.size() / (pass.keeps_groups ? tensor_ : 1);
+        cool(pass.warmth * static_cast<double>(now_) / static_cast<double>(parts),
+             budget / passes.size());
+      }
     }
     return std::move(best_);
   }
@@ -97,6 +106,7 @@ class Annealing {
   PlacementCost cost_;
   RandomStream random_;
   PlacementMoves moves_;
+  std::uint32_t tensor_;
   std::vector<EntityId> best_;
   Wide best_cost_ = 0;
   Wide now_ = 0;

@@ -48,7 +48,7 @@ std::vector<ParameterInfo> placement_parameters() {
        "near: a tensor group close together; far: spread over the tiles of its stage"},
       {"placement.tiles", "", "", "of layout given: the tiles of each stage, or a file of them"},
       {"placement.seed", "", "1", "of layout optimized: of its random numbers"},
-      {"placement.moves", "tiles", "3000 a role, 10 million at most",
+      {"placement.moves", "tiles", "6000 a role, 10 million at most",
        "of layout optimized: moved on trial"},
       {"placement.start", "", "best",
        "of layout optimized: line, s-shape, linear, or the best of these and more"}};

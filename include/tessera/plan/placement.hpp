@@ -72,7 +72,7 @@ enum class TensorMembers : std::uint8_t { near, far };
 // What `optimized` may spend, and where it begins.
 struct Optimization {
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> moves;  // tiles moved on trial; by default some 3000 a role
+  std::optional<std::uint64_t> moves;  // tiles moved on trial; by default some 6000 a role
   std::string start = "best";          // a layout, or the best of all that fit
 };
 
