@@ -40,6 +40,7 @@ def _picture(module, function="draw"):
 
 _PICTURES = {
     "timeline": _picture("timeline"),
+    "placement": _picture("placement"),
     "link_map": _picture("link_map"),
     "link_map_over_time": _picture("link_map", "draw_over_time"),
     "communication_bars": _picture("communication_bars"),

@@ -345,8 +345,7 @@ class ProgramExecutor final : public Executor {
 
   EntityId peer_of(const TileState& tile, plan::Peer peer) const {
     plan::Role role = plan_.placement.role(tile.role);
-    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
-    role.stage = (role.stage + (peer == plan::Peer::next_stage ? 1 : stages - 1)) % stages;
+    role.stage = plan_.peer_stage(role.stage, peer);
     return plan_.placement.tile(role);
   }
 

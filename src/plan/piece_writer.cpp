@@ -38,20 +38,6 @@ constexpr std::uint32_t bit(std::uint8_t slot) {
   return std::uint32_t{1} << slot;
 }
 
-Traffic traffic_of(Group group) {
-  switch (group) {
-    case Group::data:
-    case Group::expert_data:
-      return Traffic::data;
-    case Group::context:
-      return Traffic::context;
-    case Group::expert:
-      return Traffic::expert;
-    default:
-      return Traffic::tensor;
-  }
-}
-
 bool inside_tensor_group(Group group) {
   return group == Group::tensor || group >= Group::first_cut;
 }

@@ -8,6 +8,7 @@
 #include "cutter.hpp"
 #include "program_builder.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -160,63 +161,105 @@ std::size_t Plan::resident_bytes() const {
   return bytes;
 }
 
+namespace {
+
+// What of a plan does not depend on where it lies.
+class PlanMaker {
+ public:
+  // All must outlive the maker.
+  PlanMaker(const machine::Machine& machine, const workload::Workload& workload,
+            const OperationTime& operation_time)
+      : machine_(machine), workload_(workload), operation_time_(operation_time) {}
+
+  // A plan without placement and stages.
+  Plan begin(const Strategy& strategy) const {
+    Plan plan;
+    plan.strategy = strategy;
+    plan.data_type = workload_.data_type;
+    plan.training = workload_.training;
+    plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
+    plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
+    plan.groups = standard_groups(strategy);
+    return plan;
+  }
+
+  // Cuts the layers and writes the programs, for groups as they stand in the plan.
+  void add_stages(const GroupEstimates& estimates, Plan& plan) const {
+    const Strategy& strategy = plan.strategy;
+    const Cutter cutter(workload_, strategy);
+    std::vector<LayerTimes> times;
+    for (const workload::Layer& layer : workload_.layers) {
+      times.push_back(times_of(workload_, layer, cutter, operation_time_));
+    }
+    const std::uint32_t stages = strategy.degrees.pipeline;
+    const std::vector<std::size_t> cuts =
+        strategy.placement.first_layers.empty()
+            ? cut_layers(times, std::size_t{stages} * strategy.chunks)
+            : strategy.placement.first_layers;
+    Tables tables;
+    tables.groups = plan.groups;
+    for (std::uint32_t number = 0; number < stages; ++number) {
+      Stage stage;
+      for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
+        const std::size_t part = std::size_t{chunk} * stages + number;
+        stage.chunks.push_back({cuts[part], cuts[part + 1]});
+        for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
+          stage.forward_compute += times[layer].forward;
+          stage.backward_compute += times[layer].backward;
+        }
+      }
+      stage.memory = decide_memory(machine_, workload_, cutter, stage.chunks,
+                                   most_in_flight(strategy.passes(number, workload_.training)));
+      if (strategy.aggregation != Aggregation::none) {
+        const std::uint32_t roles = plan.placement.stage_tiles();
+        stage.memory.tiles_a_channel = tiles_a_channel(
+            machine_, plan.placement, number * roles, roles / plan.simulated_tiles());
+      }
+      stage.program = build_program(workload_, strategy, number, stage, machine_.tile.sram,
+                                    estimates, tables);
+      plan.stages.push_back(std::move(stage));
+    }
+    plan.names = tables.names.take();
+    plan.operations = tables.operations.take();
+    plan.groups = tables.groups;
+  }
+
+  // What roles send to each other, wherever they will lie.
+  RoleTrafficList traffic(Strategy strategy) const {
+    strategy.aggregation = Aggregation::none;
+    Plan draft = begin(strategy);
+    add_stages({}, draft);
+    return traffic_of(draft);
+  }
+
+ private:
+  const machine::Machine& machine_;
+  const workload::Workload& workload_;
+  const OperationTime& operation_time_;
+};
+
+}  // namespace
+
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers) {
-  Plan plan;
-  plan.strategy = strategy;
-  plan.data_type = workload.data_type;
-  plan.training = workload.training;
-  plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
-  plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
-  plan.placement = placements().at(strategy.layout)(*machine.topology, strategy.placement);
-  plan.groups = standard_groups(strategy);
+  const PlanMaker maker(machine, workload, operation_time);
+  Plan plan = maker.begin(strategy);
+  plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
+                                                    [&] { return maker.traffic(strategy); });
   for (GroupShape& shape : plan.groups) {
     shape.channels = channels_of(shape, plan.placement, *machine.topology);
   }
-
-  const Cutter cutter(workload, plan.strategy);
-  std::vector<LayerTimes> times;
-  for (const workload::Layer& layer : workload.layers) {
-    times.push_back(times_of(workload, layer, cutter, operation_time));
-  }
-  const std::uint32_t stages = strategy.degrees.pipeline;
-  const std::vector<std::size_t> cuts =
-      cut_layers(times, std::size_t{stages} * strategy.chunks);
   CollectiveClock clock(plan, transfers, *machine.topology);
-  const std::uint32_t roles = plan.placement.stage_tiles();
-  const std::uint32_t stood_for = roles / plan.simulated_tiles();
-  const GroupEstimates estimates{
-      [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-          Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
-      [&](std::uint32_t stage, std::uint32_t other) {
-        return clock.boundary_share(stage, other, stood_for);
-      }};
-  Tables tables;
-  tables.groups = plan.groups;
-  for (std::uint32_t number = 0; number < stages; ++number) {
-    Stage stage;
-    for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
-      const std::size_t part = std::size_t{chunk} * stages + number;
-      stage.chunks.push_back({cuts[part], cuts[part + 1]});
-      for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
-        stage.forward_compute += times[layer].forward;
-        stage.backward_compute += times[layer].backward;
-      }
-    }
-    stage.memory = decide_memory(machine, workload, cutter, stage.chunks,
-                                 most_in_flight(strategy.passes(number, workload.training)));
-    if (strategy.aggregation != Aggregation::none) {
-      stage.memory.tiles_a_channel =
-          tiles_a_channel(machine, plan.placement, number * roles, stood_for);
-    }
-    stage.program =
-        build_program(workload, plan.strategy, number, stage, machine.tile.sram, estimates, tables);
-    plan.stages.push_back(std::move(stage));
-  }
-  plan.names = tables.names.take();
-  plan.operations = tables.operations.take();
-  plan.groups = tables.groups;
+  const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
+  maker.add_stages({[&](std::uint32_t stage, Group group, const GroupShape& shape,
+                        collective::Kind kind, Bytes bytes) {
+                      return clock.time(stage, group, shape, kind, bytes);
+                    },
+                    [&](std::uint32_t stage, std::uint32_t other) {
+                      return clock.boundary_share(stage, other, stood_for);
+                    }},
+                   plan);
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }

@@ -56,6 +56,20 @@ std::string to_string(Traffic traffic) {
   throw InternalError("a traffic outside its list");
 }
 
+Traffic traffic_of(Group group) {
+  switch (group) {
+    case Group::data:
+    case Group::expert_data:
+      return Traffic::data;
+    case Group::context:
+      return Traffic::context;
+    case Group::expert:
+      return Traffic::expert;
+    default:
+      return Traffic::tensor;
+  }
+}
+
 std::string to_string(Phase phase) {
   switch (phase) {
     case Phase::forward:

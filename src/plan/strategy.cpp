@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "placement_request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/plan/strategy.hpp"
@@ -12,21 +13,6 @@ std::uint32_t read_count(config::Section& section, std::string_view key, std::in
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   return static_cast<std::uint32_t>(
       section.get_or<std::int64_t>(key, otherwise, config::between<std::int64_t>(1, most)));
-}
-
-std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,
-                                                       std::string_view key) {
-  const std::vector<std::int64_t> sides = section.get_list<std::int64_t>(key);
-  if (sides.empty()) {
-    return std::nullopt;
-  }
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1 || sides[0] > most || sides[1] > most) {
-    section.error(key, "expected [rows, columns], both at least 1");
-    return std::nullopt;
-  }
-  return std::array<std::uint32_t, 2>{static_cast<std::uint32_t>(sides[0]),
-                                      static_cast<std::uint32_t>(sides[1])};
 }
 
 void read_batch(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
@@ -153,7 +139,7 @@ std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
 }
 
 std::vector<ParameterInfo> strategy_parameters() {
-  return {
+  std::vector<ParameterInfo> parameters{
       {"pipeline", "", "1", "stages of the pipeline"},
       {"tensor", "", "1", "tensor-parallel degree"},
       {"data", "", "1", "data-parallel degree"},
@@ -180,10 +166,11 @@ std::vector<ParameterInfo> strategy_parameters() {
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
       {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
       {"collectives.tensor", "", "ring", "algorithm in tensor groups"},
-      {"collectives.data", "", "ring", "algorithm in data groups"},
-      {"placement.layout", "", "s-shape on grids, else linear", "how stages lie on the machine"},
-      {"placement.group", "tiles", "", "[rows, columns] of the tiles of one stage"},
-      {"placement.tensor_group", "tiles", "", "[rows, columns] of one tensor group inside it"}};
+      {"collectives.data", "", "ring", "algorithm in data groups"}};
+  for (ParameterInfo& parameter : placement_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
 }
 
 Strategy read_strategy(config::Section& section, const workload::Workload& workload,
@@ -238,12 +225,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.tensor_algorithm = collectives.get_name("tensor", algorithms, "ring");
   strategy.data_algorithm = collectives.get_name("data", algorithms, "ring");
 
-  config::Section placement = section.section("placement");
-  strategy.layout =
-      placement.get_name("layout", placements().names(), topology.grid() ? "s-shape" : "linear");
-  strategy.placement.degrees = strategy.degrees;
-  strategy.placement.group = read_shape(placement, "group");
-  strategy.placement.tensor_group = read_shape(placement, "tensor_group");
+  read_placement(section.section("placement"), workload, topology, strategy);
 
   const std::uint64_t parts = std::uint64_t{strategy.degrees.pipeline} * strategy.chunks;
   if (parts > workload.layers.size() && !workload.layers.empty()) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "placement_file.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -214,6 +215,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
       config::apply_override(root, assignment, diagnostics);
     }
   }
+  include_placement(root, load, diagnostics);
   diagnostics.throw_if_any();
 
   Experiment experiment;

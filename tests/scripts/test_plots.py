@@ -14,7 +14,7 @@ import zlib
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PLOT = REPOSITORY / "scripts" / "plot"
-PICTURES = ["timeline", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
+PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
 EXPERIMENT = """
 name: small
 machine: "{machine}"

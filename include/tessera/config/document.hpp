@@ -150,6 +150,8 @@ class Section {
   Place place_of(std::string_view key) const;
   // An empty `key` means the section itself.
   void error(std::string_view key, const std::string& message);
+  // About a part of the raw value of `key`, at the place of that part.
+  void error(std::string_view key, const Value& part, const std::string& message);
   const std::string& path() const;
   bool is_mapping() const;
 

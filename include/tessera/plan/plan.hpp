@@ -102,6 +102,11 @@ struct Plan {
     }
     return true;
   }
+  // Of the stages' ring.
+  std::uint32_t peer_stage(std::uint32_t stage, Peer peer) const {
+    const auto count = static_cast<std::uint32_t>(stages.size());
+    return (stage + (peer == Peer::next_stage ? 1 : count - 1)) % count;
+  }
   // Tiles simulated in one stage.
   std::uint32_t simulated_tiles() const;
   // PALM, equation (1): (B/b - 1) * slowest stage + sum of all stages, arithmetic only. A lower

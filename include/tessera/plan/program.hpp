@@ -69,6 +69,9 @@ enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context,
 inline constexpr std::size_t traffic_kinds = 6;
 std::string to_string(Traffic traffic);
 
+// What the messages of a group are for.
+Traffic traffic_of(Group group);
+
 struct Instruction {
   Action action = Action::execute;
   Peer peer = Peer::previous_stage;
