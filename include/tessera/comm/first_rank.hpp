@@ -7,12 +7,12 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::sim {
+namespace tessera::comm {
 
 // Rank 0 does `work`, and the others wait for it. A failure there is one on all ranks: rank 0
 // throws it, the others Aborted with its code. Collective.
 template <class Work>
-void on_first_rank(comm::Communicator& communicator, Work work) {
+void on_first_rank(Communicator& communicator, Work work) {
   std::exception_ptr error;
   int code = 0;
   if (communicator.rank() == 0) {
@@ -28,8 +28,8 @@ void on_first_rank(comm::Communicator& communicator, Work work) {
     std::rethrow_exception(error);
   }
   if (code != 0) {
-    throw comm::Aborted(code);
+    throw Aborted(code);
   }
 }
 
-}  // namespace tessera::sim
+}  // namespace tessera::comm
