@@ -94,8 +94,7 @@ def draw_pareto(sweep, directory):
     ax.set_ylabel(f"{y_label}, {_better(y_grows)}")
     ax.grid(color="#ececec", zorder=0)
     ax.set_axisbelow(True)
-    keys = ", ".join(key.rsplit(".", 1)[-1] for key, values in sweep.keys.items()
-                     if len(values) > 1)
+    keys = ", ".join(map(sweep.short, sweep.varying()))
     handles, _ = ax.get_legend_handles_labels()
     figure.legend_above(ax, handles, 2, f"labels: {keys}")
     return figure.save(fig, directory, "pareto")
@@ -117,12 +116,11 @@ def draw_heat_map(sweep, directory):
     values, label = _scaled(sweep, sweep.value)
     grows = sweep.larger_is_better(sweep.value)
     cells = _grid(sweep, values, grows)
-    others = [key.rsplit(".", 1)[-1] for key, texts in sweep.keys.items()
-              if len(texts) > 1 and sweep.axis_of[key] not in (sweep.axis_of[first],
-                                                               sweep.axis_of[second])]
+    shown = (sweep.axis_of[first], sweep.axis_of[second])
+    others = [sweep.short(key) for key in sweep.varying() if sweep.axis_of[key] not in shown]
     rows, columns = cells.shape
     fig, axes = figure.new_plain_figure(
-        f"{_words(sweep.value)} over {first} and {second}",
+        f"{_words(sweep.value).capitalize()} over {sweep.short(first)} and {sweep.short(second)}",
         f"{sweep.name}: " + (f"each cell the best over {', '.join(others)}" if others
                              else "one point a cell"),
         max(6.5, min(16, 3 + 0.75 * columns)), max(4.5, min(12, 2.5 + 0.5 * rows)))
@@ -142,7 +140,7 @@ def draw_heat_map(sweep, directory):
     ax.set_yticks(range(rows), sweep.keys[second])
     ax.set_xlabel(first)
     ax.set_ylabel(second)
-    fig.supxlabel("framed: the best; –: no point finished", fontsize=9)
+    fig.supxlabel("framed: the best; –: no finished point", fontsize=9)
     return figure.save(fig, directory, "heat_map")
 
 

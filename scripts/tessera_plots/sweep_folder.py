@@ -79,13 +79,26 @@ class SweepFolder:
     def _usual_axes(self):
         """The first two keys of different axes with more than one value."""
         chosen = []
-        for key, values in self.keys.items():
-            if len(values) > 1 and self.axis_of[key] not in map(self.axis_of.get, chosen):
+        for key in self.varying():
+            if self.axis_of[key] not in map(self.axis_of.get, chosen):
                 chosen.append(key)
         return chosen[:2]
 
     def larger_is_better(self, column):
         return self.maximize if column == self.objective else column.endswith("_per_s")
+
+    def short(self, key):
+        """As much of the end of a key as tells it from the others."""
+        parts = key.split(".")
+        for count in range(1, len(parts)):
+            end = ".".join(parts[-count:])
+            if not any(other != key and f".{other}".endswith(f".{end}") for other in self.keys):
+                return end
+        return key
+
+    def varying(self):
+        """Keys with more than one value."""
+        return [key for key, values in self.keys.items() if len(values) > 1]
 
     def places(self, key):
         """Of each point, which value of the key it has."""
@@ -99,5 +112,4 @@ class SweepFolder:
 
     def label_of(self, index):
         """The values of a point, short."""
-        return ", ".join(self.keys[key][self.places(key)[index]] for key in self.keys
-                         if len(self.keys[key]) > 1)
+        return ", ".join(self.keys[key][self.places(key)[index]] for key in self.varying())

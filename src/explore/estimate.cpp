@@ -31,6 +31,9 @@ struct Route {
   }
 };
 
+// Tiles by the channel that serves them.
+using Sharers = std::map<std::uint32_t, std::uint64_t>;
+
 class OneEstimate {
  public:
   OneEstimate(const sim::Experiment& experiment, const machine::Machine& machine,
@@ -39,12 +42,7 @@ class OneEstimate {
         plan_(experiment.plan),
         machine_(machine),
         routing_(routing),
-        sharers_(machine.channels.size()) {
-    const auto tiles = static_cast<std::uint32_t>(plan_.strategy.degrees.tiles());
-    for (std::uint32_t role = 0; role < tiles && !sharers_.empty(); ++role) {
-      ++sharers_[channel_of(role)];
-    }
-  }
+        channel_bytes_(machine.channels.size()) {}
 
   SimTime iteration() {
     const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
@@ -60,33 +58,50 @@ class OneEstimate {
       }
       passes += crossings_of(stage);
     }
-    return busiest + passes - pass_of_busiest;
+    return std::max(busiest + passes - pass_of_busiest, busiest_channel());
   }
 
  private:
   // Of one stage: all it does in an iteration, and its part of one micro-batch.
   std::pair<SimTime, SimTime> times_of(std::uint32_t stage) {
     const plan::Program& program = plan_.stages[stage].program;
-    std::array<SimTime, plan::phases> phases{};
+    const Sharers sharers = sharers_of(stage);
+    std::array<SimTime, plan::phases> times{};
+    std::array<Bytes, plan::phases> accessed{};
     for (std::size_t phase = 0; phase < plan::phases; ++phase) {
-      phases[phase] = time_of(program.code[phase], stage);
+      accessed[phase] = bytes_accessed(program.code[phase]);
+      times[phase] =
+          std::max(time_of(program.code[phase], stage), access_time(accessed[phase], sharers));
     }
     SimTime busy;
     SimTime update;
+    Bytes of_a_tile;
     for (const plan::ScheduleEntry& entry : program.schedule) {
-      const SimTime time = phases[static_cast<std::size_t>(entry.phase)];
-      busy += time;
-      update += entry.phase == plan::Phase::update ? time : SimTime::zero();
+      const auto phase = static_cast<std::size_t>(entry.phase);
+      busy += times[phase];
+      update += entry.phase == plan::Phase::update ? times[phase] : SimTime::zero();
+      of_a_tile += accessed[phase];
+    }
+    for (const auto& [channel, tiles] : sharers) {
+      channel_bytes_[channel] += of_a_tile * tiles;
     }
     const std::int64_t micro_batches = plan_.strategy.micro_batches;
     return {busy,
             SimTime::from_ps((busy - update).ps() / std::max<std::int64_t>(1, micro_batches))};
   }
 
+  static Bytes bytes_accessed(const std::vector<Instruction>& code) {
+    Bytes bytes;
+    for (const Instruction& instruction : code) {
+      const bool access = instruction.action == Action::read || instruction.action == Action::write;
+      bytes += access ? Bytes(instruction.bytes) : Bytes(0);
+    }
+    return bytes;
+  }
+
   SimTime time_of(const std::vector<Instruction>& code, std::uint32_t stage) {
     SimTime foreground;
     SimTime background;
-    Bytes accessed;
     for (const Instruction& instruction : code) {
       switch (instruction.action) {
         case Action::execute:
@@ -99,30 +114,37 @@ class OneEstimate {
         case Action::start_collective:
           background += collective_time(instruction, stage);
           break;
-        case Action::read:
-        case Action::write:
-          accessed += Bytes(instruction.bytes);
-          break;
         default:
-          break;  // waiting, and what boundaries cost, is counted elsewhere
+          break;  // waiting, and what boundaries and accesses cost, is counted elsewhere
       }
     }
-    return std::max({foreground, background, access_time(accessed, stage)});
+    return std::max(foreground, background);
   }
 
-  std::uint32_t channel_of(std::uint32_t role) const {
-    return machine_.channel_of[plan_.placement.tile(plan_.placement.role(role)).value()];
-  }
-
-  SimTime access_time(Bytes bytes, std::uint32_t stage) const {
-    if (bytes == Bytes(0) || sharers_.empty()) {
-      return SimTime::zero();
-    }
+  // Tiles of a stage at each channel that serves some.
+  Sharers sharers_of(std::uint32_t stage) const {
+    Sharers sharers;
     const std::uint32_t tiles = plan_.strategy.degrees.data * plan_.strategy.degrees.tensor;
+    for (std::uint32_t role = stage * tiles;
+         role < (stage + 1) * tiles && !machine_.channels.empty(); ++role) {
+      ++sharers[machine_.channel_of[plan_.placement.tile(plan_.placement.role(role)).value()]];
+    }
+    return sharers;
+  }
+
+  SimTime access_time(Bytes bytes, const Sharers& sharers) const {
     SimTime longest;
-    for (std::uint32_t role = stage * tiles; role < (stage + 1) * tiles; ++role) {
-      const std::uint32_t channel = channel_of(role);
-      longest = std::max(longest, serialization_time(bytes * sharers_[channel],
+    for (const auto& [channel, tiles] : sharers) {
+      longest = std::max(longest,
+                         serialization_time(bytes * tiles, machine_.channels[channel].bandwidth));
+    }
+    return longest;
+  }
+
+  SimTime busiest_channel() const {
+    SimTime longest;
+    for (std::size_t channel = 0; channel < channel_bytes_.size(); ++channel) {
+      longest = std::max(longest, serialization_time(channel_bytes_[channel],
                                                      machine_.channels[channel].bandwidth));
     }
     return longest;
@@ -191,7 +213,7 @@ class OneEstimate {
   const plan::Plan& plan_;
   const machine::Machine& machine_;
   const machine::Routing& routing_;
-  std::vector<std::uint64_t> sharers_;  // [channels] tiles at work
+  std::vector<Bytes> channel_bytes_;  // [channels] accessed in an iteration
   std::map<std::tuple<std::uint32_t, plan::Group, std::uint8_t, std::uint64_t>, SimTime>
       collectives_;
   std::map<std::pair<std::uint32_t, plan::Group>, Route> routes_;

@@ -210,8 +210,11 @@ bool PointNames::meets_constraints(const std::vector<std::size_t>& places) {
         values.push_back(axis->values[places[axis->axis]]);
       } else if (const auto* fact = std::get_if<Fact>(&source)) {
         const std::optional<Facts>& facts = facts_at(places);
-        known = known && facts.has_value();
-        values.push_back(facts ? Scalar((*facts)[static_cast<std::size_t>(*fact)]) : Scalar(false));
+        if (!facts) {
+          known = false;
+          break;
+        }
+        values.emplace_back((*facts)[static_cast<std::size_t>(*fact)]);
       } else {
         values.push_back(std::get<Scalar>(source));
       }

@@ -16,6 +16,14 @@ using config::Diagnostics;
 using config::Section;
 using config::Value;
 
+// Those that have the name in theirs; all, when none has.
+std::vector<std::string> columns_like(const std::string& name) {
+  std::vector<std::string> like = known_columns();
+  std::erase_if(like,
+                [&](const std::string& known) { return known.find(name) == std::string::npos; });
+  return like.empty() ? known_columns() : like;
+}
+
 class SweepReader {
  public:
   SweepReader(const std::string& path, const std::vector<std::string>& overrides, Value root)
@@ -94,7 +102,7 @@ class SweepReader {
     std::vector<std::string> asked = section.get_list<std::string>("report");
     const auto column = [&](const std::string& name, Section& where, const char* key) {
       if (!is_column(name)) {
-        where.error(key, unknown_name("column", name, known_columns()));
+        where.error(key, unknown_name("column", name, columns_like(name)));
       } else if (std::find(sweep_.columns.begin(), sweep_.columns.end(), name) ==
                  sweep_.columns.end()) {
         sweep_.columns.push_back(name);

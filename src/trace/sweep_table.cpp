@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t widest_reason = 120;  // characters of a reason in the table
+constexpr std::size_t widest_reason = 240;  // characters of a reason in the table
 
 void collect(const Json& json, const std::string& path, std::map<std::string, std::string>& found) {
   const auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
@@ -105,6 +105,25 @@ std::string without_numbers(const std::string& message) {
     }
   }
   return text;
+}
+
+// As much of the end of each key as tells it from the others.
+std::vector<std::string> short_names(const std::vector<SweepKey>& keys) {
+  std::vector<std::string> names;
+  for (const SweepKey& key : keys) {
+    std::size_t begin = key.key.size();
+    bool alone = false;
+    while (!alone && begin > 0) {
+      const std::size_t dot = key.key.rfind('.', begin - 1);
+      begin = dot == std::string::npos ? 0 : dot;
+      const std::string end = key.key.substr(begin);
+      alone = std::none_of(keys.begin(), keys.end(), [&](const SweepKey& other) {
+        return other.key != key.key && other.key.ends_with(end);
+      });
+    }
+    names.push_back(key.key.substr(begin > 0 ? begin + 1 : 0));
+  }
+  return names;
 }
 
 // Cut at a whole UTF-8 character.
@@ -228,9 +247,8 @@ std::string to_csv(const SweepTable& table) {
 std::string to_table(const SweepTable& table, std::size_t top) {
   const std::vector<const SweepRow*> best = ranking(table);
   std::vector<std::string> head{"", "point"};
-  for (const SweepKey& key : table.keys) {
-    head.push_back(key.key.substr(key.key.rfind('.') + 1));
-  }
+  const std::vector<std::string> names = short_names(table.keys);
+  head.insert(head.end(), names.begin(), names.end());
   for (const SweepColumn& column : table.columns) {
     head.push_back(column.name);
   }

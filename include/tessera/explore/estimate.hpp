@@ -15,8 +15,9 @@ namespace tessera::explore {
 // through all others, which fill and drain the pipeline, and the boundary tensors on the way of
 // the first micro-batch there and back.
 //   - A pass takes the longest of three: its operators and collectives one after the other; its
-//     collectives in the background; its DRAM accesses, at an equal share of the channel with most
-//     tiles.
+//     collectives in the background; its DRAM accesses, where the tiles of its stage share their
+//     channels and other stages are at rest. No iteration is shorter than all accesses to the
+//     busiest channel take.
 //   - A step of a collective takes the largest latency and the smallest bandwidth on the routes
 //     between neighbours of its group; at most 16 of them, spread over the group, are looked at, in
 //     one group a stage.

@@ -10,7 +10,6 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Files;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::loader_of;
 using testing::small_sweep;
 using testing::with_line;
@@ -43,9 +42,10 @@ TEST(ChoosePoints, KnowsShortNamesAndFullOnes) {
 TEST(ChoosePoints, KnowsOtherKeysAndDefaults) {
   EXPECT_THAT(points_of(with_line("constraints: ['pipeline == layers and tensor == rows - 1']")),
               ElementsAre(16, 17));
-  EXPECT_THAT(points_of(with_line("constraints: ['data == 2 * micro_batch and tensor == 1 and "
-                                  "kind == ''mesh''']")),
-              IsEmpty());
+  // The default of micro_batch; of machine.topology.kind and workload.kind the latter is higher up.
+  EXPECT_THAT(points_of(with_line("constraints: ['data == 2 * micro_batch and tensor == 1', "
+                                  "kind == 'transformer']")),
+              ElementsAre(1, 7, 13));
 }
 
 TEST(ChoosePoints, KnowsFacts) {
@@ -124,11 +124,12 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"constraints: [tensr == 1]",
               "lab/sweep.yaml:6:15: error: 'tensr == 1': unknown name 'tensr'; did you mean "
               "'tensor'?"},
-        Fault{"constraints: ['1 == nothing_like_it']", "6:20: error: "},
+        Fault{"constraints: ['1 == nothing_like_it']", "6:21: error: "},
         Fault{"constraints: [tensor / (data - 1) == 1]", "6:22: error: "},
         Fault{"constraints: [tensor * 2]", "is no condition but a number"},
         Fault{"constraints: [tensor > 99]", "no point of the 18 meets all constraints"},
-        Fault{"constraints: [name == 'x']", "'name' may mean"}));
+        Fault{"set: {machine.x.cost: 1, workload.y.cost: 2}\nconstraints: [cost == 1]",
+              "7:15: error: 'cost == 1': 'cost' may mean machine.x.cost or workload.y.cost"}));
 
 TEST(ChoosePoints, RefusesNamesThatMeanTwoAxes) {
   Files files = small_sweep();

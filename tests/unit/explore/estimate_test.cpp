@@ -65,8 +65,7 @@ TEST(Estimate, CountsDramWhereSramIsTooSmall) {
   files.at("lab/machine.yaml") =
       "topology: {kind: mesh, rows: 1, columns: 1, bandwidth: 10 GB/s, latency: 1 ns}\n"
       "tile: {peak: {fp16: 1000 TFLOP/s}, sram: 1 kB}\n"
-      "dram: {at: each, bandwidth: 1 GB/s, latency: 10 ns}\n"
-      "memory: {model: bandwidth}\n";
+      "dram: {at: each, bandwidth: 1 GB/s, latency: 10 ns}\n";
   const sim::Experiment experiment = read(files, alone);
   const auto real = static_cast<double>(simulated(experiment).ps());
   EXPECT_NEAR(static_cast<double>(estimate_of(experiment).ps()), real, 0.1 * real);

@@ -42,10 +42,10 @@ inline Files with_line(const std::string& line) {
 inline config::TextLoader loader_of(const Files& files) {
   return [files](const std::string& path) {
     // A resumed sweep asks for the file by its whole path.
+    const std::filesystem::path here = std::filesystem::current_path();
+    const bool whole = std::filesystem::path(path).is_absolute();
     const std::string name =
-        std::filesystem::path(path).is_absolute()
-            ? std::filesystem::path(path).lexically_relative(std::filesystem::current_path())
-            : path;
+        whole ? std::filesystem::path(path).lexically_relative(here).string() : path;
     const auto file = files.find(name);
     if (file == files.end()) {
       throw IoError("cannot read " + path + ": no such file");

@@ -74,9 +74,10 @@ TEST(StrategySearch, UsesNoMoreDevicesThanAllowed) {
 
 TEST(StrategySearch, SaysWhyOthersFellOut) {
   SearchRequest tight = request();
-  tight.overrides = {"machine.tile.sram=40 kB"};
+  tight.overrides = {"machine.tile.sram=100 kB"};
   const SearchOutcome outcome = search(tight);
   EXPECT_LT(outcome.estimated, outcome.candidates);
+  EXPECT_GT(outcome.estimated, 0U);
   EXPECT_THAT(to_table(outcome), HasSubstr("its SRAM has"));
   tight.overrides = {"machine.tile.sram=1 kB"};
   const SearchOutcome none = search(tight);

@@ -65,11 +65,11 @@ TEST(SweepTable, IsCommaSeparatedWithQuotesWhereNeeded) {
 TEST(SweepTable, RanksByTheObjective) {
   SweepTable some = table();
   const auto points = [&] {
-    std::vector<std::uint64_t> points;
+    std::vector<std::uint64_t> numbers;
     for (const SweepRow* each : ranking(some)) {
-      points.push_back(each->point);
+      numbers.push_back(each->point);
     }
-    return points;
+    return numbers;
   };
   EXPECT_THAT(points(), ElementsAre(1, 3, 0));
   some.objective.maximize = false;
@@ -126,7 +126,7 @@ TEST(SweepLog, LinesReadBackAsTheyWere) {
 
 TEST(SweepLog, SkipsWhatIsCutOrDamaged) {
   const std::string line = to_json_line(row(7, "1.25"));
-  for (std::size_t length = 0; length < line.size(); ++length) {
+  for (std::size_t length = 0; length + 1 < line.size(); ++length) {
     EXPECT_TRUE(rows_from_lines(line.substr(0, length)).empty()) << length;
     EXPECT_EQ(rows_from_lines(line.substr(0, length) + "\n" + line).size(), 1U) << length;
   }
