@@ -88,6 +88,10 @@ def draw_pareto(sweep, directory):
                     ha="right" if left else "left")
     if np.min(x[good]) > 0 and np.max(x[good]) > 30 * np.min(x[good]):
         ax.set_xscale("log")
+        plain = figure.plt.FuncFormatter(lambda value, _: f"{value:g}")
+        ax.xaxis.set_major_formatter(plain)
+        ax.xaxis.set_minor_formatter(plain)
+        ax.xaxis.set_minor_locator(figure.plt.LogLocator(subs=(2, 5)))
     ax.set_ylim(bottom=0 if np.min(y[good]) >= 0 else None)
     ax.margins(x=0.08, y=0.08)
     ax.set_xlabel(f"{x_label}, {_better(x_grows)}")
@@ -153,5 +157,6 @@ def _write_cell(ax, row, column, cells, low, high, grows):
         return
     share = (value - low) / (high - low) if high > low else 1.0
     bright = share > 0.6 if grows else share < 0.4
-    ax.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=8,
+    text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    ax.text(column, row, text, ha="center", va="center", fontsize=8,
             color="black" if bright else "white")
