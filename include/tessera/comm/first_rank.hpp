@@ -23,7 +23,13 @@ void on_first_rank(Communicator& communicator, Work work) {
       code = caught.exit_code();
     }
   }
-  code = std::stoi(communicator.broadcast(std::to_string(code), 0));
+  try {
+    code = std::stoi(communicator.broadcast(std::to_string(code), 0));
+  } catch (const Aborted&) {
+    if (!error) {
+      throw;
+    }  // else others gave up because of it, before this rank came back from the call
+  }
   if (error) {
     std::rethrow_exception(error);
   }
