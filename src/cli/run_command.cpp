@@ -1,6 +1,5 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -168,7 +167,6 @@ int run_command(const Words& words, comm::Communicator& world) {
   logger->info("{}: {} tiles of {} run {} on {}", experiment.name,
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
-  const bool terminal = isatty(STDERR_FILENO) == 1;
   SignalWatch signals;
   Watchdog watchdog(std::chrono::seconds(options["watchdog"].as<unsigned>()),
                     [&](const Watchdog::Sign& last) {
@@ -181,7 +179,7 @@ int run_command(const Words& words, comm::Communicator& world) {
                       }
                       std::_Exit(70);
                     });
-  request.hooks.progress_period_s = terminal ? 1 : 10;
+  request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
     logger->info("{}", progress_line(progress));

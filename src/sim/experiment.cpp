@@ -160,6 +160,32 @@ std::string Experiment::configuration_hash() const {
   return digest.to_string();
 }
 
+config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
+                                 const config::TextLoader& load) {
+  Diagnostics diagnostics;
+  Value root = config::parse(path, load(path), diagnostics);
+  if (root.kind == Value::Kind::null && diagnostics.empty()) {
+    diagnostics.error({path, 1, 1},
+                      "the file is empty; an experiment names machine, workload and "
+                      "strategy");
+  }
+  diagnostics.throw_if_any();
+  for (const std::string& assignment : overrides) {
+    if (names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  include_parts(root, load, diagnostics);
+  for (const std::string& assignment : overrides) {
+    if (!names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  include_placement(root, load, diagnostics);
+  diagnostics.throw_if_any();
+  return root;
+}
+
 namespace {
 
 // Of a run folder that moved, measured weights would not be found; they change no result.
@@ -196,28 +222,8 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            MeasuredWeights measured, const config::TextLoader& load) {
+  const Value root = read_configuration(path, overrides, load);
   Diagnostics diagnostics;
-  Value root = config::parse(path, load(path), diagnostics);
-  if (root.kind == Value::Kind::null && diagnostics.empty()) {
-    diagnostics.error({path, 1, 1},
-                      "the file is empty; an experiment names machine, workload and "
-                      "strategy");
-  }
-  diagnostics.throw_if_any();
-  for (const std::string& assignment : overrides) {
-    if (names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_parts(root, load, diagnostics);
-  for (const std::string& assignment : overrides) {
-    if (!names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_placement(root, load, diagnostics);
-  diagnostics.throw_if_any();
-
   Experiment experiment;
   Section section(root, "", diagnostics);
   experiment.name =

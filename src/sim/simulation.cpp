@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "checkpoints.hpp"
-#include "first_rank.hpp"
 #include "rank_models.hpp"
 #include "results.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/weights.hpp"

@@ -65,6 +65,11 @@ struct Experiment {
   std::string configuration_hash() const;
 };
 
+// The configuration of an experiment as given: its file, with the files of its parts put in and
+// `overrides` applied as below. Only its syntax is checked. Throws as read_experiment.
+config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
+                                 const config::TextLoader& load);
+
 // Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
 // a path, relative to the file that names it, or stand inline), applies `overrides`
 // ("key.path=value", in order), checks everything and makes the plan. Throws ConfigError with every
