@@ -48,8 +48,7 @@ std::string memory_table(const sim::Experiment& experiment) {
                              : memory.holds_weights                           ? "weight state"
                              : memory.holds_activations                       ? "activations"
                                                                               : "nothing";
-    table.add({std::to_string(number),
-               layers_of(experiment.workload, stage),
+    table.add({std::to_string(number), layers_of(experiment.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held});

@@ -282,8 +282,8 @@ class ProgramExecutor final : public Executor {
     }
     if (setup_.observer != nullptr) {
       const plan::Pass& pass = entry_of(tile).pass;
-      setup_.observer->on_operator({context.self(), current(tile).name, pass.phase, activity,
-                                    pass.micro_batch, start, end});
+      setup_.observer->on_operator(
+          {context.self(), current(tile).name, pass.phase, activity, pass.micro_batch, start, end});
     }
   }
 
@@ -381,8 +381,8 @@ class ProgramExecutor final : public Executor {
   bool run_steps(pdes::Context& context, TileState& tile, Transfer& transfer,
                  const Instruction& instruction, bool background) {
     const std::uint32_t channels = plan_.group(instruction.group).channels;
-    const std::uint32_t steps = plan_.steps(
-        instruction.group, static_cast<collective::Kind>(instruction.collective));
+    const std::uint32_t steps =
+        plan_.steps(instruction.group, static_cast<collective::Kind>(instruction.collective));
     for (; transfer.step < steps; ++transfer.step) {
       if (transfer.step % channels == 0) {
         send_steps(context, tile, transfer.step, channels, instruction, background);

@@ -1,11 +1,12 @@
 #include "tessera/explore/estimate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "tessera/plan/stage_work.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -66,21 +67,19 @@ class OneEstimate {
   std::pair<SimTime, SimTime> times_of(std::uint32_t stage) {
     const plan::Program& program = plan_.stages[stage].program;
     const Sharers sharers = sharers_of(stage);
-    std::array<SimTime, plan::phases> times{};
-    std::array<Bytes, plan::phases> accessed{};
-    for (std::size_t phase = 0; phase < plan::phases; ++phase) {
-      accessed[phase] = bytes_accessed(program.code[phase]);
-      times[phase] =
-          std::max(time_of(program.code[phase], stage), access_time(accessed[phase], sharers));
+    std::vector<SimTime> times;
+    std::vector<Bytes> accessed;
+    for (const std::vector<Instruction>& piece : program.pieces) {
+      accessed.push_back(bytes_accessed(piece));
+      times.push_back(std::max(time_of(piece, stage), access_time(accessed.back(), sharers)));
     }
     SimTime busy;
     SimTime update;
     Bytes of_a_tile;
     for (const plan::ScheduleEntry& entry : program.schedule) {
-      const auto phase = static_cast<std::size_t>(entry.phase);
-      busy += times[phase];
-      update += entry.phase == plan::Phase::update ? times[phase] : SimTime::zero();
-      of_a_tile += accessed[phase];
+      busy += times[entry.piece];
+      update += entry.pass.phase == plan::Phase::update ? times[entry.piece] : SimTime::zero();
+      of_a_tile += accessed[entry.piece];
     }
     for (const auto& [channel, tiles] : sharers) {
       channel_bytes_[channel] += of_a_tile * tiles;
@@ -105,8 +104,14 @@ class OneEstimate {
     for (const Instruction& instruction : code) {
       switch (instruction.action) {
         case Action::execute:
-          foreground += experiment_.compute->duration(machine_, Flops(instruction.flops),
-                                                      Bytes(instruction.bytes), plan_.data_type);
+          foreground +=
+              experiment_.compute->duration(machine_, plan_.operations[instruction.operation]);
+          break;
+        case Action::elapse:
+          foreground += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
+          break;
+        case Action::start_elapse:
+          background += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
           break;
         case Action::collective:
           foreground += collective_time(instruction, stage);
@@ -157,11 +162,11 @@ class OneEstimate {
     if (fresh) {
       const Route route = neighbours(instruction.group, stage);
       const auto kind = static_cast<collective::Kind>(instruction.collective);
-      const collective::Algorithm& algorithm = plan_.algorithm(instruction.group);
-      const std::uint32_t size = plan_.group_size(instruction.group);
-      for (std::uint32_t step = 0; step < algorithm.steps(kind, size); ++step) {
-        entry->second +=
-            route.time(algorithm.step(kind, size, 0, Bytes(instruction.bytes), step).receive_bytes);
+      // Channels go on side by side.
+      const std::uint32_t channels = plan_.group(instruction.group).channels;
+      for (std::uint32_t step = 0; step < plan_.steps(instruction.group, kind); step += channels) {
+        entry->second += route.time(
+            plan_.step(instruction.group, kind, 0, Bytes(instruction.bytes), step).receive_bytes);
       }
     }
     return entry->second;
@@ -170,7 +175,7 @@ class OneEstimate {
   const Route& neighbours(plan::Group group, std::uint32_t stage) {
     const auto [entry, fresh] = routes_.try_emplace({stage, group});
     if (fresh) {
-      const std::uint32_t size = plan_.group_size(group);
+      const std::uint32_t size = plan_.group(group).size;
       const std::uint32_t looked_at = size > 1 ? std::min(size, most_neighbours) : 0;
       for (std::uint32_t i = 0; i < looked_at; ++i) {
         const auto member = static_cast<std::uint32_t>(std::uint64_t{i} * size / looked_at);
@@ -182,9 +187,8 @@ class OneEstimate {
   }
 
   EntityId member_of(plan::Group group, std::uint32_t stage, std::uint32_t member) const {
-    plan::Role role{stage, 0, 0};
-    (group == plan::Group::tensor ? role.shard : role.replica) = member;
-    return plan_.placement.tile(role);
+    return plan_.placement.tile(stage * plan_.placement.stage_tiles() +
+                                plan_.group(group).place_of(member, 0));
   }
 
   machine::Path path(EntityId from, EntityId to) const {
@@ -194,19 +198,15 @@ class OneEstimate {
   // What the stage sends to the stages next door for one micro-batch.
   SimTime crossings_of(std::uint32_t stage) const {
     SimTime time;
-    const plan::Program& program = plan_.stages[stage].program;
-    for (const plan::Phase phase : {plan::Phase::forward, plan::Phase::backward}) {
-      for (const Instruction& instruction : program.instructions(phase)) {
-        if (instruction.action == Action::send) {
-          const std::uint32_t peer =
-              instruction.peer == plan::Peer::next_stage ? stage + 1 : stage - 1;
-          Route route;
-          route.add(path(plan_.placement.tile({stage, 0, 0}), plan_.placement.tile({peer, 0, 0})));
-          time += route.time(Bytes(instruction.bytes));
-        }
-      }
+    const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
+    for (const auto& [key, count] : work.sends) {
+      const auto& [side, traffic, bytes] = key;
+      const std::uint32_t peer = plan_.peer_stage(stage, side);
+      Route route;
+      route.add(path(plan_.placement.tile({stage, 0, 0}), plan_.placement.tile({peer, 0, 0})));
+      time += route.time(Bytes(bytes)) * static_cast<std::int64_t>(count);
     }
-    return time;
+    return SimTime::from_ps(time.ps() / std::int64_t{plan_.strategy.micro_batches});
   }
 
   const sim::Experiment& experiment_;

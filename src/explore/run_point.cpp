@@ -7,6 +7,7 @@
 #include "refusal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/sim/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
 
@@ -46,7 +47,7 @@ class PointRun {
     const std::vector<std::string> own = sweep_.axes.overrides(places);
     settings.insert(settings.end(), own.begin(), own.end());
     settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-    const sim::Experiment experiment = sim::read_experiment(sweep_.experiment, settings, load_);
+    sim::Experiment experiment = sim::read_experiment(sweep_.experiment, settings, load_);
     const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
     sim::RunRequest request;
     const WallClock::time_point start = WallClock::now();
@@ -57,7 +58,7 @@ class PointRun {
       too_long = sweep_.wall_limit_s > 0 && spent.count() > sweep_.wall_limit_s;
       return stopped_ || too_long;
     };
-    const trace::Summary summary = sim::run(experiment, *alone, request);
+    const trace::Summary summary = sim::run_with_replay(experiment, *alone, request);
     // A stop that came with the last events changed nothing.
     stopped_ = stopped_ && summary.status == "stopped";
     if (summary.status == "finished") {

@@ -13,6 +13,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/explore/estimate.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/sim/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
 
@@ -180,13 +181,13 @@ class Search {
 
   Proposal simulate(Proposal job) {
     try {
-      const sim::Experiment experiment = read(job);
+      sim::Experiment experiment = read(job);
       job.estimate = estimator_.iteration(experiment);
       job.memory = memory_per_tile(experiment.plan);
       const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
       sim::RunRequest run;
       run.hooks.stop_requested = request_.stop_requested;
-      const trace::Summary summary = sim::run(experiment, *alone, run);
+      const trace::Summary summary = sim::run_with_replay(experiment, *alone, run);
       job.status = summary.status;
       job.message = summary.message;
       job.iteration = SimTime::from_ps(summary.iteration_time_ps);

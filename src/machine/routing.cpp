@@ -84,8 +84,9 @@ void walk(const Topology& topology, const Routing& routing, EntityId from, Entit
 std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
                               EntityId to) {
   std::vector<Hop> hops;
-  walk(topology, routing, from, to,
-       [&](EntityId node, unsigned port, const Link&) { hops.push_back({node, port}); });
+  walk(topology, routing, from, to, [&](EntityId node, unsigned port, const Link&) {
+    hops.push_back({node, port});
+  });
   return hops;
 }
 

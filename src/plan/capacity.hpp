@@ -7,8 +7,8 @@
 
 namespace tessera::plan {
 
-// Bytes of a stage's layers on one tile and what of them SRAM holds. `in_flight`: passes through one
-// chunk whose activations are kept at a time.
+// Bytes of a stage's layers on one tile and what of them SRAM holds. `in_flight`: passes through
+// one chunk whose activations are kept at a time.
 StageMemory decide_memory(const machine::Machine& machine, const workload::Workload& workload,
                           const Cutter& cutter, const std::vector<LayerRange>& chunks,
                           std::uint32_t in_flight);

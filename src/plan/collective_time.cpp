@@ -44,8 +44,7 @@ SimTime CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
     const machine::Link link = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
     latency += link_class.latency;
-    longest = std::max(longest,
-                       serialization_time(bytes * loads.at(hop), link_class.bandwidth));
+    longest = std::max(longest, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
   }
   return latency + longest;
 }
@@ -67,9 +66,8 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
     std::vector<SimTime> next = ready;
     for (std::uint32_t i = 0; i < shape.size * shape.channels; ++i) {
       const collective::Member member = i / shape.channels;
-      const collective::Step now =
-          Plan::step_of(plan_.algorithm(group), shape, kind, member, bytes,
-                        step * shape.channels + i % shape.channels);
+      const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member, bytes,
+                                                 step * shape.channels + i % shape.channels);
       if (now.receive_from == collective::nobody) {
         continue;
       }

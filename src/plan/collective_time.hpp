@@ -26,10 +26,9 @@ class CollectiveClock {
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes);
 
-  // Messages on the busiest link on the way of the first tile's to its peer in the other stage, when
-  // the first `tiles` of the stage all send.
-  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other,
-                               std::uint32_t tiles) const;
+  // Messages on the busiest link on the way of the first tile's to its peer in the other stage,
+  // when the first `tiles` of the stage all send.
+  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles) const;
 
  private:
   using Loads = std::map<machine::Hop, std::uint32_t>;

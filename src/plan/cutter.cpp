@@ -46,8 +46,8 @@ LayerBytes& LayerBytes::operator+=(const LayerBytes& other) {
 }
 
 const Cut* Cutter::explicit_cut(const Operator& op) const {
-  const auto rule = std::find_if(
-      strategy_.cuts.begin(), strategy_.cuts.end(), [&](const CutRule& candidate) {
+  const auto rule =
+      std::find_if(strategy_.cuts.begin(), strategy_.cuts.end(), [&](const CutRule& candidate) {
         return matches(candidate.pattern, op.name) || matches(candidate.pattern, op.kind);
       });
   return rule == strategy_.cuts.end() ? nullptr : &rule->cut;

@@ -88,15 +88,16 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
       strategy_.aggregation == Aggregation::none ||
       (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
   const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
-  Instruction& instruction = emit(simulated ? action : timed,
-                                  to_string(traffic) + " " + collective::to_string(kind));
+  Instruction& instruction =
+      emit(simulated ? action : timed, to_string(traffic) + " " + collective::to_string(kind));
   instruction.group = group;
   instruction.traffic = traffic;
   instruction.collective = static_cast<std::uint8_t>(kind);
   instruction.slot = slot;
-  instruction.bytes = simulated ? bytes.count()
-                                : static_cast<std::uint64_t>(
-                                      estimates_.collective_time(number_, group, shape, kind, bytes).ps());
+  instruction.bytes =
+      simulated ? bytes.count()
+                : static_cast<std::uint64_t>(
+                      estimates_.collective_time(number_, group, shape, kind, bytes).ps());
 }
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {
@@ -148,8 +149,8 @@ void PieceWriter::gather_weights(std::size_t index) {
     const LayerBytes bytes = cutter_.bytes_of(layer(index));
     collective(Action::start_collective, Kind::all_gather, Group::data,
                bytes.used_weights - bytes.expert_weights, slot_of(gather_slot, index));
-    collective(Action::start_collective, Kind::all_gather, Group::expert_data,
-               bytes.expert_weights, slot_of(gather_slot, index));
+    collective(Action::start_collective, Kind::all_gather, Group::expert_data, bytes.expert_weights,
+               slot_of(gather_slot, index));
   }
 }
 
@@ -234,16 +235,15 @@ void PieceWriter::sum_forward(const Operator& op) {
     return;
   }
   const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::row;
-  collective(Action::collective, scattered ? Kind::reduce_scatter : Kind::all_reduce,
-             Group::tensor, cutter_.tensor_bytes(op.forward_all_reduce_elements));
+  collective(Action::collective, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
+             cutter_.tensor_bytes(op.forward_all_reduce_elements));
 }
 
 void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
   const LayerStreams bytes = streams(index);
   access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
   gather_weights(index);
-  access(Action::read, "read activations", slot_of(stored_read_slot, index),
-         bytes.backward_inputs);
+  access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
   if (gradients != Gradients::inputs) {
     access(Action::read, "read gradients", slot_of(gradient_read_slot, index),
            bytes.gradients_read);

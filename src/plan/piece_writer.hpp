@@ -15,8 +15,7 @@ class PieceWriter {
  public:
   // All must outlive the writer.
   PieceWriter(const workload::Workload& workload, const Strategy& strategy, std::uint32_t number,
-              const Stage& stage, Bytes sram, const GroupEstimates& estimates,
-              Tables& tables)
+              const Stage& stage, Bytes sram, const GroupEstimates& estimates, Tables& tables)
       : workload_(workload),
         strategy_(strategy),
         number_(number),

@@ -212,11 +212,11 @@ class PlanMaker {
                                    most_in_flight(strategy.passes(number, workload_.training)));
       if (strategy.aggregation != Aggregation::none) {
         const std::uint32_t roles = plan.placement.stage_tiles();
-        stage.memory.tiles_a_channel = tiles_a_channel(
-            machine_, plan.placement, number * roles, roles / plan.simulated_tiles());
+        stage.memory.tiles_a_channel = tiles_a_channel(machine_, plan.placement, number * roles,
+                                                       roles / plan.simulated_tiles());
       }
-      stage.program = build_program(workload_, strategy, number, stage, machine_.tile.sram,
-                                    estimates, tables);
+      stage.program =
+          build_program(workload_, strategy, number, stage, machine_.tile.sram, estimates, tables);
       plan.stages.push_back(std::move(stage));
     }
     plan.names = tables.names.take();
@@ -252,14 +252,13 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   }
   CollectiveClock clock(plan, transfers, *machine.topology);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
-  maker.add_stages({[&](std::uint32_t stage, Group group, const GroupShape& shape,
-                        collective::Kind kind, Bytes bytes) {
-                      return clock.time(stage, group, shape, kind, bytes);
-                    },
-                    [&](std::uint32_t stage, std::uint32_t other) {
-                      return clock.boundary_share(stage, other, stood_for);
-                    }},
-                   plan);
+  maker.add_stages(
+      {[&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+           Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
+       [&](std::uint32_t stage, std::uint32_t other) {
+         return clock.boundary_share(stage, other, stood_for);
+       }},
+      plan);
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }

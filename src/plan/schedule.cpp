@@ -11,7 +11,6 @@ Pass pass_of(Phase phase, std::uint32_t micro_batch, std::uint32_t chunk = 0) {
   return {phase, static_cast<std::uint16_t>(chunk), micro_batch};
 }
 
-
 std::string one_chunk(const PipelineShape& shape) {
   return shape.chunks == 1 ? "" : "takes one chunk a stage; 'interleaved' takes several";
 }
@@ -131,9 +130,9 @@ const Registration registered_zero_bubble(
 const Registration registered_layer_wise(
     schedules(), {"layer-wise", "each micro-batch forward and backward; one stage only", {}},
     Schedule{layer_wise, one_stage});
-const Registration registered_streaming(
-    schedules(), {"streaming", "forward passes only (inference)", {}},
-    Schedule{streaming, one_chunk});
+const Registration registered_streaming(schedules(),
+                                        {"streaming", "forward passes only (inference)", {}},
+                                        Schedule{streaming, one_chunk});
 
 }  // namespace
 

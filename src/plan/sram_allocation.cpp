@@ -25,8 +25,7 @@ struct Reads {
 };
 
 Reads stationary_reads(Bytes weights, Bytes inputs, Bytes sram) {
-  const Reads weight_stationary{weights,
-                                inputs * divided_up(weights.count(), sram.count())};
+  const Reads weight_stationary{weights, inputs * divided_up(weights.count(), sram.count())};
   const Reads input_stationary{weights * divided_up(inputs.count(), sram.count()), inputs};
   const auto sum = [](const Reads& reads) { return reads.weights + reads.inputs; };
   return sum(weight_stationary) <= sum(input_stationary) ? weight_stationary : input_stationary;
@@ -47,8 +46,8 @@ void add_operator(const Operands& op, const StageMemory& memory, Bytes sram, boo
   streams.backward_inputs += reads.inputs * times;
   if (!memory.holds_activations) {
     streams.forward_outputs += op.outputs;
-    streams.backward_inputs += op.outputs;   // its gradient
-    streams.backward_outputs += op.inputs;   // its gradient
+    streams.backward_inputs += op.outputs;  // its gradient
+    streams.backward_outputs += op.inputs;  // its gradient
     streams.backward_outputs += recomputes ? op.outputs : Bytes(0);
   }
   if (!memory.holds_weights) {

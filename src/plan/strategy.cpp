@@ -54,8 +54,7 @@ void check_heads(config::Section& section, const workload::Workload& workload,
 void check_experts(config::Section& section, const workload::Workload& workload,
                    const Strategy& strategy) {
   if (strategy.degrees.data % strategy.expert != 0) {
-    section.error("expert", std::to_string(strategy.expert) +
-                                " does not divide data * context = " +
+    section.error("expert", std::to_string(strategy.expert) + " does not divide data * context = " +
                                 std::to_string(strategy.degrees.data));
     return;
   }
@@ -184,16 +183,14 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   const std::uint64_t tiles = topology.computing_nodes();
   const Wide wanted = replicas * strategy.degrees.pipeline * strategy.degrees.tensor;
   if (wanted > tiles) {
-    const std::string context =
-        strategy.context > 1 ? " * context" : "";
+    const std::string context = strategy.context > 1 ? " * context" : "";
     const std::string contexts =
         strategy.context > 1 ? " * " + std::to_string(strategy.context) : "";
-    section.error("pipeline",
-                  "pipeline * tensor * data" + context + " = " +
-                      std::to_string(strategy.degrees.pipeline) + " * " +
-                      std::to_string(strategy.degrees.tensor) + " * " +
-                      std::to_string(strategy.degrees.data) + contexts +
-                      " tiles, but the machine has " + std::to_string(tiles));
+    section.error("pipeline", "pipeline * tensor * data" + context + " = " +
+                                  std::to_string(strategy.degrees.pipeline) + " * " +
+                                  std::to_string(strategy.degrees.tensor) + " * " +
+                                  std::to_string(strategy.degrees.data) + contexts +
+                                  " tiles, but the machine has " + std::to_string(tiles));
     strategy.context = 1;
   } else {
     strategy.degrees.data = static_cast<std::uint32_t>(replicas);
@@ -229,13 +226,12 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
 
   const std::uint64_t parts = std::uint64_t{strategy.degrees.pipeline} * strategy.chunks;
   if (parts > workload.layers.size() && !workload.layers.empty()) {
-    section.error("pipeline", "more stages (" + std::to_string(strategy.degrees.pipeline) +
-                                  (strategy.chunks > 1
-                                       ? " of " + std::to_string(strategy.chunks) + " chunks"
-                                       : "") +
-                                  ") than layers to put in them (" +
-                                  std::to_string(workload.layers.size()) +
-                                  " with embedding and head)");
+    section.error(
+        "pipeline",
+        "more stages (" + std::to_string(strategy.degrees.pipeline) +
+            (strategy.chunks > 1 ? " of " + std::to_string(strategy.chunks) + " chunks" : "") +
+            ") than layers to put in them (" + std::to_string(workload.layers.size()) +
+            " with embedding and head)");
   }
   return strategy;
 }

@@ -38,7 +38,8 @@ class Walk {
     for (const auto& [key, count] : work.collectives) {
       const Group group = std::get<Group>(key);
       const GroupShape& shape = plan_.group(group);
-      const std::uint32_t place = self % (plan_.strategy.degrees.data * plan_.strategy.degrees.tensor);
+      const std::uint32_t place =
+          self % (plan_.strategy.degrees.data * plan_.strategy.degrees.tensor);
       for (const Sent& sent : collectives_.of(key)[shape.member(place)]) {
         const std::uint32_t target = self - place + shape.place_of(sent.to, place);
         visitor_.message({self, target, sent.bytes * (sent.count * count), traffic_of(group)});

@@ -99,8 +99,7 @@ void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
   models.communicator.reduce_max(outputs);
   if (outputs[1] > outputs[0]) {
     const plan::Strategy& strategy = models.experiment.plan.strategy;
-    const std::uint64_t results =
-        std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
+    const std::uint64_t results = std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
     const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(outputs[1] - outputs[0]));
     summary.steady_throughput_samples_per_s =
         static_cast<double>(results * strategy.micro_batch * strategy.data_parallel()) /

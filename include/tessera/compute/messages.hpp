@@ -16,8 +16,8 @@ struct ExecuteRequest {
   pdes::Port done;
 };
 
-inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation,
-                    pdes::Port done, std::uint16_t tag) {
+inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation, pdes::Port done,
+                    std::uint16_t tag) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
                     ExecuteRequest{operation, done}, tag);
 }

@@ -123,8 +123,9 @@ struct Transfers {
   SimTime overhead;  // of a message, beyond its links
 };
 
-// Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when the work does not fit: more stages than layers, more
-// roles than tiles, or (unless `check_capacity` is off) more bytes than SRAM and DRAM hold.
+// Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when
+// the work does not fit: more stages than layers, more roles than tiles, or (unless
+// `check_capacity` is off) more bytes than SRAM and DRAM hold.
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers);

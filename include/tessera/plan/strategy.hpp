@@ -19,7 +19,8 @@ namespace tessera::plan {
 // layers' inputs.
 enum class Recompute : std::uint8_t { none, selective, full };
 
-// What the DRAM is for, when SRAM does not hold a stage's tensors: see src/plan/sram_allocation.hpp.
+// What the DRAM is for, when SRAM does not hold a stage's tensors: see
+// src/plan/sram_allocation.hpp.
 enum class SramAllocation : std::uint8_t { resident, algorithm_1 };
 
 // One tile stands for its tensor group, or for its whole stage: see docs/design/0009.
@@ -58,10 +59,10 @@ struct Strategy {
   std::string schedule;
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
-  std::uint32_t zero = 0;           // stage of ZeRO over the data group, 0 … 3
-  bool overlap_gradients = false;   // reduce a layer's gradient while earlier layers go on
-  bool overlap_tensor = false;      // reduce a gradient of inputs beside that of the weights
-  bool scatter_boundary = false;    // each shard sends its part of the boundary activation
+  std::uint32_t zero = 0;          // stage of ZeRO over the data group, 0 … 3
+  bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
+  bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
+  bool scatter_boundary = false;   // each shard sends its part of the boundary activation
   SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;
   Aggregation aggregation = Aggregation::none;

@@ -32,7 +32,8 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
 //                        run folder or its node_events.txt (events of each node, measured)
 //   synchronization  window
-//   replay      none     none, or exact: micro-batches that repeat are not simulated; see replay.hpp
+//   replay      none     none, or exact: micro-batches that repeat are not simulated; see
+//   replay.hpp
 struct RunOptions {
   std::uint32_t iterations = 1;
   TraceLevel trace = TraceLevel::summary;

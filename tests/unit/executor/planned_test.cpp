@@ -68,9 +68,8 @@ TEST(Planned, OverlappingGradientsIsNoSlower) {
 // of all members together moves it once.
 TEST(Planned, AShardedOptimizerGathersTheWeightsOnce) {
   for (const std::string overlap : {"false", "true"}) {
-    const Planned work = planned(
-        "pipeline: 2\ntensor: 2\ndata: 4\nzero: 1\noverlap_gradients: " + overlap +
-        "\n");
+    const Planned work =
+        planned("pipeline: 2\ntensor: 2\ndata: 4\nzero: 1\noverlap_gradients: " + overlap + "\n");
     const Outcome outcome = execute(work.machine, work.plan);
     std::uint64_t expected = 0;
     for (const plan::Stage& stage : work.plan.stages) {

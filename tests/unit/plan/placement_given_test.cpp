@@ -68,10 +68,10 @@ TEST(GivenStages, BindsLayers) {
   const Planned made = given("pipeline: 3, tensor: 2",
                              "[{tiles: 0-1, layers: [0, 0]}, {tiles: [2, 3], layers: ['layer 0', "
                              "'layer 4']}, {tiles: 4-5, layers: [6, head]}]");
-  EXPECT_EQ(made.plan.stages[0].end_layer, 1U);
-  EXPECT_EQ(made.plan.stages[1].first_layer, 1U);
-  EXPECT_EQ(made.plan.stages[1].end_layer, 6U);
-  EXPECT_EQ(made.plan.stages[2].end_layer, 8U);
+  EXPECT_EQ(made.plan.stages[0].chunks[0].end, 1U);
+  EXPECT_EQ(made.plan.stages[1].chunks[0].first, 1U);
+  EXPECT_EQ(made.plan.stages[1].chunks[0].end, 6U);
+  EXPECT_EQ(made.plan.stages[2].chunks[0].end, 8U);
   EXPECT_THAT(tiles_of(made), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
@@ -82,7 +82,8 @@ TEST(GivenStages, BindsOperatorsAtTheEdgesOfLayers) {
     return "[{tiles: 0, layers: [embedding, 'layer 1']}, {tiles: 1, layers: ['layer 2/" + first +
            "', head]}]";
   };
-  EXPECT_EQ(given("pipeline: 2", layers(operators.front().name)).plan.stages[1].first_layer, 3U);
+  EXPECT_EQ(given("pipeline: 2", layers(operators.front().name)).plan.stages[1].chunks[0].first,
+            3U);
   EXPECT_THAT(complaint_of("pipeline: 2", layers(operators[1].name)),
               HasSubstr("begins with the first operator of a layer"));
 }

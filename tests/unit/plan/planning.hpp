@@ -44,7 +44,8 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
   const Strategy read = read_strategy(section, result.workload, *result.machine.topology);
   section.finish();
   diagnostics.throw_if_any();
-  const auto routing = machine::make_routing("xy", *result.machine.topology);
+  const auto routing =
+      machine::make_routing(result.machine.topology->default_routing(), *result.machine.topology);
   result.plan = make_plan(
       result.machine, result.workload, read,
       [&](const workload::Operation& operation) {

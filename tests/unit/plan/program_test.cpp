@@ -37,9 +37,9 @@ std::uint64_t flops_of(const Plan& plan, const Instruction& instruction) {
 
 // The instructions of the first pass of this kind.
 const std::vector<Instruction>& code_of(const Program& program, Phase phase) {
-  const auto entry = std::find_if(
-      program.schedule.begin(), program.schedule.end(),
-      [&](const ScheduleEntry& candidate) { return candidate.pass.phase == phase; });
+  const auto entry =
+      std::find_if(program.schedule.begin(), program.schedule.end(),
+                   [&](const ScheduleEntry& candidate) { return candidate.pass.phase == phase; });
   return program.instructions(*entry);
 }
 
@@ -183,8 +183,8 @@ void expect_slots_waited_for(const Plan& plan, const std::string& what) {
 TEST(Program, WaitsForASlotBeforeUsingItAgain) {
   const std::string dram = "at: each, bandwidth: 10 GB/s, latency: 10 ns";
   for (const std::string sram : {"0 B", "1 B", "100 kB", "300 kB", "1 GB"}) {
-    for (const std::string more : {"", "recompute: full\n", "zero: 1\n",
-                                   "schedule: gpipe\noverlap_gradients: true\n"}) {
+    for (const std::string more :
+         {"", "recompute: full\n", "zero: 1\n", "schedule: gpipe\noverlap_gradients: true\n"}) {
       for (const auto& [p, t, d] :
            {std::array{1, 1, 1}, {2, 4, 2}, {8, 1, 2}, {3, 2, 4}, {5, 4, 1}}) {
         expect_slots_waited_for(

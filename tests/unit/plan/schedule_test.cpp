@@ -1,5 +1,5 @@
-#include "tessera/core/error.hpp"
 #include "tessera/plan/schedule.hpp"
+#include "tessera/core/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-PipelineShape shape_of(std::uint32_t stages, std::uint32_t micro_batches,
-                       std::uint32_t chunks = 1, bool training = true) {
+PipelineShape shape_of(std::uint32_t stages, std::uint32_t micro_batches, std::uint32_t chunks = 1,
+                       bool training = true) {
   return {stages, chunks, micro_batches, training};
 }
 
