@@ -27,6 +27,7 @@ trace::Summary run_one(std::vector<std::string> overrides, const std::string& re
 const std::vector<std::string> many{"workload.batch=256", "machine.network.model=analytical",
                                     "machine.memory.model=bandwidth"};
 
+// Means over tiles are rounded down, which each step may repeat.
 TEST(Replay, GivesTheTimesOfTheWhole) {
   for (const std::string schedule : {"1f1b", "zb-h1", "interleaved"}) {
     std::vector<std::string> settings = many;
@@ -45,7 +46,8 @@ TEST(Replay, GivesTheTimesOfTheWhole) {
     for (std::size_t row = 0; row < whole.breakdown.size(); ++row) {
       for (std::size_t i = 0; i < whole.breakdown[row].mean_ps.size(); ++i) {
         EXPECT_NEAR(static_cast<double>(replayed.breakdown[row].mean_ps[i].second),
-                    static_cast<double>(whole.breakdown[row].mean_ps[i].second), 300.0)
+                    static_cast<double>(whole.breakdown[row].mean_ps[i].second),
+                    2.0 * static_cast<double>(replayed.replayed_micro_batches))
             << schedule << ", " << whole.breakdown[row].name << ", "
             << whole.breakdown[row].mean_ps[i].first;
       }
