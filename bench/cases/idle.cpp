@@ -65,12 +65,12 @@ Described read(const std::string& text) {
   all.network = network::read_network(part.section("network"), all.machine);
   all.memory = memory::read_memory(part.section("memory"));
   all.compute = compute::read_compute(part.section("compute"));
-  const plan::OperatorTime operator_time = [&](Flops flops, Bytes sram_bytes) {
-    return all.compute->duration(all.machine, flops, sram_bytes, workload->data_type);
+  const plan::OperationTime operation_time = [&](const workload::Operation& operation) {
+    return all.compute->duration(all.machine, operation);
   };
   all.plan = plan::make_plan(all.machine, *workload,
                              plan::read_strategy(strategy, *workload, *all.machine.topology),
-                             operator_time);
+                             operation_time, {});
   diagnostics.throw_if_any();
   return all;
 }
@@ -95,7 +95,8 @@ nlohmann::ordered_json weigh(std::uint32_t side, comm::Communicator& communicato
       machine.topology->smallest_latency());
   const auto network = described.network->build({machine, members, network_slot});
   const auto memory = described.memory->build({machine, members, memory_slot, network_slot});
-  const auto compute = described.compute->build({machine, members, compute_slot});
+  const auto compute =
+      described.compute->build({machine, members, described.plan.operations, compute_slot});
   const auto executor = executor::make_executor({machine, described.plan, members, 1, executor_slot,
                                                  network_slot, memory_slot, compute_slot, nullptr});
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&

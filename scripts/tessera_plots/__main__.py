@@ -1,4 +1,4 @@
-"""Draws the pictures of a run folder."""
+"""Draws the pictures of a run folder, or of the folder of a sweep."""
 
 import argparse
 import os
@@ -9,19 +9,28 @@ from .errors import NothingToDraw, PlotError
 
 def _parse(words):
     parser = argparse.ArgumentParser(
-        prog="plot", description="Draws the pictures of a run of Tessera as PNG files and prints "
-        "their paths.", epilog="exit codes: 0 done, 2 bad request or nothing to draw, 74 damaged or "
+        prog="plot", description="Draws the pictures of a run of Tessera, or of a sweep, as PNG "
+        "files and prints their paths.", epilog="exit codes: 0 done, 2 bad request or nothing to draw, 74 damaged or "
         "missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN_DIR", nargs="?",
-                        help="folder that 'tessera run' left behind")
+                        help="folder that 'tessera run' or 'tessera sweep' left behind")
     parser.add_argument("--scale", metavar="FILE",
                         help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
     parser.add_argument("-o", "--output", metavar="DIR",
                         help="where to put them (RUN_DIR/plots, or beside FILE)")
-    parser.add_argument("--only", metavar="NAME", action="append", choices=tuple(_PICTURES),
-                        help="draw only this (repeatable): " + ", ".join(_PICTURES))
+    parser.add_argument("--only", metavar="NAME", action="append", 
+                        choices=(*_PICTURES, *_SWEEP_PICTURES),
+                        help="draw only this (repeatable): " + ", ".join(_PICTURES) + "; of a sweep: "
+                        + ", ".join(_SWEEP_PICTURES))
     parser.add_argument("--over-time", action="store_true",
                         help="short for --only link_map_over_time")
+    parser.add_argument("--columns", metavar="X,Y",
+                        help="of a sweep: columns of the Pareto front "
+                        "(memory_per_tile_bytes,throughput_samples_per_s)")
+    parser.add_argument("--axes", metavar="X,Y",
+                        help="of a sweep: keys of the heat map (the first two)")
+    parser.add_argument("--value", metavar="COLUMN",
+                        help="of a sweep: column of the heat map (the objective)")
     options = parser.parse_args(words)
     if (options.run is None) == (options.scale is None):
         parser.error("give a run folder, or --scale FILE")
@@ -40,6 +49,7 @@ def _picture(module, function="draw"):
 
 _PICTURES = {
     "timeline": _picture("timeline"),
+    "placement": _picture("placement"),
     "link_map": _picture("link_map"),
     "link_map_over_time": _picture("link_map", "draw_over_time"),
     "communication_bars": _picture("communication_bars"),
@@ -47,15 +57,33 @@ _PICTURES = {
 }
 
 
-def _draw_all(options):
+_SWEEP_PICTURES = {
+    "pareto": _picture("sweep", "draw_pareto"),
+    "heat_map": _picture("sweep", "draw_heat_map"),
+}
+
+
+def _open(options):
+    """What the folder holds, and the pictures there are of it."""
+    from . import sweep_folder
+    if sweep_folder.is_sweep(options.run):
+        return sweep_folder.SweepFolder(options.run, options), _SWEEP_PICTURES
     from .run_folder import RunFolder
-    run = RunFolder(options.run)
+    return RunFolder(options.run), _PICTURES
+
+
+def _draw_all(options):
+    run, pictures = _open(options)
     directory = options.output or os.path.join(options.run, "plots")
+    foreign = [name for name in options.only or [] if name not in pictures]
+    if foreign:
+        raise PlotError(f"{options.run}: {foreign[0]}: there is no such picture of this folder, but "
+                        + ", ".join(pictures), exit_code=2)
     _make(directory)
     drawn = 0
-    for name in dict.fromkeys(options.only or _PICTURES):
+    for name in dict.fromkeys(options.only or pictures):
         try:
-            print(_PICTURES[name](run, directory), flush=True)
+            print(pictures[name](run, directory), flush=True)
             drawn += 1
         except NothingToDraw as nothing:
             if options.only:

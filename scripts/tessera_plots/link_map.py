@@ -5,6 +5,7 @@ from matplotlib.ticker import MaxNLocator
 
 from . import figure
 from .errors import NothingToDraw
+from .grid import shape, spacing
 
 # With more nodes than this, or nodes closer together, arrows cannot be told apart, and each node
 # becomes a patch of one colour instead.
@@ -30,7 +31,7 @@ class _Map:
         if not np.isin(np.concatenate((links["node"], links["to"])), nodes["node"]).all():
             raise NothingToDraw("the trace has links of nodes that it does not describe")
         self.all_nodes = nodes.size
-        self.spacing_x, self.spacing_y = _spacing(nodes["x"]), _spacing(nodes["y"])
+        self.spacing_x, self.spacing_y = spacing(nodes["x"]), spacing(nodes["y"])
         nodes = self._part_in_use(nodes, np.isin(nodes["node"], [links["node"], links["to"]]))
         self.x, self.y = nodes["x"], nodes["y"]
         self.used = nodes["stage"] >= 0
@@ -38,7 +39,7 @@ class _Map:
         self.source = np.searchsorted(nodes["node"], links["node"])
         self.target = np.searchsorted(nodes["node"], links["to"])
         self.node_numbers = nodes["node"]
-        self.shape = _shape(*self.size(), longest)
+        self.shape = shape(*self.size(), longest)
         pixels = figure.DPI * np.array(self.shape) / self.size()
         self.with_arrows = bool(self.x.size <= _MOST_NODES_WITH_ARROWS
                                 and pixels.min() >= _PIXELS_FOR_ARROWS)
@@ -46,9 +47,9 @@ class _Map:
     def _part_in_use(self, nodes, touched):
         x, y = nodes["x"], nodes["y"]
         inside = np.ones(nodes.size, dtype=bool)
-        for values, spacing in ((x, self.spacing_x), (y, self.spacing_y)):
-            inside &= values >= values[touched].min() - spacing
-            inside &= values <= values[touched].max() + spacing
+        for values, step in ((x, self.spacing_x), (y, self.spacing_y)):
+            inside &= values >= values[touched].min() - step
+            inside &= values <= values[touched].max() + step
         return nodes[inside] if inside.sum() < _SMALL_PART * nodes.size else nodes
 
     def size(self):
@@ -69,21 +70,10 @@ class _Map:
         return f" ({self.x.size} of {self.all_nodes} nodes; the others have no traffic)"
 
 
-def _shape(columns, rows, longest):
-    """Width and height of a map whose longer side has `longest` inches."""
-    ratio = float(np.clip(columns / rows, 1 / 3, 3))
-    return (longest, longest / ratio) if ratio > 1 else (longest * ratio, longest)
-
-
 # Direction of each port on a grid: west, east, north, south; a link of a torus that leaves the west
 # edge goes west, but ends in the east.
 _OUTWARD = np.zeros((256, 2))
 _OUTWARD[:4] = (-1, 0), (1, 0), (0, -1), (0, 1)
-
-
-def _spacing(values):
-    steps = np.diff(np.unique(values))
-    return float(steps.min()) if steps.size else 1.0
 
 
 def _arrows(where):

@@ -6,6 +6,8 @@
 #include "commands.hpp"
 #include "cut_options.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/plan/route_costs.hpp"
+#include "tessera/plan/traffic.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -16,7 +18,7 @@ cxxopts::Options describe() {
   cxxopts::Options options(
       "tessera check",
       "Validate an experiment; print its configuration with all defaults, what "
-      "it consists of, the memory a run needs, and the partition.");
+      "it consists of, the memory a run needs, how far its traffic goes, and the partition.");
   options.positional_help("EXPERIMENT.yaml");
   options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
       "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
@@ -25,6 +27,15 @@ cxxopts::Options describe() {
   add_cut_options(options);
   options.parse_positional({"experiment"});
   return options;
+}
+
+std::string layers_of(const workload::Workload& workload, const plan::Stage& stage) {
+  std::string text;
+  for (const plan::LayerRange& layers : stage.chunks) {
+    text += (text.empty() ? "" : "; ") + workload.layers[layers.first].name + " … " +
+            workload.layers[layers.end - 1].name;
+  }
+  return text;
 }
 
 std::string memory_table(const sim::Experiment& experiment) {
@@ -37,9 +48,7 @@ std::string memory_table(const sim::Experiment& experiment) {
                              : memory.holds_weights                           ? "weight state"
                              : memory.holds_activations                       ? "activations"
                                                                               : "nothing";
-    table.add({std::to_string(number),
-               experiment.workload.layers[stage.first_layer].name + " … " +
-                   experiment.workload.layers[stage.end_layer - 1].name,
+    table.add({std::to_string(number), layers_of(experiment.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held});
@@ -49,6 +58,30 @@ std::string memory_table(const sim::Experiment& experiment) {
 
 std::string rounded(double value) {
   return format_number(std::round(value * 1000) / 1000);
+}
+
+// Empty where routes are too many to be walked.
+std::string traffic_table(const sim::Experiment& experiment) {
+  if (!plan::RouteCosts::affordable(*experiment.machine.topology)) {
+    return "";
+  }
+  const plan::PlacementTraffic traffic =
+      plan::hop_weighted_traffic(experiment.machine, experiment.plan, experiment.plan.placement);
+  TextTable table({"traffic", "bytes", "hops a byte", "most hops", "time of all links [s]"});
+  const auto add = [&](const std::string& name, const plan::HopTraffic& sum) {
+    if (sum.bytes > 0) {
+      table.add({name, to_short_string(Bytes(static_cast<std::uint64_t>(sum.bytes))),
+                 rounded(sum.mean_hops()), std::to_string(sum.longest_hops),
+                 rounded(sum.link_seconds())});
+    }
+  };
+  for (std::size_t kind = 0; kind < traffic.messages.size(); ++kind) {
+    add(to_string(static_cast<plan::Traffic>(kind)), traffic.messages[kind]);
+  }
+  add("memory", traffic.memory);
+  add("all", traffic.total());
+  return "\n# traffic of one iteration, layout " + experiment.plan.strategy.layout + "\n" +
+         table.to_string();
 }
 
 // Of more ranks than a screen shows, the first and last.
@@ -90,7 +123,7 @@ void print(const sim::Experiment& experiment, int ranks) {
   entities.add({"instructions an iteration", std::to_string(forecast.instructions)});
   entities.add({"parameters", std::to_string(experiment.workload.parameters())});
   std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
-            << memory_table(experiment) << "\n# the run\n";
+            << memory_table(experiment) << traffic_table(experiment) << "\n# the run\n";
   TextTable run({"what", "value"});
   run.add({"ideal iteration (arithmetic only, PALM eq. 1)", to_string(experiment.ideal_time)});
   run.add({"lookahead", to_string(forecast.lookahead)});

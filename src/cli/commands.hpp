@@ -1,6 +1,7 @@
 // The commands of the program. Each takes the words after its name and gives the exit code.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ int check_command(const Words& words, comm::Communicator& world);
 int list_command(const Words& words, comm::Communicator& world);
 int show_command(const Words& words, comm::Communicator& world);
 int scale_command(const Words& words, comm::Communicator& world);
+int sweep_command(const Words& words, comm::Communicator& world);
+int plan_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
 
 // Words as argc/argv for the option parser; `program` is what usage lines begin with.
@@ -29,6 +32,9 @@ class Arguments {
   std::vector<std::string> texts_;
   std::vector<char*> pointers_;
 };
+
+// Seconds between two lines of progress: one on a terminal, else ten.
+std::chrono::seconds progress_period();
 
 // Rank 0 reads a file and tells the others, so that all fail alike.
 config::TextLoader shared_loader(comm::Communicator& world);

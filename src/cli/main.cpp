@@ -1,5 +1,7 @@
 // The face of Tessera: the only place that prints results and decides exit codes.
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cxxopts.hpp>
 #include <iostream>
@@ -26,6 +28,12 @@ const std::map<std::string, Command>& commands() {
       {"check",
        {check_command, "check EXPERIMENT.yaml [options]",
         "validate an experiment and say what a run would need"}},
+      {"sweep",
+       {sweep_command, "sweep SWEEP.yaml [options]",
+        "simulate an experiment at many points of a space of its keys"}},
+      {"plan",
+       {plan_command, "plan EXPERIMENT.yaml [options]",
+        "propose the best strategy for an experiment's model and machine"}},
       {"list", {list_command, "list [KIND]", "show every part there is, with its parameters"}},
       {"scale",
        {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
@@ -127,6 +135,10 @@ Arguments::Arguments(const std::string& program, const Words& words) {
   for (std::string& text : texts_) {
     pointers_.push_back(text.data());
   }
+}
+
+std::chrono::seconds progress_period() {
+  return std::chrono::seconds(isatty(STDERR_FILENO) == 1 ? 1 : 10);
 }
 
 config::TextLoader shared_loader(comm::Communicator& world) {

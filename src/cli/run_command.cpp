@@ -1,6 +1,5 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "signals.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/sim/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/summary.hpp"
 #include "watchdog.hpp"
@@ -167,7 +167,6 @@ int run_command(const Words& words, comm::Communicator& world) {
   logger->info("{}: {} tiles of {} run {} on {}", experiment.name,
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
-  const bool terminal = isatty(STDERR_FILENO) == 1;
   SignalWatch signals;
   Watchdog watchdog(std::chrono::seconds(options["watchdog"].as<unsigned>()),
                     [&](const Watchdog::Sign& last) {
@@ -180,7 +179,7 @@ int run_command(const Words& words, comm::Communicator& world) {
                       }
                       std::_Exit(70);
                     });
-  request.hooks.progress_period_s = terminal ? 1 : 10;
+  request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
     logger->info("{}", progress_line(progress));
@@ -200,7 +199,8 @@ int run_command(const Words& words, comm::Communicator& world) {
     constexpr std::chrono::microseconds longest{500};
     delayed = comm::make_delayed(world, options["test-delays"].as<std::uint64_t>(), longest);
   }
-  const trace::Summary summary = sim::run(experiment, delayed ? *delayed : world, request);
+  const trace::Summary summary =
+      sim::run_with_replay(experiment, delayed ? *delayed : world, request);
   if (world.rank() == 0) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;

@@ -12,6 +12,8 @@ std::string to_string(Kind kind) {
       return "reduce_scatter";
     case Kind::all_gather:
       return "all_gather";
+    case Kind::all_to_all:
+      return "all_to_all";
   }
   throw InternalError("a kind of collective outside its enumeration");
 }

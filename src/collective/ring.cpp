@@ -7,7 +7,12 @@
 // to its chunk i - s - 2 (mod n); the chunk that comes in last, complete, is its own, i.
 // All-gather, n - 1 steps: member i sends chunk i - s and receives chunk i - s - 1. An all-reduce
 // is the one after the other, 2 (n - 1) steps. Every member sends 2 (n - 1)/n of the vector in an
-// all-reduce, half of it in each of the others, up to one byte a step.
+// all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step.
+//
+// All-to-all, n - 1 steps: in step s member i sends straight to the (s + 1)-th one after it and
+// receives from the (s + 1)-th one before it, so that every link of a full crossbar is used once
+// (pairwise exchange; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19 (2005), section 4.4,
+// doi:10.1177/1094342005051521).
 
 #include <cstdint>
 #include <memory>
@@ -31,6 +36,9 @@ class Ring final : public Algorithm {
     ensure(step < steps(kind, size), "a step after the last one");
     const bool reduces =
         kind == Kind::reduce_scatter || (kind == Kind::all_reduce && step < size - 1);
+    if (kind == Kind::all_to_all) {
+      return exchange(size, member, bytes, step + 1);
+    }
     // How far behind the own chunk the sent one is; at most size - 1.
     const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
     Step result;
@@ -41,6 +49,18 @@ class Ring final : public Algorithm {
     result.receive_chunk = result.send_chunk == 0 ? size - 1 : result.send_chunk - 1;
     result.receive_bytes = chunk_bytes(bytes, size, result.receive_chunk);
     result.reduces = reduces;
+    return result;
+  }
+
+ private:
+  static Step exchange(std::uint32_t size, Member member, Bytes bytes, std::uint32_t distance) {
+    Step result;
+    result.send_to = (member + distance) % size;
+    result.send_chunk = result.send_to;
+    result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
+    result.receive_from = (member + size - distance) % size;
+    result.receive_chunk = member;
+    result.receive_bytes = chunk_bytes(bytes, size, member);
     return result;
   }
 };

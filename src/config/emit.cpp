@@ -93,28 +93,17 @@ bool fits_on_line(const Value& value) {
           std::all_of(value.items.begin(), value.items.end(), is_scalar));
 }
 
-std::string on_line(const Value& value) {
-  if (value.kind == Value::Kind::mapping) {
-    return "{}";
-  }
-  if (value.kind != Value::Kind::sequence) {
-    return scalar_text(value);
-  }
-  std::string text = "[";
-  for (const Value& item : value.items) {
-    text += (text.size() > 1 ? ", " : "") + scalar_text(item);
-  }
-  return text + "]";
+std::string key_text(const std::string& key) {
+  return may_read_as_text_only(key) ? key : in_quotes(key);
 }
 
 // Levels are bounded by the parser, so that this recursion is too.
 void append_block(std::string& out, const Value& value, std::size_t indentation) {
   const std::string margin(indentation, ' ');
   for (const Value::Member& member : value.members) {
-    const std::string key = may_read_as_text_only(member.key) ? member.key : in_quotes(member.key);
-    out += margin + key + ":";
+    out += margin + key_text(member.key) + ":";
     if (fits_on_line(member.value)) {
-      out += " " + on_line(member.value) + "\n";
+      out += " " + to_inline_yaml(member.value) + "\n";
     } else {
       out += "\n";
       append_block(out, member.value, indentation + 2);
@@ -122,7 +111,7 @@ void append_block(std::string& out, const Value& value, std::size_t indentation)
   }
   for (const Value& item : value.items) {
     if (fits_on_line(item)) {
-      out += margin + "- " + on_line(item) + "\n";
+      out += margin + "- " + to_inline_yaml(item) + "\n";
     } else {
       // The first line of the item stands behind the dash.
       const std::size_t start = out.size();
@@ -147,9 +136,25 @@ Value text_value(std::string text) {
   return value;
 }
 
+std::string to_inline_yaml(const Value& value) {
+  if (is_scalar(value)) {
+    return scalar_text(value);
+  }
+  const bool list = value.kind == Value::Kind::sequence;
+  std::string text = list ? "[" : "{";
+  for (const Value& item : value.items) {
+    text += (text.size() > 1 ? ", " : "") + to_inline_yaml(item);
+  }
+  for (const Value::Member& member : value.members) {
+    text += (text.size() > 1 ? ", " : "") + key_text(member.key) + ": ";
+    text += to_inline_yaml(member.value);
+  }
+  return text + (list ? "]" : "}");
+}
+
 std::string to_yaml(const Value& mapping) {
   if (fits_on_line(mapping)) {
-    return on_line(mapping) + "\n";
+    return to_inline_yaml(mapping) + "\n";
   }
   std::string out;
   append_block(out, mapping, 0);

@@ -1,4 +1,4 @@
-// Writing a Value as YAML that parses back to it.
+// Values made of texts and numbers, to be written as YAML (see document.hpp).
 #pragma once
 
 #include <string>
@@ -11,9 +11,5 @@ namespace tessera::config {
 // text: a number, true, null, an indicator of YAML. For texts; numbers are plain scalars.
 Value text_value(std::string text);
 Value plain_value(std::string text);
-
-// A mapping in block style with an indentation of two, its lists of scalars as `[a, b]`. Kinds,
-// texts, and whether a text could be a number are kept; the style of quotes is not.
-std::string to_yaml(const Value& mapping);
 
 }  // namespace tessera::config

@@ -265,6 +265,10 @@ void Section::error(std::string_view key, const std::string& message) {
   state_->error(state_->place_of(key), state_->path_of(key), message);
 }
 
+void Section::error(std::string_view key, const Value& part, const std::string& message) {
+  state_->error(part.place, state_->path_of(key), message);
+}
+
 const std::string& Section::path() const {
   return state_->path;
 }

@@ -20,17 +20,49 @@ constexpr unsigned begin_kind = 0;
 constexpr unsigned executed_kind = 1;
 constexpr unsigned arrival_kind = 2;
 constexpr unsigned accessed_kind = 3;
+constexpr unsigned elapsed_kind = 4;
+constexpr unsigned elapsed_beside_kind = 5;
+
+// Tags: the traffic in the lowest bits, one for what goes on in the background, and above them the
+// micro-batch and chunk of a boundary tensor or the step of a collective, which tell apart what one
+// tile has under way to another.
+constexpr unsigned traffic_bits = 3;
+constexpr std::uint16_t background_bit = 1U << traffic_bits;
+static_assert(plan::traffic_kinds <= background_bit);
+
+std::uint16_t tag_of(plan::Traffic traffic, bool background, std::uint32_t number) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(traffic) |
+                                    (background ? background_bit : 0U) |
+                                    number << (traffic_bits + 1));
+}
+
+Activity activity_of(plan::Traffic traffic) {
+  switch (traffic) {
+    case plan::Traffic::tensor:
+      return Activity::tensor;
+    case plan::Traffic::data:
+      return Activity::data;
+    case plan::Traffic::context:
+      return Activity::context;
+    case plan::Traffic::expert:
+      return Activity::expert;
+    default:
+      return Activity::pipeline;
+  }
+}
 
 class ProgramExecutor final : public Executor {
  public:
   explicit ProgramExecutor(const ExecutorSetup& setup)
       : setup_(setup), plan_(setup.plan), members_(setup.members), tiles_(members_.size()) {
     for (std::size_t index = 0; index < members_.size(); ++index) {
-      tiles_[index].role = plan_.placement.role_number(members_[index]);
-      if (tiles_[index].role != plan::Placement::unused) {
+      const std::uint32_t role = plan_.placement.role_number(members_[index]);
+      if (role != plan::Placement::unused && plan_.is_simulated(role)) {
+        tiles_[index].role = role;
         ++unfinished_;
       }
     }
+    outputs_.resize(plan_.training ? 0 : members_.size());
   }
 
   void start(pdes::Context& context) override {
@@ -52,6 +84,14 @@ class ProgramExecutor final : public Executor {
       case accessed_kind:
         take_access(context, tile, event.tag);
         break;
+      case elapsed_kind:
+        finish_instruction(context, tile, activity_of(current(tile).traffic));
+        advance(context, tile);
+        break;
+      case elapsed_beside_kind:
+        ++backgrounds_[tile.background].transfer.step;
+        go_on_beside(context, tile);
+        break;
       default:
         take_arrival(context, tile, event.as<network::Arrival>(), event.tag);
         break;
@@ -64,9 +104,20 @@ class ProgramExecutor final : public Executor {
       if (tile.role == plan::Placement::unused) {
         continue;
       }
-      TileResult result{members_[index], tile.role, tile.finished, tile.since, {}};
-      for (std::size_t i = 0; i < activities; ++i) {
+      TileResult result;
+      result.tile = members_[index];
+      result.role = tile.role;
+      result.finished = finished(tile);
+      result.end = tile.since;
+      SimTime known;
+      for (std::size_t i = 0; i < tile.time_ps.size(); ++i) {
         result.time[i] = SimTime::from_ps(tile.time_ps[i]);
+        known += result.time[i];
+      }
+      result.time[static_cast<std::size_t>(Activity::bubble)] = tile.since - known;
+      if (!outputs_.empty()) {
+        result.first_output = outputs_[index].first;
+        result.last_output = outputs_[index].last;
       }
       visit(result);
     }
@@ -78,6 +129,10 @@ class ProgramExecutor final : public Executor {
       return;
     }
     save_tile(tile, inboxes_, writer);
+    if (!outputs_.empty()) {
+      writer.put(outputs_[index].first);
+      writer.put(outputs_[index].last);
+    }
     const bool background = tile.background != TileState::no_background;
     writer.put(static_cast<std::uint8_t>(background ? 1 : 0));
     if (background) {
@@ -91,7 +146,11 @@ class ProgramExecutor final : public Executor {
       return;
     }
     restore_tile(tile, inboxes_, reader);
-    unfinished_ -= tile.finished ? 1 : 0;
+    if (!outputs_.empty()) {
+      outputs_[index].first = reader.get<SimTime>();
+      outputs_[index].last = reader.get<SimTime>();
+    }
+    unfinished_ -= finished(tile) ? 1 : 0;
     if (reader.get<std::uint8_t>() != 0) {
       tile.background = static_cast<std::uint32_t>(backgrounds_.size());
       backgrounds_.push_back(restore_background(program_of(tile), reader));
@@ -110,7 +169,7 @@ class ProgramExecutor final : public Executor {
     std::vector<std::string> lines;
     for (std::size_t index = 0; index < members_.size() && lines.size() < most; ++index) {
       const TileState& tile = tiles_[index];
-      if (tile.role != plan::Placement::unused && !tile.finished) {
+      if (tile.role != plan::Placement::unused && !finished(tile)) {
         lines.push_back(describe(members_[index], tile));
       }
     }
@@ -119,17 +178,20 @@ class ProgramExecutor final : public Executor {
 
   std::size_t resident_bytes() const override {
     return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
-           backgrounds_.capacity() * sizeof(Background);
+           backgrounds_.capacity() * sizeof(Background) + outputs_.capacity() * sizeof(Outputs);
   }
 
  private:
   const plan::Program& program_of(const TileState& tile) const {
     return plan_.stages[plan_.placement.role(tile.role).stage].program;
   }
-  const Instruction& current(const TileState& tile) const {
-    const plan::Program& program = program_of(tile);
-    return program.instructions(program.schedule[tile.entry].phase)[tile.instruction];
+  const plan::ScheduleEntry& entry_of(const TileState& tile) const {
+    return program_of(tile).schedule[tile.entry];
   }
+  const Instruction& current(const TileState& tile) const {
+    return program_of(tile).instructions(entry_of(tile))[tile.instruction];
+  }
+  bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
 
   // Runs instructions until one has to wait or the program ends.
   void advance(pdes::Context& context, TileState& tile) {
@@ -137,15 +199,16 @@ class ProgramExecutor final : public Executor {
     while (true) {
       if (tile.entry == program.schedule.size()) {
         tile.entry = 0;
-        if (++tile.iteration == setup_.iterations) {
-          tile.finished = true;
+        ++tile.iteration;
+        if (finished(tile)) {
           tile.since = context.now();
           --unfinished_;
           return;
         }
       }
-      const auto& code = program.instructions(program.schedule[tile.entry].phase);
+      const auto& code = program.instructions(program.schedule[tile.entry]);
       if (tile.instruction == code.size()) {
+        note_output(context, tile);
         tile.instruction = 0;
         ++tile.entry;
         continue;
@@ -163,27 +226,33 @@ class ProgramExecutor final : public Executor {
   bool begin(pdes::Context& context, TileState& tile, const Instruction& instruction) {
     switch (instruction.action) {
       case Action::execute:
-        compute::execute(context, setup_.compute_slot, Flops(instruction.flops),
-                         Bytes(instruction.bytes), plan_.data_type, port(executed_kind), 0);
+        compute::execute(context, setup_.compute_slot, instruction.operation, port(executed_kind),
+                         0);
         return false;
       case Action::send:
         send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
-             instruction.traffic);
+             boundary_tag(tile, instruction));
         return true;
       case Action::receive:
-        return receive(context, tile, tile.transfer, peer_of(tile, instruction.peer), instruction);
+        return receive(context, tile, tile.transfer, peer_of(tile, instruction.peer), instruction,
+                       boundary_tag(tile, instruction), Bytes(instruction.bytes));
       case Action::collective:
         tile.transfer = {};
-        return run_steps(context, tile, tile.transfer, instruction);
+        return run_steps(context, tile, tile.transfer, instruction, false);
+      case Action::elapse:
+        context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
+                          port(elapsed_kind), std::uint32_t{0});
+        return false;
       case Action::start_collective:
+      case Action::start_elapse:
         start_background(context, tile, instruction);
         return true;
       case Action::wait_collectives:
         return tile.background == TileState::no_background ||
-               backgrounds_[tile.background].queue.empty();
+               !backgrounds_[tile.background].holds(instruction.bytes);
       case Action::read:
       case Action::write: {
-        const std::uint64_t bit = std::uint64_t{1} << instruction.slot;
+        const std::uint32_t bit = std::uint32_t{1} << instruction.slot;
         ensure((tile.accesses & bit) == 0, "a memory slot used twice at a time");
         tile.accesses |= bit;
         memory::access(context, setup_.memory_slot, Bytes(instruction.bytes),
@@ -208,25 +277,37 @@ class ProgramExecutor final : public Executor {
     if (start == end) {
       return;
     }
-    tile.time_ps[static_cast<std::size_t>(activity)] += (end - start).ps();
+    if (activity != Activity::bubble) {
+      tile.time_ps[static_cast<std::size_t>(activity)] += (end - start).ps();
+    }
     if (setup_.observer != nullptr) {
-      const plan::ScheduleEntry& entry = program_of(tile).schedule[tile.entry];
-      setup_.observer->on_operator({context.self(), current(tile).name, entry.phase, activity,
-                                    entry.micro_batch, start, end});
+      const plan::Pass& pass = entry_of(tile).pass;
+      setup_.observer->on_operator(
+          {context.self(), current(tile).name, pass.phase, activity, pass.micro_batch, start, end});
     }
   }
 
-  void send(pdes::Context& context, EntityId target, Bytes bytes, plan::Traffic traffic) {
-    network::send(context, setup_.network_slot, target, bytes, port(arrival_kind),
-                  static_cast<std::uint16_t>(traffic),
+  // Inference: what leaves the last stage is a result.
+  void note_output(const pdes::Context& context, const TileState& tile) {
+    if (outputs_.empty() || plan_.placement.role(tile.role).stage + 1 != plan_.stages.size()) {
+      return;
+    }
+    Outputs& outputs = outputs_[context.index()];
+    outputs.last = context.now();
+    if (outputs.first == SimTime::zero()) {
+      outputs.first = context.now();
+    }
+  }
+
+  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag) {
+    network::send(context, setup_.network_slot, target, bytes, port(arrival_kind), tag,
                   static_cast<std::uint64_t>(context.now().ps()));
   }
 
   // Takes a message that is here already (true), or notes whom the transfer waits for.
   bool receive(pdes::Context& context, TileState& tile, Transfer& transfer, EntityId source,
-               const Instruction& instruction, Bytes bytes) {
-    const auto message =
-        inboxes_.take(tile.inbox, source, static_cast<std::uint16_t>(instruction.traffic));
+               const Instruction& instruction, std::uint16_t tag, Bytes bytes) {
+    const auto message = inboxes_.take(tile.inbox, source, tag);
     if (!message) {
       transfer.awaited = source;
       return false;
@@ -234,10 +315,6 @@ class ProgramExecutor final : public Executor {
     transfer.awaited = EntityId::none();
     report(context, instruction.traffic, bytes, *message);
     return true;
-  }
-  bool receive(pdes::Context& context, TileState& tile, Transfer& transfer, EntityId source,
-               const Instruction& instruction) {
-    return receive(context, tile, transfer, source, instruction, Bytes(instruction.bytes));
   }
 
   void report(pdes::Context& context, plan::Traffic traffic, Bytes bytes,
@@ -250,41 +327,71 @@ class ProgramExecutor final : public Executor {
 
   collective::Step step_of(const TileState& tile, const Instruction& instruction,
                            std::uint32_t step) const {
-    const plan::Role role = plan_.placement.role(tile.role);
-    const bool tensor = instruction.group == plan::Group::tensor;
-    return plan_.algorithm(instruction.group)
-        .step(static_cast<collective::Kind>(instruction.collective),
-              plan_.group_size(instruction.group), tensor ? role.shard : role.replica,
-              Bytes(instruction.bytes), step);
+    return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
+                      plan_.group(instruction.group).member(place_of(tile)),
+                      Bytes(instruction.bytes), step);
+  }
+
+  // In its stage.
+  std::uint32_t place_of(const TileState& tile) const {
+    return tile.role % plan_.placement.stage_tiles();
   }
 
   EntityId member(const TileState& tile, plan::Group group, collective::Member number) const {
-    plan::Role role = plan_.placement.role(tile.role);
-    (group == plan::Group::tensor ? role.shard : role.replica) = number;
-    return plan_.placement.tile(role);
+    const std::uint32_t place = place_of(tile);
+    const std::uint32_t other = plan_.group(group).place_of(number, place);
+    return plan_.placement.tile(tile.role - place + other);
   }
 
   EntityId peer_of(const TileState& tile, plan::Peer peer) const {
     plan::Role role = plan_.placement.role(tile.role);
-    role.stage += peer == plan::Peer::next_stage ? 1U : ~0U;
+    role.stage = plan_.peer_stage(role.stage, peer);
     return plan_.placement.tile(role);
+  }
+
+  // Names the micro-batch and the chunk that receives.
+  std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
+    const plan::Pass& pass = entry_of(tile).pass;
+    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
+    const std::uint32_t stage = plan_.placement.role(tile.role).stage;
+    std::uint32_t chunk = pass.chunk;
+    if (instruction.action == Action::send) {
+      if (instruction.peer == plan::Peer::next_stage) {
+        chunk += stage + 1 == stages ? 1 : 0;
+      } else {
+        chunk -= stage == 0 ? 1 : 0;
+      }
+    }
+    return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
+  }
+
+  // What all channels send in a step.
+  void send_steps(pdes::Context& context, const TileState& tile, std::uint32_t first,
+                  std::uint32_t channels, const Instruction& instruction, bool background) {
+    for (std::uint32_t at = first; at < first + channels; ++at) {
+      const collective::Step step = step_of(tile, instruction, at);
+      if (step.send_to != collective::nobody) {
+        send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
+             tag_of(instruction.traffic, background, at));
+      }
+    }
   }
 
   // Goes on with a collective from transfer.step until it waits (false) or is over (true).
   bool run_steps(pdes::Context& context, TileState& tile, Transfer& transfer,
-                 const Instruction& instruction) {
-    const std::uint32_t steps = plan_.algorithm(instruction.group)
-                                    .steps(static_cast<collective::Kind>(instruction.collective),
-                                           plan_.group_size(instruction.group));
+                 const Instruction& instruction, bool background) {
+    const std::uint32_t channels = plan_.group(instruction.group).channels;
+    const std::uint32_t steps =
+        plan_.steps(instruction.group, static_cast<collective::Kind>(instruction.collective));
     for (; transfer.step < steps; ++transfer.step) {
-      const collective::Step step = step_of(tile, instruction, transfer.step);
-      if (step.send_to != collective::nobody) {
-        send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
-             instruction.traffic);
+      if (transfer.step % channels == 0) {
+        send_steps(context, tile, transfer.step, channels, instruction, background);
       }
+      const collective::Step step = step_of(tile, instruction, transfer.step);
+      const std::uint16_t tag = tag_of(instruction.traffic, background, transfer.step);
       if (step.receive_from != collective::nobody &&
           !receive(context, tile, transfer, member(tile, instruction.group, step.receive_from),
-                   instruction, step.receive_bytes)) {
+                   instruction, tag, step.receive_bytes)) {
         return false;
       }
     }
@@ -306,16 +413,31 @@ class ProgramExecutor final : public Executor {
 
   void run_background(pdes::Context& context, TileState& tile) {
     Background& background = backgrounds_[tile.background];
-    while (!background.queue.empty() &&
-           run_steps(context, tile, background.transfer, *background.queue.front())) {
+    while (!background.queue.empty() && run_beside(context, tile, background)) {
       background.queue.erase(background.queue.begin());
       background.transfer = {};
     }
   }
 
+  // The one at the front; true when it is over. One that only takes time has two steps: started,
+  // over.
+  bool run_beside(pdes::Context& context, TileState& tile, Background& background) {
+    const Instruction& instruction = *background.queue.front();
+    if (instruction.action != Action::start_elapse) {
+      return run_steps(context, tile, background.transfer, instruction, true);
+    }
+    if (background.transfer.step == 0) {
+      background.transfer.step = 1;
+      context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
+                        port(elapsed_beside_kind), std::uint32_t{0});
+      return false;
+    }
+    return background.transfer.step == 2;
+  }
+
   void take_access(pdes::Context& context, TileState& tile, std::uint16_t slot) {
-    tile.accesses &= ~(std::uint64_t{1} << slot);
-    if (tile.finished) {
+    tile.accesses &= ~(std::uint32_t{1} << slot);
+    if (finished(tile)) {
       return;
     }
     const Instruction& instruction = current(tile);
@@ -330,20 +452,27 @@ class ProgramExecutor final : public Executor {
     const InboxPool::Message message{arrival.source, tag,
                                      SimTime::from_ps(static_cast<std::int64_t>(arrival.word)),
                                      context.now()};
-    if (!tile.finished && tile.transfer.awaited == arrival.source &&
-        tag == static_cast<std::uint16_t>(current(tile).traffic)) {
+    if (!finished(tile) && tile.transfer.awaited == arrival.source && tag == awaited_tag(tile)) {
       go_on(context, tile, message);
       return;
     }
     if (tile.background != TileState::no_background) {
-      Background& background = backgrounds_[tile.background];
+      const Background& background = backgrounds_[tile.background];
       if (!background.queue.empty() && background.transfer.awaited == arrival.source &&
-          tag == static_cast<std::uint16_t>(background.queue.front()->traffic)) {
+          tag == tag_of(background.queue.front()->traffic, true, background.transfer.step)) {
         go_on_background(context, tile, message);
         return;
       }
     }
     inboxes_.put(tile.inbox, message);
+  }
+
+  // Of the message that the current instruction waits for.
+  std::uint16_t awaited_tag(const TileState& tile) const {
+    const Instruction& instruction = current(tile);
+    return instruction.action == Action::receive
+               ? boundary_tag(tile, instruction)
+               : tag_of(instruction.traffic, false, tile.transfer.step);
   }
 
   // The message that the current instruction waits for has come.
@@ -362,10 +491,8 @@ class ProgramExecutor final : public Executor {
     const Bytes bytes = step_of(tile, instruction, tile.transfer.step).receive_bytes;
     report(context, instruction.traffic, bytes, message);
     ++tile.transfer.step;
-    if (run_steps(context, tile, tile.transfer, instruction)) {
-      finish_instruction(
-          context, tile,
-          instruction.group == plan::Group::tensor ? Activity::tensor : Activity::data);
+    if (run_steps(context, tile, tile.transfer, instruction, false)) {
+      finish_instruction(context, tile, activity_of(instruction.traffic));
       advance(context, tile);
     }
   }
@@ -378,9 +505,20 @@ class ProgramExecutor final : public Executor {
     background.transfer.awaited = EntityId::none();
     report(context, instruction.traffic, bytes, message);
     ++background.transfer.step;
+    go_on_beside(context, tile);
+  }
+
+  // The background has got further: so may a tile that waits for it.
+  void go_on_beside(pdes::Context& context, TileState& tile) {
+    const Background& background = backgrounds_[tile.background];
+    const plan::Traffic traffic = background.queue.front()->traffic;
     run_background(context, tile);
-    if (background.queue.empty() && current(tile).action == Action::wait_collectives) {
-      finish_instruction(context, tile, Activity::data);
+    if (finished(tile)) {
+      return;
+    }
+    const Instruction& instruction = current(tile);
+    if (instruction.action == Action::wait_collectives && !background.holds(instruction.bytes)) {
+      finish_instruction(context, tile, activity_of(traffic));
       advance(context, tile);
     }
   }
@@ -388,13 +526,13 @@ class ProgramExecutor final : public Executor {
   std::string describe(EntityId entity, const TileState& tile) const {
     const machine::Topology& topology = *setup_.machine.topology;
     const plan::Role role = plan_.placement.role(tile.role);
-    const plan::ScheduleEntry& entry = program_of(tile).schedule[tile.entry];
+    const plan::Pass& pass = entry_of(tile).pass;
     const Instruction& instruction = current(tile);
     std::string text = topology.node_name(entity) + " (stage " + std::to_string(role.stage) +
                        ", replica " + std::to_string(role.replica) + ", shard " +
                        std::to_string(role.shard) + ") waits in '" + plan_.names[instruction.name] +
-                       "' of " + to_string(entry.phase) + ", micro-batch " +
-                       std::to_string(entry.micro_batch) + ", since " + to_string(tile.since);
+                       "' of " + to_string(pass.phase) + ", micro-batch " +
+                       std::to_string(pass.micro_batch) + ", since " + to_string(tile.since);
     if (tile.transfer.awaited.valid()) {
       text += ", for a message from " + topology.node_name(tile.transfer.awaited);
     }
@@ -409,6 +547,7 @@ class ProgramExecutor final : public Executor {
   std::vector<TileState> tiles_;
   InboxPool inboxes_;
   std::vector<Background> backgrounds_;
+  std::vector<Outputs> outputs_;  // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;
 };
@@ -423,6 +562,10 @@ std::string to_string(Activity activity) {
       return "tensor";
     case Activity::data:
       return "data";
+    case Activity::context:
+      return "context";
+    case Activity::expert:
+      return "expert";
     case Activity::pipeline:
       return "pipeline";
     case Activity::memory:

@@ -34,7 +34,6 @@ void save_tile(const TileState& tile, const InboxPool& inboxes, pdes::StateWrite
   writer.put(tile.accesses);
   save_transfer(tile.transfer, writer);
   writer.put(tile.time_ps);
-  writer.put(static_cast<std::uint8_t>(tile.finished ? 1 : 0));
   std::uint32_t messages = 0;
   inboxes.for_each(tile.inbox, [&](const InboxPool::Message&) { ++messages; });
   writer.put(messages);
@@ -51,10 +50,9 @@ void restore_tile(TileState& tile, InboxPool& inboxes, pdes::StateReader& reader
   tile.instruction = reader.get<std::uint32_t>();
   tile.iteration = reader.get<std::uint32_t>();
   tile.since = reader.get<SimTime>();
-  tile.accesses = reader.get<std::uint64_t>();
+  tile.accesses = reader.get<std::uint32_t>();
   tile.transfer = restore_transfer(reader);
-  tile.time_ps = reader.get<std::array<std::int64_t, activities>>();
-  tile.finished = reader.get<std::uint8_t>() != 0;
+  tile.time_ps = reader.get<std::array<std::int64_t, activities - 1>>();
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     InboxPool::Message message;
     message.source = reader.get<EntityId>();
@@ -70,13 +68,13 @@ void save_background(const plan::Program& program, const Background& background,
   save_transfer(background.transfer, writer);
   writer.put(static_cast<std::uint32_t>(background.queue.size()));
   for (const plan::Instruction* instruction : background.queue) {
-    std::uint32_t phase = 0;
-    while (!holds(program.code[phase], instruction)) {
-      ++phase;
-      ensure(phase < plan::phases, "a background collective of no phase");
+    std::uint32_t piece = 0;
+    while (!holds(program.pieces[piece], instruction)) {
+      ++piece;
+      ensure(piece < program.pieces.size(), "a background collective of no piece");
     }
-    writer.put(phase);
-    writer.put(static_cast<std::uint32_t>(instruction - program.code[phase].data()));
+    writer.put(piece);
+    writer.put(static_cast<std::uint32_t>(instruction - program.pieces[piece].data()));
   }
 }
 
@@ -84,11 +82,11 @@ Background restore_background(const plan::Program& program, pdes::StateReader& r
   Background background;
   background.transfer = restore_transfer(reader);
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
-    const auto phase = reader.get<std::uint32_t>();
+    const auto piece = reader.get<std::uint32_t>();
     const auto number = reader.get<std::uint32_t>();
-    ensure(phase < plan::phases && number < program.code[phase].size(),
+    ensure(piece < program.pieces.size() && number < program.pieces[piece].size(),
            "a checkpoint names an instruction that is not there");
-    background.queue.push_back(&program.code[phase][number]);
+    background.queue.push_back(&program.pieces[piece][number]);
   }
   return background;
 }

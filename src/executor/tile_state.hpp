@@ -1,6 +1,7 @@
 // What the executor knows of each tile, and how a checkpoint holds it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,6 +25,19 @@ struct Transfer {
 struct Background {
   std::vector<const plan::Instruction*> queue;  // front: the one under way
   Transfer transfer;
+
+  // Whether one of the slots in `mask` is not done.
+  bool holds(std::uint64_t mask) const {
+    return std::any_of(queue.begin(), queue.end(), [&](const plan::Instruction* instruction) {
+      return (mask >> instruction->slot & 1) != 0;
+    });
+  }
+};
+
+// Of a tile that gives out results.
+struct Outputs {
+  SimTime first;
+  SimTime last;
 };
 
 struct TileState {
@@ -32,12 +46,11 @@ struct TileState {
   std::uint32_t instruction = 0;  // in the phase
   std::uint32_t iteration = 0;
   SimTime since;               // when the current instruction began to wait
-  std::uint64_t accesses = 0;  // slots under way
+  std::uint32_t accesses = 0;  // slots under way
   Transfer transfer;           // of the current instruction; `awaited` serves receives too
   InboxPool::List inbox = InboxPool::empty;
   std::uint32_t background = no_background;
-  std::array<std::int64_t, activities> time_ps{};
-  bool finished = false;
+  std::array<std::int64_t, activities - 1> time_ps{};  // all but `bubble`, which is the rest
 
   static constexpr std::uint32_t no_background = 0xFFFFFFFFU;
 };

@@ -1,7 +1,6 @@
 #include "dram.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include "readers.hpp"
 #include "reverse_links.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -51,22 +51,6 @@ Nodes read_edges(config::Section& dram, const Topology& topology) {
   return nodes;
 }
 
-// A number, or the name of a node. O(nodes) for a name.
-std::optional<EntityId> find_node(const std::string& text, const Topology& topology) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && rest == end) {
-    return number < topology.nodes() ? std::optional(EntityId(number)) : std::nullopt;
-  }
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    if (topology.node_name(EntityId(node)) == text) {
-      return EntityId(node);
-    }
-  }
-  return std::nullopt;
-}
-
 Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
   Nodes nodes;
   std::vector<bool> listed(topology.nodes(), false);
@@ -75,8 +59,9 @@ Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
   if (given && texts.empty()) {
     dram.error("nodes", "must list at least one node");
   }
+  NodeFinder find_node(topology);
   for (const std::string& text : texts) {
-    const std::optional<EntityId> node = find_node(text, topology);
+    const std::optional<EntityId> node = find_node(text);
     if (!node) {
       dram.error("nodes", "there is no node '" + text + "'; nodes are numbered 0 to " +
                               std::to_string(topology.nodes() - 1));

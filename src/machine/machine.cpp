@@ -17,6 +17,10 @@ FlopRate Tile::rate(DataType type) const {
                     (known.empty() ? "nothing" : join(known)) + ")");
 }
 
+Bandwidth Machine::operand_bandwidth() const {
+  return tile.operands_in_dram ? channels.front().bandwidth : tile.sram_bandwidth;
+}
+
 std::size_t Machine::resident_bytes() const {
   return sizeof(*this) + name.capacity() + (topology ? topology->resident_bytes() : 0) +
          channels.capacity() * sizeof(MemoryChannel) +

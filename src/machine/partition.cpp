@@ -118,7 +118,7 @@ Registry<Partitioner>& partitioners() {
 }
 
 std::string default_partitioner(const Topology& topology) {
-  return topology.grid() ? "blocks" : "metis";
+  return topology.grid() ? "blocks" : topology.cluster() ? "servers" : "metis";
 }
 
 }  // namespace tessera::machine

@@ -48,7 +48,29 @@ Tile read_tile(config::Section& machine) {
                                              config::at_least(Fraction::millionths(1)));
   tile.sram = section.get_or<Bytes>("sram", Bytes(0));
   tile.sram_bandwidth = section.get_or<Bandwidth>("sram_bandwidth", Bandwidth::bytes_per_second(0));
+  tile.operands_in_dram = section.get_name("operands", {"sram", "dram"}, "sram") == "dram";
   return tile;
+}
+
+// Operands in DRAM move at the bandwidth of the tile's own channel.
+void check_operands(const Machine& machine, config::Section& section) {
+  if (!machine.tile.operands_in_dram) {
+    return;
+  }
+  const bool refused = machine.channels.empty() && section.has("dram") &&
+                       section.section("dram").raw("at").text != "none";
+  if (refused) {
+    return;  // complained about there
+  }
+  bool own = !machine.channels.empty();
+  for (std::uint32_t n = 0; own && n < machine.topology->nodes(); ++n) {
+    const EntityId node(n);
+    own = !machine.topology->computes(node) || machine.channels[machine.channel_of[n]].node == node;
+  }
+  if (!own) {
+    config::Section tile = section.section("tile");
+    tile.error("operands", "'dram' needs a channel at every tile; write 'dram: {at: each}'");
+  }
 }
 
 }  // namespace
@@ -66,6 +88,7 @@ std::optional<Machine> read_machine(config::Section& section) {
   }
   machine.channels = read_channels(section, *machine.topology);
   machine.channel_of = nearest_channels(*machine.topology, machine.channels);
+  check_operands(machine, section);
   return machine;
 }
 

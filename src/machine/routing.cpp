@@ -27,42 +27,79 @@ DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "shortest"};
+  return {"xy", "yx", "cluster", "shortest"};
+}
+
+std::string routing_problem(const std::string& name, const Topology& topology) {
+  const std::vector<std::string> names = routing_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return unknown_name("routing", name, names);
+  }
+  if ((name == "xy" || name == "yx") && !topology.grid()) {
+    return "'" + name + "' needs a mesh, torus or wafer; use '" + topology.default_routing() + "'";
+  }
+  if (name == "cluster" && !topology.cluster()) {
+    return "'cluster' needs a cluster; use '" + topology.default_routing() + "'";
+  }
+  return "";
 }
 
 std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology) {
+  const std::string problem = routing_problem(name, topology);
+  if (!problem.empty()) {
+    throw ConfigError(problem);
+  }
   if (name == "shortest") {
     return std::make_unique<RoutingBy<ShortestPathRouting>>(ShortestPathRouting(topology));
   }
-  if (name != "xy" && name != "yx") {
-    throw ConfigError(unknown_name("routing", name, routing_names()));
-  }
-  const std::optional<Grid> grid = topology.grid();
-  if (!grid) {
-    throw ConfigError("routing '" + name +
-                      "' needs a grid (mesh, torus, wafer); this topology takes 'shortest'");
+  if (name == "cluster") {
+    return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));
   }
   return std::make_unique<RoutingBy<DimensionOrderRouting>>(
-      DimensionOrderRouting(*grid, name == "xy"));
+      DimensionOrderRouting(*topology.grid(), name == "xy"));
+}
+
+namespace {
+
+// Calls visit(node, port, link) for each link from `from` to `to`.
+template <class Visit>
+void walk(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
+          const Visit& visit) {
+  std::uint32_t hops = 0;
+  for (EntityId here = from; here != to; ++hops) {
+    const unsigned port = routing.next_port(here, to);
+    const Link link = topology.link(here, port);
+    if (!link.to.valid() || hops >= topology.nodes()) {
+      throw ModelError("the route from " + topology.node_name(from) + " to " +
+                       topology.node_name(to) +
+                       (link.to.valid() ? " is a loop" : " leads off the machine"));
+    }
+    visit(here, port, link);
+    here = link.to;
+  }
+}
+
+}  // namespace
+
+std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
+                              EntityId to) {
+  std::vector<Hop> hops;
+  walk(topology, routing, from, to, [&](EntityId node, unsigned port, const Link&) {
+    hops.push_back({node, port});
+  });
+  return hops;
 }
 
 Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
   Path path{.hops = 0,
             .latency = SimTime::zero(),
             .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
-  for (EntityId here = from; here != to;) {
-    const Link link = topology.link(here, routing.next_port(here, to));
-    if (!link.to.valid() || path.hops >= topology.nodes()) {
-      throw ModelError("the route from " + topology.node_name(from) + " to " +
-                       topology.node_name(to) +
-                       (link.to.valid() ? " is a loop" : " leads off the machine"));
-    }
+  walk(topology, routing, from, to, [&](EntityId, unsigned, const Link& link) {
     const LinkClass& link_class = topology.link_classes()[link.link_class];
     ++path.hops;
     path.latency += link_class.latency;
     path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
-    here = link.to;
-  }
+  });
   return path;
 }
 

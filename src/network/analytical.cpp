@@ -1,5 +1,6 @@
 // The `analytical` network: hops * latency + size / bandwidth, no contention (PALM, equation (2)
-// without its contention term; ASTRA-sim 2.0's analytical backend).
+// without its contention term; ASTRA-sim 2.0's analytical backend), and an overhead for each
+// message (LogGP's o, Alexandrov et al., SPAA'95, as a delay alone).
 
 #include <algorithm>
 #include <string>
@@ -12,13 +13,15 @@
 namespace tessera::network {
 namespace {
 
-// One event a message, from end to end: latency of every link on the route plus the time of the
-// whole message at the slowest one. Links are not shared and no account of them is kept. A smaller
-// message may overtake a larger one of the same pair.
+// One event a message, from end to end: overhead, latency of every link on the route and the time
+// of the whole message at the slowest one. Links are not shared and no account of them is kept. A
+// smaller message may overtake a larger one of the same pair.
 class AnalyticalNetwork final : public Network {
  public:
-  AnalyticalNetwork(const NetworkSetup& setup, const std::string& routing)
-      : topology_(*setup.machine.topology), routing_(machine::make_routing(routing, topology_)) {}
+  AnalyticalNetwork(const NetworkSetup& setup, const std::string& routing, SimTime overhead)
+      : topology_(*setup.machine.topology),
+        routing_(machine::make_routing(routing, topology_)),
+        overhead_(overhead) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     const auto request = event.as<SendRequest>();
@@ -31,8 +34,9 @@ class AnalyticalNetwork final : public Network {
     const machine::Path path =
         machine::path_between(topology_, *routing_, context.self(), request.target);
     hops_ += path.hops;
-    const SimTime delay = path.latency + serialization_time(Bytes(request.bytes), path.bottleneck);
-    context.send(request.target, delay, request.deliver, arrival, event.tag);
+    const SimTime on_links =
+        path.latency + serialization_time(Bytes(request.bytes), path.bottleneck);
+    context.send(request.target, overhead_ + on_links, request.deliver, arrival, event.tag);
   }
 
   void visit_links(SimTime, const LinkUseSink&) const override {}
@@ -53,33 +57,39 @@ class AnalyticalNetwork final : public Network {
  private:
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
+  SimTime overhead_;
   std::uint64_t hops_ = 0;
   std::uint64_t messages_ = 0;
 };
 
 class AnalyticalModel final : public NetworkModel {
  public:
-  explicit AnalyticalModel(std::string routing) : routing_(std::move(routing)) {}
+  AnalyticalModel(std::string routing, SimTime overhead)
+      : routing_(std::move(routing)), overhead_(overhead) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
-    return std::make_unique<AnalyticalNetwork>(setup, routing_);
+    return std::make_unique<AnalyticalNetwork>(setup, routing_, overhead_);
   }
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
     return 0;
   }
+  std::string routing() const override { return routing_; }
+  SimTime message_overhead() const override { return overhead_; }
 
  private:
   std::string routing_;
+  SimTime overhead_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
-  return std::make_unique<AnalyticalModel>(read_routing(section, machine));
+  return std::make_unique<AnalyticalModel>(read_routing(section, machine),
+                                           read_message_overhead(section));
 }
 
 const Registration registration(
     networks(),
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",
-     {routing_parameter()}},
+     {routing_parameter(), message_overhead_parameter()}},
     make);
 
 }  // namespace

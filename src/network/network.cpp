@@ -27,16 +27,28 @@ Registry<NetworkMaker>& networks() {
 }
 
 ParameterInfo routing_parameter() {
-  return {"routing", "", "xy on grids, else shortest",
-          "xy, yx (dimension order, grids only) or shortest (smallest latency)"};
+  return {"routing", "", "xy on grids, cluster on clusters, else shortest",
+          "xy, yx (dimension order, grids only), cluster (clusters only) or shortest (smallest "
+          "latency)"};
+}
+
+ParameterInfo message_overhead_parameter() {
+  return {"message_overhead", "ps", "0 ps",
+          "time that a message takes at its ends beyond that on the links, which it does not hold"};
+}
+
+SimTime read_message_overhead(config::Section& section) {
+  return section.get_or<SimTime>("message_overhead", SimTime::zero(),
+                                 config::at_least(SimTime::zero()));
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {
-  std::string name =
-      section.get_name("routing", machine::routing_names(), machine.topology->default_routing());
-  if ((name == "xy" || name == "yx") && !machine.topology->grid()) {
-    section.error("routing", "'" + name + "' needs a mesh, torus or wafer; use 'shortest'");
-    name = machine.topology->default_routing();
+  const std::string usual = machine.topology->default_routing();
+  std::string name = section.get_name("routing", machine::routing_names(), usual);
+  const std::string problem = machine::routing_problem(name, *machine.topology);
+  if (!problem.empty()) {
+    section.error("routing", problem);
+    name = usual;
   }
   return name;
 }

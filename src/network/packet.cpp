@@ -218,10 +218,12 @@ class GraphFabric {
 template <class Fabric>
 class PacketNetwork final : public Network {
  public:
-  PacketNetwork(const NetworkSetup& setup, const Cutting& cutting, const std::string& routing)
+  PacketNetwork(const NetworkSetup& setup, const Cutting& cutting, const std::string& routing,
+                SimTime overhead)
       : members_(setup.members),
         fabric_(*setup.machine.topology, routing),
         cutting_(cutting),
+        overhead_(overhead),
         packet_port_(setup.slot, packet_kind) {
     const machine::Topology& topology = *setup.machine.topology;
     for (const machine::LinkClass& link_class : topology.link_classes()) {
@@ -479,13 +481,14 @@ class PacketNetwork final : public Network {
     }
     const auto deliver = pdes::Port::from_code(
         static_cast<std::uint8_t>(event.flags & static_cast<std::uint8_t>(~last_packet)));
-    context.send_self(SimTime::from_ps(packet.tail_lag_ps), deliver,
+    context.send_self(SimTime::from_ps(packet.tail_lag_ps) + overhead_, deliver,
                       Arrival{packet.source, 0, packet.word}, event.tag);
   }
 
   std::span<const EntityId> members_;
   Fabric fabric_;
   Cutting cutting_;
+  SimTime overhead_;
   pdes::Port packet_port_;
   std::vector<WireClass> classes_;
   std::uint32_t stride_ = 0;               // links of every node, where all have as many
@@ -502,6 +505,7 @@ class PacketNetwork final : public Network {
 const std::vector<ParameterInfo>& parameters() {
   static const std::vector<ParameterInfo> list{
       routing_parameter(),
+      message_overhead_parameter(),
       {"packet_size", "B", "4 KiB", "payload of a packet; larger packets, fewer events"},
       {"max_packets", "", "64",
        "packets a message is cut into at most; larger messages get larger packets"}};
@@ -537,14 +541,14 @@ class PacketTraffic final : public PredictedTraffic {
 
 class PacketModel final : public NetworkModel {
  public:
-  PacketModel(const Cutting& cutting, std::string routing)
-      : cutting_(cutting), routing_(std::move(routing)) {}
+  PacketModel(const Cutting& cutting, std::string routing, SimTime overhead)
+      : cutting_(cutting), routing_(std::move(routing)), overhead_(overhead) {}
 
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
     if (setup.machine.topology->grid() && routing_ != "shortest") {
-      return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_);
+      return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_, overhead_);
     }
-    return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_);
+    return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_, overhead_);
   }
 
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
@@ -557,6 +561,8 @@ class PacketModel final : public NetworkModel {
                     (classes ? sizeof(std::uint16_t) : 0));
   }
   bool sends_along_links() const override { return true; }
+  std::string routing() const override { return routing_; }
+  SimTime message_overhead() const override { return overhead_; }
 
   // Shortest paths take a search for each target, which on a large graph would last as long as many
   // a run: there, ends must do.
@@ -567,7 +573,7 @@ class PacketModel final : public NetworkModel {
     if (topology.grid() && routing_ != "shortest") {
       return std::make_unique<PacketTraffic<GridFabric>>(topology, routing_, cutting_);
     }
-    if (topology.nodes() <= most_searches) {
+    if (routing_ != "shortest" || topology.nodes() <= most_searches) {
       return std::make_unique<PacketTraffic<GraphFabric>>(topology, routing_, cutting_);
     }
     return predict_ends_only();
@@ -576,11 +582,13 @@ class PacketModel final : public NetworkModel {
  private:
   Cutting cutting_;
   std::string routing_;
+  SimTime overhead_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   Cutting cutting;
   const std::string routing = read_routing(section, machine);
+  const SimTime overhead = read_message_overhead(section);
   cutting.packet_size =
       section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
   cutting.max_packets = static_cast<std::uint64_t>(
@@ -598,7 +606,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   }
   cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, field);
   cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
-  return std::make_unique<PacketModel>(cutting, routing);
+  return std::make_unique<PacketModel>(cutting, routing, overhead);
 }
 
 const Registration registration(

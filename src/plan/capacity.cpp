@@ -7,20 +7,26 @@
 namespace tessera::plan {
 
 StageMemory decide_memory(const machine::Machine& machine, const workload::Workload& workload,
-                          const Cutter& cutter, std::size_t first, std::size_t end,
+                          const Cutter& cutter, const std::vector<LayerRange>& chunks,
                           std::uint32_t in_flight) {
   StageMemory memory;
-  for (std::size_t layer = first; layer < end; ++layer) {
-    const LayerBytes bytes = cutter.bytes_of(workload.layers[layer]);
-    memory.weights += bytes.weights;
-    memory.gradients += bytes.gradients;
-    memory.optimizer += bytes.optimizer;
-    memory.activations_per_micro_batch += bytes.stored;
+  for (const LayerRange& layers : chunks) {
+    for (std::size_t layer = layers.first; layer < layers.end; ++layer) {
+      const LayerBytes bytes = cutter.bytes_of(workload.layers[layer]);
+      memory.weights += bytes.weights;
+      memory.gradients += bytes.gradients;
+      memory.optimizer += bytes.optimizer;
+      memory.activations_per_micro_batch += bytes.stored;
+    }
   }
+  // Passes are counted a chunk, and chunks are about equal.
+  memory.activations_per_micro_batch =
+      Bytes(divided_up(memory.activations_per_micro_batch.count(), chunks.size()));
   memory.in_flight = in_flight;
   const Bytes sram = machine.tile.sram;
   // A size that is not stated is no limit, and without DRAM there is nowhere else to be.
-  const bool unlimited = sram == Bytes(0) || machine.channels.empty();
+  const bool unlimited =
+      sram == Bytes(0) || machine.channels.empty() || machine.tile.operands_in_dram;
   memory.holds_weights = unlimited || memory.weight_state() <= sram;
   const Bytes left = memory.holds_weights && !unlimited ? sram - memory.weight_state() : sram;
   memory.holds_activations = unlimited || memory.activations() <= left;
@@ -44,7 +50,7 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
           to_short_string(sram) +
           " and the machine has no DRAM (capacity: ignore runs it all the same)");
     }
-    const Bytes bytes = memory.in_dram();
+    const Bytes bytes = machine.tile.operands_in_dram ? memory.total() : memory.in_dram();
     if (bytes == Bytes(0)) {
       continue;
     }

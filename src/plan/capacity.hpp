@@ -1,16 +1,16 @@
 // Where a stage's tensors live, and whether they fit.
 #pragma once
 
-#include "program_builder.hpp"
+#include "cutter.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {
 
-// Bytes of layers [first, end) on one tile and what of them SRAM holds. `in_flight`: micro-batches
-// whose activations are kept at a time.
+// Bytes of a stage's layers on one tile and what of them SRAM holds. `in_flight`: passes through
+// one chunk whose activations are kept at a time.
 StageMemory decide_memory(const machine::Machine& machine, const workload::Workload& workload,
-                          const Cutter& cutter, std::size_t first, std::size_t end,
+                          const Cutter& cutter, const std::vector<LayerRange>& chunks,
                           std::uint32_t in_flight);
 
 // Throws ConfigError when something is not held by SRAM and the machine has no DRAM, or a channel

@@ -1,10 +1,14 @@
 #include "tessera/plan/plan.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "capacity.hpp"
+#include "collective_time.hpp"
+#include "cutter.hpp"
 #include "program_builder.hpp"
-#include "tessera/plan/schedule.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -14,38 +18,105 @@ struct LayerTimes {
   SimTime backward;
 };
 
-LayerTimes times_of(const workload::Layer& layer, const Cutter& cutter, bool recompute,
-                    const OperatorTime& operator_time) {
+LayerTimes times_of(const workload::Workload& workload, const workload::Layer& layer,
+                    const Cutter& cutter, const OperationTime& operation_time) {
   LayerTimes times;
   for (const workload::Operator& op : layer.operators) {
-    const ShardedCost forward = cutter.forward(op);
-    const ShardedCost backward = cutter.backward(op);
-    times.forward += operator_time(forward.flops, forward.sram_bytes);
-    times.backward += operator_time(backward.flops, backward.sram_bytes);
-  }
-  if (recompute) {
-    times.backward += times.forward;
+    const SimTime forward = operation_time(cutter.forward(op));
+    times.forward += forward;
+    if (!workload.training) {
+      continue;
+    }
+    times.backward += operation_time(cutter.input_gradient(op));
+    const workload::Operation weights = cutter.weight_gradient(op);
+    times.backward += weights.flops > Flops(0) ? operation_time(weights) : SimTime::zero();
+    times.backward += cutter.recomputes(op) ? forward : SimTime::zero();
   }
   return times;
 }
 
-std::vector<std::size_t> cut_layers(const std::vector<LayerTimes>& times, std::size_t stages) {
+// First layers of the parts of the model, and the end.
+std::vector<std::size_t> cut_layers(const std::vector<LayerTimes>& times, std::size_t parts) {
   std::vector<std::uint64_t> costs;
   for (const LayerTimes& layer : times) {
     costs.push_back(static_cast<std::uint64_t>((layer.forward + layer.backward).ps()));
   }
-  return balance_layers(costs, stages);
+  return balance_layers(costs, parts);
 }
 
 std::uint64_t instructions_of(const Program& program) {
   std::uint64_t count = 0;
   for (const ScheduleEntry& entry : program.schedule) {
-    count += program.instructions(entry.phase).size();
+    count += program.instructions(entry).size();
   }
   return count;
 }
 
+// Tiles of a group of one stage that share the busiest of their DRAM channels; `size` roles from
+// `first` on.
+std::uint32_t tiles_a_channel(const machine::Machine& machine, const Placement& placement,
+                              std::uint32_t first, std::uint32_t size) {
+  if (machine.channels.empty()) {
+    return 1;
+  }
+  std::map<std::uint32_t, std::uint32_t> tiles;
+  std::uint32_t most = 1;
+  for (std::uint32_t role = first; role < first + size; ++role) {
+    const EntityId tile = placement.tile(role);
+    most = std::max(most, ++tiles[machine.channel_of[tile.value()]]);
+  }
+  return most;
+}
+
+// Members of a group that follow each other in one domain, where all blocks are alike and there is
+// more than one.
+std::uint32_t channels_of(const GroupShape& shape, const Placement& placement,
+                          const machine::Topology& topology) {
+  const auto domain = [&](std::uint32_t member) {
+    return topology.domain(placement.tile(shape.place_of(member, 0)));
+  };
+  std::uint32_t block = 1;
+  while (block < shape.size && domain(block) == domain(0)) {
+    ++block;
+  }
+  bool alike = block < shape.size && shape.size % block == 0;
+  for (std::uint32_t member = 1; alike && member < shape.size; ++member) {
+    alike = (domain(member) == domain(member - 1)) == (member % block != 0);
+  }
+  return alike ? block : 1;
+}
+
 }  // namespace
+
+collective::Step Plan::step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
+                               collective::Kind kind, collective::Member member, Bytes bytes,
+                               std::uint32_t step) {
+  const std::uint32_t channel = step % shape.channels;
+  collective::Step now = algorithm.step(kind, shape.size, shape.turned(member, channel),
+                                        collective::chunk_bytes(bytes, shape.channels, channel),
+                                        step / shape.channels);
+  if (now.send_to != collective::nobody) {
+    now.send_to = shape.turned_back(now.send_to, channel);
+  }
+  if (now.receive_from != collective::nobody) {
+    now.receive_from = shape.turned_back(now.receive_from, channel);
+  }
+  return now;
+}
+
+std::vector<GroupShape> standard_groups(const Strategy& strategy) {
+  const std::uint32_t tensor = strategy.degrees.tensor;
+  std::vector<GroupShape> groups(static_cast<std::size_t>(Group::first_cut));
+  const auto shape = [&](Group group) -> GroupShape& {
+    return groups[static_cast<std::size_t>(group)];
+  };
+  shape(Group::tensor) = {tensor, 1};
+  shape(Group::data) = {strategy.degrees.data, tensor};
+  shape(Group::context) = {strategy.context, tensor};
+  shape(Group::expert) = {strategy.expert, tensor};
+  shape(Group::expert_data) = {strategy.degrees.data / strategy.expert, tensor * strategy.expert};
+  return groups;
+}
 
 SimTime Plan::ideal_time() const {
   SimTime slowest;
@@ -58,59 +129,136 @@ SimTime Plan::ideal_time() const {
   return slowest * (std::int64_t{strategy.micro_batches} - 1) + sum;
 }
 
+std::uint32_t Plan::simulated_tiles() const {
+  switch (strategy.aggregation) {
+    case Aggregation::none:
+      return strategy.degrees.data * strategy.degrees.tensor;
+    case Aggregation::tensor:
+      return strategy.degrees.data;
+    case Aggregation::stage:
+      return 1;
+  }
+  throw InternalError("an aggregation outside its list");
+}
+
 std::uint64_t Plan::instructions() const {
   std::uint64_t count = 0;
   for (const Stage& stage : stages) {
-    count += instructions_of(stage.program) * strategy.degrees.data * strategy.degrees.tensor;
+    count += instructions_of(stage.program) * simulated_tiles();
   }
   return count;
 }
 
 std::size_t Plan::resident_bytes() const {
-  std::size_t bytes = placement.resident_bytes();
+  std::size_t bytes =
+      placement.resident_bytes() + operations.capacity() * sizeof(workload::Operation);
   for (const Stage& stage : stages) {
     bytes += sizeof(Stage) + stage.program.schedule.capacity() * sizeof(ScheduleEntry);
-    for (const auto& code : stage.program.code) {
-      bytes += code.capacity() * sizeof(Instruction);
+    for (const auto& piece : stage.program.pieces) {
+      bytes += piece.capacity() * sizeof(Instruction);
     }
   }
   return bytes;
 }
 
-Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
-               const Strategy& strategy, const OperatorTime& operator_time) {
-  Plan plan;
-  plan.strategy = strategy;
-  plan.data_type = workload.data_type;
-  plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
-  plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
-  plan.placement = placements().at(strategy.layout)(*machine.topology, strategy.placement);
+namespace {
 
-  const Cutter cutter(workload, plan.strategy);
-  std::vector<LayerTimes> times;
-  for (const workload::Layer& layer : workload.layers) {
-    times.push_back(times_of(layer, cutter, strategy.recompute, operator_time));
+// What of a plan does not depend on where it lies.
+class PlanMaker {
+ public:
+  // All must outlive the maker.
+  PlanMaker(const machine::Machine& machine, const workload::Workload& workload,
+            const OperationTime& operation_time)
+      : machine_(machine), workload_(workload), operation_time_(operation_time) {}
+
+  // A plan without placement and stages.
+  Plan begin(const Strategy& strategy) const {
+    Plan plan;
+    plan.strategy = strategy;
+    plan.data_type = workload_.data_type;
+    plan.training = workload_.training;
+    plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
+    plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
+    plan.groups = standard_groups(strategy);
+    return plan;
   }
-  const std::vector<std::size_t> cuts = cut_layers(times, strategy.degrees.pipeline);
-  NameTable names;
-  for (std::uint32_t number = 0; number < strategy.degrees.pipeline; ++number) {
-    Stage stage;
-    stage.first_layer = cuts[number];
-    stage.end_layer = cuts[number + 1];
-    for (std::size_t layer = stage.first_layer; layer < stage.end_layer; ++layer) {
-      stage.forward_compute += times[layer].forward;
-      stage.backward_compute += times[layer].backward;
+
+  // Cuts the layers and writes the programs, for groups as they stand in the plan.
+  void add_stages(const GroupEstimates& estimates, Plan& plan) const {
+    const Strategy& strategy = plan.strategy;
+    const Cutter cutter(workload_, strategy);
+    std::vector<LayerTimes> times;
+    for (const workload::Layer& layer : workload_.layers) {
+      times.push_back(times_of(workload_, layer, cutter, operation_time_));
     }
-    const std::uint32_t in_flight = micro_batches_in_flight(
-        schedules()
-            .at(strategy.schedule)
-            .entries(number, strategy.degrees.pipeline, strategy.micro_batches));
-    stage.memory =
-        decide_memory(machine, workload, cutter, stage.first_layer, stage.end_layer, in_flight);
-    stage.program = build_program(workload, plan.strategy, number, stage, names);
-    plan.stages.push_back(std::move(stage));
+    const std::uint32_t stages = strategy.degrees.pipeline;
+    const std::vector<std::size_t> cuts =
+        strategy.placement.first_layers.empty()
+            ? cut_layers(times, std::size_t{stages} * strategy.chunks)
+            : strategy.placement.first_layers;
+    Tables tables;
+    tables.groups = plan.groups;
+    for (std::uint32_t number = 0; number < stages; ++number) {
+      Stage stage;
+      for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
+        const std::size_t part = std::size_t{chunk} * stages + number;
+        stage.chunks.push_back({cuts[part], cuts[part + 1]});
+        for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
+          stage.forward_compute += times[layer].forward;
+          stage.backward_compute += times[layer].backward;
+        }
+      }
+      stage.memory = decide_memory(machine_, workload_, cutter, stage.chunks,
+                                   most_in_flight(strategy.passes(number, workload_.training)));
+      if (strategy.aggregation != Aggregation::none) {
+        const std::uint32_t roles = plan.placement.stage_tiles();
+        stage.memory.tiles_a_channel = tiles_a_channel(machine_, plan.placement, number * roles,
+                                                       roles / plan.simulated_tiles());
+      }
+      stage.program =
+          build_program(workload_, strategy, number, stage, machine_.tile.sram, estimates, tables);
+      plan.stages.push_back(std::move(stage));
+    }
+    plan.names = tables.names.take();
+    plan.operations = tables.operations.take();
+    plan.groups = tables.groups;
   }
-  plan.names = names.take();
+
+  // What roles send to each other, wherever they will lie.
+  RoleTrafficList traffic(Strategy strategy) const {
+    strategy.aggregation = Aggregation::none;
+    Plan draft = begin(strategy);
+    add_stages({}, draft);
+    return traffic_of(draft);
+  }
+
+ private:
+  const machine::Machine& machine_;
+  const workload::Workload& workload_;
+  const OperationTime& operation_time_;
+};
+
+}  // namespace
+
+Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
+               const Strategy& strategy, const OperationTime& operation_time,
+               const Transfers& transfers) {
+  const PlanMaker maker(machine, workload, operation_time);
+  Plan plan = maker.begin(strategy);
+  plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
+                                                    [&] { return maker.traffic(strategy); });
+  for (GroupShape& shape : plan.groups) {
+    shape.channels = channels_of(shape, plan.placement, *machine.topology);
+  }
+  CollectiveClock clock(plan, transfers, *machine.topology);
+  const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
+  maker.add_stages(
+      {[&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+           Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
+       [&](std::uint32_t stage, std::uint32_t other) {
+         return clock.boundary_share(stage, other, stood_for);
+       }},
+      plan);
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tessera/plan/plan.hpp"
@@ -22,45 +23,42 @@ class NameTable {
   std::vector<std::string> names_;
 };
 
-// What an operator costs on one tile, for one micro-batch.
-struct ShardedCost {
-  Flops flops;
-  Bytes sram_bytes;
-};
-
-// Bytes of a layer on one tile.
-struct LayerBytes {
-  Bytes weights;
-  Bytes weights_read;  // from DRAM at a forward or backward pass, when they are not held
-  Bytes gradients;
-  Bytes optimizer;
-  Bytes stored;  // activations kept for backward, one micro-batch
-};
-
-// How one workload is cut: sizes for one tile.
-class Cutter {
+// Operations of instructions, each kept once.
+class OperationTable {
  public:
-  Cutter(const workload::Workload& workload, const Strategy& strategy)
-      : workload_(workload), strategy_(strategy) {}
-  ShardedCost forward(const workload::Operator& op) const;
-  ShardedCost backward(const workload::Operator& op) const;
-  LayerBytes bytes_of(const workload::Layer& layer) const;
-  // Of `elements` a sample, all of them, for one micro-batch.
-  Bytes tensor_bytes(std::uint64_t elements) const;
+  std::uint32_t operator()(const workload::Operation& operation);
+  std::vector<workload::Operation> take() { return std::move(operations_); }
 
  private:
-  std::uint64_t shards(const workload::Operator& op) const;
-  // Held on one tile, and read by one pass: the latter with weights that another operator holds.
-  std::uint64_t tile_parameters(const workload::Operator& op) const;
-  std::uint64_t used_parameters(const workload::Operator& op) const;
-  Bytes moved(const workload::Operator& op) const;
-
-  const workload::Workload& workload_;
-  const Strategy& strategy_;
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                         std::uint64_t, DataType>;
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<workload::Operation> operations_;
 };
 
-// The program of stage `number`: layers [first, end) of the workload, with `memory` as decided.
+// What programs of all stages share.
+struct Tables {
+  NameTable names;
+  OperationTable operations;
+  std::vector<GroupShape> groups;
+
+  // The group of this shape, among those of explicit sharding.
+  Group group_of(const GroupShape& shape);
+};
+
+// What a tile that stands for its group needs to know, for a stage.
+struct GroupEstimates {
+  // Time of a collective over a group that is not simulated.
+  std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
+                        collective::Kind kind, Bytes bytes)>
+      collective_time;
+  // How many times its boundary tensor takes the busiest link, for all it stands for.
+  std::function<std::uint32_t(std::uint32_t stage, std::uint32_t other)> boundary_share;
+};
+
+// The program of stage `number`, with layers and memory as decided. `sram`: of a tile.
 Program build_program(const workload::Workload& workload, const Strategy& strategy,
-                      std::uint32_t number, const Stage& stage, NameTable& names);
+                      std::uint32_t number, const Stage& stage, Bytes sram,
+                      const GroupEstimates& estimates, Tables& tables);
 
 }  // namespace tessera::plan

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "placement_request.hpp"
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/core/wide.hpp"
-#include "tessera/plan/plan.hpp"
-#include "tessera/plan/schedule.hpp"
+#include "tessera/plan/strategy.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -14,24 +15,9 @@ std::uint32_t read_count(config::Section& section, std::string_view key, std::in
       section.get_or<std::int64_t>(key, otherwise, config::between<std::int64_t>(1, most)));
 }
 
-std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,
-                                                       std::string_view key) {
-  const std::vector<std::int64_t> sides = section.get_list<std::int64_t>(key);
-  if (sides.empty()) {
-    return std::nullopt;
-  }
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1 || sides[0] > most || sides[1] > most) {
-    section.error(key, "expected [rows, columns], both at least 1");
-    return std::nullopt;
-  }
-  return std::array<std::uint32_t, 2>{static_cast<std::uint32_t>(sides[0]),
-                                      static_cast<std::uint32_t>(sides[1])};
-}
-
 void read_batch(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
   strategy.micro_batch = read_count(section, "micro_batch", 1);
-  const std::uint64_t step = std::uint64_t{strategy.micro_batch} * strategy.degrees.data;
+  const std::uint64_t step = std::uint64_t{strategy.micro_batch} * strategy.data_parallel();
   if (workload.samples == 0) {
     return;  // the workload has already been complained about
   }
@@ -64,27 +50,126 @@ void check_heads(config::Section& section, const workload::Workload& workload,
   }
 }
 
+// Experts are shared out whole, over part of the replicas.
+void check_experts(config::Section& section, const workload::Workload& workload,
+                   const Strategy& strategy) {
+  if (strategy.degrees.data % strategy.expert != 0) {
+    section.error("expert", std::to_string(strategy.expert) + " does not divide data * context = " +
+                                std::to_string(strategy.degrees.data));
+    return;
+  }
+  for (const workload::Layer& layer : workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      if (op.experts % strategy.expert != 0) {
+        section.error("expert", "the " + std::to_string(op.experts) + " experts of '" + layer.name +
+                                    "/" + op.name + "' cannot be shared out among " +
+                                    std::to_string(strategy.expert));
+        return;
+      }
+    }
+  }
+}
+
+void read_schedule(config::Section& section, bool training, Strategy& strategy) {
+  strategy.chunks = read_count(section, "chunks", 1);
+  const std::string usual = training ? (strategy.chunks > 1 ? "interleaved" : "1f1b") : "streaming";
+  strategy.schedule = section.get_name("schedule", schedules().names(), usual);
+  for (const std::string& text : section.get_list<std::string>("order")) {
+    try {
+      strategy.order.push_back(passes_from(text));
+    } catch (const ConfigError& error) {
+      section.error("order", error.diagnostics().front().message);
+      return;
+    }
+  }
+  if (!schedules().contains(strategy.schedule)) {
+    return;  // already complained about
+  }
+  const PipelineShape shape = strategy.pipeline_shape(training);
+  if (!strategy.order.empty()) {
+    if (const std::string fault = fault_of(shape, strategy.order); !fault.empty()) {
+      section.error("order", fault);
+    }
+    return;
+  }
+  if ((strategy.schedule == "streaming") == training) {
+    section.error("schedule", training ? "'streaming' is for inference, and the workload trains"
+                                       : "inference is 'streaming', without backward passes");
+    return;
+  }
+  const std::string objection = schedules().at(strategy.schedule).objection(shape);
+  if (!objection.empty()) {
+    section.error("schedule", "'" + strategy.schedule + "' " + objection);
+  }
+}
+
+// Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
+void read_cuts(config::Section& section, Strategy& strategy) {
+  config::Section rules = section.section("sharding");
+  for (const std::string& pattern : rules.keys()) {
+    config::Section rule = rules.section(pattern);
+    const Cut cut{read_count(rule, "samples", 1), read_count(rule, "rows", 1),
+                  read_count(rule, "columns", 1), read_count(rule, "depth", 1)};
+    if (cut.tiles() != strategy.degrees.tensor) {
+      rules.error(pattern, "samples * rows * columns * depth = " + std::to_string(cut.tiles()) +
+                               " must be tensor = " + std::to_string(strategy.degrees.tensor));
+    }
+    strategy.cuts.push_back({pattern, cut});
+  }
+}
+
+Recompute recompute_from(const std::string& name) {
+  return name == "full"        ? Recompute::full
+         : name == "selective" ? Recompute::selective
+                               : Recompute::none;
+}
+
+Aggregation aggregation_from(const std::string& name) {
+  return name == "stage"    ? Aggregation::stage
+         : name == "tensor" ? Aggregation::tensor
+                            : Aggregation::none;
+}
+
 }  // namespace
 
+std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
+  return order.empty() ? schedules().at(schedule).passes(pipeline_shape(training), stage)
+                       : order[stage];
+}
+
 std::vector<ParameterInfo> strategy_parameters() {
-  return {
+  std::vector<ParameterInfo> parameters{
       {"pipeline", "", "1", "stages of the pipeline"},
       {"tensor", "", "1", "tensor-parallel degree"},
       {"data", "", "1", "data-parallel degree"},
+      {"context", "", "1", "parts that the tokens of a sample are cut in"},
+      {"expert", "", "1", "replicas (of data * context) that share out the experts"},
+      {"sequence_parallel", "", "false",
+       "cut what tensor parallelism leaves whole along the tokens"},
       {"micro_batch", "samples", "1", "size of a micro-batch in one replica"},
-      {"schedule", "", "1f1b", "order of forward and backward passes"},
-      {"recompute", "", "none", "none, or full: repeat the forward pass before the backward one"},
-      {"shard_optimizer", "", "false", "keep and update 1/data of the optimizer state (ZeRO 1)"},
+      {"chunks", "", "1", "chunks of layers a stage holds"},
+      {"schedule", "", "1f1b", "order of forward and backward passes; with chunks: interleaved"},
+      {"order", "", "", "instead: the passes of each stage, as text"},
+      {"recompute", "", "none",
+       "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs"},
+      {"zero", "", "0", "share out over data: 1 optimizer state, 2 and gradients, 3 and weights"},
       {"overlap_gradients", "", "false", "reduce gradients of a layer while earlier layers go on"},
+      {"overlap_tensor", "", "false", "sum a gradient of inputs while that of weights is computed"},
       {"boundary", "", "full",
        "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
        "by the next stage"},
+      {"sharding", "", "", "explicit parallelism: {operator: {samples, rows, columns, depth}}"},
+      {"sram", "", "resident",
+       "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
+       "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
+      {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
       {"collectives.tensor", "", "ring", "algorithm in tensor groups"},
-      {"collectives.data", "", "ring", "algorithm in data groups"},
-      {"placement.layout", "", "s-shape on grids, else linear", "how stages lie on the machine"},
-      {"placement.group", "tiles", "", "[rows, columns] of the tiles of one stage"},
-      {"placement.tensor_group", "tiles", "", "[rows, columns] of one tensor group inside it"}};
+      {"collectives.data", "", "ring", "algorithm in data groups"}};
+  for (ParameterInfo& parameter : placement_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
 }
 
 Strategy read_strategy(config::Section& section, const workload::Workload& workload,
@@ -93,43 +178,60 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.degrees.pipeline = read_count(section, "pipeline", 1);
   strategy.degrees.tensor = read_count(section, "tensor", 1);
   strategy.degrees.data = read_count(section, "data", 1);
+  strategy.context = read_count(section, "context", 1);
+  const Wide replicas = static_cast<Wide>(strategy.degrees.data) * strategy.context;
+  const std::uint64_t tiles = topology.computing_nodes();
+  const Wide wanted = replicas * strategy.degrees.pipeline * strategy.degrees.tensor;
+  if (wanted > tiles) {
+    const std::string context = strategy.context > 1 ? " * context" : "";
+    const std::string contexts =
+        strategy.context > 1 ? " * " + std::to_string(strategy.context) : "";
+    section.error("pipeline", "pipeline * tensor * data" + context + " = " +
+                                  std::to_string(strategy.degrees.pipeline) + " * " +
+                                  std::to_string(strategy.degrees.tensor) + " * " +
+                                  std::to_string(strategy.degrees.data) + contexts +
+                                  " tiles, but the machine has " + std::to_string(tiles));
+    strategy.context = 1;
+  } else {
+    strategy.degrees.data = static_cast<std::uint32_t>(replicas);
+  }
+  strategy.expert = read_count(section, "expert", 1);
+  strategy.sequence_parallel = section.get_or<bool>("sequence_parallel", false);
   check_heads(section, workload, strategy.degrees.tensor);
+  check_experts(section, workload, strategy);
   read_batch(section, workload, strategy);
-  strategy.schedule = section.get_name("schedule", schedules().names(), "1f1b");
-  strategy.recompute = section.get_name("recompute", {"none", "full"}, "none") == "full";
-  strategy.shard_optimizer = section.get_or<bool>("shard_optimizer", false);
+  read_schedule(section, workload.training, strategy);
+  strategy.recompute =
+      recompute_from(section.get_name("recompute", {"none", "selective", "full"}, "none"));
+  strategy.zero = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("zero", 0, config::between<std::int64_t>(0, 3)));
   strategy.overlap_gradients = section.get_or<bool>("overlap_gradients", false);
+  strategy.overlap_tensor = section.get_or<bool>("overlap_tensor", false);
   strategy.scatter_boundary =
       section.get_name("boundary", {"full", "scattered"}, "full") == "scattered";
+  read_cuts(section, strategy);
+  strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
+                      ? SramAllocation::resident
+                      : SramAllocation::algorithm_1;
   strategy.check_capacity = section.get_name("capacity", {"check", "ignore"}, "check") == "check";
+  strategy.aggregation =
+      aggregation_from(section.get_name("aggregation", {"none", "tensor", "stage"}, "none"));
 
   config::Section collectives = section.section("collectives");
   const std::vector<std::string> algorithms = collective::algorithms().names();
   strategy.tensor_algorithm = collectives.get_name("tensor", algorithms, "ring");
   strategy.data_algorithm = collectives.get_name("data", algorithms, "ring");
 
-  config::Section placement = section.section("placement");
-  strategy.layout =
-      placement.get_name("layout", placements().names(), topology.grid() ? "s-shape" : "linear");
-  strategy.placement.degrees = strategy.degrees;
-  strategy.placement.group = read_shape(placement, "group");
-  strategy.placement.tensor_group = read_shape(placement, "tensor_group");
+  read_placement(section.section("placement"), workload, topology, strategy);
 
-  const std::uint64_t tiles = topology.computing_nodes();
-  const Wide wanted = static_cast<Wide>(strategy.degrees.pipeline) * strategy.degrees.tensor *
-                      strategy.degrees.data;
-  if (wanted > tiles) {
-    section.error("pipeline",
-                  "pipeline * tensor * data = " + std::to_string(strategy.degrees.pipeline) +
-                      " * " + std::to_string(strategy.degrees.tensor) + " * " +
-                      std::to_string(strategy.degrees.data) + " tiles, but the machine has " +
-                      std::to_string(tiles));
-  }
-  if (strategy.degrees.pipeline > workload.layers.size() && !workload.layers.empty()) {
-    section.error("pipeline", "more stages (" + std::to_string(strategy.degrees.pipeline) +
-                                  ") than layers to put in them (" +
-                                  std::to_string(workload.layers.size()) +
-                                  " with embedding and head)");
+  const std::uint64_t parts = std::uint64_t{strategy.degrees.pipeline} * strategy.chunks;
+  if (parts > workload.layers.size() && !workload.layers.empty()) {
+    section.error(
+        "pipeline",
+        "more stages (" + std::to_string(strategy.degrees.pipeline) +
+            (strategy.chunks > 1 ? " of " + std::to_string(strategy.chunks) + " chunks" : "") +
+            ") than layers to put in them (" + std::to_string(workload.layers.size()) +
+            " with embedding and head)");
   }
   return strategy;
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "first_rank.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 

@@ -6,7 +6,9 @@
 #include <functional>
 #include <utility>
 
+#include "placement_file.hpp"
 #include "tessera/machine/partition.hpp"
+#include "tessera/machine/routing.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -78,7 +80,7 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
   const std::string usual = machine::default_partitioner(topology);
   options.partition = section.get_name("partition", machine::partitioners().names(), usual);
-  if (options.partition != usual && !topology.grid()) {
+  if (options.partition != usual) {
     // Only the partitioner knows what it can cut: ask before anything is simulated.
     try {
       machine::partitioners().at(options.partition)(topology, 1, {});
@@ -89,6 +91,7 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   options.weights = section.get_or<std::string>("weights", "predicted");
   options.synchronization =
       section.get_name("synchronization", pdes::sync_policies().names(), "window");
+  options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
   return options;
 }
 
@@ -143,7 +146,9 @@ std::vector<ParameterInfo> run_parameters() {
           {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"},
           {"weights", "", "predicted",
            "what makes a node heavy: none, predicted, or the folder of an earlier run"},
-          {"synchronization", "", "window", "how ranks keep in step: window or null-message"}};
+          {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
+          {"replay", "", "none",
+           "none, or exact: do not simulate micro-batches that repeat the ones before"}};
 }
 
 std::string Experiment::configuration_hash() const {
@@ -153,6 +158,32 @@ std::string Experiment::configuration_hash() const {
     digest.add({place++, static_cast<unsigned char>(letter)});
   }
   return digest.to_string();
+}
+
+config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
+                                 const config::TextLoader& load) {
+  Diagnostics diagnostics;
+  Value root = config::parse(path, load(path), diagnostics);
+  if (root.kind == Value::Kind::null && diagnostics.empty()) {
+    diagnostics.error({path, 1, 1},
+                      "the file is empty; an experiment names machine, workload and "
+                      "strategy");
+  }
+  diagnostics.throw_if_any();
+  for (const std::string& assignment : overrides) {
+    if (names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  include_parts(root, load, diagnostics);
+  for (const std::string& assignment : overrides) {
+    if (!names_a_part(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+  include_placement(root, load, diagnostics);
+  diagnostics.throw_if_any();
+  return root;
 }
 
 namespace {
@@ -174,29 +205,25 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
   use_weights(experiment, weights, load);
 }
 
+plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  const auto routing = machine::make_routing(experiment.network->routing(), topology);
+  const plan::Transfers transfers{[&](EntityId from, EntityId to) {
+                                    return machine::hops_between(topology, *routing, from, to);
+                                  },
+                                  experiment.network->message_overhead()};
+  return plan::make_plan(
+      experiment.machine, experiment.workload, strategy,
+      [&](const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, operation);
+      },
+      transfers);
+}
+
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            MeasuredWeights measured, const config::TextLoader& load) {
+  const Value root = read_configuration(path, overrides, load);
   Diagnostics diagnostics;
-  Value root = config::parse(path, load(path), diagnostics);
-  if (root.kind == Value::Kind::null && diagnostics.empty()) {
-    diagnostics.error({path, 1, 1},
-                      "the file is empty; an experiment names machine, workload and "
-                      "strategy");
-  }
-  diagnostics.throw_if_any();
-  for (const std::string& assignment : overrides) {
-    if (names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_parts(root, load, diagnostics);
-  for (const std::string& assignment : overrides) {
-    if (!names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  diagnostics.throw_if_any();
-
   Experiment experiment;
   Section section(root, "", diagnostics);
   experiment.name =
@@ -234,13 +261,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   section.finish();
   diagnostics.throw_if_any();
 
-  const plan::OperatorTime operator_time = [&](Flops flops, Bytes sram_bytes) {
-    return experiment.compute->duration(experiment.machine, flops, sram_bytes,
-                                        experiment.workload.data_type);
-  };
   try {
-    experiment.plan =
-        plan::make_plan(experiment.machine, experiment.workload, strategy, operator_time);
+    experiment.plan = plan_of(experiment, strategy);
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }
@@ -282,6 +304,12 @@ void use_partition(Experiment& experiment, const std::string& name) {
   }
   machine::partitioners().at(name)(*experiment.machine.topology, 1, {});
   experiment.options.partition = name;
+}
+
+void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
+  plan::Strategy strategy = experiment.plan.strategy;
+  strategy.micro_batches = micro_batches;
+  experiment.plan = plan_of(experiment, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

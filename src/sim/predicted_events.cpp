@@ -1,60 +1,13 @@
 // Events of each node, predicted from the plan.
-#include <array>
-#include <map>
-#include <tuple>
 #include <utility>
 
+#include "tessera/plan/stage_work.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
 
-using plan::Action;
-using plan::Instruction;
-
 constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
-
-// What every tile of a stage does in an iteration, alike instructions counted together.
-struct StageWork {
-  std::uint64_t operators = 0;
-  std::map<std::pair<plan::Peer, std::uint64_t>, std::uint64_t> sends;  // (peer, bytes)
-  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;     // (write, bytes)
-  std::map<std::tuple<plan::Group, std::uint8_t, std::uint64_t>, std::uint64_t> collectives;
-};
-
-StageWork work_of(const plan::Program& program) {
-  std::array<std::uint64_t, plan::phases> times{};
-  for (const plan::ScheduleEntry& entry : program.schedule) {
-    ++times[static_cast<std::size_t>(entry.phase)];
-  }
-  StageWork work;
-  for (std::size_t phase = 0; phase < plan::phases; ++phase) {
-    for (const Instruction& instruction : program.code[phase]) {
-      switch (instruction.action) {
-        case Action::execute:
-          work.operators += times[phase];
-          break;
-        case Action::send:
-          work.sends[{instruction.peer, instruction.bytes}] += times[phase];
-          break;
-        case Action::read:
-        case Action::write:
-          work.accesses[{instruction.action == Action::write, instruction.bytes}] += times[phase];
-          break;
-        case Action::collective:
-        case Action::start_collective:
-          work.collectives[{instruction.group, instruction.collective, instruction.bytes}] +=
-              times[phase];
-          break;
-        case Action::receive:
-        case Action::wait_collectives:
-        case Action::wait_access:
-          break;  // what is waited for raises the event
-      }
-    }
-  }
-  return work;
-}
 
 class Prediction {
  public:
@@ -62,15 +15,19 @@ class Prediction {
       : experiment_(experiment),
         plan_(experiment.plan),
         events_(experiment.machine.topology->nodes()),
-        traffic_(experiment.network->predict_traffic(experiment.machine)) {}
+        traffic_(experiment.network->predict_traffic(experiment.machine)),
+        collectives_(plan_) {}
 
   std::vector<std::uint64_t> make() {
     const plan::Degrees& degrees = plan_.strategy.degrees;
     for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
-      const StageWork work = work_of(plan_.stages[stage].program);
+      const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
       for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
         for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
-          add_tile({stage, replica, shard}, work);
+          const plan::Role role{stage, replica, shard};
+          if (plan_.is_simulated(plan_.placement.number(role))) {
+            add_tile(role, work);
+          }
         }
       }
     }
@@ -78,15 +35,6 @@ class Prediction {
   }
 
  private:
-  // What one member of a group sends in a collective.
-  struct Sent {
-    collective::Member to = 0;
-    Bytes bytes;
-    std::uint64_t count = 0;
-  };
-  using MemberSends = std::vector<std::vector<Sent>>;  // [members]
-  using Collective = std::tuple<plan::Group, std::uint8_t, std::uint64_t>;
-
   void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
 
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
@@ -94,13 +42,13 @@ class Prediction {
                            [&](EntityId node, std::uint64_t events) { add(node, events * count); });
   }
 
-  void add_tile(const plan::Role& role, const StageWork& work) {
+  void add_tile(const plan::Role& role, const plan::StageWork& work) {
     const EntityId tile = plan_.placement.tile(role);
     add(tile, events_of_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
       plan::Role peer = role;
-      peer.stage += key.first == plan::Peer::next_stage ? 1U : ~0U;
-      message(tile, plan_.placement.tile(peer), Bytes(key.second), count);
+      peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
+      message(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
     }
     for (const auto& [key, count] : work.accesses) {
       const std::uint64_t times = count;
@@ -112,48 +60,21 @@ class Prediction {
           });
     }
     for (const auto& [key, count] : work.collectives) {
-      const plan::Group group = std::get<0>(key);
-      plan::Role peer = role;
-      std::uint32_t& number = group == plan::Group::tensor ? peer.shard : peer.replica;
-      for (const Sent& sent : sends_of(key)[number]) {
-        number = sent.to;
+      const plan::GroupShape& shape = plan_.group(std::get<0>(key));
+      const std::uint32_t number = plan_.placement.number(role);
+      const std::uint32_t place = number % plan_.placement.stage_tiles();
+      for (const plan::Sent& sent : collectives_.of(key)[shape.member(place)]) {
+        const std::uint32_t peer = number - place + shape.place_of(sent.to, place);
         message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
       }
     }
-  }
-
-  // Stages and tiles share collectives: each is walked through once.
-  const MemberSends& sends_of(const Collective& key) {
-    const auto [place, is_new] = collectives_.try_emplace(key);
-    if (!is_new) {
-      return place->second;
-    }
-    const auto [group, number, bytes] = key;
-    const auto kind = static_cast<collective::Kind>(number);
-    const std::uint32_t size = plan_.group_size(group);
-    const collective::Algorithm& algorithm = plan_.algorithm(group);
-    const std::uint32_t steps = algorithm.steps(kind, size);
-    place->second.resize(size);
-    for (collective::Member member = 0; member < size; ++member) {
-      std::map<std::pair<collective::Member, Bytes>, std::uint64_t> counts;
-      for (std::uint32_t at = 0; at < steps; ++at) {
-        const collective::Step step = algorithm.step(kind, size, member, Bytes(bytes), at);
-        if (step.send_to != collective::nobody) {
-          ++counts[{step.send_to, step.send_bytes}];
-        }
-      }
-      for (const auto& [to, count] : counts) {
-        place->second[member].push_back({to.first, to.second, count});
-      }
-    }
-    return place->second;
   }
 
   const Experiment& experiment_;
   const plan::Plan& plan_;
   std::vector<std::uint64_t> events_;
   std::unique_ptr<network::PredictedTraffic> traffic_;
-  std::map<Collective, MemberSends> collectives_;
+  plan::CollectiveSends collectives_;
 };
 
 }  // namespace

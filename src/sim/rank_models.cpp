@@ -37,7 +37,8 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       network(experiment.network->build({experiment.machine, members, network_slot})),
       memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),
-      compute(experiment.compute->build({experiment.machine, members, compute_slot})),
+      compute(experiment.compute->build(
+          {experiment.machine, members, experiment.plan.operations, compute_slot})),
       recorder(experiment),
       executor(executor::make_executor({experiment.machine, experiment.plan, members,
                                         experiment.options.iterations, executor_slot, network_slot,

@@ -65,7 +65,7 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
         static_cast<std::uint64_t>((end - known).ps());
   });
   times = sums_over_ranks(models.communicator, times);
-  const std::uint64_t tiles = summary.tiles / stages;
+  const std::uint64_t tiles = models.experiment.plan.simulated_tiles();
   const auto breakdown = [&](std::string name, std::uint64_t of, auto sum) {
     trace::Breakdown row{std::move(name), of, {}};
     for (std::size_t i = 0; i < executor::activities; ++i) {
@@ -74,7 +74,7 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
     }
     return row;
   };
-  summary.breakdown.push_back(breakdown("total", summary.tiles, [&](std::size_t i) {
+  summary.breakdown.push_back(breakdown("total", tiles * stages, [&](std::size_t i) {
     Wide sum = 0;
     for (std::size_t stage = 0; stage < stages; ++stage) {
       sum += times[stage * executor::activities + i];
@@ -85,6 +85,25 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
     summary.breakdown.push_back(
         breakdown("stage " + std::to_string(stage), tiles,
                   [&](std::size_t i) { return times[stage * executor::activities + i]; }));
+  }
+}
+
+// Results leave each data-parallel replica's last stage one micro-batch at a time (PALM, section
+// V-A.3: set-up and drain left out).
+void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
+  std::array<std::uint64_t, 2> outputs{};
+  models.executor->visit_results([&](const executor::TileResult& result) {
+    outputs[0] = std::max(outputs[0], static_cast<std::uint64_t>(result.first_output.ps()));
+    outputs[1] = std::max(outputs[1], static_cast<std::uint64_t>(result.last_output.ps()));
+  });
+  models.communicator.reduce_max(outputs);
+  if (outputs[1] > outputs[0]) {
+    const plan::Strategy& strategy = models.experiment.plan.strategy;
+    const std::uint64_t results = std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
+    const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(outputs[1] - outputs[0]));
+    summary.steady_throughput_samples_per_s =
+        static_cast<double>(results * strategy.micro_batch * strategy.data_parallel()) /
+        span.seconds();
   }
 }
 
@@ -221,15 +240,21 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_digest(models, summary);
 
   summary.simulated_time_ps = end.ps();
-  const std::int64_t iterations = summary.iterations;
   if (complete && end > SimTime::zero()) {
-    summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
-    const workload::Workload& workload = models.experiment.workload;
-    summary.throughput_samples_per_s =
-        static_cast<double>(workload.samples) * static_cast<double>(iterations) / end.seconds();
-    summary.achieved_flops_per_s =
-        summary.throughput_samples_per_s * static_cast<double>(workload.flops_per_sample().count());
+    fill_steady_throughput(models, summary);
+    note_iteration(models.experiment, summary);
   }
+}
+
+void note_iteration(const Experiment& experiment, trace::Summary& summary) {
+  const std::int64_t iterations = summary.iterations;
+  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
+  summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
+  summary.throughput_samples_per_s = static_cast<double>(experiment.workload.samples) *
+                                     static_cast<double>(iterations) / end.seconds();
+  summary.achieved_flops_per_s =
+      summary.throughput_samples_per_s *
+      static_cast<double>(experiment.workload.flops_per_sample().count());
 }
 
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {

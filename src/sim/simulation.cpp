@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "checkpoints.hpp"
-#include "first_rank.hpp"
 #include "rank_models.hpp"
 #include "results.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/weights.hpp"
@@ -83,6 +83,9 @@ class RankRun {
     } else if (!stuck.empty()) {
       write_summary(summary, "deadlock", stuck);
     } else {
+      if (request_.complete_summary) {
+        request_.complete_summary(summary);
+      }
       write_summary(summary, "finished", "");
     }
     finish_folder();

@@ -80,8 +80,10 @@ Properties file_access(const std::string& path) {
 
 WriteFile create_file(const std::string& path, unsigned flags) {
   const Properties access = file_access(path);
+  const Properties creation(check(H5Pcreate(H5P_FILE_CREATE), path, "set the creation properties"));
+  check(H5Pset_obj_track_times(creation.get(), false), path, "turn off time stamps");
   return WriteFile(
-      check(H5Fcreate(path.c_str(), flags, H5P_DEFAULT, access.get()), path, "create the file"));
+      check(H5Fcreate(path.c_str(), flags, creation.get(), access.get()), path, "create the file"));
 }
 
 Type text_type(std::size_t length, const std::string& path) {

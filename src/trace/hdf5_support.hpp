@@ -87,8 +87,9 @@ Result check(Result result, const std::string& path, const char* doing) {
   return result;
 }
 
-// Creates `path` for writing with the rules of this room: format bounds V110, no file locks where
-// the file system has none. `flags` is H5F_ACC_EXCL or H5F_ACC_TRUNC. Throws IoError.
+// Creates `path` for writing with the rules of this room: format bounds V110, no time stamp, no
+// file locks where the file system has none. `flags` is H5F_ACC_EXCL or H5F_ACC_TRUNC. Throws
+// IoError.
 WriteFile create_file(const std::string& path, unsigned flags);
 
 // Access properties of every file this room opens.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "fixed_table.hpp"
 #include "hdf5_support.hpp"
 #include "posix_file.hpp"
 #include "schema.hpp"
@@ -59,23 +60,6 @@ Contents survey(const std::string& folder, const std::vector<TracePart>& parts) 
     contents.sources.push_back(std::move(source));
   }
   return contents;
-}
-
-hdf5::WriteDataset create_dataset(hid_t file, const std::string& name, const hdf5::Type& type,
-                                  hsize_t rows, const hdf5::Properties& creation,
-                                  const std::string& path) {
-  const hdf5::Space space(
-      hdf5::check(H5Screate_simple(1, &rows, nullptr), path, "make a table's shape"));
-  return hdf5::WriteDataset(hdf5::check(H5Dcreate2(file, name.c_str(), type.get(), space.get(),
-                                                   H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                                        path, "create a table"));
-}
-
-hdf5::Properties creation_properties(const std::string& path) {
-  hdf5::Properties creation(
-      hdf5::check(H5Pcreate(H5P_DATASET_CREATE), path, "set the creation properties"));
-  hdf5::check(H5Pset_obj_track_times(creation.get(), false), path, "turn off time stamps");
-  return creation;
 }
 
 // One table: the good rows of the first trace, then those of the next, and so on.
@@ -147,13 +131,7 @@ void write_ranks(hid_t file, const Contents& contents, const std::string& path) 
     }
   }
 
-  const hdf5::Type type = row_type(spec, path);
-  hdf5::WriteDataset dataset = create_dataset(file, spec.name, type, contents.sources.size(),
-                                              creation_properties(path), path);
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
-              path, "write rows");
-  write_schema(dataset.get(), spec, path);
-  hdf5::check(dataset.reset(), path, "close a table");
+  write_rows(file, spec, bytes, path);
 }
 
 // Rank 0's attributes, which are those of the run, but for the ones that are of one file.

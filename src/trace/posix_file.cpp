@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
@@ -16,67 +15,6 @@
 
 namespace tessera::trace {
 namespace {
-
-// An open file descriptor.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) {
-      throw_errno(path_, "open the file");
-    }
-  }
-  ~Descriptor() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  std::size_t read(std::vector<char>& buffer) const {
-    for (;;) {
-      const ssize_t count = ::read(descriptor_, buffer.data(), buffer.size());
-      if (count >= 0) {
-        return static_cast<std::size_t>(count);
-      }
-      if (errno != EINTR) {
-        throw_errno(path_, "read the file");
-      }
-    }
-  }
-
-  void write(const std::string& text) const {
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t count = ::write(descriptor_, text.data() + done, text.size() - done);
-      if (count >= 0) {
-        done += static_cast<std::size_t>(count);
-      } else if (errno != EINTR) {
-        throw_errno(path_, "write the file");
-      }
-    }
-  }
-
-  // Some file systems cannot sync a folder and say EINVAL; there is nothing better to do then.
-  void sync() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) {
-      throw_errno(path_, "sync the file");
-    }
-  }
-
-  void close() {
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    if (::close(descriptor) != 0) {
-      throw_errno(path_, "close the file");
-    }
-  }
-
- private:
-  std::string path_;
-  int descriptor_;
-};
 
 void write_new(const std::string& path, const std::string& text) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
@@ -90,6 +28,58 @@ void throw_errno(const std::string& path, const std::string& doing) {
   const int code = errno;
   throw IoError(path + ": error: cannot " + doing + ": " + std::generic_category().message(code) +
                 " (errno " + std::to_string(code) + ")");
+}
+
+Descriptor::Descriptor(const std::string& path, int flags)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) {
+    throw_errno(path_, "open the file");
+  }
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+std::size_t Descriptor::read(std::vector<char>& buffer) const {
+  for (;;) {
+    const ssize_t count = ::read(descriptor_, buffer.data(), buffer.size());
+    if (count >= 0) {
+      return static_cast<std::size_t>(count);
+    }
+    if (errno != EINTR) {
+      throw_errno(path_, "read the file");
+    }
+  }
+}
+
+void Descriptor::write(const std::string& text) const {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(descriptor_, text.data() + done, text.size() - done);
+    if (count >= 0) {
+      done += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      throw_errno(path_, "write the file");
+    }
+  }
+}
+
+// Some file systems cannot sync a folder and say EINVAL; there is nothing better to do then.
+void Descriptor::sync() const {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) {
+    throw_errno(path_, "sync the file");
+  }
+}
+
+void Descriptor::close() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0) {
+    throw_errno(path_, "close the file");
+  }
 }
 
 void sync_and_rename(const std::string& aside, const std::string& path) {

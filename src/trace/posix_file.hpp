@@ -1,8 +1,10 @@
 // Files below the C++ library: errors with the system's reason, and what survives a power cut.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tessera::trace {
 
@@ -16,6 +18,28 @@ inline constexpr const char* segments_name = "segments.json";
 inline constexpr const char* summary_name = "summary.json";
 inline constexpr const char* checkpoints_folder = "checkpoints";
 inline constexpr const char* manifest_name = "manifest.json";
+
+// An open file. Every call throws IoError with the system's reason.
+class Descriptor {
+ public:
+  // `flags` of open(2).
+  Descriptor(const std::string& path, int flags);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  // Bytes read into `buffer`, at most its size; 0 at the end of the file.
+  std::size_t read(std::vector<char>& buffer) const;
+  // All of the text.
+  void write(const std::string& text) const;
+  // Forces what was written to the disk.
+  void sync() const;
+  void close();
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
 
 // Throws IoError "PATH: error: cannot DOING: REASON (errno N)" for the present errno.
 [[noreturn]] void throw_errno(const std::string& path, const std::string& doing);

@@ -137,6 +137,10 @@ std::string listing(const Summary& summary) {
                share_of(static_cast<double>(summary.ideal_time_ps),
                         static_cast<double>(summary.iteration_time_ps), "the iteration time"));
   list.add("throughput", rounded(summary.throughput_samples_per_s, "samples/s"));
+  if (summary.steady_throughput_samples_per_s > 0) {
+    list.add("  without set-up and drain",
+             rounded(summary.steady_throughput_samples_per_s, "samples/s"));
+  }
   list.add("achieved", rounded(summary.achieved_flops_per_s, "FLOP/s") +
                            share_of(summary.achieved_flops_per_s, summary.peak_flops_per_s,
                                     "the peak of " + rounded(summary.peak_flops_per_s, "FLOP/s")));

@@ -1,216 +1,263 @@
 #include "transformer_layers.hpp"
 
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace tessera::workload {
 namespace {
 
-// FLOPs an element of an operator that is no product: counted from the formula, one for each
-// arithmetic operation, comparison, exponential and tanh (assumed: what such a function costs on
-// hardware is not known here).
-struct VectorCost {
-  std::uint64_t forward;
-  std::uint64_t backward;
-};
-// Forward: mean 1, centre 1, variance 2, divide by the deviation 1, gain 1, shift 1. Backward:
-// normalised input again 2, gradients of gain and shift 3, of the input 8 (two means over the row).
-constexpr VectorCost layer_norm_cost{7, 13};
-// Scale 1, mask 1, maximum 1, subtract 1, exponential 1, sum 1, divide 1, dropout 2. Backward:
-// dropout 2, inner product with the gradient 2, subtract 1, multiply 1, scale 1.
-constexpr VectorCost softmax_cost{9, 7};
-// x/2 (1 + tanh(k x (1 + c x^2))), backward with the tanh computed again (Hendrycks, Gimpel,
-// arXiv:1606.08415).
-constexpr VectorCost gelu_cost{9, 18};
-// Dropout 2 (mask, rescale), sum 1.
-constexpr VectorCost skip_cost{3, 3};
-constexpr VectorCost dropout_cost{2, 2};
-// Looked up without arithmetic; the gradient is added to the row of the token.
-constexpr VectorCost word_embedding_cost{0, 1};
-constexpr VectorCost position_embedding_cost{1, 1};
+// Added to the word's; the gradient is added to the row of the position or type.
+constexpr VectorCost added_embedding_cost{1, 1, 1};
+// Two products and a sum for each element turned; backward alike (Su et al., RoFormer,
+// arXiv:2104.09864, equation (34)).
+constexpr VectorCost rotary_cost{3, 3, 0};
 // Maximum 1, subtract 1, exponential 1, sum 1. Backward: softmax minus the target 1, scale 1.
-constexpr VectorCost loss_cost{4, 2};
+constexpr VectorCost loss_cost{4, 2, 0};
+// The tanh; backward 1 - y^2, times the gradient.
+constexpr VectorCost tanh_cost{1, 3, 0};
 
-constexpr std::uint64_t mask_bytes = 1;   // of a dropout mask, an element
 constexpr std::uint64_t logit_bytes = 4;  // the loss is computed in fp32
 
-Operator vector_operator(std::string name, std::string kind, Sharding sharding, VectorCost cost,
-                         std::uint64_t inputs, std::uint64_t outputs) {
-  Operator op;
-  op.name = std::move(name);
-  op.kind = std::move(kind);
-  op.sharding = sharding;
-  op.forward_flops = Flops(cost.forward * outputs);
-  op.backward_flops = Flops(cost.backward * outputs);
-  op.input_elements = inputs;
-  op.output_elements = outputs;
-  return op;
+using Operators = std::vector<Operator>;
+
+void append(Operators& operators, Operators more) {
+  operators.insert(operators.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
 }
 
-Operator product_operator(std::string name, std::string kind, Sharding sharding,
-                          MatrixProduct product) {
-  Operator op;
-  op.name = std::move(name);
-  op.kind = std::move(kind);
-  op.sharding = sharding;
-  op.product = product;
-  op.forward_flops = product.flops();
-  op.backward_flops = product.flops() + product.flops();
-  op.output_elements = product.rows * product.columns * product.count;
-  return op;
-}
-
-// Makes the operators of one shape.
+// Makes the layers over one sequence: of the decoder, or of the encoder.
 class Builder {
  public:
-  explicit Builder(const TransformerShape& shape)
-      : shape_(shape), tokens_(shape.sequence), activation_(shape.sequence * shape.hidden) {}
+  Builder(const TransformerShape& shape, std::uint64_t tokens)
+      : shape_(shape),
+        make_(shape.data_type, shape.dropout),
+        tokens_(tokens),
+        activation_(tokens * shape.hidden) {}
 
   std::uint64_t activation() const { return activation_; }
 
-  Operator word_embedding() const {
-    Operator op = vector_operator("word_embedding", "embedding", Sharding::row, word_embedding_cost,
-                                  tokens_, activation_);
-    op.parameters = shape_.vocabulary * shape_.hidden;
-    op.forward_all_reduce_elements = activation_;
-    return op;
-  }
-
-  Operator position_embedding() const {
-    Operator op = vector_operator("position_embedding", "embedding", Sharding::replicated,
-                                  position_embedding_cost, activation_, activation_);
-    op.parameters = activation_;
-    return op;
-  }
-
-  Operator embedding_dropout() const {
-    Operator op = vector_operator("embedding_dropout", "elementwise", Sharding::replicated,
-                                  dropout_cost, activation_, activation_);
-    op.stored_whole = Bytes(mask_bytes * activation_);
-    return op;
-  }
-
-  Operator layer_norm(std::string name) const {
-    Operator op = vector_operator(std::move(name), "layer_norm", Sharding::replicated,
-                                  layer_norm_cost, activation_, activation_);
-    op.parameters = 2 * shape_.hidden;
-    op.stored_whole = stored(activation_);
-    return op;
-  }
-
-  // Every token's `inputs` times a weight, to `outputs`.
-  Operator linear(std::string name, Sharding sharding, std::uint64_t inputs, std::uint64_t outputs,
-                  bool bias) const {
-    Operator op =
-        product_operator(std::move(name), "linear", sharding, {tokens_, outputs, inputs, 1});
-    op.parameters = inputs * outputs + (bias ? outputs : 0);
-    op.input_elements = tokens_ * inputs;
-    if (sharding == Sharding::column) {
-      op.stored_whole = stored(op.input_elements);
-      op.backward_all_reduce_elements = op.input_elements;
-    } else {
-      op.replicated_parameters = bias ? outputs : 0;
-      op.stored_cut = stored(op.input_elements);
-      op.forward_all_reduce_elements = op.output_elements;
+  // `shared`: the words' vectors are another layer's.
+  Operators embedding(bool shared) const {
+    Operators operators{make_.embedding("word_embedding", Sharding::row, shape_.vocabulary, tokens_,
+                                        shape_.hidden)};
+    if (shared) {
+      operators[0].shared_parameters = std::exchange(operators[0].parameters, 0);
     }
+    if (shape_.positions == Positions::learned) {
+      operators.push_back(added_embedding("position_embedding", tokens_));
+    }
+    if (shape_.token_types > 0) {
+      operators.push_back(added_embedding("token_type_embedding", shape_.token_types));
+    }
+    if (shape_.norm_after) {
+      operators.push_back(norm("embedding_" + to_string(shape_.norm)));
+    }
+    if (shape_.dropout) {
+      operators.push_back(make_.dropout("embedding_dropout", activation_));
+    }
+    return operators;
+  }
+
+  Operator norm(std::string name) const {
+    return make_.norm(std::move(name), shape_.norm, Sharding::replicated, activation_,
+                      shape_.hidden);
+  }
+  Operator final_norm() const { return norm("final_" + to_string(shape_.norm)); }
+
+  // Norm, `inner` and the skip connection around them, in the order of the shape.
+  Operators part(const std::string& number, Operators inner) const {
+    const std::string name = (shape_.norm == Norm::layer ? "ln" : "norm") + number;
+    Operators operators;
+    if (!shape_.norm_after) {
+      operators.push_back(norm(name));
+    }
+    append(operators, std::move(inner));
+    operators.push_back(make_.skip("skip" + number, activation_));
+    if (shape_.norm_after) {
+      operators.push_back(norm(name));
+    }
+    return operators;
+  }
+
+  Operators self_attention(bool causal) const {
+    const AttentionShape attention = attention_shape(tokens_, causal);
+    const std::uint64_t q = shape_.heads * shape_.head_width;
+    const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
+    Operators operators{projection("qkv", tokens_, q + 2 * kv)};
+    if (shape_.positions == Positions::rotary) {
+      const std::uint64_t turned = attention.query_elements() + attention.key_elements();
+      operators.push_back(
+          make_.vector("rotary", "elementwise", Sharding::heads, rotary_cost, turned, turned));
+    }
+    append(operators, make_.attention("", Sharding::heads, attention));
+    operators.push_back(
+        make_.linear("attention_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
+    return operators;
+  }
+
+  // With keys and values of the encoder's output.
+  Operators cross_attention() const {
+    const std::uint64_t q = shape_.heads * shape_.head_width;
+    const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
+    Operators operators{projection("cross_q", tokens_, q),
+                        projection("cross_kv", shape_.encoder_sequence, 2 * kv)};
+    append(operators, make_.attention("cross_", Sharding::heads,
+                                      attention_shape(shape_.encoder_sequence, false)));
+    operators.push_back(
+        make_.linear("cross_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
+    return operators;
+  }
+
+  Operators mlp(std::uint64_t number) const {
+    if (shape_.experts && (number + 1) % shape_.experts->every == 0) {
+      return expert_operators(shape_, tokens_);
+    }
+    const std::uint64_t f = shape_.ffn;
+    const std::uint64_t up = shape_.mlp == Activation::swiglu ? 2 * f : f;
+    return {make_.linear("mlp_up", Sharding::column, tokens_, shape_.hidden, up, shape_.biases),
+            make_.activation(to_string(shape_.mlp), shape_.mlp, Sharding::heads, tokens_ * f),
+            make_.linear("mlp_down", Sharding::row, tokens_, f, shape_.hidden, shape_.biases)};
+  }
+
+  Operators head() const {
+    Operators operators;
+    if (!shape_.norm_after) {
+      operators.push_back(final_norm());
+    }
+    if (shape_.head == Head::bert || shape_.head == Head::pooler) {
+      const std::uint64_t h = shape_.hidden;
+      operators.push_back(make_.linear("pooler", Sharding::replicated, 1, h, h, true));
+      operators.push_back(
+          make_.vector("pooler_tanh", "elementwise", Sharding::replicated, tanh_cost, h, h));
+    }
+    if (shape_.head == Head::bert) {
+      append(operators, bert_head());
+    }
+    if (shape_.head == Head::bert || shape_.head == Head::language_model) {
+      operators.push_back(vocabulary_product(shape_.head == Head::bert));
+      if (shape_.loss) {
+        operators.push_back(loss());
+      }
+    }
+    return operators;
+  }
+
+ private:
+  AttentionShape attention_shape(std::uint64_t keys, bool causal) const {
+    return {tokens_,          keys,  shape_.heads, shape_.kv_heads, shape_.head_width,
+            shape_.attention, causal};
+  }
+
+  Operator added_embedding(std::string name, std::uint64_t rows) const {
+    Operator op = make_.vector(std::move(name), "embedding", Sharding::replicated,
+                               added_embedding_cost, activation_, activation_);
+    op.parameters = rows * shape_.hidden;
     return op;
   }
 
-  Operator attention_scores() const {
-    Operator op = product_operator("attention_scores", "attention", Sharding::heads,
-                                   {tokens_, tokens_, head_width(), shape_.heads});
-    op.input_elements = 2 * activation_;
-    op.stored_cut = stored(2 * activation_);  // queries and keys
+  // To queries, keys or values, which it keeps.
+  Operator projection(std::string name, std::uint64_t rows, std::uint64_t outputs) const {
+    Operator op = make_.linear(std::move(name), Sharding::column, rows, shape_.hidden, outputs,
+                               shape_.biases);
+    op.stored_cut += make_.bytes(op.output_elements);
     return op;
   }
 
-  // With the dropout of the attention weights.
-  Operator softmax() const {
-    Operator op = vector_operator("softmax", "softmax", Sharding::heads, softmax_cost,
-                                  attention_weights(), attention_weights());
-    op.stored_cut = stored(attention_weights()) + Bytes(mask_bytes * attention_weights());
-    return op;
+  // Next sentence on the first token; on all tokens the layer before the product.
+  Operators bert_head() const {
+    const std::uint64_t h = shape_.hidden;
+    return {make_.linear("next_sentence", Sharding::replicated, 1, h, 2, true),
+            make_.linear("transform", Sharding::replicated, tokens_, h, h, true),
+            make_.activation("transform_" + to_string(Activation::gelu), Activation::gelu,
+                             Sharding::replicated, activation_),
+            norm("transform_" + to_string(shape_.norm))};
   }
 
-  Operator attention_values() const {
-    Operator op = product_operator("attention_values", "attention", Sharding::heads,
-                                   {tokens_, head_width(), tokens_, shape_.heads});
-    op.input_elements = attention_weights() + activation_;
-    op.stored_cut = stored(attention_weights() + activation_);  // weights after dropout, values
-    return op;
-  }
-
-  Operator gelu() const {
-    const std::uint64_t elements = tokens_ * shape_.ffn;
-    Operator op =
-        vector_operator("gelu", "elementwise", Sharding::heads, gelu_cost, elements, elements);
-    op.stored_cut = stored(elements);
-    return op;
-  }
-
-  Operator skip(std::string name) const {
-    Operator op = vector_operator(std::move(name), "elementwise", Sharding::replicated, skip_cost,
-                                  2 * activation_, activation_);
-    op.stored_whole = Bytes(mask_bytes * activation_);
-    return op;
-  }
-
-  Operator language_model_head() const {
-    Operator op = linear("lm_head", Sharding::column, shape_.hidden, shape_.vocabulary, false);
+  Operator vocabulary_product(bool bias) const {
+    const std::uint64_t v = shape_.vocabulary;
+    Operator op = make_.linear("lm_head", Sharding::column, tokens_, shape_.hidden, v, bias);
     if (shape_.tie_embeddings) {
-      op.shared_parameters = std::exchange(op.parameters, 0);
+      op.shared_parameters = v * shape_.hidden;
+      op.parameters -= op.shared_parameters;
     }
     return op;
   }
 
   Operator loss() const {
     const std::uint64_t logits = tokens_ * shape_.vocabulary;
-    Operator op = vector_operator("loss", "loss", Sharding::heads, loss_cost, logits, logits);
+    Operator op = make_.vector("loss", "loss", Sharding::heads, loss_cost, logits, logits);
     op.output_elements = tokens_;
     op.stored_cut = Bytes(logit_bytes * logits);
     op.forward_all_reduce_elements = 3 * tokens_;
     return op;
   }
 
- private:
-  std::uint64_t head_width() const { return shape_.hidden / shape_.heads; }
-  std::uint64_t attention_weights() const { return shape_.heads * tokens_ * tokens_; }
-  Bytes stored(std::uint64_t elements) const { return element_size(shape_.data_type) * elements; }
-
-  TransformerShape shape_;
+  const TransformerShape& shape_;
+  OperatorMaker make_;
   std::uint64_t tokens_;
   std::uint64_t activation_;
 };
 
+void add_encoder(const TransformerShape& shape, const std::string& prefix, std::uint64_t count,
+                 std::vector<Layer>& layers) {
+  const bool alone = shape.architecture == Architecture::encoder;
+  const Builder make(shape, alone ? shape.sequence : shape.encoder_sequence);
+  layers.push_back({prefix + "embedding", make.embedding(false), make.activation()});
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Operators operators = make.part("1", make.self_attention(false));
+    append(operators, make.part("2", make.mlp(i)));
+    layers.push_back(
+        {prefix + "layer " + std::to_string(i), std::move(operators), make.activation()});
+  }
+}
+
+void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
+  const bool crosses = shape.architecture == Architecture::encoder_decoder;
+  const std::string prefix = crosses ? "decoder " : "";
+  const Builder make(shape, shape.sequence);
+  const Builder encoder(shape, shape.encoder_sequence);
+  // The encoder's output goes through the pipeline for all cross attention.
+  const std::uint64_t boundary = make.activation() + (crosses ? encoder.activation() : 0);
+  Operators first;
+  if (crosses && !shape.norm_after) {
+    first.push_back(encoder.norm("encoder_final_" + to_string(shape.norm)));
+  }
+  append(first, make.embedding(crosses));
+  layers.push_back({prefix + "embedding", std::move(first), boundary});
+  for (std::uint64_t i = 0; i < shape.layers; ++i) {
+    Operators operators = make.part("1", make.self_attention(shape.causal));
+    if (crosses) {
+      append(operators, make.part("_cross", make.cross_attention()));
+    }
+    append(operators, make.part("2", make.mlp(i)));
+    layers.push_back({prefix + "layer " + std::to_string(i), std::move(operators), boundary});
+  }
+}
+
 }  // namespace
 
-Layer embedding_layer(const TransformerShape& shape) {
-  const Builder make(shape);
-  Layer layer{"embedding", {make.word_embedding()}, make.activation()};
-  if (shape.learned_positions) {
-    layer.operators.push_back(make.position_embedding());
+std::vector<Layer> transformer_layers(const TransformerShape& shape) {
+  std::vector<Layer> layers;
+  layers.reserve(shape.layers + shape.encoder_layers + 3);
+  switch (shape.architecture) {
+    case Architecture::encoder:
+      add_encoder(shape, "", shape.layers, layers);
+      break;
+    case Architecture::encoder_decoder:
+      add_encoder(shape, "encoder ", shape.encoder_layers, layers);
+      add_decoder(shape, layers);
+      break;
+    case Architecture::decoder:
+      add_decoder(shape, layers);
+      break;
   }
-  layer.operators.push_back(make.embedding_dropout());
-  return layer;
-}
-
-Layer decoder_layer(const TransformerShape& shape, std::uint64_t number) {
-  const Builder make(shape);
-  const std::uint64_t h = shape.hidden;
-  return {"layer " + std::to_string(number),
-          {make.layer_norm("ln1"), make.linear("qkv", Sharding::column, h, 3 * h, shape.biases),
-           make.attention_scores(), make.softmax(), make.attention_values(),
-           make.linear("attention_output", Sharding::row, h, h, shape.biases), make.skip("skip1"),
-           make.layer_norm("ln2"),
-           make.linear("mlp_up", Sharding::column, h, shape.ffn, shape.biases), make.gelu(),
-           make.linear("mlp_down", Sharding::row, shape.ffn, h, shape.biases), make.skip("skip2")},
-          make.activation()};
-}
-
-Layer head_layer(const TransformerShape& shape) {
-  const Builder make(shape);
-  return {
-      "head", {make.layer_norm("final_layer_norm"), make.language_model_head(), make.loss()}, 0};
+  Operators head = Builder(shape, shape.sequence).head();
+  if (!head.empty()) {
+    layers.push_back({"head", std::move(head), 0});
+  }
+  layers.back().boundary_elements = 0;
+  return layers;
 }
 
 }  // namespace tessera::workload

@@ -1,47 +1,95 @@
-// The layers of a decoder-only transformer with pre-layer-norm, as GPT-2, GPT-3 and Megatron-LM
-// train it (Vaswani et al., arXiv:1706.03762; Shoeybi et al., arXiv:1909.08053, figures 2 to 4).
+// The layers of a transformer: decoder-only with the norm before each part as GPT-2, GPT-3 and
+// Megatron-LM train it (Shoeybi et al., arXiv:1909.08053, figures 2 to 4), encoder-only (Devlin et
+// al., BERT, arXiv:1810.04805), or both with cross attention (Vaswani et al., arXiv:1706.03762;
+// Raffel et al., T5, arXiv:1910.10683).
 //
 // s tokens a sample, h hidden, a heads, f the width inside the MLP, V vocabulary; one sample.
 //
-// Products are counted as 2 m n k: a layer's forward has 8 s h^2 + 4 s h f + 4 s^2 h FLOPs, that is
-// 24 s h^2 + 4 s^2 h for f = 4 h, the head's 2 s h V; with full recomputation this is equation (3)
-// of Narayanan et al., arXiv:2104.04473. As there, attention is counted whole although a causal
-// mask makes half of it void, and adding a bias is part of its product and costs nothing.
+// A layer's products have 8 s h^2 + 4 s h f + 4 s^2 h FLOPs forward, that is 24 s h^2 + 4 s^2 h for
+// f = 4 h, the head's 2 s h V; with full recomputation this is equation (3) of Narayanan et al.,
+// arXiv:2104.04473. As there, attention is counted whole although a causal mask makes half of it
+// void, unless it is of the flash type and `causal`.
 //
 // Activations kept for backward are those of Korthikanti et al., arXiv:2205.05198, equation (2):
 // s h (10 + 24/t + 5 a s/(h t)) bytes a layer with 16-bit data under tensor parallelism of degree
-// t, dropout masks of one byte an element included. Embedding and head follow section 4.3 there
-// without sequence parallelism (logits kept in fp32); token numbers are not counted.
+// t, dropout masks of one byte an element included; without what is recomputed selectively
+// s h (10 + 24/t). Embedding and head follow section 4.3 there without sequence parallelism (logits
+// kept in fp32); token numbers are not counted.
+//
+// Mixture of experts (Lepikhin et al., GShard, arXiv:2006.16668; Fedus et al., Switch Transformer,
+// arXiv:2101.03961): a router on every token; each of E experts works on ceil(s k c / E) copies of
+// tokens, its capacity for top-k routing and capacity factor c (equation (3) of the latter), full
+// or not; copies travel to the experts after `dispatch` and back after `expert_down`.
 //
 // Deviations: the three small fp32 all-reduces of a cut cross-entropy (maximum, sum of
-// exponentials, logit of the target) are one of 3 s elements of the workload's data type; dropout
-// is always on.
+// exponentials, logit of the target) are one of 3 s elements of the workload's data type; the
+// load-balancing loss costs nothing; a masked-language-model head works on all tokens, as in
+// Megatron-LM; every decoder layer keeps the encoder's output for its cross attention.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "operators.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {
 
-struct TransformerShape {
-  std::uint64_t hidden = 0;
-  std::uint64_t heads = 0;
-  std::uint64_t sequence = 0;
-  std::uint64_t vocabulary = 0;
-  std::uint64_t ffn = 0;
-  DataType data_type = DataType::fp16;
-  bool learned_positions = true;  // else positions cost nothing
-  bool tie_embeddings = true;
-  bool biases = true;  // of the products; layer norm always has gain and shift
+enum class Architecture : std::uint8_t { decoder, encoder, encoder_decoder };
+enum class Positions : std::uint8_t { learned, rotary, none };
+enum class Head : std::uint8_t {
+  language_model,  // product with the vocabulary
+  bert,            // pooler, next sentence, and the masked language model with its own MLP
+  pooler,          // a layer on the first token
+  none
 };
 
-// Word and position embedding and their dropout.
-Layer embedding_layer(const TransformerShape& shape);
-// Attention and MLP, each after a layer norm and around it a skip connection with dropout.
-Layer decoder_layer(const TransformerShape& shape, std::uint64_t number);
-// Final layer norm, product with the vocabulary, cross-entropy loss.
-Layer head_layer(const TransformerShape& shape);
+struct ExpertShape {
+  std::uint64_t count = 0;
+  std::uint64_t top_k = 0;
+  std::uint64_t every = 1;  // one layer in so many has experts, the last of them
+  std::uint64_t capacity_millionths = 1'000'000;
+  std::uint64_t shared = 0;  // experts that work on every token
+  std::uint64_t ffn = 0;
+};
+
+struct TransformerShape {
+  Architecture architecture = Architecture::decoder;
+  std::uint64_t layers = 0;
+  std::uint64_t encoder_layers = 0;
+  std::uint64_t hidden = 0;
+  std::uint64_t heads = 0;
+  std::uint64_t kv_heads = 0;
+  std::uint64_t head_width = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t encoder_sequence = 0;
+  std::uint64_t vocabulary = 0;
+  std::uint64_t token_types = 0;  // rows of a second embedding; 0: none
+  std::uint64_t ffn = 0;
+  DataType data_type = DataType::fp16;
+  Positions positions = Positions::learned;
+  Norm norm = Norm::layer;
+  bool norm_after = false;  // after the skip connection, and after the embedding; else before
+  Activation mlp = Activation::gelu;
+  AttentionKind attention = AttentionKind::plain;
+  bool causal = false;
+  bool dropout = true;
+  bool tie_embeddings = true;
+  bool biases = true;  // of the products; layer norm always has gain and shift
+  bool loss = true;
+  Head head = Head::language_model;
+  std::optional<ExpertShape> experts;
+};
+
+// Embedding, layers, head; with an encoder and a decoder each has an embedding and layers.
+std::vector<Layer> transformer_layers(const TransformerShape& shape);
+
+// Copies of tokens that each expert works on: ceil(tokens * top_k * capacity factor / experts).
+std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens);
+
+// The operators of an MLP whose tokens are spread over experts, from the router to the sum.
+std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens);
 
 }  // namespace tessera::workload

@@ -69,7 +69,10 @@ std::uint64_t Workload::parameters() const {
 Flops Workload::flops_per_sample() const {
   Flops sum;
   for (const Layer& layer : layers) {
-    sum += layer.forward_flops() + layer.backward_flops();
+    sum += layer.forward_flops();
+    if (training) {
+      sum += layer.backward_flops();
+    }
   }
   return sum;
 }

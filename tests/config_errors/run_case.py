@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs one bad experiment and compares what the user sees with what is expected.
+"""Runs one bad experiment or sweep and compares what the user sees with what is expected.
 
-    run_case.py TESSERA FOLDER NAME
+    run_case.py TESSERA FOLDER NAME [COMMAND]
 
 FOLDER/NAME.yaml is run with FOLDER as working directory, with the arguments in NAME.args (one a
 line) if there is such a file. `run` must end with exit code 2, print nothing on stdout, print on
-stderr exactly NAME.expected, and make no run folder; `check` must give the same complaint.
+stderr exactly NAME.expected, and make no run folder; `check` must give the same complaint. COMMAND
+stands in place of `run`; then `check` is not asked.
 """
 import pathlib
 import subprocess
@@ -30,6 +31,7 @@ def problems_with(done, expected):
 
 def main():
     tessera, name = sys.argv[1], sys.argv[3]
+    command = sys.argv[4] if len(sys.argv) > 4 else "run"
     folder = pathlib.Path(sys.argv[2])
     extra = folder / (name + ".args")
     arguments = extra.read_text(encoding="utf-8").splitlines() if extra.exists() else []
@@ -39,11 +41,11 @@ def main():
         found.append("the expected text is no complaint with a place")
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch) / "run"
-        done = call([tessera, "run", name + ".yaml", "-o", str(output)] + arguments, folder)
+        done = call([tessera, command, name + ".yaml", "-o", str(output)] + arguments, folder)
         found += problems_with(done, expected)
         if output.exists():
             found.append("a run folder was made")
-    if "--trace" not in arguments:  # an option of `run` alone
+    if command == "run" and "--trace" not in arguments:  # an option of `run` alone
         done = call([tessera, "check", name + ".yaml"] + arguments, folder)
         found += ["check: " + problem for problem in problems_with(done, expected)]
     for problem in found:

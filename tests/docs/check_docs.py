@@ -168,7 +168,7 @@ def user_guide(tessera, repository):
     for part, parameter in names_of(run(tessera, "list")):
         if "`%s`" % (parameter or part) not in text:
             yield "%s %s is not in the user guide" % (part, parameter or "")
-    for command in ["run", "check", "scale", "export"]:
+    for command in ["run", "check", "scale", "export", "sweep", "plan"]:
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
                 yield "option %s of %s is not in the user guide" % (option, command)

@@ -14,7 +14,7 @@ import zlib
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PLOT = REPOSITORY / "scripts" / "plot"
-PICTURES = ["timeline", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
+PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
 EXPERIMENT = """
 name: small
 machine: "{machine}"
@@ -67,6 +67,57 @@ class Scaling(unittest.TestCase):
             done = run(PLOT, "--scale", folder / "other.json")
             self.assertEqual(done.returncode, 2)
             self.assertIn("tessera scale", done.stderr)
+
+
+class Sweeps(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="tessera sweeps ")
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.base = pathlib.Path(cls.scratch.name)
+        machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
+        (cls.base / "small.yaml").write_text(EXPERIMENT.format(machine=machine))
+        (cls.base / "sweep.yaml").write_text(
+            "experiment: small.yaml\naxes:\n  strategy.pipeline: [1, 2, 3]\n"
+            "  strategy.recompute: [none, full]\n  strategy.tensor: [1, 2, 3]\n")
+        cls.folder = cls.base / "out"
+        done = run(os.environ["TESSERA"], "sweep", cls.base / "sweep.yaml", "-o", cls.folder, "-q")
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+
+    def test_front_and_heat_map_are_drawn(self):
+        done = run(PLOT, self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        paths = [self.folder / "plots" / name for name in ("pareto.png", "heat_map.png")]
+        self.assertEqual(done.stdout.splitlines(), [str(path) for path in paths])
+        for path in paths:
+            width, height, values = read_png(path)
+            self.assertGreater(min(width, height), 300)
+            self.assertGreater(values, 50)
+
+    def test_columns_and_keys_can_be_chosen(self):
+        done = run(PLOT, self.folder, "-o", self.base / "chosen", "--columns",
+                   "iteration_time_ps,memory_per_tile_bytes", "--axes",
+                   "strategy.tensor,strategy.recompute", "--value", "memory_per_tile_bytes")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(list((self.base / "chosen").iterdir())), 2)
+
+    def test_front_holds_what_nothing_beats(self):
+        code = ("import numpy as np; from tessera_plots.sweep import _front as f; "
+                "x, y = np.array([1., 2, 3, 2, 4]), np.array([1., 3, 2, 1, 3]); "
+                "assert f(x, y, False, True) == [0, 1], f(x, y, False, True); "
+                "assert f(x, y, False, False) == [0]; assert f(x, y, True, True) == [4]")
+        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_refuses_what_is_not_there(self):
+        for words, text in ((["--only", "timeline"], "no such picture"),
+                            (["--columns", "a,b"], "no column 'a'"),
+                            (["--columns", "a"], "two names"), (["--axes", "x,y"], "no key 'x'")):
+            done = run(PLOT, self.folder, *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
 
 
 class Plots(unittest.TestCase):

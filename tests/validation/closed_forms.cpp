@@ -111,14 +111,15 @@ void ring(Table& table) {
     plan.tensor_algorithm = collective::algorithms().at("ring")();
     plan.data_algorithm = collective::algorithms().at("ring")();
     plan.names = {"all-reduce"};
+    plan.groups = plan::standard_groups(plan.strategy);
     for (const std::uint64_t chunk : {64ULL, 65'536ULL}) {
       plan::Instruction instruction;
       instruction.action = plan::Action::collective;
       instruction.traffic = plan::Traffic::tensor;
       instruction.bytes = chunk * members;
       plan::Stage stage;
-      stage.program.code[0] = {instruction};
-      stage.program.schedule = {{plan::Phase::forward, 0}};
+      stage.program.pieces = {{instruction}};
+      stage.program.schedule = {{{plan::Phase::forward, 0, 0}, 0}};
       plan.stages.clear();
       plan.stages.push_back(stage);
       const auto outcome = executor::testing::execute(*machine, plan);

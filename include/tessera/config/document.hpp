@@ -77,6 +77,13 @@ std::string load_text_file(const std::string& path);
 // and memory are linear in the text, below 1 GiB for any input.
 Value parse(const std::string& file_name, const std::string& text, Diagnostics& diagnostics);
 
+// YAML that parses back to the value: kinds, texts, and whether a text could be a number are kept;
+// the style of quotes is not. `to_yaml` writes a mapping in block style with an indentation of two,
+// its lists of scalars as `[a, b]`; `to_inline_yaml` writes any value on one line, as it can stand
+// behind "key=" in an override.
+std::string to_yaml(const Value& mapping);
+std::string to_inline_yaml(const Value& value);
+
 // Applies "key.path=value" on top of `root`, adding missing mappings; the value is parsed as YAML.
 // The place of the new value is file "--set key.path=value", line 1, column of the value. `[n]` is
 // not supported in paths: a list is replaced whole.
@@ -150,6 +157,8 @@ class Section {
   Place place_of(std::string_view key) const;
   // An empty `key` means the section itself.
   void error(std::string_view key, const std::string& message);
+  // About a part of the raw value of `key`, at the place of that part.
+  void error(std::string_view key, const Value& part, const std::string& message);
   const std::string& path() const;
   bool is_mapping() const;
 

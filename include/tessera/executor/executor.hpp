@@ -26,12 +26,14 @@ namespace tessera::executor {
 enum class Activity : std::uint8_t {
   compute,   // an operator executes
   tensor,    // waits for a collective of its tensor group
-  data,      // waits for a collective of its data group
+  data,      // waits for a collective over the replicas
+  context,   // waits for a collective of its context group
+  expert,    // waits for a collective of its expert group
   pipeline,  // waits for a boundary tensor that is already under way
   memory,    // waits for DRAM
   bubble,    // waits for a boundary tensor not yet sent, or has finished
 };
-inline constexpr std::size_t activities = 6;
+inline constexpr std::size_t activities = 8;
 std::string to_string(Activity activity);
 
 // One instruction that took time on one tile.
@@ -70,7 +72,10 @@ struct TileResult {
   std::uint32_t role = 0;
   bool finished = false;
   SimTime end;  // of its last instruction
-  std::array<SimTime, activities> time;
+  // Inference, in the last stage: when the first and the last micro-batch were done.
+  SimTime first_output;
+  SimTime last_output;
+  std::array<SimTime, activities> time;  // sums to `end` on a tile that has finished
 };
 
 struct ExecutorSetup {

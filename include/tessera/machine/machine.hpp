@@ -20,6 +20,9 @@ struct Tile {
   Fraction efficiency;                // share of the peak that matrix work reaches
   Bytes sram;                         // capacity; 0: not stated
   Bandwidth sram_bandwidth;           // to the core; 0: never the limit
+  // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
+  // rather than in SRAM, into which what does not fit is streamed.
+  bool operands_in_dram = false;
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
   FlopRate rate(DataType type) const;
 };
@@ -42,6 +45,8 @@ struct Machine {
   // empty when there are no channels.
   std::vector<std::uint32_t> channel_of;
 
+  // Between a core and the memory that its operands are in; 0: never the limit.
+  Bandwidth operand_bandwidth() const;
   // Bytes this object holds, for the memory prediction.
   std::size_t resident_bytes() const;
 };
@@ -49,7 +54,8 @@ struct Machine {
 // Reads the mapping of a machine file:
 //   name: text
 //   topology: {kind: …, …}                       see topologies()
-//   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s}
+//   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s,
+//          operands: sram | dram}
 //   dram: {at: edge | each | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB}
 // | key                 | default  | unit   | meaning                                            |
@@ -58,17 +64,19 @@ struct Machine {
 // | tile.efficiency     | 1        |        | share of the peak that matrix work reaches         |
 // | tile.sram           | 0 B      | B      | capacity; 0: not stated                            |
 // | tile.sram_bandwidth | 0 B/s    | B/s    | 0: never the limit                                 |
+// | tile.operands       | sram     |        | where operations have their operands               |
 // | dram.at             | required |        | edge, each (computing node), nodes (listed), none  |
 // | dram.edges          | required |        | for `edge`: of west, east, north, south            |
 // | dram.nodes          | required |        | for `nodes`: numbers or names of nodes             |
 // | dram.bandwidth      | required | B/s    | of one channel, > 0                                |
 // | dram.latency        | required | ps     | response time of an idle channel                   |
 // | dram.capacity       | 0 B      | B      | of one channel; 0: not stated                      |
-// `tile` and `dram` may be absent as a whole. `at: edge` puts one channel at every node on the
-// named sides of a grid (a corner on two named sides gets one), numbered by node; `at: none`
-// ignores the other keys of `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left
-// to their readers, and so is `finish()`. Complaints go to the section's diagnostics; nullopt when
-// the topology could not be built.
+// `tile` and `dram` may be absent as a whole. `operands: dram` needs a channel at every computing
+// node, as `at: each` gives. `at: edge` puts one channel at every node on the named sides of a grid
+// (a corner on two named sides gets one), numbered by node; `at: none` ignores the other keys of
+// `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left to their readers, and so is
+// `finish()`. Complaints go to the section's diagnostics; nullopt when the topology could not be
+// built.
 std::optional<Machine> read_machine(config::Section& section);
 
 }  // namespace tessera::machine

@@ -27,6 +27,8 @@ struct Partition {
 //   metis    METIS_PartGraphKway (Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998,
 //            doi:10.1137/S1064827595287997), fixed seed; any graph. Parts that METIS leaves empty
 //            take a node of the largest part.
+//   servers  runs of whole servers of equal weight; clusters only. A leaf goes with a server below
+//            it, spines are spread; with more ranks than servers, runs of accelerators.
 //   stripes  runs of node numbers of equal weight.
 //   columns  the same column by column; grids only. Where work moves through the machine in rows,
 //            as a pipeline of stages does, every rank has a part of each.
@@ -36,7 +38,7 @@ using Partitioner =
     std::function<Partition(const Topology&, int ranks, const std::vector<std::uint32_t>& weights)>;
 Registry<Partitioner>& partitioners();
 
-// "blocks" on grids, "metis" otherwise.
+// "blocks" on grids, "servers" on clusters, "metis" otherwise.
 std::string default_partitioner(const Topology& topology);
 
 // delay[j * ranks + i]: no event handled in region j at time t can cause one in region i before

@@ -71,10 +71,12 @@ class Routing {
   virtual unsigned next_port(EntityId here, EntityId target) const = 0;
 };
 
-// "xy", "yx" (grids only) or "shortest". Throws ConfigError for a name that the topology cannot
-// use.
-std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
+// "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting) or "shortest".
 std::vector<std::string> routing_names();
+// Why the topology cannot use the routing of this name, with one that it can; empty when it can.
+std::string routing_problem(const std::string& name, const Topology& topology);
+// Throws ConfigError for a name that the topology cannot use.
+std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& topology);
 
 // What a packet meets on its way.
 struct Path {
@@ -82,6 +84,17 @@ struct Path {
   SimTime latency;       // sum over the links
   Bandwidth bottleneck;  // smallest on the way; largest value when there are no hops
 };
+
+// A link on the way: where it starts.
+struct Hop {
+  EntityId node;
+  unsigned port = 0;
+  friend auto operator<=>(const Hop&, const Hop&) = default;
+};
+
+// The links from `from` to `to`. As path_between.
+std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
+                              EntityId to);
 
 // Walks the route. O(hops). Throws ModelError when the route leads off the machine or visits more
 // links than there are nodes, which makes it a loop.

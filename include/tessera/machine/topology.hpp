@@ -13,6 +13,7 @@
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/cluster.hpp"
 
 namespace tessera::machine {
 
@@ -70,8 +71,12 @@ class Topology {
   virtual std::string node_name(EntityId node) const = 0;
   // Whether the node executes programs (a switch does not).
   virtual bool computes(EntityId) const { return true; }
+  // Nodes with the same number are close together, as the accelerators of one server are. Without
+  // such, each node its own.
+  virtual std::uint32_t domain(EntityId node) const { return node.value(); }
   virtual std::optional<Grid> grid() const { return std::nullopt; }
-  // The routing to use when none is asked for: "xy" or "shortest".
+  virtual std::optional<Cluster> cluster() const { return std::nullopt; }
+  // The routing to use when none is asked for: "xy", "cluster" or "shortest".
   virtual std::string default_routing() const { return "shortest"; }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
@@ -107,6 +112,13 @@ class Topology {
 //          group joined to itself is fully connected, `one` then leading from lower to higher
 //          numbers. Every node must be reachable from every other. At most 2^24 nodes and as many
 //          directed links.
+//   cluster {nodes, accelerators, nics, switch: {bandwidth, latency}, nic: {…}, port: {…},
+//            fabric: {kind: fat-tree, leaf_nodes, rail_optimized, spines, bandwidth, latency}}
+//          `nodes` servers. An accelerator has a link (`switch`) to the switch of its server, which
+//          stands for all switches inside it, and one (`nic`) to its NIC; a NIC has one (`port`) to
+//          its leaf switch; every leaf has one of the fabric's to every spine, whose bandwidth
+//          makes the oversubscription. `fabric: {kind: switch}` joins all NICs by one ideal switch.
+//          A third level of a real fabric is not told apart from the spines.
 // A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
 // bad input: it leaves diagnostics in the section and may return null.
 using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;

@@ -72,6 +72,10 @@ class NetworkModel {
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }
+  // The routing it uses, and what a message takes beyond its links; to estimate times on an idle
+  // machine.
+  virtual std::string routing() const = 0;
+  virtual SimTime message_overhead() const { return SimTime::zero(); }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }
@@ -89,5 +93,10 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 // The `routing` key, common to the models here: a name that the machine's topology can use.
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
+
+// The `message_overhead` key, common too: what software, protocol and doorbells add to each message
+// between two nodes (a message to the sender itself takes no time). 0 by default.
+ParameterInfo message_overhead_parameter();
+SimTime read_message_overhead(config::Section& section);
 
 }  // namespace tessera::network

@@ -11,7 +11,8 @@
 
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {
 
@@ -31,6 +32,10 @@ struct Role {
 };
 
 // Roles are numbered (stage * data + replica) * tensor + shard.
+inline std::uint32_t number_of(const Degrees& degrees, const Role& role) {
+  return (role.stage * degrees.data + role.replica) * degrees.tensor + role.shard;
+}
+
 class Placement {
  public:
   static constexpr std::uint32_t unused = 0xFFFFFFFFU;
@@ -39,6 +44,9 @@ class Placement {
   Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes);
 
   EntityId tile(const Role& role) const { return tiles_[number(role)]; }
+  EntityId tile(std::uint32_t role) const { return tiles_[role]; }
+  // A stage's roles follow each other.
+  std::uint32_t stage_tiles() const { return degrees_.data * degrees_.tensor; }
   // Number of the role a node plays, `unused` when none.
   std::uint32_t role_number(EntityId node) const { return role_of_[node.value()]; }
   Role role(std::uint32_t number) const {
@@ -46,10 +54,9 @@ class Placement {
     const std::uint32_t rest = number / degrees_.tensor;
     return {rest / degrees_.data, rest % degrees_.data, shard};
   }
-  std::uint32_t number(const Role& role) const {
-    return (role.stage * degrees_.data + role.replica) * degrees_.tensor + role.shard;
-  }
+  std::uint32_t number(const Role& role) const { return number_of(degrees_, role); }
   const Degrees& degrees() const { return degrees_; }
+  const std::vector<EntityId>& tiles() const { return tiles_; }  // by role
   std::size_t resident_bytes() const;
 
  private:
@@ -58,22 +65,49 @@ class Placement {
   std::vector<std::uint32_t> role_of_;
 };
 
+// Where the members of a tensor group lie in the rectangle of their stage (PALM, section V-B.3,
+// Fig. 8 and 10).
+//   near  comm1: in a rectangle of their own, as close together as possible
+//   far   comm2: spread over the whole rectangle, one in each of `tensor` equal parts; the tiles of
+//         one part, which lie close together, are a data group
+enum class TensorMembers : std::uint8_t { near, far };
+
+// What `optimized` may spend, and where it begins.
+struct Optimization {
+  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> moves;  // tiles moved on trial; by default some 6000 a role
+  std::string start = "best";          // a layout, or the best of all that fit
+};
+
 // Shapes on a grid, in rows and columns of nodes.
 struct PlacementRequest {
   Degrees degrees;
   std::optional<std::array<std::uint32_t, 2>> group;         // of one stage: data * tensor tiles
   std::optional<std::array<std::uint32_t, 2>> tensor_group;  // inside it: tensor tiles
+  TensorMembers tensor_members = TensorMembers::near;
+  std::vector<EntityId> tiles;  // of `given`: [degrees.tiles()] node of each role, all different
+  // Where the user says which layers a stage has: first layer of each stage and the end,
+  // [stages + 1], as balance_layers gives them. Else empty.
+  std::vector<std::size_t> first_layers;
+  Optimization optimization;
 };
 
+// Traffic of the plan that is to be placed; asked for only by layouts that look at it.
+using TrafficSource = std::function<RoleTrafficList()>;
+
 // Placements by name:
-//   line     stages down the first column of groups, then down the next one
-//   s-shape  the same, every other column upwards, so that consecutive stages are neighbours
-//   linear   roles on computing nodes in the order of their numbers (any topology)
+//   line       stages down the first column of groups, then down the next one
+//   s-shape    the same, every other column upwards, so that consecutive stages are neighbours
+//   linear     roles on computing nodes in the order of their numbers (any topology)
+//   given      as the user says, `tiles` (any topology)
+//   optimized  small hop-weighted traffic, by simulated annealing (any topology, see
+//              placement_optimized.cpp)
 // The first two (grids only; PALM, Fig. 8) give each stage a rectangle, cut into rectangles of one
-// tensor group; members follow each other around a ring of neighbours. Default shapes: the tile of
-// a two-level machine where a group fits it exactly, else the squarest rectangle that fits. Throws
-// ConfigError when the roles do not fit the machine.
-using Placer = std::function<Placement(const machine::Topology&, const PlacementRequest&)>;
+// tensor group (near) or into parts with one member of each (far); members follow each other around
+// a ring. Default shapes: the tile of a two-level machine where a group fits it exactly, else the
+// squarest rectangle that fits. Throws ConfigError when the roles do not fit the machine.
+using Placer = std::function<Placement(const machine::Machine&, const PlacementRequest&,
+                                       const TrafficSource&)>;
 Registry<Placer>& placements();
 
 // An order of the cells of a rectangle in which neighbours in the list, and the last and the first,

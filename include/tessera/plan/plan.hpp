@@ -10,34 +10,13 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/machine/routing.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/program.hpp"
+#include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {
-
-// How the user wants the work cut. Immutable after reading.
-struct Strategy {
-  Degrees degrees;
-  std::uint32_t micro_batch = 1;    // samples of one micro-batch in one replica
-  std::uint32_t micro_batches = 1;  // of one iteration, in each replica
-  std::string schedule;
-  bool recompute = false;          // forward again before backward; only layer inputs are kept
-  bool shard_optimizer = false;    // ZeRO stage 1 over the data group
-  bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
-  bool scatter_boundary = false;   // each shard sends its part of the boundary activation
-  bool check_capacity = true;
-  std::string tensor_algorithm;
-  std::string data_algorithm;
-  std::string layout;
-  PlacementRequest placement;
-};
-
-std::vector<ParameterInfo> strategy_parameters();
-
-// Reads the mapping of a strategy file. `workload` gives the batch that is cut.
-Strategy read_strategy(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology);
 
 // What a stage keeps on one tile, and where. SRAM holds, in this order of preference, all of it;
 // weights with gradients and optimizer state; activations; nothing (PALM, section IV-C: its
@@ -50,6 +29,8 @@ struct StageMemory {
   std::uint32_t in_flight = 0;
   bool holds_weights = false;
   bool holds_activations = false;
+  // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
+  std::uint32_t tiles_a_channel = 1;
   Bytes activations() const { return activations_per_micro_batch * in_flight; }
   Bytes weight_state() const { return weights + gradients + optimizer; }
   Bytes total() const { return weight_state() + activations(); }
@@ -60,9 +41,13 @@ struct StageMemory {
   }
 };
 
+struct LayerRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 struct Stage {
-  std::size_t first_layer = 0;
-  std::size_t end_layer = 0;
+  std::vector<LayerRange> chunks;
   Program program;
   StageMemory memory;
   // Arithmetic of one tile, one micro-batch, alone on the machine; no communication.
@@ -70,24 +55,60 @@ struct Stage {
   SimTime backward_compute;
 };
 
-// Time of an operator on an idle tile; given by the compute model.
-using OperatorTime = std::function<SimTime(Flops, Bytes sram_bytes)>;
+// Time of an operation on an idle tile; given by the compute model.
+using OperationTime = std::function<SimTime(const workload::Operation&)>;
 
 struct Plan {
   Strategy strategy;
   Placement placement;
   std::vector<Stage> stages;
   std::vector<std::string> names;  // of instructions
+  std::vector<workload::Operation> operations;
   DataType data_type = DataType::fp16;
+  bool training = true;
   std::unique_ptr<collective::Algorithm> tensor_algorithm;
   std::unique_ptr<collective::Algorithm> data_algorithm;
 
-  const collective::Algorithm& algorithm(Group group) const {
-    return group == Group::tensor ? *tensor_algorithm : *data_algorithm;
+  // Shapes of the groups of tiles, by Group.
+  std::vector<GroupShape> groups;
+
+  const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
+  // Steps of a collective, those of all channels one by one.
+  std::uint32_t steps(Group number, collective::Kind kind) const {
+    return algorithm(number).steps(kind, group(number).size) * group(number).channels;
   }
-  std::uint32_t group_size(Group group) const {
-    return group == Group::tensor ? strategy.degrees.tensor : strategy.degrees.data;
+  // The step of one member; step % channels is the channel.
+  collective::Step step(Group number, collective::Kind kind, collective::Member member, Bytes bytes,
+                        std::uint32_t step) const {
+    return step_of(algorithm(number), group(number), kind, member, bytes, step);
   }
+  static collective::Step step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
+                                  collective::Kind kind, collective::Member member, Bytes bytes,
+                                  std::uint32_t step);
+  const collective::Algorithm& algorithm(Group number) const {
+    const bool over_replicas = number == Group::data || number == Group::expert_data;
+    return over_replicas ? *data_algorithm : *tensor_algorithm;
+  }
+  // Whether the role's tile is simulated, not stood for by another one.
+  bool is_simulated(std::uint32_t role) const {
+    const std::uint32_t stage = strategy.degrees.data * strategy.degrees.tensor;
+    switch (strategy.aggregation) {
+      case Aggregation::none:
+        return true;
+      case Aggregation::tensor:
+        return role % strategy.degrees.tensor == 0;
+      case Aggregation::stage:
+        return role % stage == 0;
+    }
+    return true;
+  }
+  // Of the stages' ring.
+  std::uint32_t peer_stage(std::uint32_t stage, Peer peer) const {
+    const auto count = static_cast<std::uint32_t>(stages.size());
+    return (stage + (peer == Peer::next_stage ? 1 : count - 1)) % count;
+  }
+  // Tiles simulated in one stage.
+  std::uint32_t simulated_tiles() const;
   // PALM, equation (1): (B/b - 1) * slowest stage + sum of all stages, arithmetic only. A lower
   // bound on an iteration without the update.
   SimTime ideal_time() const;
@@ -96,10 +117,18 @@ struct Plan {
   std::size_t resident_bytes() const;
 };
 
-// Cuts and places. Throws ConfigError when the work does not fit: more stages than layers, more
-// roles than tiles, or (unless `check_capacity` is off) more bytes than SRAM and DRAM hold.
+// What a message between two tiles of an idle machine takes; given by the network.
+struct Transfers {
+  std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
+  SimTime overhead;  // of a message, beyond its links
+};
+
+// Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when
+// the work does not fit: more stages than layers, more roles than tiles, or (unless
+// `check_capacity` is off) more bytes than SRAM and DRAM hold.
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
-               const Strategy& strategy, const OperatorTime& operator_time);
+               const Strategy& strategy, const OperationTime& operation_time,
+               const Transfers& transfers);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. Gives the first layer of each stage and the end,

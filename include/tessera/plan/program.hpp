@@ -1,11 +1,11 @@
 // What a tile does, as data: one immutable program a pipeline stage, shared by all its tiles.
 //
 // Peers are symbolic ("the next stage", "the tensor group"), so 400 000 tiles hold no graph of
-// their own. A program has a few phases (forward, backward, update), each a list of instructions,
-// and a schedule that says in which order the phases run for which micro-batch.
+// their own. A program is a few pieces (the forward pass of a chunk of layers, its backward pass,
+// the update), each a list of instructions, and a schedule that says in which order the pieces run
+// for which micro-batch.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,27 +16,61 @@
 namespace tessera::plan {
 
 enum class Action : std::uint8_t {
-  execute,           // flops, bytes (SRAM traffic)
+  execute,           // operation
   collective,        // bytes (full vector), group, collective::Kind; waits for its end
-  start_collective,  // the same in the background, first started first done
-  wait_collectives,  // until all background collectives are done
+  start_collective,  // the same in the background under a slot, first started first done
+  wait_collectives,  // until the background collectives of the slots in mask `bytes` are done
   send,              // bytes, peer, traffic; goes on at once
   receive,           // bytes, peer, traffic; waits
-  read,              // bytes from DRAM into slot `tag`; goes on at once
-  write,             // bytes to DRAM under slot `tag`; goes on at once
+  read,              // bytes from DRAM into slot `slot`; goes on at once
+  write,             // bytes to DRAM under slot `slot`; goes on at once
   wait_access,       // until the accesses of the slots in mask `bytes` are done
+  elapse,            // a collective of `group` that is not simulated: `bytes` picoseconds
+  start_elapse,      // the same in the background, as start_collective
 };
 
-// Whom a send or receive means: the tile with the same shard and replica in another stage.
+// Whom a send or receive means: the tile in the same place of another stage, around the ring of
+// stages when a stage holds several chunks of layers.
 enum class Peer : std::uint8_t { previous_stage, next_stage };
 
-// The tiles of the same stage that share a replica (tensor) or a shard (data).
-enum class Group : std::uint8_t { tensor, data };
+// Tiles of one stage that communicate: see Plan::groups. Those from `first_cut` on are of explicit
+// sharding.
+enum class Group : std::uint8_t { tensor, data, context, expert, expert_data, first_cut };
 
-// What a message is for. Also its tag: messages of one pair and traffic are matched in order.
-enum class Traffic : std::uint8_t { activation, gradient, tensor, data };
-inline constexpr std::size_t traffic_kinds = 4;
+// Members of a group: of every `stride`-th place in the stage, `size`. A tile's place is
+// replica * tensor + shard.
+//
+// A group may cut its vector in `channels` parts and run one collective on each at a time. Members
+// follow each other in blocks of as many that are close together (machine::Topology::domain); in
+// channel c every block is turned by c, so that each channel leaves it by another member and the
+// machine's network between blocks is used in full (the rings of NCCL).
+struct GroupShape {
+  std::uint32_t size = 1;
+  std::uint32_t stride = 1;
+  std::uint32_t channels = 1;
+
+  std::uint32_t member(std::uint32_t place) const { return place / stride % size; }
+  std::uint32_t place_of(std::uint32_t member, std::uint32_t place) const {
+    return place - this->member(place) * stride + member * stride;
+  }
+  // Where a member is in the order of a channel, and who is there.
+  std::uint32_t turned(std::uint32_t member, std::uint32_t channel) const {
+    return member - member % channels + (member % channels + channels - channel) % channels;
+  }
+  std::uint32_t turned_back(std::uint32_t member, std::uint32_t channel) const {
+    return member - member % channels + (member % channels + channel) % channels;
+  }
+  friend bool operator==(const GroupShape&, const GroupShape&) = default;
+};
+
+// What a message is for. Also part of its tag: messages of one pair and traffic are matched by
+// micro-batch and chunk, or by step of a collective, and then in order.
+enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context, expert };
+inline constexpr std::size_t traffic_kinds = 6;
 std::string to_string(Traffic traffic);
+
+// What the messages of a group are for.
+Traffic traffic_of(Group group);
 
 struct Instruction {
   Action action = Action::execute;
@@ -44,30 +78,37 @@ struct Instruction {
   Group group = Group::tensor;
   Traffic traffic = Traffic::activation;
   std::uint8_t collective = 0;  // collective::Kind
-  std::uint8_t slot = 0;        // of an access, 0 … 63
+  std::uint8_t slot = 0;        // of an access or of a background collective, 0 … 31
   std::uint16_t name = 0;       // in Plan::names
-  std::uint64_t flops = 0;
+  std::uint32_t operation = 0;  // in Plan::operations
   std::uint64_t bytes = 0;
 };
 static_assert(sizeof(Instruction) == 24);
 
-// `last_backward` is the backward pass of the last micro-batch, where gradients become final.
-enum class Phase : std::uint8_t { forward, backward, last_backward, update };
-inline constexpr std::size_t phases = 4;
-// "forward", "backward" (also for the last one), "update".
+// `backward` is the gradients of inputs and weights together, which some schedules take apart.
+enum class Phase : std::uint8_t { forward, backward, input_gradient, weight_gradient, update };
+inline constexpr std::size_t phases = 5;
 std::string to_string(Phase phase);
 
-struct ScheduleEntry {
+// One pass of one micro-batch through one chunk of a stage's layers.
+struct Pass {
   Phase phase = Phase::forward;
+  std::uint16_t chunk = 0;
   std::uint32_t micro_batch = 0;
+  friend bool operator==(const Pass&, const Pass&) = default;
+};
+
+struct ScheduleEntry {
+  Pass pass;
+  std::uint32_t piece = 0;
 };
 
 struct Program {
-  std::array<std::vector<Instruction>, phases> code;
+  std::vector<std::vector<Instruction>> pieces;
   std::vector<ScheduleEntry> schedule;  // one iteration
 
-  const std::vector<Instruction>& instructions(Phase phase) const {
-    return code[static_cast<std::size_t>(phase)];
+  const std::vector<Instruction>& instructions(const ScheduleEntry& entry) const {
+    return pieces[entry.piece];
   }
 };
 

@@ -32,6 +32,8 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
 //                        run folder or its node_events.txt (events of each node, measured)
 //   synchronization  window
+//   replay      none     none, or exact: micro-batches that repeat are not simulated; see
+//   replay.hpp
 struct RunOptions {
   std::uint32_t iterations = 1;
   TraceLevel trace = TraceLevel::summary;
@@ -40,6 +42,7 @@ struct RunOptions {
   std::string partition;
   std::string weights;
   std::string synchronization;  // name of a pdes::SyncPolicy
+  bool replay = false;
 };
 
 std::vector<ParameterInfo> run_parameters();
@@ -63,6 +66,11 @@ struct Experiment {
   std::string configuration_hash() const;
 };
 
+// The configuration of an experiment as given: its file, with the files of its parts put in and
+// `overrides` applied as below. Only its syntax is checked. Throws as read_experiment.
+config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
+                                 const config::TextLoader& load);
+
 // Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
 // a path, relative to the file that names it, or stand inline), applies `overrides`
 // ("key.path=value", in order), checks everything and makes the plan. Throws ConfigError with every
@@ -79,5 +87,8 @@ Experiment read_run_folder(const std::string& folder, const config::TextLoader& 
 void use_partition(Experiment& experiment, const std::string& name);
 // Keeps ranks in step in another way; the same holds.
 void use_synchronization(Experiment& experiment, const std::string& name);
+
+// Plans the same work again with another number of micro-batches. The configuration stays.
+void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches);
 
 }  // namespace tessera::sim

@@ -29,7 +29,10 @@ struct Summary {
   std::int64_t iteration_time_ps = 0;
   std::int64_t ideal_time_ps = 0;  // PALM, equation (1): arithmetic only
   std::uint32_t iterations = 0;
+  std::uint64_t replayed_micro_batches = 0;  // of an iteration, in each replica; not simulated
   double throughput_samples_per_s = 0;
+  // Inference: without set-up and drain, from the first result to the last; 0: not known.
+  double steady_throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   double peak_flops_per_s = 0;       // of the tiles in use
   std::vector<Breakdown> breakdown;  // total first, then each stage

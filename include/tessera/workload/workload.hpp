@@ -11,6 +11,7 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/workload/operation.hpp"
 
 namespace tessera::workload {
 
@@ -24,21 +25,12 @@ enum class Sharding : std::uint8_t {
 };
 std::string to_string(Sharding sharding);
 
-// `count` products of a (rows x depth) with a (depth x columns) matrix; none when `count` is 0.
-// Tensor parallelism cuts the columns (column), the depth (row) or the count (heads).
-struct MatrixProduct {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t depth = 0;
-  std::uint64_t count = 0;
-
-  // 2 * rows * columns * depth * count.
-  Flops flops() const { return Flops(2 * rows * columns * depth * count); }
-};
-
-// One operator, for ONE sample (sequence) and not sharded. Counts are of elements or FLOPs; bytes
-// follow from the data type. Backward of a matrix product costs twice its forward; of an operator
-// without weights as given.
+// One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns
+// (column), the depth (row) or the count (heads) of its product. Counts are of elements or FLOPs;
+// bytes follow from the data type. Backward of a matrix product costs twice its forward, half of it
+// for the gradient of the weights when it has any; of an operator that computes its forward again
+// (flash attention), and of vector work, as given. In inference there is no backward and nothing is
+// stored.
 struct Operator {
   std::string name;  // "qkv", "mlp_up"
   std::string kind;  // "linear", "attention", "layer_norm", "embedding", …
@@ -48,6 +40,7 @@ struct Operator {
   MatrixProduct product;
   Flops forward_flops;
   Flops backward_flops;          // gradient of input and of weights together
+  Flops weight_gradient_flops;   // of these, for the gradient of the weights
   std::uint64_t parameters = 0;  // elements, weights and biases
   // The part of `parameters` that is not cut under tensor parallelism although the operator is
   // (the bias of a row-parallel product).
@@ -63,6 +56,19 @@ struct Operator {
   // the part that every member keeps whole.
   Bytes stored_cut;
   Bytes stored_whole;
+  // Computed again before its backward pass under selective recomputation, and what it stores not
+  // kept: cheap for the memory it saves (attention between queries, keys and values, which are
+  // stored by the operator that makes them; Korthikanti et al., arXiv:2205.05198, section 5).
+  bool recomputed_selectively = false;
+  // Elements (keys and values of the whole sequence) gathered over the context group before forward
+  // when the sequence is cut; their gradients are summed and scattered after backward.
+  std::uint64_t context_elements = 0;
+  // Weights of experts: each holds `parameters` / `experts` of them, and the expert group shares
+  // them out. 0: no experts.
+  std::uint64_t experts = 0;
+  // Elements (copies of tokens, for all experts) exchanged all-to-all over the expert group after
+  // forward, and as many before backward.
+  std::uint64_t exchange_elements = 0;
   // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
   // when none.
   std::uint64_t forward_all_reduce_elements = 0;
@@ -91,7 +97,8 @@ struct Workload {
   std::string name;
   std::vector<Layer> layers;
   DataType data_type = DataType::fp16;  // of weights, activations and gradients
-  std::uint64_t sequence_length = 0;    // tokens a sample
+  bool training = true;                 // else inference: forward passes only
+  std::uint64_t sequence_length = 0;    // tokens, or positions, a sample
   std::uint64_t samples = 0;            // global batch
   // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
   // 12).
@@ -100,13 +107,13 @@ struct Workload {
 
   // Each weight once, however many layers share it.
   std::uint64_t parameters() const;
-  // Forward and backward of one sample, without recomputation.
+  // Forward and, in training, backward of one sample, without recomputation.
   Flops flops_per_sample() const;
 };
 
-// Workload kinds by name: "transformer". A maker reads its section (all keys but `kind` and the
-// common ones) and leaves complaints in its diagnostics; without a result when no workload can be
-// made of what was given.
+// Workload kinds by name: "layers", "transformer". A maker reads its section (all keys but `kind`
+// and the common ones) and leaves complaints in its diagnostics; without a result when no workload
+// can be made of what was given.
 using WorkloadMaker = std::function<std::optional<Workload>(config::Section&)>;
 Registry<WorkloadMaker>& workloads();
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "describing.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/messages.hpp"
@@ -14,32 +14,15 @@
 namespace tessera::compute {
 namespace {
 
+using testing::Described;
+using testing::described;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-struct Described {
-  machine::Machine machine;
-  std::unique_ptr<ComputeModel> model;
-};
-
-Described described(const std::string& tile, const std::string& compute = "") {
-  config::Diagnostics diagnostics;
-  const std::string text =
-      "topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}\n"
-      "tile: {" +
-      tile + "}\ncompute: {" + compute + "}\n";
-  config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
-  std::optional<machine::Machine> machine = machine::read_machine(section);
-  diagnostics.throw_if_any();
-  Described result{*std::move(machine), read_compute(section.section("compute"))};
-  section.finish();
-  diagnostics.throw_if_any();
-  return result;
-}
+using testing::vector_work;
 
 std::int64_t time_of(const Described& described, std::uint64_t flops, std::uint64_t bytes,
                      DataType type = DataType::fp16) {
-  return described.model->duration(described.machine, Flops(flops), Bytes(bytes), type).ps();
+  return described.time_of(vector_work(flops, bytes, type));
 }
 
 TEST(Roofline, IsTheLongerOfArithmeticAndTraffic) {
@@ -67,6 +50,14 @@ TEST(Roofline, WithoutABandwidthTrafficIsFree) {
   EXPECT_EQ(time_of(described("peak: {fp16: 1 TFLOP/s}"), 5, 1'000'000'000), 5);
 }
 
+TEST(Roofline, OperandsInDramMoveAtTheirChannelsBandwidth) {
+  const Described tile =
+      described("peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 1 TB/s, operands: dram", "",
+                "at: each, bandwidth: 500 GB/s, latency: 100 ns");
+  EXPECT_EQ(time_of(tile, 100, 1000), 2000);
+  EXPECT_EQ(time_of(tile, 3000, 1000), 3000);
+}
+
 TEST(Roofline, EachDataTypeHasItsRate) {
   const Described tile = described("peak: {fp16: 1 TFLOP/s, int8: 2 TOPS}");
   EXPECT_EQ(time_of(tile, 100, 0, DataType::fp16), 100);
@@ -74,12 +65,11 @@ TEST(Roofline, EachDataTypeHasItsRate) {
   EXPECT_THROW(time_of(tile, 100, 0, DataType::fp32), ConfigError);
 }
 
-// Executes operators on both tiles through the component and notes when each is done.
+// Executes an operation on each of two tiles through the component and notes when each is done.
 class Driver final : public pdes::Component {
  public:
   void start(pdes::Context& context) override {
-    const std::uint64_t flops = context.self() == EntityId(0) ? 400 : 900;
-    execute(context, 1, Flops(flops), Bytes(500), DataType::fp16, pdes::Port(0, 2), 7);
+    execute(context, 1, context.self().value(), pdes::Port(0, 2), 7);
   }
   void handle(pdes::Context& context, const pdes::Event& event) override {
     EXPECT_EQ(event.port, pdes::Port(0, 2));
@@ -95,7 +85,8 @@ TEST(Roofline, TheComponentTakesAsLongAsPlanned) {
   const std::vector<EntityId> members{EntityId(0), EntityId(1)};
   pdes::Engine engine(*communicator, {{0, 0}, members, {SimTime::never()}}, SimTime::from_ps(1000));
   Driver driver;
-  const auto model = tile.model->build({tile.machine, members, 1});
+  const std::vector<workload::Operation> operations{vector_work(400, 500), vector_work(900, 500)};
+  const auto model = tile.model->build({tile.machine, members, operations, 1});
   engine.attach(driver);
   engine.attach(*model);
   EXPECT_TRUE(engine.run());
@@ -103,7 +94,7 @@ TEST(Roofline, TheComponentTakesAsLongAsPlanned) {
 }
 
 TEST(ReadCompute, KnowsItsModelsAndPointsAtAMisspeltOne) {
-  EXPECT_THAT(compute_models().names(), ElementsAre("roofline"));
+  EXPECT_THAT(compute_models().names(), ElementsAre("gemm", "roofline"));
   try {
     described("peak: {fp16: 1 TFLOP/s}", "model: rooflin");
     FAIL() << "nothing was thrown";

@@ -34,6 +34,13 @@ machine::Machine row(int columns, const std::string& kind = "mesh",
   return *std::move(machine);
 }
 
+std::uint32_t add_operation(plan::Plan& plan, std::uint64_t flops) {
+  workload::Operation operation;
+  operation.flops = Flops(flops);
+  plan.operations.push_back(operation);
+  return static_cast<std::uint32_t>(plan.operations.size() - 1);
+}
+
 // Roles on the first tiles in number order; one stage for each program.
 plan::Plan plan_of(const plan::Degrees& degrees, std::vector<plan::Program> programs,
                    std::uint32_t nodes) {
@@ -47,17 +54,26 @@ plan::Plan plan_of(const plan::Degrees& degrees, std::vector<plan::Program> prog
   plan.tensor_algorithm = collective::algorithms().at("ring")();
   plan.data_algorithm = collective::algorithms().at("ring")();
   plan.names = {"work", "receive activation"};
+  plan.groups = plan::standard_groups(plan.strategy);
   for (plan::Program& program : programs) {
     plan::Stage stage;
     stage.program = std::move(program);
+    for (auto& piece : stage.program.pieces) {
+      for (Instruction& instruction : piece) {
+        if (instruction.action == Action::execute) {
+          instruction.operation = add_operation(plan, instruction.bytes);
+        }
+      }
+    }
     plan.stages.push_back(std::move(stage));
   }
   return plan;
 }
 
+// The plan makes an operation of the FLOPs.
 Instruction work(std::uint64_t flops) {
   Instruction instruction;
-  instruction.flops = flops;
+  instruction.bytes = flops;
   return instruction;
 }
 
@@ -83,8 +99,8 @@ Instruction all_reduce(std::uint64_t bytes, plan::Group group = plan::Group::ten
 
 plan::Program once(std::vector<Instruction> code) {
   plan::Program program;
-  program.code[static_cast<std::size_t>(Phase::forward)] = std::move(code);
-  program.schedule = {{Phase::forward, 0}};
+  program.pieces = {std::move(code)};
+  program.schedule = {{{Phase::forward, 0, 0}, 0}};
   return program;
 }
 
@@ -128,8 +144,9 @@ TEST(ByHand, ARingAllReduceTakesTheClosedForm) {
 plan::Program pipeline_program(const std::string& schedule, std::uint32_t stage,
                                std::uint32_t stages, std::uint32_t micro_batches) {
   plan::Program program;
-  auto& forward = program.code[static_cast<std::size_t>(Phase::forward)];
-  auto& backward = program.code[static_cast<std::size_t>(Phase::backward)];
+  program.pieces.resize(2);
+  auto& forward = program.pieces[0];
+  auto& backward = program.pieces[1];
   if (stage > 0) {
     forward.push_back(transfer(Action::receive, Peer::previous_stage, plan::Traffic::activation));
   }
@@ -142,7 +159,10 @@ plan::Program pipeline_program(const std::string& schedule, std::uint32_t stage,
   if (stage > 0) {
     backward.push_back(transfer(Action::send, Peer::previous_stage, plan::Traffic::gradient));
   }
-  program.schedule = plan::schedules().at(schedule).entries(stage, stages, micro_batches);
+  const plan::PipelineShape shape{stages, 1, micro_batches, true};
+  for (const plan::Pass& pass : plan::schedules().at(schedule).passes(shape, stage)) {
+    program.schedule.push_back({pass, pass.phase == Phase::forward ? 0U : 1U});
+  }
   return program;
 }
 

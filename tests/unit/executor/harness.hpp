@@ -66,7 +66,7 @@ inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
     Noted noted;
     const auto network = network_model->build({machine, members, 0});
     const auto memory = memory_model->build({machine, members, 1, 0});
-    const auto compute = compute_model->build({machine, members, 2});
+    const auto compute = compute_model->build({machine, members, plan.operations, 2});
     const auto executor = make_executor({machine, plan, members, iterations, 3, 0, 1, 2, &noted});
     engine.attach(*network);
     engine.attach(*memory);

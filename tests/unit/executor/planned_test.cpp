@@ -38,7 +38,7 @@ TEST(Planned, EveryInstantHasOneActivity) {
   for (const std::string sram : {"0 B", "1 B", "200 kB"}) {
     for (const std::string strategy :
          {"pipeline: 4\ntensor: 4\ndata: 2\n", "pipeline: 8\ndata: 4\nschedule: gpipe\n",
-          "pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nshard_optimizer: true\n",
+          "pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nzero: 1\n",
           "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n"}) {
       const Planned work = planned(strategy, machine_text("sram: " + sram, dram));
       const Outcome outcome = execute(work.machine, work.plan, "", 2);
@@ -68,9 +68,8 @@ TEST(Planned, OverlappingGradientsIsNoSlower) {
 // of all members together moves it once.
 TEST(Planned, AShardedOptimizerGathersTheWeightsOnce) {
   for (const std::string overlap : {"false", "true"}) {
-    const Planned work = planned(
-        "pipeline: 2\ntensor: 2\ndata: 4\nshard_optimizer: true\noverlap_gradients: " + overlap +
-        "\n");
+    const Planned work =
+        planned("pipeline: 2\ntensor: 2\ndata: 4\nzero: 1\noverlap_gradients: " + overlap + "\n");
     const Outcome outcome = execute(work.machine, work.plan);
     std::uint64_t expected = 0;
     for (const plan::Stage& stage : work.plan.stages) {

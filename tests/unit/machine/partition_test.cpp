@@ -50,8 +50,9 @@ void expect_consistent(const Partition& partition, const Topology& topology, int
   EXPECT_EQ(partition.cut_links, links_cut);
 }
 
-TEST(Partitioners, AreTheseFour) {
-  EXPECT_THAT(partitioners().names(), ElementsAre("blocks", "columns", "metis", "stripes"));
+TEST(Partitioners, AreThese) {
+  EXPECT_THAT(partitioners().names(),
+              ElementsAre("blocks", "columns", "metis", "servers", "stripes"));
   EXPECT_EQ(default_partitioner(*grid_of("mesh", 2, 2)), "blocks");
   EXPECT_EQ(default_partitioner(*star_of(2)), "metis");
 }

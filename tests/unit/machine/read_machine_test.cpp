@@ -36,7 +36,7 @@ TEST(ReadMachine, ReadsEveryKey) {
   const Machine machine = machine_of(
       "name: test\n" + mesh +
       "tile: {peak: {fp16: 16 TFLOP/s, int8: 32 TOPS}, efficiency: 0.5, sram: 3 MiB, "
-      "sram_bandwidth: 1 TB/s}\n"
+      "sram_bandwidth: 1 TB/s, operands: sram}\n"
       "dram: {at: edge, edges: [west], bandwidth: 64 GB/s, latency: 100 ns, capacity: 16 GB}\n");
   EXPECT_EQ(machine.name, "test");
   EXPECT_EQ(machine.topology->nodes(), 12U);
@@ -50,6 +50,26 @@ TEST(ReadMachine, ReadsEveryKey) {
   EXPECT_EQ(machine.channels[1].latency, SimTime::from_ps(100'000));
   EXPECT_EQ(machine.channels[1].capacity, Bytes(16'000'000'000));
   EXPECT_GE(machine.resident_bytes(), sizeof(Machine) + 12 * sizeof(std::uint32_t));
+}
+
+TEST(ReadMachine, PutsOperandsIntoDramWhereEveryTileHasSome) {
+  const std::string tile =
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 5 TB/s, operands: dram}\n";
+  const std::string rest = ", bandwidth: 64 GB/s, latency: 100 ns}\n";
+  const Machine machine = machine_of(mesh + tile + "dram: {at: each" + rest);
+  EXPECT_TRUE(machine.tile.operands_in_dram);
+  EXPECT_EQ(machine.operand_bandwidth(), Bandwidth::bytes_per_second(64'000'000'000));
+  const std::string complaint =
+      "m.yaml:2:57: error: tile.operands: 'dram' needs a channel at every tile; write 'dram: {at: "
+      "each}'";
+  EXPECT_THAT(read(mesh + tile).complaints, ElementsAre(complaint));
+  EXPECT_THAT(read(mesh + tile + "dram: {at: edge, edges: [west]" + rest).complaints,
+              ElementsAre(complaint));
+  EXPECT_EQ(read(mesh + tile + "dram: {at: eech" + rest).complaints.size(), 1U);
+  const Machine sram =
+      machine_of(mesh + "tile: {peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 5 TB/s}\n");
+  EXPECT_FALSE(sram.tile.operands_in_dram);
+  EXPECT_EQ(sram.operand_bandwidth(), Bandwidth::bytes_per_second(5'000'000'000'000));
 }
 
 TEST(ReadMachine, NeedsOnlyATopology) {

@@ -66,4 +66,25 @@ inline std::unique_ptr<Topology> star_of(int nodes) {
                      "links: [{from: gpu, to: hub, bandwidth: 10 GB/s, latency: 3 ns}]}");
 }
 
+// Links of 1 ns to the switch of a server, 2 ns to the NIC, 3 ns to the leaf, 4 ns in the fabric.
+inline std::string cluster_text(int servers, int accelerators, int nics,
+                                const std::string& fabric) {
+  return "{kind: cluster, nodes: " + std::to_string(servers) +
+         ", accelerators: " + std::to_string(accelerators) + ", nics: " + std::to_string(nics) +
+         ", switch: {bandwidth: 300 GB/s, latency: 1 ns}, nic: {bandwidth: 30 GB/s, latency: 2 "
+         "ns}, port: {bandwidth: 25 GB/s, latency: 3 ns}, fabric: " +
+         fabric + "}";
+}
+
+inline std::string fat_tree(int leaf_servers, bool rails, int spines) {
+  return "{kind: fat-tree, leaf_nodes: " + std::to_string(leaf_servers) +
+         ", rail_optimized: " + (rails ? "true" : "false") + ", spines: " + std::to_string(spines) +
+         ", bandwidth: 50 GB/s, latency: 4 ns}";
+}
+
+inline std::unique_ptr<Topology> cluster_of(int servers, int accelerators, int nics,
+                                            const std::string& fabric) {
+  return topology_of(cluster_text(servers, accelerators, nics, fabric));
+}
+
 }  // namespace tessera::machine::testing

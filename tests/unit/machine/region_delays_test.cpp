@@ -8,6 +8,8 @@
 namespace tessera::machine {
 namespace {
 
+using testing::cluster_of;
+using testing::fat_tree;
 using testing::grid_of;
 using testing::star_of;
 using testing::wafer_of;
@@ -52,10 +54,15 @@ TEST(RegionDelays, AgreeWithBruteForce) {
   machines.push_back(grid_of("torus", 5, 6));
   machines.push_back(wafer_of(3, 3));
   machines.push_back(star_of(9));
+  machines.push_back(cluster_of(5, 4, 2, fat_tree(2, true, 3)));
+  machines.push_back(cluster_of(9, 2, 1, "{kind: switch}"));
   for (const auto& machine : machines) {
-    for (const char* name : {"blocks", "metis", "stripes"}) {
+    for (const char* name : {"blocks", "metis", "servers", "stripes"}) {
       for (int ranks = 1; ranks <= 9; ++ranks) {
-        if (machine->grid() || std::string(name) != "blocks") {
+        const bool fits = std::string(name) == "blocks"    ? machine->grid().has_value()
+                          : std::string(name) == "servers" ? machine->cluster().has_value()
+                                                           : true;
+        if (fits) {
           const Partition partition = partitioners().at(name)(*machine, ranks, {});
           EXPECT_EQ(region_delays(*machine, partition), brute_force(*machine, partition))
               << name << ' ' << ranks;

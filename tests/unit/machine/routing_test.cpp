@@ -30,7 +30,7 @@ TEST(Routing, IsMinimalOnGrids) {
          std::vector<std::pair<int, int>>{{1, 1}, {1, 6}, {2, 2}, {3, 5}, {4, 4}}) {
       const auto topology = grid_of(kind, rows, columns);
       const Grid grid = *topology->grid();
-      for (const std::string& name : routing_names()) {
+      for (const char* name : {"xy", "yx", "shortest"}) {
         const auto routing = make_routing(name, *topology);
         for (std::uint32_t from = 0; from < topology->nodes(); ++from) {
           for (std::uint32_t to = 0; to < topology->nodes(); ++to) {
@@ -166,8 +166,9 @@ TEST(Routing, RefusesNamesTheTopologyCannotUse) {
   };
   EXPECT_THAT(message("xx", *grid_of("mesh", 2, 2)), ::testing::HasSubstr("unknown routing 'xx'"));
   EXPECT_THAT(message("yx", *star_of(2)),
-              ::testing::HasSubstr("routing 'yx' needs a grid (mesh, torus, wafer); this topology "
-                                   "takes 'shortest'"));
+              ::testing::HasSubstr("'yx' needs a mesh, torus or wafer; use 'shortest'"));
+  EXPECT_THAT(message("cluster", *grid_of("mesh", 2, 2)),
+              ::testing::HasSubstr("'cluster' needs a cluster; use 'xy'"));
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ void expect_symmetric(const Topology& topology) {
   }
 }
 
-TEST(Topologies, AreTheseFour) {
-  EXPECT_THAT(topologies().names(), ElementsAre("graph", "mesh", "torus", "wafer"));
+TEST(Topologies, AreTheKnownOnes) {
+  EXPECT_THAT(topologies().names(), ElementsAre("cluster", "graph", "mesh", "torus", "wafer"));
   for (const PartInfo& part : topologies().infos()) {
     EXPECT_FALSE(part.help.empty());
     EXPECT_FALSE(part.parameters.empty());

@@ -168,6 +168,15 @@ TEST(Contention, IsTheSameOnAnyNumberOfRanks) {
   expect_same_on_any_ranks(network_of(mesh(4, 4), "routing: shortest"), "blocks");
   expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical"), "blocks");
   expect_same_on_any_ranks(star(), "stripes");
+  const std::string cluster =
+      "{kind: cluster, nodes: 5, accelerators: 4, nics: 2, switch: {bandwidth: 20 GB/s, latency: 3 "
+      "ns}, nic: {bandwidth: 7 GB/s, latency: 4 ns}, port: {bandwidth: 3 GB/s, latency: 5 ns}, "
+      "fabric: {kind: fat-tree, leaf_nodes: 2, spines: 3, bandwidth: 6 GB/s, latency: 6 ns}}";
+  for (const std::string partitioner : {"servers", "metis", "stripes"}) {
+    expect_same_on_any_ranks(network_of(cluster, "message_overhead: 11 ns"), partitioner);
+    expect_same_on_any_ranks(network_of(cluster, "model: analytical, message_overhead: 11 ns"),
+                             partitioner);
+  }
 }
 
 }  // namespace

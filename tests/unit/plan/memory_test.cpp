@@ -58,8 +58,7 @@ TEST(StageMemory, AdamTakesSixteenBytesAParameter) {
 
 TEST(StageMemory, ShardingTheOptimizerDividesItsState) {
   const StageMemory whole = planned("pipeline: 8\ndata: 4\n").plan.stages[3].memory;
-  const StageMemory shard =
-      planned("pipeline: 8\ndata: 4\nshard_optimizer: true\n").plan.stages[3].memory;
+  const StageMemory shard = planned("pipeline: 8\ndata: 4\nzero: 1\n").plan.stages[3].memory;
   EXPECT_EQ(shard.weights, whole.weights);
   EXPECT_NEAR(static_cast<double>(shard.optimizer.count()),
               static_cast<double>(whole.optimizer.count()) / 4, 64);

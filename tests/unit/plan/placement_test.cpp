@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,26 +18,30 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Cell = std::pair<std::uint32_t, std::uint32_t>;
 
-std::unique_ptr<machine::Topology> topology_of(const std::string& flow) {
+machine::Machine machine_of(const std::string& flow) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("m.yaml", "topology: " + flow + "\n", diagnostics), "",
                           diagnostics);
   auto machine = machine::read_machine(section);
   diagnostics.throw_if_any();
-  return std::move(machine->topology);
+  return *std::move(machine);
 }
 
-std::unique_ptr<machine::Topology> mesh(int rows, int columns) {
-  return topology_of("{kind: mesh, rows: " + std::to_string(rows) + ", columns: " +
-                     std::to_string(columns) + ", bandwidth: 1 GB/s, latency: 1 ns}");
+machine::Machine mesh(int rows, int columns) {
+  return machine_of("{kind: mesh, rows: " + std::to_string(rows) + ", columns: " +
+                    std::to_string(columns) + ", bandwidth: 1 GB/s, latency: 1 ns}");
 }
 
 // Tiles of 4 x 4 cores.
-std::unique_ptr<machine::Topology> wafer(int rows, int columns) {
-  return topology_of("{kind: wafer, tiles: [" + std::to_string(rows) + ", " +
-                     std::to_string(columns) +
-                     "], cores: [4, 4], intra_tile: {bandwidth: 4 GB/s, latency: 1 ns}, "
-                     "inter_tile: {bandwidth: 1 GB/s, latency: 1 ns}}");
+machine::Machine wafer(int rows, int columns) {
+  return machine_of("{kind: wafer, tiles: [" + std::to_string(rows) + ", " +
+                    std::to_string(columns) +
+                    "], cores: [4, 4], intra_tile: {bandwidth: 4 GB/s, latency: 1 ns}, "
+                    "inter_tile: {bandwidth: 1 GB/s, latency: 1 ns}}");
+}
+
+RoleTrafficList no_traffic() {
+  return {};
 }
 
 PlacementRequest request(std::uint32_t pipeline, std::uint32_t data, std::uint32_t tensor) {
@@ -94,16 +97,16 @@ void expect_all_different(const Placement& placement) {
 }
 
 TEST(Placement, GivesEveryRoleItsOwnTile) {
-  EXPECT_THAT(placements().names(), ElementsAre("line", "linear", "s-shape"));
+  EXPECT_THAT(placements().names(), ElementsAre("given", "line", "linear", "optimized", "s-shape"));
   const auto machine = wafer(5, 4);
-  for (const std::string& name : placements().names()) {
+  for (const std::string name : {"line", "linear", "s-shape"}) {
     for (const auto& [p, d, t] : {std::array{1U, 1U, 1U},
                                   {8U, 2U, 4U},
                                   {20U, 4U, 4U},
                                   {5U, 8U, 8U},
                                   {3U, 5U, 3U},
                                   {10U, 1U, 16U}}) {
-      const Placement placement = placements().at(name)(*machine, request(p, d, t));
+      const Placement placement = placements().at(name)(machine, request(p, d, t), no_traffic);
       expect_all_different(placement);
     }
   }
@@ -111,7 +114,7 @@ TEST(Placement, GivesEveryRoleItsOwnTile) {
 
 TEST(Placement, MarksUnusedNodes) {
   const auto machine = mesh(2, 3);
-  const Placement placement = placements().at("linear")(*machine, request(2, 2, 1));
+  const Placement placement = placements().at("linear")(machine, request(2, 2, 1), no_traffic);
   EXPECT_EQ(placement.role_number(EntityId(3)), 3U);
   EXPECT_EQ(placement.role_number(EntityId(4)), Placement::unused);
 }
@@ -126,9 +129,9 @@ std::vector<std::uint32_t> stages_of(const Placement& placement) {
 
 TEST(Placement, LinesGoDownAndSnakesTurn) {
   const auto machine = mesh(3, 3);
-  EXPECT_THAT(stages_of(placements().at("line")(*machine, request(7, 1, 1))),
+  EXPECT_THAT(stages_of(placements().at("line")(machine, request(7, 1, 1), no_traffic)),
               ElementsAre(0, 3, 6, 1, 4, 7, 2));
-  EXPECT_THAT(stages_of(placements().at("s-shape")(*machine, request(7, 1, 1))),
+  EXPECT_THAT(stages_of(placements().at("s-shape")(machine, request(7, 1, 1), no_traffic)),
               ElementsAre(0, 3, 6, 7, 4, 1, 2));
 }
 
@@ -136,12 +139,13 @@ TEST(Placement, LinesGoDownAndSnakesTurn) {
 TEST(Placement, StagesDoNotStraddleTiles) {
   const auto machine = wafer(2, 2);
   for (const std::uint32_t tensor : {16U, 8U, 4U, 3U}) {
-    const Placement placement = placements().at("s-shape")(*machine, request(4, 1, tensor));
+    const Placement placement =
+        placements().at("s-shape")(machine, request(4, 1, tensor), no_traffic);
     for (std::uint32_t stage = 0; stage < 4; ++stage) {
       std::set<Cell> tiles;
       for (std::uint32_t shard = 0; shard < tensor; ++shard) {
         const EntityId core = placement.tile({stage, 0, shard});
-        const machine::Grid grid = *machine->grid();
+        const machine::Grid grid = *machine.topology->grid();
         tiles.insert({grid.row_of(core) / 4, grid.column_of(core) / 4});
       }
       EXPECT_EQ(tiles.size(), 1U) << tensor;
@@ -154,9 +158,9 @@ TEST(Placement, TensorGroupsLieInTheShapesAskedFor) {
   PlacementRequest asked = request(2, 2, 4);
   asked.group = {2, 4};
   asked.tensor_group = {1, 4};
-  const Placement placement = placements().at("line")(*machine, asked);
+  const Placement placement = placements().at("line")(machine, asked, no_traffic);
   expect_all_different(placement);
-  const machine::Grid grid = *machine->grid();
+  const machine::Grid grid = *machine.topology->grid();
   for (std::uint32_t replica = 0; replica < 2; ++replica) {
     for (std::uint32_t shard = 0; shard < 4; ++shard) {
       EXPECT_EQ(grid.row_of(placement.tile({0, replica, shard})), replica);
@@ -164,18 +168,68 @@ TEST(Placement, TensorGroupsLieInTheShapesAskedFor) {
   }
 }
 
+// Hops of each step around a ring of roles.
+std::vector<std::uint32_t> ring_steps(const Placement& placement, const machine::Grid& grid,
+                                      bool along_tensor) {
+  const Degrees& degrees = placement.degrees();
+  const std::uint32_t members = along_tensor ? degrees.tensor : degrees.data;
+  const auto cell = [&](std::uint32_t member) {
+    const EntityId tile = along_tensor ? placement.tile({0, 0, member % members})
+                                       : placement.tile({0, member % members, 0});
+    return Cell{grid.row_of(tile), grid.column_of(tile)};
+  };
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    steps.push_back(distance(cell(member), cell(member + 1)));
+  }
+  return steps;
+}
+
+// PALM, Fig. 8: a tile of 4 x 4 cores. Near, a tensor group of four is a 2 x 2 square and data
+// groups jump over a square; far, it is the other way round.
+TEST(Placement, TensorMembersAreNearOrFar) {
+  const auto machine = wafer(2, 2);
+  const machine::Grid grid = *machine.topology->grid();
+  PlacementRequest asked = request(4, 4, 4);
+  const Placement near = placements().at("line")(machine, asked, no_traffic);
+  EXPECT_THAT(ring_steps(near, grid, true), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(ring_steps(near, grid, false), ElementsAre(2, 2, 2, 2));
+  asked.tensor_members = TensorMembers::far;
+  const Placement far = placements().at("line")(machine, asked, no_traffic);
+  expect_all_different(far);
+  EXPECT_THAT(ring_steps(far, grid, true), ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(ring_steps(far, grid, false), ElementsAre(1, 1, 1, 1));
+}
+
+// Eight of two replicas: near in 2 x 4, far with a row of the other replica between their two.
+TEST(Placement, FarMembersOfEightStepOverTheOtherReplica) {
+  const auto machine = wafer(2, 2);
+  const machine::Grid grid = *machine.topology->grid();
+  PlacementRequest asked = request(4, 2, 8);
+  asked.tensor_group = {2, 4};
+  EXPECT_THAT(ring_steps(placements().at("s-shape")(machine, asked, no_traffic), grid, true),
+              ElementsAre(1, 1, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(ring_steps(placements().at("s-shape")(machine, asked, no_traffic), grid, false),
+              ElementsAre(2, 2));
+  asked.tensor_members = TensorMembers::far;
+  const Placement far = placements().at("s-shape")(machine, asked, no_traffic);
+  expect_all_different(far);
+  EXPECT_THAT(ring_steps(far, grid, true), ElementsAre(1, 1, 1, 2, 1, 1, 1, 2));
+  EXPECT_THAT(ring_steps(far, grid, false), ElementsAre(1, 1));
+}
+
 TEST(Placement, LinearSkipsSwitches) {
-  const auto machine = topology_of(
+  const auto machine = machine_of(
       "{kind: graph, nodes: [{name: hub, kind: switch}, {name: gpu, count: 3}], links: [{from: "
       "gpu, to: hub, bandwidth: 1 GB/s, latency: 1 ns}]}");
-  EXPECT_THAT(stages_of(placements().at("linear")(*machine, request(3, 1, 1))),
+  EXPECT_THAT(stages_of(placements().at("linear")(machine, request(3, 1, 1), no_traffic)),
               ElementsAre(1, 2, 3));
 }
 
-std::string complaint_of(const machine::Topology& topology, const std::string& name,
+std::string complaint_of(const machine::Machine& machine, const std::string& name,
                          const PlacementRequest& asked) {
   try {
-    placements().at(name)(topology, asked);
+    placements().at(name)(machine, asked, no_traffic);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -184,22 +238,22 @@ std::string complaint_of(const machine::Topology& topology, const std::string& n
 
 TEST(Placement, SaysWhatDoesNotFit) {
   const auto machine = mesh(4, 4);
-  EXPECT_THAT(complaint_of(*machine, "linear", request(17, 1, 1)),
+  EXPECT_THAT(complaint_of(machine, "linear", request(17, 1, 1)),
               HasSubstr("= 17 tiles, but the machine has 16"));
-  EXPECT_THAT(complaint_of(*machine, "line", request(3, 1, 5)), HasSubstr("3 stages of 5 tiles"));
+  EXPECT_THAT(complaint_of(machine, "line", request(3, 1, 5)), HasSubstr("3 stages of 5 tiles"));
   PlacementRequest asked = request(2, 2, 2);
   asked.group = {3, 1};
-  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("placement.group: 3 x 1"));
+  EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("placement.group: 3 x 1"));
   asked.group = {1, 4};
   asked.degrees.pipeline = 5;
-  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("5 groups of 1 x 4 do not fit"));
+  EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("5 groups of 1 x 4 do not fit"));
   asked = request(2, 2, 2);
   asked.tensor_group = {2, 2};
-  EXPECT_THAT(complaint_of(*machine, "line", asked), HasSubstr("placement.tensor_group: 2 x 2"));
-  const auto pair = topology_of(
+  EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("placement.tensor_group: 2 x 2"));
+  const auto pair = machine_of(
       "{kind: graph, nodes: [{name: a, count: 2}], links: [{from: a, to: a, bandwidth: 1 GB/s, "
       "latency: 1 ns}]}");
-  EXPECT_THAT(complaint_of(*pair, "s-shape", request(2, 1, 1)), HasSubstr("use 'linear'"));
+  EXPECT_THAT(complaint_of(pair, "s-shape", request(2, 1, 1)), HasSubstr("use 'linear'"));
 }
 
 }  // namespace

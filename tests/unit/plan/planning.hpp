@@ -44,9 +44,17 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
   const Strategy read = read_strategy(section, result.workload, *result.machine.topology);
   section.finish();
   diagnostics.throw_if_any();
-  result.plan = make_plan(result.machine, result.workload, read, [&](Flops flops, Bytes) {
-    return execution_time(flops, result.machine.tile.rate(result.workload.data_type));
-  });
+  const auto routing =
+      machine::make_routing(result.machine.topology->default_routing(), *result.machine.topology);
+  result.plan = make_plan(
+      result.machine, result.workload, read,
+      [&](const workload::Operation& operation) {
+        return execution_time(operation.flops, result.machine.tile.rate(operation.data_type));
+      },
+      {[&](EntityId from, EntityId to) {
+         return machine::hops_between(*result.machine.topology, *routing, from, to);
+       },
+       SimTime::zero()});
   return result;
 }
 

@@ -11,6 +11,7 @@ namespace {
 using ::testing::AllOf;
 using testing::complaint_of;
 using testing::edited;
+using ::testing::ElementsAre;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
@@ -51,6 +52,48 @@ TEST(ReadExperiment, OverridesValuesAndWholeParts) {
   EXPECT_EQ(experiment.plan.strategy.degrees.tensor, 4U);
   EXPECT_EQ(experiment.machine.topology->nodes(), 20U);
   EXPECT_EQ(experiment.options.iterations, 3U);
+}
+
+TEST(ReadExperiment, TakesTilesFromAFile) {
+  Files files = small_experiment();
+  files["lab/parts/strategy.yaml"] =
+      "pipeline: 2\ntensor: 2\ndata: 2\nplacement: {layout: given, tiles: tiles.csv}\n";
+  files["lab/parts/tiles.csv"] =
+      "# made by hand\nstage,tile\n0,1\n1,4-7\n0,0\r\n\n0,tile (2,1)\n0,10\n";
+  const auto tiles = [](const Experiment& experiment) {
+    std::vector<std::uint32_t> numbers;
+    for (const EntityId tile : experiment.plan.placement.tiles()) {
+      numbers.push_back(tile.value());
+    }
+    return numbers;
+  };
+  EXPECT_THAT(tiles(read(files)), ElementsAre(1, 0, 9, 10, 4, 5, 6, 7));
+  // The resolved configuration holds the tiles themselves.
+  Files resolved;
+  resolved["lab/experiment.yaml"] = read(files).resolved;
+  EXPECT_EQ(tiles(read(resolved)), tiles(read(files)));
+  EXPECT_EQ(read(resolved).resolved, read(files).resolved);
+  files["tiles.yaml"] = "- 12-15\n- [[0, 0, 2, 2]]\n";
+  EXPECT_THAT(tiles(read(files, {"strategy.placement.tiles=tiles.yaml"})),
+              ElementsAre(12, 13, 14, 15, 0, 1, 4, 5));
+}
+
+TEST(ReadExperiment, SaysWhatIsWrongInAFileOfTiles) {
+  Files files = small_experiment();
+  files["lab/parts/strategy.yaml"] =
+      "pipeline: 2\ntensor: 2\ndata: 2\nplacement: {layout: given, tiles: tiles.csv}\n";
+  EXPECT_THAT(complaint_of(files), HasSubstr("lab/parts/tiles.csv: no such file"));
+  const auto complaint = [&](const std::string& text) {
+    files["lab/parts/tiles.csv"] = text;
+    return complaint_of(files);
+  };
+  EXPECT_EQ(complaint("0,1\n"), "lab/parts/tiles.csv:1:1: error: expected the head 'stage,tile'");
+  EXPECT_THAT(complaint("stage,tile\n0,0-3\n1;4\n"),
+              StartsWith("lab/parts/tiles.csv:3:1: error: expected STAGE,TILE"));
+  EXPECT_THAT(complaint("stage,tile\n0,0-3\n1,4-6\n1,99\n"),
+              StartsWith("lab/parts/tiles.csv:4:3: error: strategy.placement.tiles: stage 1: there "
+                         "is no tile '99'"));
+  EXPECT_THAT(complaint("stage,tile\n99999999,0\n"), HasSubstr("stage 99999999 is too high"));
 }
 
 TEST(ReadExperiment, TheResolvedConfigurationGivesTheSameAgain) {

@@ -54,6 +54,18 @@ const std::vector<Published> published{
     {"gpt3_large", 0.760, 0.005, 256},
     {"gpt3_6_7b", 6.7, 0.05, 1024},
     {"gpt3_175b", 175.0, 0.5, 1536},
+    // Touvron et al., arXiv:2307.09288; Grattafiori et al., arXiv:2407.21783: the published
+    // weights.
+    {"llama2_70b", 68.976648192, 5e-10, 1024},
+    {"llama3_405b", 405.853388800, 5e-10, 2048},
+    // Jiang et al., arXiv:2401.04088: 47B, and 46.7B in the announcement of the weights.
+    {"mixtral_8x7b", 46.7, 0.05, 128},
+    // Devlin et al., arXiv:1810.04805: 110M; the published weights with and without the heads of
+    // pre-training.
+    {"bert_base", 0.110106428, 5e-10, 256},
+    {"bert_base_inference", 0.109482240, 5e-10, 64},
+    // He et al., arXiv:1512.03385, in the common variant.
+    {"resnet50", 0.025557032, 5e-10, 256},
     // Assumed, not published: 12 l h^2 + 13 l h + (V + s) h + 2 h.
     {"tiny", 0.029545472, 5e-10, 32},
     {"deep_narrow", 0.013220280, 5e-10, 844},
@@ -66,6 +78,47 @@ TEST(WorkloadFiles, HoldThePublishedNumberOfParameters) {
         << model.file;
     EXPECT_EQ(workload.samples, model.batch) << model.file;
   }
+}
+
+// Of every token's two experts of eight: 12.9 billion, as announced with the weights.
+TEST(WorkloadFiles, MixtralUsesTwoExpertsOfEight) {
+  const Workload workload = read_file(WORKLOADS_DIRECTORY "/mixtral_8x7b.yaml");
+  std::uint64_t active = 0;
+  for (const Layer& layer : workload.layers) {
+    for (const Operator& op : layer.operators) {
+      active += op.experts > 0 ? op.parameters / op.experts * 2 : op.parameters;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(active) * 1e-9, 12.9, 0.05);
+}
+
+// 4.09 G multiply-adds an image, in 18 layers that a pipeline can be cut between; 3.8 G with the
+// stride in the first convolution of a bottleneck, as the paper has it.
+TEST(WorkloadFiles, ResNet50TakesThePublishedWork) {
+  const Workload workload = read_file(WORKLOADS_DIRECTORY "/resnet50.yaml");
+  std::uint64_t macs = 0;
+  for (const Layer& layer : workload.layers) {
+    macs += layer.matrix_flops().count() / 2;
+  }
+  EXPECT_NEAR(static_cast<double>(macs) * 1e-9, 4.09, 0.005);
+  EXPECT_EQ(workload.layers.size(), 18U);
+  EXPECT_EQ(workload.layers.front().boundary_elements, 56U * 56 * 64);
+  EXPECT_EQ(workload.layers[16].boundary_elements, 7U * 7 * 2048);
+  std::string text = config::load_text_file(WORKLOADS_DIRECTORY "/resnet50.yaml");
+  const std::string plain = "kernel: 1, bias";
+  const std::string stride = ", stride: 2, padding: 1";
+  std::size_t at = text.find("conv3_x");
+  while ((at = text.find(stride, at)) != std::string::npos) {
+    text.replace(at, stride.size(), ", padding: 1");
+    text.replace(text.rfind(plain, at), plain.size(), "kernel: 1, stride: 2, bias");
+  }
+  const ReadResult paper = read_text(text);
+  ASSERT_TRUE(paper.workload);
+  macs = 0;
+  for (const Layer& layer : paper.workload->layers) {
+    macs += layer.matrix_flops().count() / 2;
+  }
+  EXPECT_NEAR(static_cast<double>(macs) * 1e-9, 3.8, 0.06) << "convolutions and fc alone: 3.86";
 }
 
 TEST(WorkloadFiles, EachIsChecked) {

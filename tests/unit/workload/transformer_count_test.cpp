@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,23 +35,6 @@ Workload transformer(const Size& size, const std::string& more = "") {
   return result.workload.value();
 }
 
-const Operator& find(const Layer& layer, const std::string& name) {
-  for (const Operator& op : layer.operators) {
-    if (op.name == name) {
-      return op;
-    }
-  }
-  throw std::out_of_range(name);
-}
-
-std::vector<std::string> names_of(const Layer& layer) {
-  std::vector<std::string> names;
-  for (const Operator& op : layer.operators) {
-    names.push_back(op.name);
-  }
-  return names;
-}
-
 const Size gpt2_small{12, 768, 12, 1024, 50257};
 const Size odd{3, 96, 6, 40, 1000};
 
@@ -78,7 +60,7 @@ TEST(Parameters, FollowTheFormulaOfMegatron) {
 TEST(Parameters, OptionsAddAndRemoveWhatTheySay) {
   const std::uint64_t h = odd.hidden;
   const std::uint64_t full = transformer(odd).parameters();
-  EXPECT_EQ(transformer(odd, "learned_positions: false\n").parameters(), full - odd.sequence * h);
+  EXPECT_EQ(transformer(odd, "positions: none\n").parameters(), full - odd.sequence * h);
   EXPECT_EQ(transformer(odd, "tie_embeddings: false\n").parameters(), full + odd.vocabulary * h);
   EXPECT_EQ(transformer(odd, "biases: false\n").parameters(), full - odd.layers * 9 * h);
   EXPECT_EQ(transformer(odd, "ffn: 100\n").parameters(),
@@ -87,13 +69,13 @@ TEST(Parameters, OptionsAddAndRemoveWhatTheySay) {
 
 TEST(Parameters, ATiedHeadSharesTheEmbedding) {
   const Workload tied = transformer(odd);
-  const Operator& head = find(tied.layers.back(), "lm_head");
+  const Operator& head = find_operator(tied.layers.back(), "lm_head");
   EXPECT_EQ(head.parameters, 0U);
   EXPECT_EQ(head.shared_parameters, odd.vocabulary * odd.hidden);
   EXPECT_EQ(tied.layers.back().shared_parameters(),
-            find(tied.layers.front(), "word_embedding").parameters);
+            find_operator(tied.layers.front(), "word_embedding").parameters);
   const Workload untied = transformer(odd, "tie_embeddings: false\n");
-  EXPECT_EQ(find(untied.layers.back(), "lm_head").parameters, odd.vocabulary * odd.hidden);
+  EXPECT_EQ(find_operator(untied.layers.back(), "lm_head").parameters, odd.vocabulary * odd.hidden);
   EXPECT_EQ(untied.layers.back().shared_parameters(), 0U);
 }
 
@@ -131,7 +113,7 @@ TEST(Structure, ProductsOfOneLayer) {
   const Workload workload = transformer(odd);
   const Layer& layer = workload.layers[1];
   const auto shape_of = [&layer](const char* name) {
-    const MatrixProduct& p = find(layer, name).product;
+    const MatrixProduct& p = find_operator(layer, name).product;
     return std::vector<std::uint64_t>{p.rows, p.columns, p.depth, p.count};
   };
   EXPECT_THAT(shape_of("qkv"), ElementsAre(40, 288, 96, 1));
@@ -140,7 +122,7 @@ TEST(Structure, ProductsOfOneLayer) {
   EXPECT_THAT(shape_of("attention_output"), ElementsAre(40, 96, 96, 1));
   EXPECT_THAT(shape_of("mlp_up"), ElementsAre(40, 384, 96, 1));
   EXPECT_THAT(shape_of("mlp_down"), ElementsAre(40, 96, 384, 1));
-  EXPECT_FALSE(find(layer, "gelu").is_matrix_product());
+  EXPECT_FALSE(find_operator(layer, "gelu").is_matrix_product());
 }
 
 TEST(Structure, WhatAProductReadsAndWrites) {
@@ -148,14 +130,15 @@ TEST(Structure, WhatAProductReadsAndWrites) {
   const Layer& layer = workload.layers[1];
   const std::uint64_t sh = odd.sequence * odd.hidden;
   const std::uint64_t weights = odd.heads * odd.sequence * odd.sequence;
-  EXPECT_EQ(find(layer, "qkv").input_elements, sh);
-  EXPECT_EQ(find(layer, "qkv").output_elements, 3 * sh);
-  EXPECT_EQ(find(layer, "attention_scores").input_elements, 2 * sh);
-  EXPECT_EQ(find(layer, "attention_scores").output_elements, weights);
-  EXPECT_EQ(find(layer, "attention_values").input_elements, weights + sh);
-  EXPECT_EQ(find(layer, "attention_values").output_elements, sh);
-  EXPECT_EQ(find(layer, "mlp_up").output_elements, 4 * sh);
-  EXPECT_EQ(find(workload.layers.back(), "lm_head").output_elements, odd.sequence * odd.vocabulary);
+  EXPECT_EQ(find_operator(layer, "qkv").input_elements, sh);
+  EXPECT_EQ(find_operator(layer, "qkv").output_elements, 3 * sh);
+  EXPECT_EQ(find_operator(layer, "attention_scores").input_elements, 2 * sh);
+  EXPECT_EQ(find_operator(layer, "attention_scores").output_elements, weights);
+  EXPECT_EQ(find_operator(layer, "attention_values").input_elements, weights + sh);
+  EXPECT_EQ(find_operator(layer, "attention_values").output_elements, sh);
+  EXPECT_EQ(find_operator(layer, "mlp_up").output_elements, 4 * sh);
+  EXPECT_EQ(find_operator(workload.layers.back(), "lm_head").output_elements,
+            odd.sequence * odd.vocabulary);
 }
 
 TEST(Flops, ForwardProductsOfALayer) {
@@ -198,6 +181,23 @@ TEST(Flops, BackwardOfAProductIsTwiceItsForward) {
   }
 }
 
+// Half of a product's backward makes the gradient of its weight, when it has one.
+TEST(Flops, OfTheGradientsOfWeights) {
+  const Workload workload = transformer(odd);
+  for (const Layer& layer : workload.layers) {
+    for (const Operator& op : layer.operators) {
+      const bool weights = op.parameters + op.shared_parameters > 0;
+      EXPECT_EQ(op.weight_gradient_flops > Flops(0), weights) << op.name;
+      if (weights && op.is_matrix_product()) {
+        EXPECT_EQ(op.weight_gradient_flops, op.forward_flops) << op.name;
+      }
+    }
+  }
+  // An element's product with the normalised input, and its addition to gain and shift.
+  EXPECT_EQ(find_operator(workload.layers[1], "ln1").weight_gradient_flops,
+            Flops(3 * odd.sequence * odd.hidden));
+}
+
 TEST(Flops, VectorOperatorsAreThereAndSmall) {
   const Workload workload = transformer({1, 12288, 96, 2048, 51200});
   for (const Layer& layer : workload.layers) {
@@ -225,21 +225,8 @@ TEST(Flops, OfASampleAreForwardAndBackwardOfAllLayers) {
   EXPECT_EQ(workload.flops_per_sample(), Flops(expected));
 }
 
-struct Stored {
-  std::uint64_t cut = 0;
-  std::uint64_t whole = 0;
-};
-
-Stored stored_of(const Layer& layer) {
-  Stored sum;
-  for (const Operator& op : layer.operators) {
-    sum.cut += op.stored_cut.count();
-    sum.whole += op.stored_whole.count();
-  }
-  return sum;
-}
-
-// s b h (10 + 24/t + 5 a s/(h t)) bytes, equation (2) of arXiv:2205.05198.
+// s b h (10 + 24/t + 5 a s/(h t)) bytes, equation (2) of arXiv:2205.05198; in one piece, equation
+// (1), s b h (34 + 5 a s/h); and under selective recomputation 34 s b h (table 2).
 TEST(StoredActivations, OfALayerFollowKorthikanti) {
   for (const Size& size : {odd, gpt2_small, Size{1, 12288, 96, 2048, 51200}}) {
     const std::uint64_t s = size.sequence;
@@ -247,6 +234,22 @@ TEST(StoredActivations, OfALayerFollowKorthikanti) {
     const Stored stored = stored_of(transformer(size).layers[1]);
     EXPECT_EQ(stored.whole, 10 * s * h);
     EXPECT_EQ(stored.cut, 24 * s * h + 5 * size.heads * s * s);
+    EXPECT_EQ(stored.whole + stored.cut, 34 * s * h + 5 * size.heads * s * s);
+    Layer selective = transformer(size).layers[1];
+    std::erase_if(selective.operators,
+                  [](const Operator& op) { return op.recomputed_selectively; });
+    const Stored left = stored_of(selective);
+    EXPECT_EQ(left.whole, 10 * s * h);
+    EXPECT_EQ(left.cut, 24 * s * h);
+  }
+}
+
+TEST(StoredActivations, WhatIsRecomputedSelectively) {
+  const Workload workload = transformer(odd);
+  for (const Operator& op : workload.layers[1].operators) {
+    const bool inner =
+        op.name == "attention_scores" || op.name == "softmax" || op.name == "attention_values";
+    EXPECT_EQ(op.recomputed_selectively, inner) << op.name;
   }
 }
 
@@ -268,6 +271,25 @@ TEST(StoredActivations, MasksKeepTheirSizeInOtherDataTypes) {
   EXPECT_EQ(wide.cut, 2 * (24 * sh + 4 * weights) + weights);
 }
 
+// PALM, table III, transformer: 2 B S H forward and backward over the tensor group, 12 H^2 over the
+// data group.
+TEST(Collectives, VolumesAreThoseOfPalm) {
+  for (const Size& size : {odd, gpt2_small, Size{1, 12288, 96, 2048, 51200}}) {
+    std::uint64_t forward = 0;
+    std::uint64_t backward = 0;
+    const Workload workload = transformer(size);
+    for (const Operator& op : workload.layers[1].operators) {
+      forward += op.forward_all_reduce_elements;
+      backward += op.backward_all_reduce_elements;
+    }
+    EXPECT_EQ(forward, 2 * size.sequence * size.hidden);
+    EXPECT_EQ(backward, 2 * size.sequence * size.hidden);
+    const Layer bare = transformer(size, "biases: false\n").layers[1];
+    const std::uint64_t norms = 4 * size.hidden;  // gain and shift, which the table leaves out
+    EXPECT_EQ(bare.parameters() - norms, 12 * size.hidden * size.hidden);
+  }
+}
+
 TEST(Collectives, TwoForwardAndTwoBackwardInALayer) {
   const Workload workload = transformer(odd);
   const std::uint64_t sh = odd.sequence * odd.hidden;
@@ -279,9 +301,11 @@ TEST(Collectives, TwoForwardAndTwoBackwardInALayer) {
     EXPECT_EQ(op.sharding == Sharding::row, row) << op.name;
     EXPECT_EQ(op.sharding == Sharding::column, column) << op.name;
   }
-  EXPECT_EQ(find(workload.layers.front(), "word_embedding").forward_all_reduce_elements, sh);
-  EXPECT_EQ(find(workload.layers.back(), "lm_head").backward_all_reduce_elements, sh);
-  EXPECT_EQ(find(workload.layers.back(), "loss").forward_all_reduce_elements, 3 * odd.sequence);
+  EXPECT_EQ(find_operator(workload.layers.front(), "word_embedding").forward_all_reduce_elements,
+            sh);
+  EXPECT_EQ(find_operator(workload.layers.back(), "lm_head").backward_all_reduce_elements, sh);
+  EXPECT_EQ(find_operator(workload.layers.back(), "loss").forward_all_reduce_elements,
+            3 * odd.sequence);
 }
 
 }  // namespace

@@ -63,6 +63,55 @@ TEST(TransformerInput, BytesOfGradientAndOptimizer) {
   }
 }
 
+// Megatron-LM adds up the gradients of 16-bit training in fp32.
+TEST(TransformerInput, GradientsMayBeWiderThanWeights) {
+  const ReadResult result = read(required + "gradient_type: fp32\n");
+  EXPECT_THAT(result.complaints, IsEmpty());
+  ASSERT_TRUE(result.workload);
+  EXPECT_EQ(result.workload->gradient_bytes_per_parameter, Bytes(4));
+  EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, Bytes(12));
+}
+
+TEST(TransformerInput, InferenceKeepsNoGradientsAndNoState) {
+  const ReadResult result = read(required + "mode: inference\n");
+  EXPECT_THAT(result.complaints, IsEmpty());
+  ASSERT_TRUE(result.workload);
+  EXPECT_FALSE(result.workload->training);
+  EXPECT_EQ(result.workload->gradient_bytes_per_parameter, Bytes(0));
+  EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, Bytes(0));
+}
+
+TEST(TransformerInput, HeadsOfKeysAndValuesMustDivideHeads) {
+  const ReadResult result = read(required + "kv_heads: 3\n");
+  EXPECT_FALSE(result.workload);
+  EXPECT_THAT(result.complaints, ElementsAre(AllOf(HasSubstr("w.yaml:8:"), HasSubstr("kv_heads"),
+                                                   HasSubstr("not a multiple of 3"))));
+}
+
+TEST(TransformerInput, WithTheirWidthHeadsNeedNotDivideHidden) {
+  const ReadResult result = read(without("heads") + "heads: 5\nhead_width: 16\n");
+  EXPECT_THAT(result.complaints, IsEmpty());
+  EXPECT_TRUE(result.workload);
+}
+
+TEST(TransformerInput, ExpertsAreChecked) {
+  EXPECT_THAT(read(required + "experts: {count: 4, top_k: 5}\n").complaints,
+              ElementsAre(AllOf(HasSubstr("experts.top_k"), HasSubstr("5 of 4 experts"))));
+  EXPECT_THAT(read(required + "experts: {count: 4}\n").complaints,
+              ElementsAre(HasSubstr("experts.top_k")));
+  EXPECT_THAT(read(required + "experts: {count: 4, top_k: 2, capacity_factor: 0}\n").complaints,
+              ElementsAre(HasSubstr("experts.capacity_factor")));
+  EXPECT_THAT(read(required + "experts: {count: 4, top_k: 2, evry: 2}\n").complaints,
+              ElementsAre(AllOf(HasSubstr("experts.evry"), HasSubstr("'every'"))));
+}
+
+TEST(TransformerInput, EncodersHaveNoMaskAndDecodersNoEncoder) {
+  EXPECT_THAT(read(required + "architecture: encoder\ncausal: true\n").complaints,
+              ElementsAre(AllOf(HasSubstr("w.yaml:9:"), HasSubstr("no causal mask"))));
+  EXPECT_THAT(read(required + "encoder_layers: 2\n").complaints,
+              ElementsAre(HasSubstr("encoder_layers: unknown key")));
+}
+
 TEST(TransformerInput, EachKeyWithoutADefaultIsMissed) {
   for (const char* key : {"layers", "hidden", "heads", "sequence", "vocabulary", "batch"}) {
     const ReadResult result = read(without(key));

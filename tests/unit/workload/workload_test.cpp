@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(Workloads, AreTheKnownOnes) {
-  EXPECT_THAT(workloads().names(), ElementsAre("transformer"));
+  EXPECT_THAT(workloads().names(), ElementsAre("layers", "transformer"));
   EXPECT_EQ(workloads().kind(), "workload kind");
 }
 
@@ -57,6 +57,8 @@ TEST(Workload, AddsUpItsLayers) {
   EXPECT_EQ(workload.layers[1].shared_parameters(), 15U);
   EXPECT_EQ(workload.parameters(), 19U);
   EXPECT_EQ(workload.flops_per_sample(), Flops(67 + 131 + 60 + 120));
+  workload.training = false;
+  EXPECT_EQ(workload.flops_per_sample(), Flops(67 + 60));
 }
 
 TEST(ReadWorkload, TheNameDefaultsToTheKind) {

@@ -1,0 +1,93 @@
+// How the user wants the work cut.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/machine/topology.hpp"
+#include "tessera/plan/placement.hpp"
+#include "tessera/plan/program.hpp"
+#include "tessera/plan/schedule.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::plan {
+
+// What is not stored from the forward to the backward pass but computed again: nothing; the
+// operators that say so (see workload::Operator::recomputed_selectively); everything but the
+// layers' inputs.
+enum class Recompute : std::uint8_t { none, selective, full };
+
+// What the DRAM is for, when SRAM does not hold a stage's tensors: see
+// src/plan/sram_allocation.hpp.
+enum class SramAllocation : std::uint8_t { resident, algorithm_1 };
+
+// One tile stands for its tensor group, or for its whole stage: see docs/design/0009.
+enum class Aggregation : std::uint8_t { none, tensor, stage };
+
+// Explicit parallelism of an operator's dimensions over its tensor group (PALM, section IV-B: b, m,
+// n, k): samples, columns of the output, rows, depth. Their product is the tensor degree. Members
+// are numbered with the depth fastest, then columns, rows, samples.
+struct Cut {
+  std::uint32_t samples = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t columns = 1;
+  std::uint32_t depth = 1;
+  std::uint64_t tiles() const { return std::uint64_t{samples} * rows * columns * depth; }
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+// For operators whose name or kind matches `pattern`, where * stands for any text; the first that
+// matches counts.
+struct CutRule {
+  std::string pattern;
+  Cut cut;
+};
+
+// Immutable after reading.
+struct Strategy {
+  // `degrees.data` counts all replicas of the weights: the data-parallel ones times `context`,
+  // context fastest.
+  Degrees degrees;
+  std::uint32_t context = 1;        // parts of a sequence
+  std::uint32_t expert = 1;         // replicas that share out the experts; divides degrees.data
+  bool sequence_parallel = false;   // what tensor parallelism leaves whole is cut along the tokens
+  std::uint32_t micro_batch = 1;    // samples of one micro-batch in one data-parallel replica
+  std::uint32_t micro_batches = 1;  // of one iteration, in each replica
+  std::uint32_t chunks = 1;         // of layers a stage
+  std::string schedule;
+  std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
+  Recompute recompute = Recompute::none;
+  std::uint32_t zero = 0;          // stage of ZeRO over the data group, 0 … 3
+  bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
+  bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
+  bool scatter_boundary = false;   // each shard sends its part of the boundary activation
+  SramAllocation sram = SramAllocation::resident;
+  bool check_capacity = true;
+  Aggregation aggregation = Aggregation::none;
+  std::vector<CutRule> cuts;
+  std::string tensor_algorithm;
+  std::string data_algorithm;
+  std::string layout;
+  PlacementRequest placement;
+
+  // Samples that one tile computes on in a pass are micro_batch; its tokens are cut by `context`.
+  std::uint32_t data_parallel() const { return degrees.data / context; }
+  PipelineShape pipeline_shape(bool training) const {
+    return {degrees.pipeline, chunks, micro_batches, training};
+  }
+  // Passes of one stage of an iteration, without the update.
+  std::vector<Pass> passes(std::uint32_t stage, bool training) const;
+};
+
+std::vector<ParameterInfo> strategy_parameters();
+
+// Reads the mapping of a strategy file. `workload` gives the batch that is cut.
+Strategy read_strategy(config::Section& section, const workload::Workload& workload,
+                       const machine::Topology& topology);
+
+// Shapes of the groups that every strategy has, by Group (those below first_cut).
+std::vector<GroupShape> standard_groups(const Strategy& strategy);
+
+}  // namespace tessera::plan

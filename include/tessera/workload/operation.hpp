@@ -1,0 +1,37 @@
+// What one tile computes at a time: an operator, or its part after cutting.
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/core/data_type.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::workload {
+
+// `count` products of a (rows x depth) with a (depth x columns) matrix; none when `count` is 0.
+struct MatrixProduct {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t depth = 0;
+  std::uint64_t count = 0;
+
+  // 2 * rows * columns * depth * count.
+  Flops flops() const { return Flops(2 * rows * columns * depth * count); }
+  friend bool operator==(const MatrixProduct&, const MatrixProduct&) = default;
+};
+
+// Compute models give the time of one; a plan lists those of its programs, each once.
+struct Operation {
+  // A matrix product, or several of one shape (a backward pass has two); none: vector work.
+  MatrixProduct product;
+  Flops flops;
+  // Between the core and the memory that its operands are in: inputs, weights and outputs, each
+  // once.
+  Bytes bytes;
+  DataType data_type = DataType::fp16;
+
+  bool is_matrix_product() const { return product.count > 0; }
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+}  // namespace tessera::workload

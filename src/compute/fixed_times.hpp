@@ -1,0 +1,22 @@
+// Compute models without memory: an operation always takes the same time.
+#pragma once
+
+#include <vector>
+
+#include "tessera/compute/compute.hpp"
+
+namespace tessera::compute {
+
+// Keeps no state: the program executes one operation at a time.
+class FixedTimes final : public pdes::Component {
+ public:
+  FixedTimes(const ComputeModel& model, const ComputeSetup& setup);
+  void handle(pdes::Context& context, const pdes::Event& event) override;
+  void save(std::uint32_t, pdes::StateWriter&) const override {}
+  void restore(std::uint32_t, pdes::StateReader&) override {}
+
+ private:
+  std::vector<SimTime> durations_;  // by operation
+};
+
+}  // namespace tessera::compute

@@ -1,0 +1,163 @@
+// The `gemm` compute model: time of a matrix product from its shape and of vector work from its
+// bytes, after a launch overhead for each operation. gemm_time.hpp has the method.
+//
+// Two constants are meant to be calibrated for a type of device, on measurements of that device
+// alone: matrix_efficiency and memory_efficiency. Everything else is a property of the device.
+// Deviations from a real GPU: every tile of the list reaches the same share of the peak but for the
+// cache's bandwidth, and one that does not divide the output computes its rest in full.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fixed_times.hpp"
+#include "gemm_time.hpp"
+#include "tessera/compute/compute.hpp"
+
+namespace tessera::compute {
+namespace {
+
+struct Settings {
+  MatrixDevice device;
+  Fraction matrix_efficiency;
+  Fraction memory_efficiency;
+  FlopRate vector_peak;  // 0: the tile's of the data type
+  SimTime launch_overhead;
+};
+
+class GemmModel final : public ComputeModel {
+ public:
+  explicit GemmModel(Settings settings) : settings_(std::move(settings)) {}
+
+  std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const override {
+    return std::make_unique<FixedTimes>(*this, setup);
+  }
+
+  SimTime duration(const machine::Machine& machine,
+                   const workload::Operation& operation) const override {
+    if (operation.flops == Flops() && operation.bytes == Bytes()) {
+      return SimTime::zero();  // nothing to launch
+    }
+    const FlopRate peak = machine.tile.rate(operation.data_type);
+    const Bandwidth memory = scaled(machine.operand_bandwidth(), settings_.memory_efficiency);
+    const SimTime busy =
+        operation.is_matrix_product()
+            ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
+                          operation)
+            : vector_time(operation, peak, memory);
+    return settings_.launch_overhead + busy;
+  }
+
+  std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
+
+ private:
+  SimTime vector_time(const workload::Operation& operation, FlopRate peak, Bandwidth memory) const {
+    const FlopRate rate = settings_.vector_peak > FlopRate() ? settings_.vector_peak : peak;
+    const SimTime arithmetic = execution_time(operation.flops, rate);
+    return memory > Bandwidth() ? std::max(arithmetic, serialization_time(operation.bytes, memory))
+                                : arithmetic;
+  }
+
+  Settings settings_;
+};
+
+std::uint64_t read_count(config::Section& section, const char* key, std::int64_t low,
+                         std::int64_t usual) {
+  constexpr std::int64_t most = 1 << 20;
+  return static_cast<std::uint64_t>(
+      section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(low, most)));
+}
+
+bool is_empty_list(config::Section& section, const char* key) {
+  const config::Value value = section.raw(key);
+  return value.kind == config::Value::Kind::sequence && value.items.empty();
+}
+
+void read_tiles(config::Section& section, MatrixDevice& device) {
+  if (is_empty_list(section, "tiles")) {
+    section.error("tiles", "must name at least one tile, e.g. 256x128");
+  }
+  for (const std::string& text : section.get_list<std::string>("tiles")) {
+    const std::optional<MatrixShape> tile = matrix_shape_from(text);
+    if (tile) {
+      device.tiles.push_back(*tile);
+    } else {
+      section.error("tiles", "'" + text + "' is not a tile; write rows and columns, e.g. 256x128");
+    }
+  }
+  device.tile_depth = read_count(section, "tile_depth", 1, 1);
+  device.fill = read_count(section, "fill", 0, 0);
+  device.max_split = read_count(section, "max_split", 1, 1);
+  device.cache_bandwidth = section.get_or<Bandwidth>("cache_bandwidth", Bandwidth());
+}
+
+void read_array(config::Section& section, MatrixDevice& device) {
+  for (const char* key : {"tiles", "tile_depth", "fill", "max_split", "cache_bandwidth"}) {
+    if (section.has(key)) {
+      section.raw(key);
+      section.error(key, "is not for a device with an 'array'");
+    }
+  }
+  const bool empty = is_empty_list(section, "array");
+  const auto sides = section.get_list<std::int64_t>("array");
+  constexpr std::int64_t longest_side = 1 << 20;
+  if (sides.size() == 2 && std::min(sides[0], sides[1]) >= 1 &&
+      std::max(sides[0], sides[1]) <= longest_side) {
+    device.array =
+        MatrixShape{static_cast<std::uint64_t>(sides[0]), static_cast<std::uint64_t>(sides[1])};
+  } else if (empty || !sides.empty()) {  // else the section has complained
+    section.error("array", "must be two numbers from 1 on, [rows, columns]");
+  }
+}
+
+std::unique_ptr<ComputeModel> make(config::Section& section) {
+  Settings settings;
+  settings.device.units = read_count(section, "units", 1, 1);
+  if (section.has("array")) {
+    read_array(section, settings.device);
+  } else {
+    if (!section.has("tiles")) {
+      section.error("", "'gemm' needs the 'tiles' of a GPU or the 'array' of a systolic core");
+    }
+    read_tiles(section, settings.device);
+  }
+  const Fraction whole;
+  const auto some = config::at_least(Fraction::millionths(1));
+  settings.matrix_efficiency = section.get_or<Fraction>("matrix_efficiency", whole, some);
+  settings.memory_efficiency = section.get_or<Fraction>("memory_efficiency", whole, some);
+  settings.vector_peak = section.get_or<FlopRate>("vector_peak", FlopRate());
+  settings.launch_overhead = section.get_or<SimTime>("launch_overhead", SimTime::zero(),
+                                                     config::at_least(SimTime::zero()));
+  return std::make_unique<GemmModel>(std::move(settings));
+}
+
+const std::vector<ParameterInfo>& parameters() {
+  static const std::vector<ParameterInfo> list{
+      {"units", "", "1", "that work side by side and share the peak: SMs of a GPU"},
+      {"tiles", "", "", "output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken"},
+      {"tile_depth", "", "1", "tiles: the depth is rounded up to steps of so many elements"},
+      {"fill", "", "0", "tiles: start of a tile, as long as so many elements of depth"},
+      {"max_split", "", "1", "tiles: parts that the depth may be cut in where tiles are few"},
+      {"cache_bandwidth", "B/s", "0 B/s",
+       "tiles: of the cache they read from, all units together; 0 B/s: never the limit"},
+      {"array", "", "", "instead of tiles: [rows, columns] of a weight-stationary systolic array"},
+      {"matrix_efficiency", "", "1", "share of the peak that a full wave of products reaches"},
+      {"memory_efficiency", "", "1", "share of the operands' memory bandwidth that is reached"},
+      {"vector_peak", "FLOP/s", "0 FLOP/s",
+       "rate of vector work; 0 FLOP/s: the tile's peak of the data type"},
+      {"launch_overhead", "ps", "0 ps", "time before each operation"}};
+  return list;
+}
+
+const Registration registration(
+    compute_models(),
+    {"gemm",
+     "matrix products by their shape (waves of output tiles, or folds of a systolic array), vector "
+     "work by its bytes, and a launch overhead",
+     parameters()},
+    make);
+
+}  // namespace
+}  // namespace tessera::compute

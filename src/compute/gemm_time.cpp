@@ -1,0 +1,118 @@
+#include "gemm_time.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+
+#include "tessera/core/data_type.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::compute {
+namespace {
+
+using workload::MatrixProduct;
+
+constexpr std::uint64_t accumulator_bytes = 4;
+
+std::uint64_t rounded_up_quotient(std::uint64_t a, std::uint64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+std::uint64_t product_of(std::initializer_list<std::uint64_t> factors) {
+  std::uint64_t product = 1;
+  for (const std::uint64_t factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product)) {
+      throw ModelError("the work of a matrix product leaves the range of 2^64");
+    }
+  }
+  return product;
+}
+
+SimTime traffic_time(std::uint64_t bytes, Bandwidth bandwidth) {
+  return bandwidth > Bandwidth() ? serialization_time(Bytes(bytes), bandwidth) : SimTime::zero();
+}
+
+// A wave keeps every unit, busy or idle, for `unit_flops`.
+SimTime wave_time(std::uint64_t waves, std::uint64_t units, std::uint64_t unit_flops,
+                  FlopRate rate) {
+  return execution_time(Flops(product_of({waves, units, unit_flops})), rate);
+}
+
+SimTime tiled_time(const MatrixDevice& device, const MatrixRates& rates,
+                   const workload::Operation& operation, const MatrixShape& tile,
+                   std::uint64_t split) {
+  const MatrixProduct& product = operation.product;
+  const std::uint64_t steps = rounded_up_quotient(product.depth, device.tile_depth);
+  const std::uint64_t part_steps = rounded_up_quotient(steps, split);
+  const std::uint64_t parts = rounded_up_quotient(steps, part_steps);
+  const std::uint64_t depth = part_steps * device.tile_depth + device.fill;
+  const std::uint64_t blocks =
+      product_of({product.count, parts, rounded_up_quotient(product.rows, tile.rows),
+                  rounded_up_quotient(product.columns, tile.columns)});
+  const std::uint64_t waves = rounded_up_quotient(blocks, device.units);
+  const std::uint64_t unit_flops = product_of({2, tile.rows, tile.columns, depth});
+  SimTime time = wave_time(waves, device.units, unit_flops, rates.arithmetic);
+  const std::uint64_t element = element_size(operation.data_type).count();
+  if (device.cache_bandwidth > Bandwidth()) {
+    const std::uint64_t inputs =
+        product_of({waves, device.units, tile.rows + tile.columns, depth, element});
+    time = std::max(time, traffic_time(inputs, device.cache_bandwidth));
+  }
+  time = std::max(time, traffic_time(operation.bytes.count(), rates.memory));
+  if (parts > 1) {
+    const std::uint64_t partial_outputs =
+        product_of({2, parts, product.count, product.rows, product.columns, accumulator_bytes});
+    time += traffic_time(partial_outputs, rates.memory);
+  }
+  return time;
+}
+
+SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
+                      const workload::Operation& operation) {
+  const MatrixProduct& product = operation.product;
+  const MatrixShape& array = *device.array;
+  const std::uint64_t folds =
+      product_of({product.count, rounded_up_quotient(product.depth, array.rows),
+                  rounded_up_quotient(product.columns, array.columns)});
+  const std::uint64_t cycles = product.rows + 2 * array.rows + array.columns - 2;
+  const SimTime arithmetic =
+      wave_time(rounded_up_quotient(folds, device.units), device.units,
+                product_of({2, array.rows, array.columns, cycles}), rates.arithmetic);
+  return std::max(arithmetic, traffic_time(operation.bytes.count(), rates.memory));
+}
+
+}  // namespace
+
+std::optional<MatrixShape> matrix_shape_from(const std::string& text) {
+  MatrixShape shape;
+  const char* const end = text.data() + text.size();
+  const auto rows = std::from_chars(text.data(), end, shape.rows);
+  if (rows.ec != std::errc() || rows.ptr == end || *rows.ptr != 'x') {
+    return std::nullopt;
+  }
+  const auto columns = std::from_chars(rows.ptr + 1, end, shape.columns);
+  constexpr std::uint64_t longest_side = 1U << 20;
+  const bool good = columns.ec == std::errc() && columns.ptr == end && shape.rows > 0 &&
+                    shape.columns > 0 && std::max(shape.rows, shape.columns) <= longest_side;
+  return good ? std::optional(shape) : std::nullopt;
+}
+
+SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
+                    const workload::Operation& operation) {
+  const MatrixProduct& product = operation.product;
+  if (std::min({product.rows, product.columns, product.depth, product.count}) == 0) {
+    return traffic_time(operation.bytes.count(), rates.memory);
+  }
+  if (device.array) {
+    return systolic_time(device, rates, operation);
+  }
+  SimTime fastest = SimTime::never();
+  for (const MatrixShape& tile : device.tiles) {
+    for (std::uint64_t split = 1; split <= device.max_split; split *= 2) {
+      fastest = std::min(fastest, tiled_time(device, rates, operation, tile, split));
+    }
+  }
+  return fastest;
+}
+
+}  // namespace tessera::compute

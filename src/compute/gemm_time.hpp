@@ -1,0 +1,59 @@
+// Time of a matrix product from its shape.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/workload/operation.hpp"
+
+namespace tessera::compute {
+
+struct MatrixShape {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+};
+
+// Reads "256x128"; nothing for any other text and for a side of 0.
+std::optional<MatrixShape> matrix_shape_from(const std::string& text);
+
+// How a device cuts products over its units.
+struct MatrixDevice {
+  std::uint64_t units = 1;
+  std::vector<MatrixShape> tiles;    // of the output, of which the fastest serves; or
+  std::optional<MatrixShape> array;  // depth by columns of the weights that a systolic array holds
+  std::uint64_t tile_depth = 1;      // depth of a step of a tile's main loop
+  std::uint64_t fill = 0;            // depth's worth of time before a tile's first step
+  std::uint64_t max_split = 1;       // parts that the depth of a tile may be cut in
+  Bandwidth cache_bandwidth;         // of all units together, for the tiles' inputs; 0: no limit
+};
+
+// What an operation can count on.
+struct MatrixRates {
+  FlopRate arithmetic;  // of all units together, > 0
+  Bandwidth memory;     // of the memory its operands are in; 0: no limit
+};
+
+// Time of the longer of arithmetic and memory traffic [ps], rounded up.
+//
+// Tiles (NVIDIA, "Matrix multiplication background user's guide", DU-09799, sections 2.1 and 3): an
+// output of rows x columns is cut into tiles, each worked on by one unit; tiles of all `count`
+// products run in waves of `units`, and the last wave takes as long as a full one. A tile of R x C
+// takes as long as 2 R C (depth + fill) FLOPs at one unit's share of the rate, the depth rounded up
+// to whole steps, or as its (R + C) (depth + fill) input elements at a unit's share of the cache
+// bandwidth. With s parts of the depth there are s times as many blocks, and afterwards s partial
+// outputs of four bytes an element go to memory and back (split-K). Of the tiles and s = 1, 2, 4, …
+// up to max_split the fastest counts.
+//
+// Arrays (weight stationary; SCALE-Sim, Samajdar et al., ISPASS'20): depth x columns of weights are
+// cut into folds of the array's size, each of which takes rows + 2 R + C - 2 cycles of R C
+// multiply-adds: to load the weights, pass the inputs and drain. Folds run in waves of `units`.
+//
+// Throws ModelError for products whose work leaves 64 bits.
+SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
+                    const workload::Operation& operation);
+
+}  // namespace tessera::compute

@@ -1,0 +1,93 @@
+#include "axis_keys.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "part_paths.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::explore {
+namespace {
+
+constexpr std::size_t most_trials = 8;
+
+// Complaints about unknown keys at a point, by their text.
+using Unknown = std::map<std::string, Diagnostic>;
+
+Unknown unknown_keys(const Sweep& sweep, PointNumber point, const config::TextLoader& load) {
+  std::vector<std::string> settings = sweep.overrides;
+  const std::vector<std::string> own = sweep.axes.overrides(sweep.axes.places(point));
+  settings.insert(settings.end(), own.begin(), own.end());
+  Unknown unknown;
+  try {
+    sim::read_experiment(sweep.experiment, settings, load);
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& each : error.diagnostics()) {
+      if (each.message.find(": unknown key") != std::string::npos) {
+        unknown.emplace(each.message, each);
+      }
+    }
+  }
+  return unknown;
+}
+
+// A key that an axis set is to blame where the sweep has it.
+Diagnostic placed(const Sweep& sweep, Diagnostic diagnostic) {
+  for (const Axis& axis : sweep.axes.list()) {
+    for (const AxisKey& key : axis.keys) {
+      if (diagnostic.file.starts_with("--set " + key.key + "=")) {
+        diagnostic.file = key.place.file;
+        diagnostic.line = key.place.line;
+        diagnostic.column = key.place.column;
+        return diagnostic;
+      }
+    }
+  }
+  return diagnostic;
+}
+
+}  // namespace
+
+void load_parts(const Sweep& sweep, const config::TextLoader& load) {
+  config::Diagnostics diagnostics;
+  for (const Axis& axis : sweep.axes.list()) {
+    for (const AxisKey& key : axis.keys) {
+      for (const config::Value& value : key.values) {
+        if (!names_part(key.key, value)) {
+          continue;
+        }
+        try {
+          load(from_present_folder(key.key, value).text);
+        } catch (const IoError& error) {
+          diagnostics.error(value.place, key.key + ": " + error.what());
+        }
+      }
+    }
+  }
+  diagnostics.throw_if_any();
+}
+
+void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
+                const config::TextLoader& load) {
+  const std::size_t trials = std::min(points.size(), most_trials);
+  std::optional<Unknown> everywhere;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    const Unknown here = unknown_keys(sweep, points[trial * points.size() / trials], load);
+    if (!everywhere) {
+      everywhere = here;
+    }
+    std::erase_if(*everywhere, [&](const auto& each) { return !here.contains(each.first); });
+    if (everywhere->empty()) {
+      return;
+    }
+  }
+  std::vector<Diagnostic> diagnostics;
+  for (const auto& [message, diagnostic] : *everywhere) {
+    diagnostics.push_back(placed(sweep, diagnostic));
+  }
+  throw ConfigError(std::move(diagnostics));
+}
+
+}  // namespace tessera::explore

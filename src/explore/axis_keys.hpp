@@ -1,0 +1,20 @@
+// Faults of a sweep that would make all its points fail alike.
+#pragma once
+
+#include <vector>
+
+#include "tessera/explore/sweep.hpp"
+
+namespace tessera::explore {
+
+// Reads the files that values of the axes name. Throws ConfigError with the place of one that
+// cannot be read.
+void load_parts(const Sweep& sweep, const config::TextLoader& load);
+
+// Throws ConfigError when there is a key that the experiment does not know at any of a few points
+// spread over the sweep: a misspelt axis, mostly. (At some a key may be unknown, such as that of
+// another model.)
+void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
+                const config::TextLoader& load);
+
+}  // namespace tessera::explore

@@ -1,0 +1,109 @@
+#include "columns.hpp"
+
+#include <algorithm>
+
+#include "tessera/executor/executor.hpp"
+
+namespace tessera::explore {
+namespace {
+
+struct PlanColumn {
+  const char* name;
+  const char* description;
+  Bytes (*of)(const plan::StageMemory&);  // the largest of all stages
+};
+
+constexpr std::array plan_columns{
+    PlanColumn{"memory_per_tile_bytes",
+               "weights, gradients, optimizer state and activations of the tile that needs most",
+               [](const plan::StageMemory& memory) { return memory.total(); }},
+    PlanColumn{"weights_per_tile_bytes",
+               "weights, gradients and optimizer state of the tile that needs most",
+               [](const plan::StageMemory& memory) { return memory.weight_state(); }},
+    PlanColumn{"activations_per_tile_bytes", "activations of the tile that needs most",
+               [](const plan::StageMemory& memory) { return memory.activations(); }},
+    PlanColumn{"dram_per_tile_bytes", "of that, what is kept in DRAM; of the tile with most",
+               [](const plan::StageMemory& memory) { return memory.in_dram(); }}};
+
+constexpr const char* micro_batches = "micro_batches";
+
+Bytes largest(const plan::Plan& plan, Bytes (*of)(const plan::StageMemory&)) {
+  Bytes most;
+  for (const plan::Stage& stage : plan.stages) {
+    most = std::max(most, of(stage.memory));
+  }
+  return most;
+}
+
+// The numbers that any summary has.
+const std::map<std::string, std::string>& summary_columns() {
+  static const std::map<std::string, std::string> columns = [] {
+    trace::Summary summary;
+    for (const char* name : {"total", "stage 0"}) {
+      trace::Breakdown breakdown{name, 0, {}};
+      for (std::size_t i = 0; i < executor::activities; ++i) {
+        breakdown.mean_ps.emplace_back(to_string(static_cast<executor::Activity>(i)), 0);
+      }
+      summary.breakdown.push_back(std::move(breakdown));
+    }
+    return trace::numbers_of(summary);
+  }();
+  return columns;
+}
+
+// The name with the number of its stage, if it has one, replaced by 0.
+std::string of_any_stage(const std::string& name) {
+  const std::string head = "breakdown.stages.";
+  if (!name.starts_with(head)) {
+    return name;
+  }
+  const std::size_t end = name.find_first_not_of("0123456789", head.size());
+  return end == std::string::npos || end == head.size() ? name : head + "0" + name.substr(end);
+}
+
+}  // namespace
+
+bool is_column(const std::string& name) {
+  const std::vector<std::string> known = known_columns();
+  return std::find(known.begin(), known.end(), of_any_stage(name)) != known.end();
+}
+
+std::vector<std::string> known_columns() {
+  std::vector<std::string> names;
+  for (const PlanColumn& column : plan_columns) {
+    names.emplace_back(column.name);
+  }
+  names.emplace_back(micro_batches);
+  for (const auto& [name, number] : summary_columns()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+trace::SweepColumn describe_column(const std::string& name) {
+  for (const PlanColumn& column : plan_columns) {
+    if (name == column.name) {
+      return {name, "B", column.description};
+    }
+  }
+  if (name == micro_batches) {
+    return {name, "", "micro-batches of one iteration in each replica"};
+  }
+  return {name, trace::unit_of_number(name), "of the point's summary"};
+}
+
+std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
+                                                    const trace::Summary& summary) {
+  std::map<std::string, std::string> numbers = trace::numbers_of(summary);
+  for (const PlanColumn& column : plan_columns) {
+    numbers[column.name] = std::to_string(largest(experiment.plan, column.of).count());
+  }
+  numbers[micro_batches] = std::to_string(experiment.plan.strategy.micro_batches);
+  return numbers;
+}
+
+Bytes memory_per_tile(const plan::Plan& plan) {
+  return largest(plan, plan_columns.front().of);
+}
+
+}  // namespace tessera::explore

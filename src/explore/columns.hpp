@@ -1,0 +1,33 @@
+// The numbers of a point that a sweep can report.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tessera/sim/experiment.hpp"
+#include "tessera/trace/sweep_table.hpp"
+
+namespace tessera::explore {
+
+inline constexpr const char* default_objective = "throughput_samples_per_s";
+// In every table.
+inline constexpr std::array usual_columns{"throughput_samples_per_s", "iteration_time_ps",
+                                          "memory_per_tile_bytes"};
+
+// Whether a point can have a number of this name: one of `known_columns`, of any stage.
+bool is_column(const std::string& name);
+// All names, with stage 0 for any stage.
+std::vector<std::string> known_columns();
+trace::SweepColumn describe_column(const std::string& name);
+
+// All numbers of a simulated point: those of its summary, and of its plan the memory of the tile
+// that needs most.
+std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
+                                                    const trace::Summary& summary);
+
+// Bytes of the tile that needs most: weights, gradients, optimizer state and activations.
+Bytes memory_per_tile(const plan::Plan& plan);
+
+}  // namespace tessera::explore

@@ -1,0 +1,152 @@
+// Reads sweep files.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "columns.hpp"
+#include "part_paths.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/explore/sweep.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using config::Diagnostics;
+using config::Section;
+using config::Value;
+
+// Those that have the name in theirs; all, when none has.
+std::vector<std::string> columns_like(const std::string& name) {
+  std::vector<std::string> like = known_columns();
+  std::erase_if(like,
+                [&](const std::string& known) { return known.find(name) == std::string::npos; });
+  return like.empty() ? known_columns() : like;
+}
+
+class SweepReader {
+ public:
+  SweepReader(const std::string& path, const std::vector<std::string>& overrides, Value root)
+      : path_(path), overrides_(overrides), root_(std::move(root)) {}
+
+  Sweep read() {
+    Section section(root_, "", diagnostics_);
+    sweep_.name = section.get_or<std::string>("name", std::filesystem::path(path_).stem().string());
+    const auto experiment = section.get<std::string>("experiment");
+    sweep_.experiment = beside(path_, experiment);
+    read_settings(section.section("set"));
+    sweep_.axes = Axes::read(section);
+    read_constraints(section);
+    read_sample(section);
+    read_columns(section);
+    read_limit(section.section("limit"));
+    section.finish();
+    diagnostics_.throw_if_any();
+    sweep_.resolved = section.resolved_yaml();
+    return std::move(sweep_);
+  }
+
+ private:
+  void read_settings(Section settings) {
+    for (const std::string& key : settings.keys()) {
+      const Value value = from_present_folder(key, settings.raw(key));
+      sweep_.overrides.push_back(key + "=" + config::to_inline_yaml(value));
+    }
+    sweep_.overrides.insert(sweep_.overrides.end(), overrides_.begin(), overrides_.end());
+  }
+
+  void read_constraints(Section& section) {
+    const Value list = section.raw("constraints");
+    if (list.kind != Value::Kind::sequence && section.has("constraints")) {
+      section.error("constraints", "expected a list of conditions");
+      return;
+    }
+    for (const Value& item : list.items) {
+      if (item.kind != Value::Kind::scalar) {
+        diagnostics_.error(item.place, "constraints: expected a condition such as tensor <= 8");
+        continue;
+      }
+      config::Place place = item.place;
+      place.column += item.quoted ? 1 : 0;
+      try {
+        sweep_.constraints.emplace_back(item.text, place);
+      } catch (const ConfigError& error) {
+        add(error);
+      }
+    }
+  }
+
+  void read_sample(Section& section) {
+    const Value value = section.raw("sample");
+    if (value.kind == Value::Kind::mapping) {
+      constexpr std::int64_t most_points = 1'000'000;
+      Section sample = section.section("sample");
+      sweep_.sample_points = static_cast<std::uint64_t>(
+          sample.get<std::int64_t>("random", config::between<std::int64_t>(1, most_points)));
+      sweep_.seed = static_cast<std::uint64_t>(
+          sample.get_or<std::int64_t>("seed", 0, config::at_least<std::int64_t>(0)));
+    } else {
+      section.get_name("sample", {"grid"}, "grid");
+    }
+  }
+
+  void read_columns(Section& section) {
+    Section objective = section.section("objective");
+    const auto largest = objective.get_optional<std::string>("maximize");
+    const auto smallest = objective.get_optional<std::string>("minimize");
+    if (largest && smallest) {
+      objective.error("minimize", "an objective is maximized or minimized, not both");
+    }
+    sweep_.objective.maximize = !smallest.has_value();
+    sweep_.objective.column = smallest.value_or(largest.value_or(default_objective));
+    std::vector<std::string> asked = section.get_list<std::string>("report");
+    const auto column = [&](const std::string& name, Section& where, const char* key) {
+      if (!is_column(name)) {
+        where.error(key, unknown_name("column", name, columns_like(name)));
+      } else if (std::find(sweep_.columns.begin(), sweep_.columns.end(), name) ==
+                 sweep_.columns.end()) {
+        sweep_.columns.push_back(name);
+      }
+    };
+    column(sweep_.objective.column, objective, smallest ? "minimize" : "maximize");
+    for (const char* name : usual_columns) {
+      column(name, section, "report");
+    }
+    for (const std::string& name : asked) {
+      column(name, section, "report");
+    }
+  }
+
+  void read_limit(Section limit) {
+    const auto wall =
+        limit.get_optional<SimTime>("wall", config::at_least(SimTime::from_ps(1'000'000'000)));
+    sweep_.wall_limit_s = wall ? wall->seconds() : 0;
+  }
+
+  void add(const ConfigError& error) {
+    for (const Diagnostic& each : error.diagnostics()) {
+      diagnostics_.error({each.file, each.line, each.column}, each.message);
+    }
+  }
+
+  const std::string& path_;
+  const std::vector<std::string>& overrides_;
+  Value root_;
+  Diagnostics diagnostics_;
+  Sweep sweep_;
+};
+
+}  // namespace
+
+Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides,
+                 const config::TextLoader& load) {
+  Diagnostics diagnostics;
+  Value root = config::parse(path, load(path), diagnostics);
+  if (root.kind == Value::Kind::null && diagnostics.empty()) {
+    diagnostics.error({path, 1, 1}, "the file is empty; a sweep names an experiment and axes");
+  }
+  diagnostics.throw_if_any();
+  return SweepReader(path, overrides, std::move(root)).read();
+}
+
+}  // namespace tessera::explore

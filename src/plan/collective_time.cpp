@@ -1,0 +1,100 @@
+#include "collective_time.hpp"
+
+#include <algorithm>
+
+namespace tessera::plan {
+
+SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape& shape,
+                              collective::Kind kind, Bytes bytes) {
+  const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes});
+  if (fresh) {
+    place->second = compute(stage, group, shape, kind, bytes);
+  }
+  return place->second;
+}
+
+void CollectiveClock::add_load(EntityId from, EntityId to, Loads& loads) const {
+  for (const machine::Hop& hop : transfers_.hops(from, to)) {
+    ++loads[hop];
+  }
+}
+
+CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group group,
+                                                 const GroupShape& shape, collective::Kind kind,
+                                                 std::uint32_t step) const {
+  Loads loads;
+  for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); ++place) {
+    const collective::Member member = shape.member(place);
+    for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
+      const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member,
+                                                 Bytes(0), step * shape.channels + channel);
+      if (now.send_to != collective::nobody) {
+        add_load(tile(stage, place), tile(stage, shape.place_of(now.send_to, place)), loads);
+      }
+    }
+  }
+  return loads;
+}
+
+SimTime CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
+                                  const Loads& loads) const {
+  SimTime latency = transfers_.overhead;
+  SimTime longest;
+  for (const machine::Hop& hop : transfers_.hops(from, to)) {
+    const machine::Link link = topology_.link(hop.node, hop.port);
+    const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
+    latency += link_class.latency;
+    longest = std::max(longest, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
+  }
+  return latency + longest;
+}
+
+SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
+                                 collective::Kind kind, Bytes bytes) const {
+  using From = std::tuple<collective::Member, collective::Member, Bytes>;
+  // In a ring every step looks like the first.
+  const bool changes = kind == collective::Kind::all_to_all;
+  Loads loads = loads_of(stage, group, shape, kind, 0);
+  std::map<From, SimTime> transfers;
+  std::vector<SimTime> ready(shape.size);
+  const std::uint32_t steps = plan_.algorithm(group).steps(kind, shape.size);
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    if (changes && step > 0) {
+      loads = loads_of(stage, group, shape, kind, step);
+      transfers.clear();
+    }
+    std::vector<SimTime> next = ready;
+    for (std::uint32_t i = 0; i < shape.size * shape.channels; ++i) {
+      const collective::Member member = i / shape.channels;
+      const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member, bytes,
+                                                 step * shape.channels + i % shape.channels);
+      if (now.receive_from == collective::nobody) {
+        continue;
+      }
+      const auto [place, fresh] =
+          transfers.try_emplace(From{now.receive_from, member, now.receive_bytes});
+      if (fresh) {
+        place->second = transfer(tile(stage, shape.place_of(now.receive_from, 0)),
+                                 tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
+      }
+      next[member] = std::max(next[member], ready[now.receive_from] + place->second);
+    }
+    ready.swap(next);
+  }
+  return *std::max_element(ready.begin(), ready.end());
+}
+
+std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,
+                                              std::uint32_t tiles) const {
+  Loads loads;
+  for (std::uint32_t place = 0; place < tiles; ++place) {
+    add_load(tile(stage, place), tile(other, place), loads);
+  }
+  std::uint32_t share = 1;
+  for (const machine::Hop& hop : transfers_.hops(tile(stage, 0), tile(other, 0))) {
+    share = std::max(share, loads.at(hop));
+  }
+  return share;
+}
+
+}  // namespace tessera::plan

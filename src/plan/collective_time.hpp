@@ -1,0 +1,53 @@
+// How long communication takes that is not simulated because one tile stands for its group.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "tessera/plan/plan.hpp"
+
+namespace tessera::plan {
+
+// All groups of a shape in a stage do the same at the same time, as do all tiles that pass a
+// boundary tensor on; what they send over one link shares its bandwidth. What other stages do, and
+// waiting behind it, is left out.
+class CollectiveClock {
+ public:
+  // Both must outlive the clock; of the plan, placement and algorithms must be there.
+  CollectiveClock(const Plan& plan, const Transfers& transfers, const machine::Topology& topology)
+      : plan_(plan), transfers_(transfers), topology_(topology) {}
+
+  // Follows the steps of every member of the group of the stage's first tile: a step is over when
+  // the own one before is over and the messages have come that their senders sent after their own
+  // step before. Exact where no two messages share a link in turn. O(steps * members); remembers
+  // what it was asked.
+  SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+               Bytes bytes);
+
+  // Messages on the busiest link on the way of the first tile's to its peer in the other stage,
+  // when the first `tiles` of the stage all send.
+  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles) const;
+
+ private:
+  using Loads = std::map<machine::Hop, std::uint32_t>;
+
+  SimTime compute(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                  Bytes bytes) const;
+  EntityId tile(std::uint32_t stage, std::uint32_t place) const {
+    return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
+  }
+  void add_load(EntityId from, EntityId to, Loads& loads) const;
+  // Messages on each link when every group of the shape is in this step of all channels.
+  Loads loads_of(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                 std::uint32_t step) const;
+  SimTime transfer(EntityId from, EntityId to, Bytes bytes, const Loads& loads) const;
+
+  const Plan& plan_;
+  const Transfers& transfers_;
+  const machine::Topology& topology_;
+  std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes>, SimTime> known_;
+};
+
+}  // namespace tessera::plan

@@ -1,0 +1,243 @@
+#include "cutter.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tessera::plan {
+namespace {
+
+using workload::MatrixProduct;
+using workload::Operation;
+using workload::Operator;
+using workload::Sharding;
+
+// `*` stands for any text.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) {
+    return text.empty();
+  }
+  if (pattern.front() == '*') {
+    return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+  }
+  return !text.empty() && pattern.front() == text.front() &&
+         matches(pattern.substr(1), text.substr(1));
+}
+
+}  // namespace
+
+std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
+  return (value + by - 1) / by;
+}
+
+LayerBytes& LayerBytes::operator+=(const LayerBytes& other) {
+  weights += other.weights;
+  used_weights += other.used_weights;
+  weights_read += other.weights_read;
+  gradients += other.gradients;
+  optimizer += other.optimizer;
+  updated_weights += other.updated_weights;
+  updated_gradients += other.updated_gradients;
+  expert_weights += other.expert_weights;
+  stored += other.stored;
+  dense_gradients += other.dense_gradients;
+  expert_gradients += other.expert_gradients;
+  whole_gradients += other.whole_gradients;
+  return *this;
+}
+
+const Cut* Cutter::explicit_cut(const Operator& op) const {
+  const auto rule =
+      std::find_if(strategy_.cuts.begin(), strategy_.cuts.end(), [&](const CutRule& candidate) {
+        return matches(candidate.pattern, op.name) || matches(candidate.pattern, op.kind);
+      });
+  return rule == strategy_.cuts.end() ? nullptr : &rule->cut;
+}
+
+Cutter::Shares Cutter::shares(const Operator& op) const {
+  Shares shares;
+  if (const Cut* cut = explicit_cut(op)) {
+    shares = {cut->samples, cut->rows, cut->columns, cut->depth, 1};
+  } else {
+    const std::uint64_t tensor = strategy_.degrees.tensor;
+    switch (op.sharding) {
+      case Sharding::column:
+        shares.columns = tensor;
+        break;
+      case Sharding::row:
+        shares.depth = tensor;
+        break;
+      case Sharding::heads:
+        shares.heads = tensor;
+        break;
+      case Sharding::replicated:
+        shares.rows = strategy_.sequence_parallel ? tensor : 1;
+        break;
+    }
+  }
+  shares.rows *= strategy_.context;
+  return shares;
+}
+
+MatrixProduct Cutter::cut_product(const Operator& op) const {
+  const Shares cut = shares(op);
+  MatrixProduct product = op.product;
+  // Samples share weights, which makes one product of more rows; without weights each has its own.
+  const bool weights = op.parameters + op.shared_parameters > 0;
+  (weights ? product.rows : product.count) *= strategy_.micro_batch;
+  product.rows = divided_up(product.rows, (weights ? cut.samples : 1) * cut.rows);
+  product.count = divided_up(product.count, (weights ? 1 : cut.samples) * cut.heads);
+  product.columns = divided_up(product.columns, cut.columns);
+  product.depth = divided_up(product.depth, cut.depth);
+  return product;
+}
+
+Flops Cutter::share_of(Flops flops, const Operator& op) const {
+  return Flops(divided_up(flops.count() * strategy_.micro_batch, shares(op).all()));
+}
+
+Operation Cutter::forward(const Operator& op) const {
+  Operation operation;
+  operation.data_type = workload_.data_type;
+  operation.flops = share_of(op.forward_flops, op);
+  operation.bytes = moved(op);
+  if (op.is_matrix_product()) {
+    operation.product = cut_product(op);
+  }
+  return operation;
+}
+
+Operation Cutter::input_gradient(const Operator& op) const {
+  const bool apart = op.weight_gradient_flops > Flops(0);
+  Operation operation;
+  operation.data_type = workload_.data_type;
+  operation.flops =
+      share_of(Flops(op.backward_flops.count() - op.weight_gradient_flops.count()), op);
+  operation.bytes = apart ? moved(op) : moved(op) * 2;
+  if (op.is_matrix_product()) {
+    // Output gradient times the other factor, for each factor that is no weight.
+    const MatrixProduct product = cut_product(op);
+    operation.product = {product.rows, product.depth, product.columns,
+                         apart ? product.count : product.count * 2};
+  }
+  return operation;
+}
+
+Operation Cutter::weight_gradient(const Operator& op) const {
+  Operation operation;
+  operation.data_type = workload_.data_type;
+  if (op.weight_gradient_flops == Flops(0)) {
+    return operation;
+  }
+  operation.flops = share_of(op.weight_gradient_flops, op);
+  operation.bytes = moved(op);
+  if (op.is_matrix_product()) {
+    const MatrixProduct product = cut_product(op);
+    operation.product = {product.depth, product.columns, product.rows, product.count};
+  }
+  return operation;
+}
+
+bool Cutter::recomputes(const Operator& op) const {
+  return strategy_.recompute == Recompute::full ||
+         (strategy_.recompute == Recompute::selective && op.recomputed_selectively);
+}
+
+Bytes Cutter::tensor_bytes(std::uint64_t elements) const {
+  return element_size(workload_.data_type) *
+         divided_up(elements * strategy_.micro_batch, strategy_.context);
+}
+
+Bytes Cutter::whole_bytes(std::uint64_t elements) const {
+  const std::uint64_t shards = strategy_.sequence_parallel ? strategy_.degrees.tensor : 1;
+  return element_size(workload_.data_type) *
+         divided_up(elements * strategy_.micro_batch, strategy_.context * shards);
+}
+
+std::uint64_t Cutter::used_parameters(const Operator& op) const {
+  const std::uint64_t cut = shares(op).weights() * (op.experts > 0 ? strategy_.expert : 1);
+  return divided_up(op.shared_parameters, cut) + op.replicated_parameters +
+         divided_up(op.parameters - op.replicated_parameters, cut);
+}
+
+std::uint64_t Cutter::tile_parameters(const Operator& op) const {
+  // Weights shared with an operator of another stage are held twice.
+  const bool copied = strategy_.degrees.pipeline > 1;
+  return used_parameters(op) -
+         (copied ? 0 : divided_up(op.shared_parameters, shares(op).weights()));
+}
+
+// A look-up touches the rows of its tokens only.
+Bytes Cutter::read_weights(const Operator& op) const {
+  const Bytes all = element_size(workload_.data_type) * used_parameters(op);
+  return op.kind == "embedding" ? std::min(all, tensor_bytes(op.output_elements)) : all;
+}
+
+Operands Cutter::operands(const Operator& op) const {
+  const Bytes element = element_size(workload_.data_type);
+  const Shares cut = shares(op);
+  const std::uint64_t batch = strategy_.micro_batch;
+  Operands operands;
+  operands.weights = read_weights(op);
+  operands.inputs = element * divided_up(op.input_elements * batch, cut.input());
+  operands.outputs = element * divided_up(op.output_elements * batch, cut.output());
+  operands.gradients = workload_.gradient_bytes_per_parameter * tile_parameters(op);
+  return operands;
+}
+
+// Weights once, inputs and outputs of the micro-batch.
+Bytes Cutter::moved(const Operator& op) const {
+  const Operands all = operands(op);
+  return all.weights + all.inputs + all.outputs;
+}
+
+Bytes Cutter::stored(const Operator& op) const {
+  const std::uint64_t batch = strategy_.micro_batch;
+  std::uint64_t cut = shares(op).all();
+  std::uint64_t whole = strategy_.context;
+  if (const Cut* rule = explicit_cut(op)) {
+    whole *= std::uint64_t{rule->samples} * rule->rows;
+  } else if (op.sharding == Sharding::replicated) {
+    whole = cut;
+  } else if (strategy_.sequence_parallel) {
+    whole *= strategy_.degrees.tensor;
+  }
+  return Bytes(divided_up(op.stored_whole.count() * batch, whole)) +
+         Bytes(divided_up(op.stored_cut.count() * batch, cut));
+}
+
+LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
+  LayerBytes bytes;
+  const Bytes element = element_size(workload_.data_type);
+  for (const Operator& op : layer.operators) {
+    const std::uint64_t parameters = tile_parameters(op);
+    const std::uint64_t replicas = strategy_.degrees.data / (op.experts > 0 ? strategy_.expert : 1);
+    const auto held = [&](Bytes whole, std::uint32_t from_stage) {
+      return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
+    };
+    const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
+    bytes.weights += held(element * parameters, 3);
+    bytes.used_weights += element * parameters;
+    bytes.weights_read += read_weights(op);
+    bytes.gradients += held(gradients, 2);
+    bytes.optimizer += held(workload_.optimizer_bytes_per_parameter * parameters, 1);
+    bytes.updated_weights += held(element * parameters, 1);
+    bytes.updated_gradients += held(gradients, 1);
+    bytes.expert_weights += element * (op.experts > 0 ? parameters : 0);
+    (op.experts > 0 ? bytes.expert_gradients : bytes.dense_gradients) += gradients;
+    if (op.sharding == Sharding::replicated && strategy_.sequence_parallel) {
+      bytes.whole_gradients += gradients;
+    }
+    if (!recomputes(op)) {
+      bytes.stored += stored(op);
+    }
+  }
+  if (!workload_.training) {
+    bytes.gradients = bytes.optimizer = bytes.stored = Bytes(0);
+    bytes.dense_gradients = bytes.expert_gradients = bytes.whole_gradients = Bytes(0);
+  } else if (strategy_.recompute == Recompute::full) {
+    bytes.stored = whole_bytes(layer.boundary_elements);
+  }
+  return bytes;
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,94 @@
+// What operators and layers come to on one tile, for one micro-batch.
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/plan/strategy.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::plan {
+
+// Bytes of a layer on one tile.
+struct LayerBytes {
+  Bytes weights;       // as held: a share under ZeRO 3
+  Bytes used_weights;  // as computed with
+  Bytes weights_read;  // from DRAM at a forward or backward pass, when they are not held
+  Bytes gradients;     // as held
+  Bytes optimizer;
+  // What the update of this tile's share touches, and the weights of experts among used_weights.
+  Bytes updated_weights;
+  Bytes updated_gradients;
+  Bytes expert_weights;
+  Bytes stored;  // activations kept for backward, one micro-batch
+  // Gradients before anything is shared out: of the weights that every replica has, of experts, and
+  // (part of the former) of weights that every shard has although it sees its own tokens only.
+  Bytes dense_gradients;
+  Bytes expert_gradients;
+  Bytes whole_gradients;
+
+  LayerBytes& operator+=(const LayerBytes& other);
+};
+
+// Bytes of one operator on one tile.
+struct Operands {
+  Bytes weights;  // as read by one pass
+  Bytes inputs;
+  Bytes outputs;
+  Bytes gradients;
+};
+
+class Cutter {
+ public:
+  // Both must outlive the cutter.
+  Cutter(const workload::Workload& workload, const Strategy& strategy)
+      : workload_(workload), strategy_(strategy) {}
+
+  workload::Operation forward(const workload::Operator& op) const;
+  // The backward pass; where there are weights, without their gradient.
+  workload::Operation input_gradient(const workload::Operator& op) const;
+  // No FLOPs where there are no weights.
+  workload::Operation weight_gradient(const workload::Operator& op) const;
+  // Whether the backward pass computes the operator once more first.
+  bool recomputes(const workload::Operator& op) const;
+  Operands operands(const workload::Operator& op) const;
+  LayerBytes bytes_of(const workload::Layer& layer) const;
+
+  // Bytes that one tile sees of `elements` a sample, all of them but for the cut of the sequence.
+  Bytes tensor_bytes(std::uint64_t elements) const;
+  // The same of what tensor parallelism leaves whole: its share where that is cut along tokens.
+  Bytes whole_bytes(std::uint64_t elements) const;
+  // How explicit sharding cuts the operator; null where the default holds.
+  const Cut* explicit_cut(const workload::Operator& op) const;
+
+ private:
+  // Into how many parts the dimensions of an operator are cut, those of the sequence included.
+  struct Shares {
+    std::uint64_t samples = 1;
+    std::uint64_t rows = 1;
+    std::uint64_t columns = 1;
+    std::uint64_t depth = 1;
+    std::uint64_t heads = 1;
+    std::uint64_t all() const { return samples * rows * columns * depth * heads; }
+    std::uint64_t input() const { return samples * rows * depth * heads; }
+    std::uint64_t output() const { return samples * rows * columns * heads; }
+    std::uint64_t weights() const { return columns * depth * heads; }
+  };
+
+  Shares shares(const workload::Operator& op) const;
+  workload::MatrixProduct cut_product(const workload::Operator& op) const;
+  Flops share_of(Flops flops, const workload::Operator& op) const;
+  // Held on one tile when nothing is shared out over replicas, and read by one pass: the latter
+  // with weights that another operator holds.
+  std::uint64_t tile_parameters(const workload::Operator& op) const;
+  std::uint64_t used_parameters(const workload::Operator& op) const;
+  Bytes read_weights(const workload::Operator& op) const;
+  Bytes moved(const workload::Operator& op) const;
+  Bytes stored(const workload::Operator& op) const;
+
+  const workload::Workload& workload_;
+  const Strategy& strategy_;
+};
+
+std::uint64_t divided_up(std::uint64_t value, std::uint64_t by);
+
+}  // namespace tessera::plan

@@ -1,0 +1,88 @@
+// Writes the instructions of one pass through one chunk of a stage's layers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cutter.hpp"
+#include "program_builder.hpp"
+#include "sram_allocation.hpp"
+
+namespace tessera::plan {
+
+class PieceWriter {
+ public:
+  // All must outlive the writer.
+  PieceWriter(const workload::Workload& workload, const Strategy& strategy, std::uint32_t number,
+              const Stage& stage, Bytes sram, const GroupEstimates& estimates, Tables& tables)
+      : workload_(workload),
+        strategy_(strategy),
+        number_(number),
+        stage_(stage),
+        sram_(sram),
+        estimates_(estimates),
+        tables_(tables),
+        cutter_(workload, strategy) {}
+
+  // `final`: the last pass of the chunk that adds to the gradients.
+  std::vector<Instruction> write(Phase phase, std::uint16_t chunk, bool final);
+
+ private:
+  // Of a backward pass: what it computes.
+  enum class Gradients : std::uint8_t { both, inputs, weights };
+
+  bool takes_samples() const { return number_ == 0 && chunk_ == 0; }
+  bool gives_loss() const {
+    return number_ + 1 == strategy_.degrees.pipeline && chunk_ + 1U == strategy_.chunks;
+  }
+  bool tensor_parallel() const { return strategy_.degrees.tensor > 1; }
+  const workload::Layer& layer(std::size_t index) const { return workload_.layers[index]; }
+  LayerRange range() const { return stage_.chunks[chunk_]; }
+  bool streams_weights() const { return !stage_.memory.holds_weights; }
+  LayerStreams streams(std::size_t index) const {
+    return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
+  }
+  bool gathers_weights() const { return strategy_.zero == 3 && strategy_.degrees.data > 1; }
+
+  Instruction& emit(Action action, const std::string& name);
+  void execute(const std::string& name, const workload::Operation& operation);
+  void collective(Action action, collective::Kind kind, Group group, Bytes bytes,
+                  std::uint8_t slot = 0);
+  void wait_collectives(std::uint32_t mask, const std::string& name);
+  void transfer(Action action, Peer peer, Traffic traffic, std::uint64_t elements);
+  void access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes);
+  void wait_accesses(std::uint64_t mask);
+
+  void write_forward();
+  void write_backward(Gradients gradients, bool final);
+  void write_update();
+
+  void gather_weights(std::size_t index);
+  void prefetch_forward(std::size_t index);
+  void await_forward(std::size_t index);
+  void await_weights(std::size_t index);
+  void prefetch_backward(std::size_t index, Gradients gradients);
+  void forward_operator(std::size_t index, const workload::Operator& op);
+  void gather_context(const workload::Operator& op);
+  void exchange_tokens(const workload::Operator& op);
+  void sum_forward(const workload::Operator& op);
+  void backward_layer(std::size_t index, Gradients gradients);
+  void backward_operator(std::size_t index, const workload::Operator& op, Gradients gradients);
+  void sum_backward(const workload::Operator& op, Action action);
+  void reduce_gradients(Action action, const LayerBytes& bytes);
+  void sum_cut_weights();
+
+  const workload::Workload& workload_;
+  const Strategy& strategy_;
+  std::uint32_t number_;
+  const Stage& stage_;
+  Bytes sram_;  // of a tile
+  const GroupEstimates& estimates_;
+  Tables& tables_;
+  Cutter cutter_;
+  std::uint16_t chunk_ = 0;
+  std::vector<Instruction> code_;
+};
+
+}  // namespace tessera::plan

@@ -1,0 +1,101 @@
+// Single operators, as the workload kinds put them together.
+//
+// Products are counted as 2 m n k, adding a bias is part of its product and costs nothing. The
+// FLOPs of every other operator are counted from its formula, one for each arithmetic operation,
+// comparison, exponential and tanh (assumed: what such a function costs on hardware is not known
+// here).
+//
+// Stored activations follow Korthikanti et al., arXiv:2205.05198, section 4.1: inputs of products,
+// of norms and of activation functions, the softmax, and dropout masks of one byte an element.
+// Queries, keys and values are kept by the operator that makes them, so that attention keeps only
+// what selective recomputation drops (section 5 there).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/core/data_type.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::workload {
+
+// FLOPs of an element of the output.
+struct VectorCost {
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;         // weights included
+  std::uint64_t weight_gradient = 0;  // of these, for the gradient of the weights
+};
+
+enum class Norm : std::uint8_t { layer, rms, batch };
+enum class Activation : std::uint8_t { gelu, relu, swiglu };
+enum class AttentionKind : std::uint8_t { plain, flash };
+
+std::string to_string(Norm norm);
+std::string to_string(Activation activation);
+
+struct AttentionShape {
+  std::uint64_t queries = 0;  // tokens
+  std::uint64_t keys = 0;     // tokens
+  std::uint64_t heads = 0;    // of queries
+  std::uint64_t kv_heads = 0;
+  std::uint64_t head_width = 0;
+  AttentionKind kind = AttentionKind::plain;
+  bool causal = false;  // flash attention skips the masked half; plain attention computes it
+
+  std::uint64_t query_elements() const { return queries * heads * head_width; }
+  std::uint64_t key_elements() const { return keys * kv_heads * head_width; }
+};
+
+class OperatorMaker {
+ public:
+  OperatorMaker(DataType type, bool dropout) : type_(type), dropout_(dropout) {}
+
+  Bytes bytes(std::uint64_t elements) const { return element_size(type_) * elements; }
+  // One byte an element with dropout, else nothing.
+  Bytes dropout_mask(std::uint64_t elements) const { return Bytes(dropout_ ? elements : 0); }
+
+  Operator vector(std::string name, std::string kind, Sharding sharding, VectorCost cost,
+                  std::uint64_t inputs, std::uint64_t outputs) const;
+  // Keeps nothing and moves its outputs only; the caller adds inputs and weights.
+  Operator product(std::string name, std::string kind, Sharding sharding,
+                   MatrixProduct product) const;
+
+  // `rows` vectors of `inputs` elements times a weight; keeps its input.
+  Operator linear(std::string name, Sharding sharding, std::uint64_t rows, std::uint64_t inputs,
+                  std::uint64_t outputs, bool bias) const;
+  // Norms of `elements` in vectors of `features`; keeps its input.
+  Operator norm(std::string name, Norm norm, Sharding sharding, std::uint64_t elements,
+                std::uint64_t features) const;
+  // `outputs` elements; swiglu takes two inputs for each. Keeps its inputs, relu a mask.
+  Operator activation(std::string name, Activation activation, Sharding sharding,
+                      std::uint64_t outputs) const;
+  // A row of a `rows` x `width` table for each token.
+  Operator embedding(std::string name, Sharding sharding, std::uint64_t rows, std::uint64_t tokens,
+                     std::uint64_t width) const;
+  // Without dropout; keeps its output.
+  Operator softmax(std::string name, Sharding sharding, std::uint64_t elements) const;
+  // Plain: `PREFIX`scores, softmax with dropout, `PREFIX`values. Flash (Dao, "FlashAttention-2",
+  // arXiv:2307.08691): one product without the attention weights in memory, whose backward costs
+  // 2.5 forwards because it computes the scores again (section 4.1 there), and which keeps one fp32
+  // number for each query and head.
+  std::vector<Operator> attention(const std::string& prefix, Sharding sharding,
+                                  const AttentionShape& shape) const;
+  // The sum with a skipped connection, after dropout.
+  Operator skip(std::string name, std::uint64_t elements) const;
+  Operator dropout(std::string name, std::uint64_t elements) const;
+
+ private:
+  Operator attention_softmax(const std::string& name, Sharding sharding,
+                             const AttentionShape& shape) const;
+  Operator flash_attention(const std::string& name, Sharding sharding,
+                           const AttentionShape& shape) const;
+
+  DataType type_;
+  bool dropout_;
+};
+
+// Adds to what the operator keeps: cut like its work, or whole when it is replicated.
+void keep(Operator& op, Bytes bytes);
+
+}  // namespace tessera::workload

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Runs a sweep on 1, 2 and 3 ranks and compares the results, which must be equal byte for byte.
+
+    run_sweep.py TESSERA MPIEXEC SWEEP.yaml
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", ASAN_OPTIONS="detect_leaks=0")
+
+
+def results(tessera, mpiexec, sweep, ranks, folder):
+    launcher = [mpiexec, "-n", str(ranks)] if ranks > 1 else []
+    done = subprocess.run([*launcher, tessera, "sweep", sweep, "-q", "-o", str(folder)],
+                          env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=280)
+    if done.returncode != 0:
+        raise SystemExit("%d ranks: exit code %d: %s" % (ranks, done.returncode, done.stderr))
+    table = done.stdout.replace(str(folder), "FOLDER")
+    return table, *((folder / name).read_bytes() for name in ("sweep.csv", "sweep.h5"))
+
+
+def main():
+    tessera, mpiexec, sweep = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as scratch:
+        expected = None
+        for ranks in (1, 2, 3):
+            found = results(tessera, mpiexec, sweep, ranks, pathlib.Path(scratch) / str(ranks))
+            expected = expected or found
+            for name, one, many in zip(("table", "sweep.csv", "sweep.h5"), expected, found):
+                if one != many:
+                    raise SystemExit("%s differs between 1 and %d ranks" % (name, ranks))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+// Times of the gemm model, by hand. Where nothing else is said the peak is 1 TFLOP/s, so that a
+// FLOP of the whole device takes a picosecond, and there are four units.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "describing.hpp"
+
+namespace tessera::compute {
+namespace {
+
+using testing::Described;
+using testing::described;
+using ::testing::HasSubstr;
+using testing::product_of;
+using testing::vector_work;
+
+const std::string peak = "peak: {fp16: 1 TFLOP/s, fp32: 1 TFLOP/s}";
+const std::string fast_memory = peak + ", sram_bandwidth: 1 TB/s";  // a byte takes a picosecond
+
+Described gemm(const std::string& keys, const std::string& tile = peak) {
+  return described(tile, "model: gemm, units: 4, " + keys);
+}
+
+// A wave of 16 x 16 tiles of depth 10 takes 4 * 2 * 16 * 16 * 10 ps.
+constexpr std::int64_t wave_ps = 20'480;
+
+TEST(Gemm, StepsByAWaveAtMultiplesOfTheUnits) {
+  const Described device = gemm("tiles: [16x16]");
+  for (std::uint64_t tiles = 1; tiles <= 13; ++tiles) {
+    const auto waves = static_cast<std::int64_t>((tiles + 3) / 4);
+    EXPECT_EQ(device.time_of(product_of(16 * tiles, 16, 10)), waves * wave_ps) << tiles;
+    EXPECT_EQ(device.time_of(product_of(16, 16 * tiles, 10)), waves * wave_ps) << tiles;
+    EXPECT_EQ(device.time_of(product_of(16, 16, 10, tiles)), waves * wave_ps) << tiles;
+  }
+}
+
+TEST(Gemm, ComputesTheLastTileOfASideInFull) {
+  const Described device = gemm("tiles: [16x16]");
+  EXPECT_EQ(device.time_of(product_of(1, 1, 10)), wave_ps);
+  EXPECT_EQ(device.time_of(product_of(64, 16, 10)), wave_ps);
+  EXPECT_EQ(device.time_of(product_of(65, 16, 10)), 2 * wave_ps);
+  EXPECT_EQ(device.time_of(product_of(33, 17, 10)), 2 * wave_ps);  // 3 x 2 tiles
+}
+
+TEST(Gemm, ReachesThePeakWithFullWaves) {
+  const Described device = gemm("tiles: [16x16]");
+  EXPECT_EQ(device.time_of(product_of(256, 256, 100)), 2 * 256 * 256 * 100);
+}
+
+TEST(Gemm, RoundsTheDepthToStepsAndFillsEveryTile) {
+  const Described device = gemm("tiles: [16x16], tile_depth: 8, fill: 24");
+  EXPECT_EQ(device.time_of(product_of(64, 16, 8)), 2 * 64 * 16 * (8 + 24));
+  EXPECT_EQ(device.time_of(product_of(64, 16, 9)), 2 * 64 * 16 * (16 + 24));
+  EXPECT_EQ(device.time_of(product_of(128, 16, 16)), 2 * (2 * 64 * 16 * (16 + 24)));
+}
+
+TEST(Gemm, IsBoundByMemoryAtSmallDepths) {
+  const Described device = gemm("tiles: [16x16]", fast_memory);
+  EXPECT_EQ(device.time_of(product_of(64, 16, 1, 1, 2500)), 2500);  // arithmetic: 2048
+  EXPECT_EQ(device.time_of(product_of(64, 16, 2, 1, 2500)), 4096);
+  const Described half = gemm("tiles: [16x16], memory_efficiency: 0.5", fast_memory);
+  EXPECT_EQ(half.time_of(product_of(64, 16, 2, 1, 2500)), 5000);
+}
+
+TEST(Gemm, TakesOperandsFromDramWhereTheyAre) {
+  const Described device =
+      described(fast_memory + ", operands: dram", "model: gemm, tiles: [16x16]",
+                "at: each, bandwidth: 250 GB/s, latency: 100 ns");
+  EXPECT_EQ(device.time_of(product_of(16, 16, 1, 1, 2500)), 10'000);
+  EXPECT_EQ(device.time_of(vector_work(1, 2500)), 10'000);
+}
+
+TEST(Gemm, ReachesItsShareOfThePeak) {
+  const Described device = gemm("tiles: [16x16], matrix_efficiency: 80 %");
+  EXPECT_EQ(device.time_of(product_of(64, 16, 10)), wave_ps * 10 / 8);
+  EXPECT_EQ(device.time_of(vector_work(1000, 0)), 1000);  // products alone
+}
+
+TEST(Gemm, LaunchesEveryOperationThatHasWork) {
+  const Described device = gemm("tiles: [16x16], launch_overhead: 2 us", fast_memory);
+  EXPECT_EQ(device.time_of(product_of(64, 16, 10)), 2'000'000 + wave_ps);
+  EXPECT_EQ(device.time_of(vector_work(10, 700)), 2'000'000 + 700);
+  EXPECT_EQ(device.time_of(vector_work(0, 0)), 0);
+}
+
+// 32 x 32 outputs: one large tile leaves three units idle. 64 x 64: four large tiles keep all busy
+// and read half of what sixteen small ones do, 5120 B instead of 10 240 at 10 GB/s.
+TEST(Gemm, TakesTheFastestTile) {
+  const Described free_cache = gemm("tiles: [32x32, 16x16]");
+  EXPECT_EQ(free_cache.time_of(product_of(32, 32, 10)), wave_ps);
+  EXPECT_EQ(gemm("tiles: [32x32]").time_of(product_of(32, 32, 10)), 4 * wave_ps);
+  const std::string cache = ", cache_bandwidth: 10 GB/s";
+  EXPECT_EQ(gemm("tiles: [16x16]" + cache).time_of(product_of(64, 64, 10)), 1'024'000);
+  EXPECT_EQ(gemm("tiles: [16x16, 32x32]" + cache).time_of(product_of(64, 64, 10)), 512'000);
+  EXPECT_EQ(
+      gemm("tiles: [16x16, 32x32]" + cache).time_of(product_of(64, 64, 10, 1, 0, DataType::fp32)),
+      1'024'000);  // twice the bytes
+}
+
+// One tile of depth 400 takes 819 200 ps on one of four units. In s parts it takes an s-th, and
+// 2 * s * 16 * 16 * 4 B of partial outputs move.
+TEST(Gemm, SplitsTheDepthOfFewTiles) {
+  const workload::Operation deep = product_of(16, 16, 400);
+  EXPECT_EQ(gemm("tiles: [16x16]", fast_memory).time_of(deep), 819'200);
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 2", fast_memory).time_of(deep), 409'600 + 4096);
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 4", fast_memory).time_of(deep), 204'800 + 8192);
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 64", fast_memory).time_of(deep), 204'800 + 8192);
+  // Not where moving the parts costs more than it saves, nor where all units are busy.
+  const std::string slow_memory = peak + ", sram_bandwidth: 10 GB/s";
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 4", slow_memory).time_of(deep), 819'200);
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 4", fast_memory).time_of(product_of(64, 16, 400)),
+            819'200);
+  // Five steps in four parts are three parts of two steps at most.
+  EXPECT_EQ(gemm("tiles: [16x16], max_split: 4, tile_depth: 80", fast_memory).time_of(deep),
+            2 * 4 * 256 * 160 + 2 * 3 * 256 * 4);
+}
+
+// Cycles of SCALE-Sim v3 (weight stationary, one more than its index of the last), at 1 GHz.
+TEST(Gemm, CountsTheCyclesOfASystolicArray) {
+  struct Case {
+    std::uint64_t side, rows, columns, depth;
+    std::int64_t cycles;
+  };
+  const std::vector<Case> cases{
+      {8, 16, 16, 16, 152},      {8, 128, 64, 32, 4800},    {8, 100, 37, 75, 6100},
+      {8, 1, 64, 64, 1472},      {8, 33, 17, 9, 330},       {32, 64, 64, 64, 632},
+      {32, 300, 100, 50, 3152},  {32, 31, 33, 65, 750},     {32, 512, 64, 256, 9696},
+      {32, 25, 64, 1728, 12852}, {128, 128, 128, 128, 510}, {128, 256, 256, 256, 2552}};
+  for (const Case& one : cases) {
+    const std::string side = std::to_string(one.side);
+    const Described core =
+        described("peak: {fp16: " + std::to_string(2 * one.side * one.side) + " GFLOP/s}",
+                  "model: gemm, array: [" + side + ", " + side + "]");
+    EXPECT_EQ(core.time_of(product_of(one.rows, one.columns, one.depth)), 1000 * one.cycles)
+        << side << ": " << one.rows << ' ' << one.columns << ' ' << one.depth;
+  }
+}
+
+TEST(Gemm, SharesTheFoldsOutToTheArrays) {
+  const Described two = described("peak: {fp16: 256 GFLOP/s}, sram_bandwidth: 1 GB/s",
+                                  "model: gemm, units: 2, array: [8, 8]");
+  EXPECT_EQ(two.time_of(product_of(16, 8, 8)), 38'000);   // one fold of 16 + 16 + 8 - 2 cycles
+  EXPECT_EQ(two.time_of(product_of(16, 16, 8)), 38'000);  // one each
+  EXPECT_EQ(two.time_of(product_of(16, 16, 9)), 2 * 38'000);
+  EXPECT_EQ(two.time_of(product_of(16, 8, 8, 3)), 2 * 38'000);
+  EXPECT_EQ(two.time_of(product_of(16, 8, 8, 1, 39)), 39'000);
+}
+
+TEST(Gemm, BindsVectorWorkByItsBytesOrItsOwnPeak) {
+  const Described device =
+      gemm("tiles: [16x16], vector_peak: 100 GFLOP/s, memory_efficiency: 0.5", fast_memory);
+  EXPECT_EQ(device.time_of(vector_work(10, 1000)), 2000);
+  EXPECT_EQ(device.time_of(vector_work(1000, 1000)), 10'000);
+  EXPECT_EQ(gemm("tiles: [16x16]").time_of(vector_work(10, 1'000'000)), 10);  // no limit stated
+}
+
+TEST(Gemm, IsExactWhereNothingDivides) {
+  const Described device =
+      described("peak: {fp16: 7 TFLOP/s}", "model: gemm, units: 3, tiles: [3x5]");
+  EXPECT_EQ(device.time_of(product_of(3, 5, 1)), 13);    // 90 / 7
+  EXPECT_EQ(device.time_of(product_of(10, 5, 7)), 180);  // two waves: 2 * 630 / 7
+}
+
+TEST(Gemm, SaysWhenTheWorkIsTooMuchToCount) {
+  const Described device = gemm("tiles: [16x16]");
+  const std::uint64_t huge = std::uint64_t{1} << 40;
+  EXPECT_THROW(device.time_of({.product = {huge, huge, 16, 1}, .flops = Flops(1), .bytes = {}}),
+               ModelError);
+}
+
+std::string complaint_about(const std::string& keys) {
+  try {
+    described(peak, "model: gemm, " + keys);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Gemm, PointsAtWhatIsWrong) {
+  EXPECT_EQ(complaint_about("tiles: [256x128]"), "");
+  EXPECT_THAT(complaint_about("units: 3"), HasSubstr("needs the 'tiles' of a GPU or the 'array'"));
+  EXPECT_THAT(complaint_about("tiles: []"), HasSubstr("must name at least one tile"));
+  for (const char* tile : {"256", "256x", "x128", "0x128", "256x128x", "256 x 128", "-1x2"}) {
+    EXPECT_THAT(complaint_about("tiles: ['" + std::string(tile) + "']"),
+                HasSubstr("compute.tiles: '" + std::string(tile) + "' is not a tile"))
+        << tile;
+  }
+  EXPECT_THAT(complaint_about("array: [8]"), HasSubstr("must be two numbers"));
+  EXPECT_THAT(complaint_about("array: []"), HasSubstr("must be two numbers"));
+  EXPECT_THAT(complaint_about("array: [8, 0]"), HasSubstr("must be two numbers"));
+  EXPECT_THAT(complaint_about("array: [8, 8], tiles: [16x16]"),
+              HasSubstr("compute.tiles: is not for a device with an 'array'"));
+  EXPECT_THAT(complaint_about("array: [8, 8], max_split: 2"), HasSubstr("is not for a device"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], units: 0"), HasSubstr("must be between 1"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], matrix_efficiency: 0"), HasSubstr("at least"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], matrix_eficiency: 1"),
+              HasSubstr("did you mean 'matrix_efficiency'"));
+}
+
+}  // namespace
+}  // namespace tessera::compute

@@ -1,0 +1,159 @@
+// Who communicates with whom, and how tensors are cut.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planning.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using testing::planned;
+using testing::Planned;
+
+std::vector<std::uint32_t> members(const GroupShape& shape, std::uint32_t place) {
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t member = 0; member < shape.size; ++member) {
+    places.push_back(shape.place_of(member, place));
+    EXPECT_EQ(shape.member(places.back()), member);
+  }
+  return places;
+}
+
+TEST(Groups, AreEverySoManyPlaces) {
+  Strategy strategy;
+  strategy.degrees = {1, 12, 2};  // 6 data-parallel replicas of 2 parts of the context
+  strategy.context = 2;
+  strategy.expert = 4;
+  const std::vector<GroupShape> groups = standard_groups(strategy);
+  const auto of = [&](Group group, std::uint32_t place) {
+    return members(groups[static_cast<std::size_t>(group)], place);
+  };
+  using Places = std::vector<std::uint32_t>;
+  EXPECT_EQ(of(Group::tensor, 7), (Places{6, 7}));
+  EXPECT_EQ(of(Group::context, 7), (Places{5, 7}));
+  EXPECT_EQ(of(Group::expert, 7), (Places{1, 3, 5, 7}));
+  EXPECT_EQ(of(Group::expert_data, 7), (Places{7, 15, 23}));
+  EXPECT_EQ(of(Group::data, 7).size(), 12U);
+}
+
+// Every channel is a permutation, and leaves each block by another member.
+TEST(Groups, ChannelsTurnTheBlocks) {
+  const GroupShape shape{12, 1, 4};
+  std::set<std::uint32_t> last;
+  for (std::uint32_t channel = 0; channel < 4; ++channel) {
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t member = 0; member < 12; ++member) {
+      const std::uint32_t turned = shape.turned(member, channel);
+      EXPECT_EQ(turned / 4, member / 4);
+      EXPECT_EQ(shape.turned_back(turned, channel), member);
+      seen.insert(turned);
+    }
+    EXPECT_EQ(seen.size(), 12U);
+    last.insert(shape.turned_back(3, channel));
+  }
+  EXPECT_EQ(last.size(), 4U);
+}
+
+std::uint64_t bytes_of(const Program& program, Phase phase, Group group, collective::Kind kind) {
+  const auto entry =
+      std::find_if(program.schedule.begin(), program.schedule.end(),
+                   [&](const ScheduleEntry& candidate) { return candidate.pass.phase == phase; });
+  std::uint64_t bytes = 0;
+  for (const Instruction& instruction : program.instructions(*entry)) {
+    const bool collective =
+        instruction.action == Action::collective || instruction.action == Action::start_collective;
+    if (collective && instruction.group == group &&
+        static_cast<collective::Kind>(instruction.collective) == kind) {
+      bytes += instruction.bytes;
+    }
+  }
+  return bytes;
+}
+
+// A decoder layer (the fourth stage of eight) of 32 tokens of width 64 in fp16.
+constexpr std::uint64_t activation = 32 * 64 * 2;
+
+// Korthikanti et al., arXiv:2205.05198, section 4.2.2: what sequence parallelism sends is what
+// tensor parallelism sent, an all-reduce taken apart, and the inputs gathered once more for the
+// gradients of weights.
+TEST(Groups, SequenceParallelismTakesAllReducesApart) {
+  const Planned whole = planned("pipeline: 8\ntensor: 4\n");
+  const Planned apart = planned("pipeline: 8\ntensor: 4\nsequence_parallel: true\n");
+  const auto sum = [](const Planned& work, Phase phase, collective::Kind kind) {
+    return bytes_of(work.plan.stages[3].program, phase, Group::tensor, kind);
+  };
+  using collective::Kind;
+  EXPECT_EQ(sum(whole, Phase::forward, Kind::all_reduce), 2 * activation);
+  EXPECT_EQ(sum(whole, Phase::backward, Kind::all_reduce), 2 * activation);
+  EXPECT_EQ(sum(apart, Phase::forward, Kind::all_reduce), 0U);
+  EXPECT_EQ(sum(apart, Phase::forward, Kind::reduce_scatter), 2 * activation);
+  EXPECT_EQ(sum(apart, Phase::forward, Kind::all_gather), 2 * activation);
+  EXPECT_EQ(sum(apart, Phase::backward, Kind::reduce_scatter), 2 * activation);
+  EXPECT_EQ(sum(apart, Phase::backward, Kind::all_gather), 4 * activation);
+  EXPECT_LT(apart.plan.stages[3].memory.activations(), whole.plan.stages[3].memory.activations());
+}
+
+TEST(Groups, ZeroGathersAndScattersWhatItSharesOut) {
+  const auto sum = [](const std::string& zero, Phase phase, collective::Kind kind) {
+    const Planned work = planned("pipeline: 8\ndata: 4\nzero: " + zero + "\n");
+    const LayerRange layers = work.plan.stages[3].chunks[0];
+    EXPECT_EQ(layers.end - layers.first, 1U);
+    const std::uint64_t weights = work.workload.layers[layers.first].parameters() * 2;
+    const std::uint64_t bytes = bytes_of(work.plan.stages[3].program, phase, Group::data, kind);
+    EXPECT_EQ(bytes % weights, 0U);
+    return bytes / weights;
+  };
+  using collective::Kind;
+  EXPECT_EQ(sum("0", Phase::update, Kind::all_reduce), 1U);
+  EXPECT_EQ(sum("1", Phase::update, Kind::reduce_scatter), 1U);
+  EXPECT_EQ(sum("1", Phase::update, Kind::all_gather), 1U);
+  EXPECT_EQ(sum("2", Phase::backward, Kind::reduce_scatter), 1U);
+  EXPECT_EQ(sum("2", Phase::update, Kind::all_gather), 1U);
+  EXPECT_EQ(sum("3", Phase::forward, Kind::all_gather), 1U);
+  EXPECT_EQ(sum("3", Phase::backward, Kind::all_gather), 1U);
+  EXPECT_EQ(sum("3", Phase::backward, Kind::reduce_scatter), 1U);
+  EXPECT_EQ(sum("3", Phase::update, Kind::all_gather), 0U);
+}
+
+// PALM, Table III, linear: (BMN, k) forward, (BNK, m) backward, (MK, b and n) for the update; here
+// N rows (tokens), M columns, K depth.
+TEST(Groups, ExplicitShardingSendsWhatTableThreeSays) {
+  std::string model = testing::workload_text();
+  model.replace(model.find("heads: 4"), 8, "heads: 8");
+  const Planned work = planned(
+      "pipeline: 4\ntensor: 8\nsharding: {mlp_up: {samples: 1, rows: 2, columns: 2, depth: 2}}\n",
+      testing::machine_text(), model);
+  const Plan& plan = work.plan;
+  const Program& program = plan.stages[1].program;
+  const std::uint64_t layers = plan.stages[1].chunks[0].end - plan.stages[1].chunks[0].first;
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  std::uint64_t update = 0;
+  for (const ScheduleEntry& entry : program.schedule) {
+    for (const Instruction& instruction : program.instructions(entry)) {
+      if (instruction.action != Action::collective || instruction.group < Group::first_cut) {
+        continue;
+      }
+      EXPECT_EQ(plan.group(instruction.group).size, 2U);
+      if (entry.pass.phase == Phase::update) {
+        update += instruction.bytes;
+      } else if (entry.pass.micro_batch == 0) {
+        (entry.pass.phase == Phase::forward ? forward : backward) += instruction.bytes;
+      }
+    }
+  }
+  const std::uint64_t n = 32;
+  const std::uint64_t m = 256;
+  const std::uint64_t k = 64;
+  EXPECT_EQ(forward, layers * (n / 2 * (m / 2) * 2));
+  EXPECT_EQ(backward, layers * (n / 2 * (k / 2) * 2));
+  EXPECT_EQ(update, layers * ((m / 2) * (k / 2) * 2 + m / 4 * 2));  // with the bias
+}
+
+}  // namespace
+}  // namespace tessera::plan

@@ -1,0 +1,99 @@
+// Micro-batches that were not simulated, against all of them.
+
+#include "tessera/sim/replay.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::read;
+using testing::small_experiment;
+
+trace::Summary run_one(std::vector<std::string> overrides, const std::string& replay) {
+  overrides.push_back("run.replay=" + replay);
+  Experiment experiment = read(small_experiment(), overrides);
+  const auto communicator = comm::make_in_process();
+  return run_with_replay(experiment, *communicator, {});
+}
+
+const std::vector<std::string> many{"workload.batch=256", "machine.network.model=analytical",
+                                    "machine.memory.model=bandwidth"};
+
+// Means over tiles are rounded down, which each step may repeat.
+TEST(Replay, GivesTheTimesOfTheWhole) {
+  for (const std::string schedule : {"1f1b", "zb-h1", "interleaved"}) {
+    std::vector<std::string> settings = many;
+    settings.push_back("strategy.schedule=" + schedule);
+    if (schedule == "interleaved") {
+      settings.emplace_back("strategy.chunks=2");
+    }
+    const trace::Summary whole = run_one(settings, "none");
+    const trace::Summary replayed = run_one(settings, "exact");
+    EXPECT_EQ(whole.replayed_micro_batches, 0U);
+    EXPECT_GT(replayed.replayed_micro_batches, 0U) << schedule;
+    EXPECT_LT(replayed.events, whole.events / 2) << schedule;
+    EXPECT_EQ(replayed.simulated_time_ps, whole.simulated_time_ps) << schedule;
+    EXPECT_EQ(replayed.iteration_time_ps, whole.iteration_time_ps) << schedule;
+    EXPECT_DOUBLE_EQ(replayed.throughput_samples_per_s, whole.throughput_samples_per_s);
+    // Two stages that are equally fast may exchange waiting for memory and for each other late in
+    // the run, without any change to its length.
+    const std::size_t rows = schedule == "zb-h1" ? 0 : whole.breakdown.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t i = 0; i < whole.breakdown[row].mean_ps.size(); ++i) {
+        EXPECT_NEAR(static_cast<double>(replayed.breakdown[row].mean_ps[i].second),
+                    static_cast<double>(whole.breakdown[row].mean_ps[i].second),
+                    2.0 * static_cast<double>(replayed.replayed_micro_batches))
+            << schedule << ", " << whole.breakdown[row].name << ", "
+            << whole.breakdown[row].mean_ps[i].first;
+      }
+    }
+  }
+}
+
+TEST(Replay, OfFewMicroBatchesIsTheWhole) {
+  const trace::Summary whole = run_one({}, "none");
+  const trace::Summary replayed = run_one({}, "exact");
+  EXPECT_EQ(replayed.replayed_micro_batches, 0U);
+  EXPECT_EQ(replayed.result_digest, whole.result_digest);
+}
+
+TEST(Replay, IsTheSameOnAnyNumberOfRanks) {
+  const trace::Summary expected = run_one(many, "exact");
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      std::vector<std::string> settings = many;
+      settings.emplace_back("run.replay=exact");
+      Experiment experiment = read(small_experiment(), settings);
+      const trace::Summary summary = run_with_replay(experiment, communicator, {});
+      EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps) << ranks;
+      EXPECT_EQ(summary.replayed_micro_batches, expected.replayed_micro_batches) << ranks;
+      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+    });
+  }
+}
+
+TEST(Replay, RefusesCheckpoints) {
+  std::vector<std::string> settings = many;
+  settings.emplace_back("run.replay=exact");
+  Experiment experiment = read(small_experiment(), settings);
+  const auto communicator = comm::make_in_process();
+  RunRequest request;
+  request.checkpoints.wall_s = 1;
+  try {
+    run_with_replay(experiment, *communicator, request);
+    FAIL() << "no complaint";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("checkpoints"));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::sim
