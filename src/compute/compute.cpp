@@ -14,6 +14,7 @@ std::unique_ptr<ComputeModel> read_compute(config::Section section) {
   if (!compute_models().contains(model)) {
     return nullptr;
   }
+  section.leave_keys_of_others(compute_models().infos(), model);
   return compute_models().at(model)(section);
 }
 

@@ -228,6 +228,23 @@ std::vector<Section> Section::sections(std::string_view key) {
   return result;
 }
 
+void Section::leave_keys_of_others(const std::vector<PartInfo>& parts, std::string_view chosen) {
+  const auto asks = [&](const PartInfo& part, const std::string& key) {
+    return std::any_of(part.parameters.begin(), part.parameters.end(),
+                       [&](const ParameterInfo& parameter) { return parameter.name == key; });
+  };
+  for (const std::string& key : keys()) {
+    bool others = false;
+    bool own = false;
+    for (const PartInfo& part : parts) {
+      (part.name == chosen ? own : others) |= asks(part, key);
+    }
+    if (others && !own) {
+      raw(key);
+    }
+  }
+}
+
 Value Section::raw(std::string_view key) {
   const Value::Member* member = state_->ask(key);
   if (member == nullptr) {

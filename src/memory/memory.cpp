@@ -14,6 +14,7 @@ std::unique_ptr<MemoryModel> read_memory(config::Section section) {
   if (!memories().contains(model)) {
     return nullptr;
   }
+  section.leave_keys_of_others(memories().infos(), model);
   return memories().at(model)(section);
 }
 

@@ -59,6 +59,7 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
   if (!networks().contains(model)) {
     return nullptr;
   }
+  section.leave_keys_of_others(networks().infos(), model);
   return networks().at(model)(section, machine);
 }
 

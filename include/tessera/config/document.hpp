@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 
@@ -149,6 +150,10 @@ class Section {
   // The raw value, marked as read; null when absent.
   Value raw(std::string_view key);
   bool has(std::string_view key) const;
+
+  // Marks keys of other parts of a kind as read: a section that describes one model may hold what
+  // another one needs, and choosing the other on the command line need not rewrite it.
+  void leave_keys_of_others(const std::vector<PartInfo>& parts, std::string_view chosen);
 
   // Keys of the mapping in file order (for maps whose keys are the user's own names).
   std::vector<std::string> keys() const;

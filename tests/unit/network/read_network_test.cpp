@@ -35,6 +35,12 @@ TEST(ReadNetwork, PointsAtAnUnknownKey) {
   EXPECT_THAT(complaint_of(mesh(2, 2), "paket_size: 1 B"), HasSubstr("packet_size"));
 }
 
+TEST(ReadNetwork, LeavesKeysOfOtherModels) {
+  EXPECT_EQ(complaint_of(mesh(2, 2), "model: analytical, packet_size: 1 kB"), "");
+  EXPECT_THAT(complaint_of(mesh(2, 2), "model: analytical, paket_size: 1 kB"),
+              HasSubstr("unknown key"));
+}
+
 TEST(ReadNetwork, RefusesDimensionOrderOffAGrid) {
   const std::string pair =
       "{kind: graph, nodes: [{name: a, count: 2}], links: [{from: a, to: a, bandwidth: 1 GB/s, "
