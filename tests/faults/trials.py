@@ -339,18 +339,12 @@ def long_run(bench, number):
     # first 20 iterations or so; with several ranks MPI's pools settle within 100.
     short = 120
     bins = ["--set", "run.bin=20 us", "--set", "run.bins=8000"]
-    # Resident memory of equal runs differs by up to 2 %: pools of MPI and of the C library grow by
-    # steps, when a rank falls behind or by chance. Chance only adds: the least of three runs is what
-    # a run needs.
     ends = []
     for iterations in (short, 10 * short):
-        runs = []
-        for _ in range(3):
-            bench.clear()
-            bench.call(ranks, EXPERIMENT, "-q", "-o", bench.folder, *bins, "--set",
-                       "run.iterations=%d" % iterations)
-            runs.append(bench.rows(bench.folder, "--resident")["resident"])
-        ends.append([min(sizes) for sizes in zip(*runs)])
+        bench.clear()
+        bench.call(ranks, EXPERIMENT, "-q", "-o", bench.folder, *bins, "--set",
+                   "run.iterations=%d" % iterations)
+        ends.append(bench.rows(bench.folder, "--resident")["resident"])
     for rank, (before, after) in enumerate(zip(*ends)):
         growth = 100 * (after - before) / before
         bench.figure("growth of memory on %d rank(s) [%%]" % ranks, growth)
