@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t word_bytes = 8;
 constexpr std::size_t plane_stride = Deflater::longest_plane + Deflater::slack;
 constexpr std::size_t planes_bytes = word_bytes * plane_stride;
+// A chunk of 1 MiB that does not pack at all, and some more.
+constexpr std::size_t longest_stream = (std::size_t{1} << 20) * 9 / 8;
 
 std::uint64_t load(const std::byte* place, std::size_t width) {
   std::uint64_t word = 0;
@@ -84,6 +86,9 @@ std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
   ensure(count > 0 && count * row_bytes == rows.size(), "a chunk of broken rows");
   planes_.resize(planes_bytes);
   out_.clear();
+  // Once and for all: a buffer that grows later leaves holes in the heap. What is not written to
+  // takes no memory.
+  out_.reserve(std::max(out_.capacity(), longest_stream));
   deflater_.start(out_);
   for (std::size_t first = 0; first < row_bytes; first += word_bytes) {
     add_columns(rows.data() + first, count, row_bytes, std::min(word_bytes, row_bytes - first));
@@ -93,6 +98,7 @@ std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
   for (unsigned shift = 0; shift < 32; shift += 8) {
     out_.push_back(static_cast<std::byte>(sum >> shift & 0xFF));
   }
+  largest_ = std::max(largest_, out_.size());
   return out_;
 }
 
@@ -146,7 +152,7 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
 }
 
 std::size_t ChunkFilters::resident_bytes() const {
-  return Deflater::working_bytes + planes_.capacity() + out_.capacity();
+  return Deflater::working_bytes + planes_.capacity() + largest_;
 }
 
 std::size_t ChunkFilters::predicted_bytes() {

@@ -28,6 +28,7 @@ class ChunkFilters {
   Deflater deflater_;
   std::vector<std::byte> planes_;  // eight, each with the deflater's slack
   std::vector<std::byte> out_;
+  std::size_t largest_ = 0;  // that `out_` ever was [B]
 };
 
 // HDF5's Fletcher-32: 16-bit words, the first byte the high one.

@@ -51,11 +51,20 @@ Symbol distance_symbol(std::uint32_t distance) {
   return {2 * (bits + 1) + (over >> bits & 1), bits, over & ((1U << bits) - 1)};
 }
 
-// Writes bits, lowest first, to memory that was made large enough.
+// Writes bits, lowest first, behind what `out` holds.
 class BitWriter {
  public:
-  BitWriter(std::byte* place, std::uint64_t bits, unsigned count)
-      : place_(place), bits_(bits), count_(count) {}
+  BitWriter(std::vector<std::byte>& out, std::uint64_t bits, unsigned count)
+      : out_(out), place_(out.data() + out.size()), bits_(bits), count_(count) {}
+
+  // For what is drained until the next call.
+  void make_room(std::size_t bytes) {
+    const std::size_t size = written();
+    out_.resize(size + bytes + sizeof(bits_));
+    place_ = out_.data() + size;
+  }
+  // Gives back the room that was not needed.
+  void end() { out_.resize(written()); }
 
   // At most 56 bits between two calls of `drain`.
   void put(std::uint64_t bits, unsigned count) {
@@ -70,11 +79,13 @@ class BitWriter {
     bits_ >>= count_ & ~7U;
     count_ &= 7;
   }
-  std::byte* place() const { return place_; }
   std::uint64_t bits() const { return bits_; }
   unsigned count() const { return count_; }
 
  private:
+  std::size_t written() const { return static_cast<std::size_t>(place_ - out_.data()); }
+
+  std::vector<std::byte>& out_;
   std::byte* place_;
   std::uint64_t bits_;
   unsigned count_;
@@ -302,32 +313,39 @@ void Deflater::write_block(bool last) {
     length_count[length] = static_cast<std::uint8_t>(code.length + symbol.extra_bits);
   }
 
-  const std::size_t before = out_->size();
-  constexpr std::size_t header_bytes = 512;  // at most 320 items of 14 bits
+  // Room is made for a piece at a time, so that little more memory is touched than is filled.
+  constexpr std::size_t piece = 1024;
+  constexpr std::size_t header_bytes = 576;  // at most 320 items of 14 bits
   constexpr std::size_t token_bytes = 6;     // at most 15 + 5 + 15 + 13 bits
-  out_->resize(before + header_bytes + token_bytes * tokens_.size() + sizeof(bits_));
-  BitWriter out(out_->data() + before, bits_, bit_count_);
+  BitWriter out(*out_, bits_, bit_count_);
+  out.make_room(header_bytes);
   out.put(last ? 1 : 0, 1);
   out.put(2, 2);  // codes of its own
   header.write(out);
-  for (const std::uint32_t token : tokens_) {
-    const std::uint32_t distance = token >> 16;
-    if (distance == 0) {
-      out.put(literals[token]);
-    } else {
-      const std::uint32_t length = token & 0xFFFF;
-      const Symbol symbol = distance_symbol(distance);
-      out.put(length_bits[length], length_count[length]);
-      out.put(distances[symbol.symbol]);
-      out.put(symbol.extra, symbol.extra_bits);
+  for (std::size_t first = 0; first < tokens_.size(); first += piece) {
+    const std::size_t end = std::min(first + piece, tokens_.size());
+    out.make_room(token_bytes * piece);
+    for (std::size_t i = first; i < end; ++i) {
+      const std::uint32_t token = tokens_[i];
+      const std::uint32_t distance = token >> 16;
+      if (distance == 0) {
+        out.put(literals[token]);
+      } else {
+        const std::uint32_t length = token & 0xFFFF;
+        const Symbol symbol = distance_symbol(distance);
+        out.put(length_bits[length], length_count[length]);
+        out.put(distances[symbol.symbol]);
+        out.put(symbol.extra, symbol.extra_bits);
+      }
+      out.drain();
     }
-    out.drain();
   }
+  out.make_room(token_bytes);
   out.put(literals[end_of_block]);
   out.drain();
+  out.end();
   bits_ = out.bits();
   bit_count_ = out.count();
-  out_->resize(static_cast<std::size_t>(out.place() - out_->data()));
 
   tokens_.clear();
   literal_frequency_.fill(0);

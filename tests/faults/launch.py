@@ -151,6 +151,15 @@ def limit_memory(pid, more_bytes):
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
 
+def resident_bytes(pid):
+    """0 when there is no such process (any more)."""
+    try:
+        pages = int(pathlib.Path("/proc/%d/statm" % pid).read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def limit_file_size(pid, size):
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, size))
 

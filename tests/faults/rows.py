@@ -3,7 +3,6 @@
 
     rows.py RUN                      a digest of the sorted rows of each table
     rows.py RUN --among WHOLE        the rows of RUN, of which each must be one of WHOLE
-    rows.py RUN --resident           the last resident memory of each rank [B]
 
 Every commit's CRC-32C is compared with the rows. Tables that depend on the ranks are left out.
 """
@@ -84,14 +83,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--among", type=pathlib.Path)
     parser.add_argument("--tables", nargs="+", default=TABLES, help="to compare")
-    parser.add_argument("--resident", action="store_true")
     options = parser.parse_args()
-    if options.resident:
-        traces = [TraceFile(str(path), trusted=False)
-                  for path in sorted(options.folder.glob("trace.[0-9]*.h5"))]
-        json.dump({"resident": [int(trace.read("engine")["resident"][-1]) for trace in traces]},
-                  sys.stdout)
-        return 0
     unreadable = []
     rows, commits = read(options.folder, unreadable)
     if options.among is not None:
