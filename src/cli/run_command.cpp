@@ -86,10 +86,6 @@ cxxopts::Options describe() {
   return options;
 }
 
-}  // namespace
-
-namespace {
-
 // The experiment to run, and the folder it runs in.
 sim::Experiment read_input(const cxxopts::ParseResult& options, comm::Communicator& world,
                            sim::RunRequest& request) {
@@ -140,6 +136,20 @@ bool show_if_finished(const std::string& folder, comm::Communicator& world,
     }
   }
   return world.broadcast(finished ? "yes" : "no", 0) == "yes";
+}
+
+// Where more ranks did not help, says so.
+void advise(const trace::Summary& summary, spdlog::logger& logger) {
+  constexpr double long_enough_s = 1;
+  if (summary.ranks < 2 || summary.rounds == 0 || summary.wall_s < long_enough_s ||
+      summary.waiting_s < summary.wall_s / 2) {
+    return;
+  }
+  logger.info(
+      "ranks waited {:.0f} % of the time, with {:.2g} events in a round of all of them: fewer may "
+      "be faster; tessera scale predicts how many",
+      100 * summary.waiting_s / summary.wall_s,
+      static_cast<double>(summary.events) / static_cast<double>(summary.rounds));
 }
 
 }  // namespace
@@ -206,6 +216,7 @@ int run_command(const Words& words, comm::Communicator& world) {
       std::cerr << "error: " << summary.message << std::endl;
     }
     std::cout << trace::to_table(summary) << "results in " << request.folder << std::endl;
+    advise(summary, *logger);
   }
   return exit_code_of(summary);
 }
