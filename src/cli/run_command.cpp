@@ -215,7 +215,10 @@ int run_command(const Words& words, comm::Communicator& world) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;
     }
-    std::cout << trace::to_table(summary) << "results in " << request.folder << std::endl;
+    std::cout << trace::to_table(summary);
+    if (summary.status != "stopped" || !experiment.options.replay) {
+      std::cout << "results in " << request.folder << std::endl;
+    }
     advise(summary, *logger);
   }
   return exit_code_of(summary);
