@@ -178,17 +178,18 @@ int run_command(const Words& words, comm::Communicator& world) {
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
   SignalWatch signals;
-  Watchdog watchdog(std::chrono::seconds(options["watchdog"].as<unsigned>()),
-                    [&](const Watchdog::Sign& last) {
-                      std::cerr << "rank " << world.rank() << ": error: no progress for "
-                                << options["watchdog"].as<unsigned>() << " s; simulated time "
-                                << to_string(last.simulated) << ", " << last.events
-                                << " events; giving up" << std::endl;
-                      if (world.size() > 1) {
-                        world.abort(70);
-                      }
-                      std::_Exit(70);
-                    });
+  Watchdog watchdog(
+      std::chrono::seconds(options["watchdog"].as<unsigned>()), [&](const Watchdog::Sign& last) {
+        std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
+                         std::to_string(options["watchdog"].as<unsigned>()) +
+                         " s; simulated time " + to_string(last.simulated) + ", " +
+                         std::to_string(last.events) + " events; giving up\n"
+                  << std::flush;
+        if (world.size() > 1) {
+          world.abort(70);
+        }
+        std::_Exit(70);
+      });
   request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
@@ -197,8 +198,10 @@ int run_command(const Words& words, comm::Communicator& world) {
   request.hooks.on_round = [&](const sim::Progress& progress) {
     watchdog.feed({progress.simulated, progress.events});
     if (signals.take_status_request()) {
-      std::cerr << "rank " << world.rank() << ": simulated " << to_string(progress.simulated)
-                << ", " << progress.events << " events, " << progress.wall_s << " s" << std::endl;
+      std::cerr << "rank " + std::to_string(world.rank()) + ": simulated " +
+                       to_string(progress.simulated) + ", " + std::to_string(progress.events) +
+                       " events, " + rounded(progress.wall_s) + "s\n"
+                << std::flush;
     }
   };
   request.hooks.on_checkpoint = [&](bool begins) { watchdog.pause(begins); };
