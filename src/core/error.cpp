@@ -47,7 +47,11 @@ ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
     : Error(lines_of(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
 ModelError::ModelError(const std::string& message, SimTime time, EntityId entity)
-    : Error(model_text(message, time, entity)), time_(time), entity_(entity) {}
+    : Error(model_text(message, time, entity)), message_(message), time_(time), entity_(entity) {}
+
+ModelError ModelError::placed(SimTime time, EntityId entity) const {
+  return time_.is_never() ? ModelError(message_, time, entity) : *this;
+}
 
 InternalError::InternalError(const std::string& message, std::source_location where)
     : Error(fmt::format("internal error: {} ({}:{}); this is a defect of Tessera, please report it",

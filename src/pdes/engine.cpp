@@ -215,7 +215,11 @@ void Engine::run_windows(SimTime bound) {
   const std::uint64_t pause = statistics_.events + stretch_events;
   for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
        window = calendar_.next_window()) {
-    run_window(window);
+    try {
+      run_window(window);
+    } catch (const ModelError& error) {
+      throw error.placed(context_.now_, context_.self_);
+    }
     if (statistics_.events >= pause) {
       break;
     }

@@ -53,9 +53,12 @@ class ModelError : public Error {
                       EntityId entity = EntityId::none());
   SimTime time() const { return time_; }
   EntityId entity() const { return entity_; }
+  // The same with a place, where it has none yet.
+  ModelError placed(SimTime time, EntityId entity) const;
   int exit_code() const override { return 3; }
 
  private:
+  std::string message_;
   SimTime time_;
   EntityId entity_;
 };
