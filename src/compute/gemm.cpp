@@ -1,8 +1,9 @@
 // The `gemm` compute model: time of a matrix product from its shape and of vector work from its
 // bytes, after a launch overhead for each operation. gemm_time.hpp has the method.
 //
-// Two constants are meant to be calibrated for a type of device, on measurements of that device
-// alone: matrix_efficiency and memory_efficiency. Everything else is a property of the device.
+// Three constants are meant to be calibrated for a type of device, on measurements of that device
+// alone: matrix_efficiency on single products, launch_overhead and memory_efficiency on iterations of
+// one node. Everything else is a property of the device.
 // Deviations from a real GPU: every tile of the list reaches the same share of the peak but for the
 // cache's bandwidth, and one that does not divide the output computes its rest in full.
 
@@ -47,7 +48,9 @@ class GemmModel final : public ComputeModel {
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
                           operation)
             : vector_time(operation, peak, memory);
-    return settings_.launch_overhead + busy;
+    const SimTime after =
+        memory > Bandwidth() ? serialization_time(operation.added, memory) : SimTime::zero();
+    return settings_.launch_overhead + busy + after;
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
