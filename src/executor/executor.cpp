@@ -234,10 +234,9 @@ class ProgramExecutor final : public Executor {
              boundary_tag(tile, instruction));
         return true;
       case Action::receive:
-        return receive(context, tile, tile.transfer, peer_of(tile, instruction.peer), instruction,
-                       boundary_tag(tile, instruction), Bytes(instruction.bytes));
+        return receive(context, tile, instruction);
       case Action::collective:
-        tile.transfer = {};
+        start_steps(context, tile, tile.transfer, instruction, false);
         return run_steps(context, tile, tile.transfer, instruction, false);
       case Action::elapse:
         context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
@@ -304,16 +303,15 @@ class ProgramExecutor final : public Executor {
                   static_cast<std::uint64_t>(context.now().ps()));
   }
 
-  // Takes a message that is here already (true), or notes whom the transfer waits for.
-  bool receive(pdes::Context& context, TileState& tile, Transfer& transfer, EntityId source,
-               const Instruction& instruction, std::uint16_t tag, Bytes bytes) {
-    const auto message = inboxes_.take(tile.inbox, source, tag);
+  // Takes a boundary tensor that is here already (true), or notes whom the tile waits for.
+  bool receive(pdes::Context& context, TileState& tile, const Instruction& instruction) {
+    const EntityId source = peer_of(tile, instruction.peer);
+    const auto message = inboxes_.take(tile.inbox, source, boundary_tag(tile, instruction));
     if (!message) {
-      transfer.awaited = source;
+      tile.transfer.awaited = source;
       return false;
     }
-    transfer.awaited = EntityId::none();
-    report(context, instruction.traffic, bytes, *message);
+    report(context, instruction.traffic, Bytes(instruction.bytes), *message);
     return true;
   }
 
@@ -365,37 +363,94 @@ class ProgramExecutor final : public Executor {
     return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
   }
 
-  // What all channels send in a step.
-  void send_steps(pdes::Context& context, const TileState& tile, std::uint32_t first,
-                  std::uint32_t channels, const Instruction& instruction, bool background) {
-    for (std::uint32_t at = first; at < first + channels; ++at) {
-      const collective::Step step = step_of(tile, instruction, at);
-      if (step.send_to != collective::nobody) {
-        send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
-             tag_of(instruction.traffic, background, at));
-      }
+  std::uint32_t steps_of(const Instruction& instruction) const {
+    return plan_.algorithm(instruction.group)
+        .steps(static_cast<collective::Kind>(instruction.collective),
+               plan_.group(instruction.group).size);
+  }
+
+  // `at` is the step of a collective, those of all channels counted one by one.
+  void send_step(pdes::Context& context, const TileState& tile, const Instruction& instruction,
+                 bool background, std::uint32_t at) {
+    const collective::Step step = step_of(tile, instruction, at);
+    if (step.send_to != collective::nobody) {
+      send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
+           tag_of(instruction.traffic, background, at));
     }
   }
 
-  // Goes on with a collective from transfer.step until it waits (false) or is over (true).
+  void start_steps(pdes::Context& context, const TileState& tile, Transfer& transfer,
+                   const Instruction& instruction, bool background) {
+    const std::uint32_t channels = plan_.group(instruction.group).channels;
+    transfer.step = 0;
+    transfer.more.assign(channels - 1, 0);
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+      send_step(context, tile, instruction, background, channel);
+    }
+  }
+
+  // Goes on with a collective, in each channel by itself, until all wait (false) or are over.
   bool run_steps(pdes::Context& context, TileState& tile, Transfer& transfer,
                  const Instruction& instruction, bool background) {
-    const std::uint32_t channels = plan_.group(instruction.group).channels;
-    const std::uint32_t steps =
-        plan_.steps(instruction.group, static_cast<collective::Kind>(instruction.collective));
-    for (; transfer.step < steps; ++transfer.step) {
-      if (transfer.step % channels == 0) {
-        send_steps(context, tile, transfer.step, channels, instruction, background);
+    transfer.awaited = EntityId::none();
+    bool over = true;
+    for (std::uint32_t channel = 0; channel <= transfer.more.size(); ++channel) {
+      over = run_channel(context, tile, transfer, channel, instruction, background) && over;
+    }
+    return over;
+  }
+
+  bool run_channel(pdes::Context& context, TileState& tile, Transfer& transfer,
+                   std::uint32_t channel, const Instruction& instruction, bool background) {
+    while (transfer.step_in(channel) < steps_of(instruction)) {
+      const std::uint32_t at = place_in(transfer, channel);
+      const collective::Step step = step_of(tile, instruction, at);
+      if (step.receive_from != collective::nobody) {
+        const EntityId source = member(tile, instruction.group, step.receive_from);
+        const auto message =
+            inboxes_.take(tile.inbox, source, tag_of(instruction.traffic, background, at));
+        if (!message) {
+          transfer.awaited = source;
+          return false;
+        }
+        report(context, instruction.traffic, step.receive_bytes, *message);
       }
-      const collective::Step step = step_of(tile, instruction, transfer.step);
-      const std::uint16_t tag = tag_of(instruction.traffic, background, transfer.step);
-      if (step.receive_from != collective::nobody &&
-          !receive(context, tile, transfer, member(tile, instruction.group, step.receive_from),
-                   instruction, tag, step.receive_bytes)) {
-        return false;
-      }
+      end_step(context, tile, transfer, channel, instruction, background);
     }
     return true;
+  }
+
+  static std::uint32_t place_in(const Transfer& transfer, std::uint32_t channel) {
+    const auto channels = static_cast<std::uint32_t>(transfer.more.size() + 1);
+    return transfer.step_in(channel) * channels + channel;
+  }
+
+  void end_step(pdes::Context& context, const TileState& tile, Transfer& transfer,
+                std::uint32_t channel, const Instruction& instruction, bool background) {
+    if (++transfer.step_in(channel) < steps_of(instruction)) {
+      send_step(context, tile, instruction, background, place_in(transfer, channel));
+    }
+  }
+
+  // Takes a message that a channel of the collective waits for, and goes past that step.
+  bool take_step(pdes::Context& context, const TileState& tile, Transfer& transfer,
+                 const Instruction& instruction, bool background,
+                 const InboxPool::Message& message) {
+    for (std::uint32_t channel = 0; channel <= transfer.more.size(); ++channel) {
+      const std::uint32_t at = place_in(transfer, channel);
+      if (transfer.step_in(channel) == steps_of(instruction) ||
+          message.tag != tag_of(instruction.traffic, background, at)) {
+        continue;
+      }
+      const collective::Step step = step_of(tile, instruction, at);
+      if (step.receive_from != collective::nobody &&
+          member(tile, instruction.group, step.receive_from) == message.source) {
+        report(context, instruction.traffic, step.receive_bytes, message);
+        end_step(context, tile, transfer, channel, instruction, background);
+        return true;
+      }
+    }
+    return false;
   }
 
   void start_background(pdes::Context& context, TileState& tile, const Instruction& instruction) {
@@ -406,7 +461,7 @@ class ProgramExecutor final : public Executor {
     Background& background = backgrounds_[tile.background];
     background.queue.push_back(&instruction);
     if (background.queue.size() == 1) {
-      background.transfer = {};
+      start_beside(context, tile, background);
       run_background(context, tile);
     }
   }
@@ -415,24 +470,31 @@ class ProgramExecutor final : public Executor {
     Background& background = backgrounds_[tile.background];
     while (!background.queue.empty() && run_beside(context, tile, background)) {
       background.queue.erase(background.queue.begin());
-      background.transfer = {};
+      if (!background.queue.empty()) {
+        start_beside(context, tile, background);
+      }
     }
   }
 
-  // The one at the front; true when it is over. One that only takes time has two steps: started,
-  // over.
-  bool run_beside(pdes::Context& context, TileState& tile, Background& background) {
+  // One that only takes time has two steps: started, over.
+  void start_beside(pdes::Context& context, const TileState& tile, Background& background) {
     const Instruction& instruction = *background.queue.front();
     if (instruction.action != Action::start_elapse) {
-      return run_steps(context, tile, background.transfer, instruction, true);
+      start_steps(context, tile, background.transfer, instruction, true);
+      return;
     }
-    if (background.transfer.step == 0) {
-      background.transfer.step = 1;
-      context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
-                        port(elapsed_beside_kind), std::uint32_t{0});
-      return false;
-    }
-    return background.transfer.step == 2;
+    background.transfer = {};
+    background.transfer.step = 1;
+    context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
+                      port(elapsed_beside_kind), std::uint32_t{0});
+  }
+
+  // The one at the front; true when it is over.
+  bool run_beside(pdes::Context& context, TileState& tile, Background& background) {
+    const Instruction& instruction = *background.queue.front();
+    return instruction.action == Action::start_elapse
+               ? background.transfer.step == 2
+               : run_steps(context, tile, background.transfer, instruction, true);
   }
 
   void take_access(pdes::Context& context, TileState& tile, std::uint16_t slot) {
@@ -452,60 +514,44 @@ class ProgramExecutor final : public Executor {
     const InboxPool::Message message{arrival.source, tag,
                                      SimTime::from_ps(static_cast<std::int64_t>(arrival.word)),
                                      context.now()};
-    if (!finished(tile) && tile.transfer.awaited == arrival.source && tag == awaited_tag(tile)) {
-      go_on(context, tile, message);
+    if (!finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
       return;
     }
     if (tile.background != TileState::no_background) {
-      const Background& background = backgrounds_[tile.background];
-      if (!background.queue.empty() && background.transfer.awaited == arrival.source &&
-          tag == tag_of(background.queue.front()->traffic, true, background.transfer.step)) {
-        go_on_background(context, tile, message);
+      Background& background = backgrounds_[tile.background];
+      if (!background.queue.empty() && background.transfer.awaited.valid() &&
+          take_step(context, tile, background.transfer, *background.queue.front(), true, message)) {
+        go_on_beside(context, tile);
         return;
       }
     }
     inboxes_.put(tile.inbox, message);
   }
 
-  // Of the message that the current instruction waits for.
-  std::uint16_t awaited_tag(const TileState& tile) const {
+  // Whether it is the message that the current instruction waits for; if so, goes on.
+  bool go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
     const Instruction& instruction = current(tile);
-    return instruction.action == Action::receive
-               ? boundary_tag(tile, instruction)
-               : tag_of(instruction.traffic, false, tile.transfer.step);
-  }
-
-  // The message that the current instruction waits for has come.
-  void go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
-    const Instruction& instruction = current(tile);
+    if (instruction.action != Action::receive) {
+      if (!take_step(context, tile, tile.transfer, instruction, false, message)) {
+        return false;
+      }
+      if (run_steps(context, tile, tile.transfer, instruction, false)) {
+        finish_instruction(context, tile, activity_of(instruction.traffic));
+        advance(context, tile);
+      }
+      return true;
+    }
+    if (tile.transfer.awaited != message.source || message.tag != boundary_tag(tile, instruction)) {
+      return false;
+    }
     tile.transfer.awaited = EntityId::none();
-    if (instruction.action == Action::receive) {
-      report(context, instruction.traffic, Bytes(instruction.bytes), message);
-      const SimTime under_way = std::max(tile.since, message.sent);
-      book(context, tile, Activity::bubble, tile.since, under_way);
-      tile.since = under_way;
-      finish_instruction(context, tile, Activity::pipeline);
-      advance(context, tile);
-      return;
-    }
-    const Bytes bytes = step_of(tile, instruction, tile.transfer.step).receive_bytes;
-    report(context, instruction.traffic, bytes, message);
-    ++tile.transfer.step;
-    if (run_steps(context, tile, tile.transfer, instruction, false)) {
-      finish_instruction(context, tile, activity_of(instruction.traffic));
-      advance(context, tile);
-    }
-  }
-
-  void go_on_background(pdes::Context& context, TileState& tile,
-                        const InboxPool::Message& message) {
-    Background& background = backgrounds_[tile.background];
-    const Instruction& instruction = *background.queue.front();
-    const Bytes bytes = step_of(tile, instruction, background.transfer.step).receive_bytes;
-    background.transfer.awaited = EntityId::none();
-    report(context, instruction.traffic, bytes, message);
-    ++background.transfer.step;
-    go_on_beside(context, tile);
+    report(context, instruction.traffic, Bytes(instruction.bytes), message);
+    const SimTime under_way = std::max(tile.since, message.sent);
+    book(context, tile, Activity::bubble, tile.since, under_way);
+    tile.since = under_way;
+    finish_instruction(context, tile, Activity::pipeline);
+    advance(context, tile);
+    return true;
   }
 
   // The background has got further: so may a tile that waits for it.

@@ -10,12 +10,14 @@ namespace {
 void save_transfer(const Transfer& transfer, pdes::StateWriter& writer) {
   writer.put(transfer.step);
   writer.put(transfer.awaited);
+  writer.put_all(transfer.more);
 }
 
 Transfer restore_transfer(pdes::StateReader& reader) {
   Transfer transfer;
   transfer.step = reader.get<std::uint32_t>();
   transfer.awaited = reader.get<EntityId>();
+  transfer.more = reader.get_all<std::uint32_t>();
   return transfer;
 }
 

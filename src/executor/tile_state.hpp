@@ -14,10 +14,16 @@
 
 namespace tessera::executor {
 
-// A collective under way.
+// A collective under way, in one channel or in several at a time, each at a step of its own.
 struct Transfer {
-  std::uint32_t step = 0;
-  EntityId awaited;  // none: not waiting for a message
+  std::uint32_t step = 0;           // of the first channel
+  EntityId awaited;                 // none: not waiting for a message
+  std::vector<std::uint32_t> more;  // steps of the other channels
+
+  std::uint32_t step_in(std::uint32_t channel) const {
+    return channel == 0 ? step : more[channel - 1];
+  }
+  std::uint32_t& step_in(std::uint32_t channel) { return channel == 0 ? step : more[channel - 1]; }
 };
 
 // Collectives that go on in the background, in the order started. Only tiles that start one have

@@ -36,17 +36,17 @@ CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group grou
   return loads;
 }
 
-SimTime CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
-                                  const Loads& loads) const {
-  SimTime latency = transfers_.overhead;
-  SimTime longest;
+CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, Bytes bytes,
+                                                   const Loads& loads) const {
+  Transit transit{transfers_.overhead, {}};
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
     const machine::Link link = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
-    latency += link_class.latency;
-    longest = std::max(longest, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
+    transit.latency += link_class.latency;
+    transit.on_links = std::max(
+        transit.on_links, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
   }
-  return latency + longest;
+  return transit;
 }
 
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
@@ -55,29 +55,35 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
   // In a ring every step looks like the first.
   const bool changes = kind == collective::Kind::all_to_all;
   Loads loads = loads_of(stage, group, shape, kind, 0);
-  std::map<From, SimTime> transfers;
-  std::vector<SimTime> ready(shape.size);
+  std::map<From, Transit> transits;
+  // Of each member and channel: when its steps so far are over, and when the way of its last
+  // message was free again.
+  std::vector<SimTime> ready(std::size_t{shape.size} * shape.channels);
+  std::vector<SimTime> free(ready.size());
   const std::uint32_t steps = plan_.algorithm(group).steps(kind, shape.size);
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (changes && step > 0) {
       loads = loads_of(stage, group, shape, kind, step);
-      transfers.clear();
+      transits.clear();
     }
     std::vector<SimTime> next = ready;
-    for (std::uint32_t i = 0; i < shape.size * shape.channels; ++i) {
+    for (std::uint32_t i = 0; i < ready.size(); ++i) {
       const collective::Member member = i / shape.channels;
+      const std::uint32_t channel = i % shape.channels;
       const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member, bytes,
-                                                 step * shape.channels + i % shape.channels);
+                                                 step * shape.channels + channel);
       if (now.receive_from == collective::nobody) {
         continue;
       }
       const auto [place, fresh] =
-          transfers.try_emplace(From{now.receive_from, member, now.receive_bytes});
+          transits.try_emplace(From{now.receive_from, member, now.receive_bytes});
       if (fresh) {
-        place->second = transfer(tile(stage, shape.place_of(now.receive_from, 0)),
-                                 tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
+        place->second = transit(tile(stage, shape.place_of(now.receive_from, 0)),
+                                tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
       }
-      next[member] = std::max(next[member], ready[now.receive_from] + place->second);
+      const Transit& way = place->second;
+      free[i] = std::max(free[i], ready[now.receive_from * shape.channels + channel]) + way.on_links;
+      next[i] = std::max(next[i], free[i] + way.latency);
     }
     ready.swap(next);
   }

@@ -19,10 +19,10 @@ class CollectiveClock {
   CollectiveClock(const Plan& plan, const Transfers& transfers, const machine::Topology& topology)
       : plan_(plan), transfers_(transfers), topology_(topology) {}
 
-  // Follows the steps of every member of the group of the stage's first tile: a step is over when
-  // the own one before is over and the messages have come that their senders sent after their own
-  // step before. Exact where no two messages share a link in turn. O(steps * members); remembers
-  // what it was asked.
+  // Follows the steps of every member of the group of the stage's first tile, in each channel by
+  // itself: a step is over when the own one before is over and the message has come that its sender
+  // sent after the own step before, on links that the message before has left. Exact where no two
+  // messages share a link in turn. O(steps * members * channels); remembers what it was asked.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes);
 
@@ -42,7 +42,12 @@ class CollectiveClock {
   // Messages on each link when every group of the shape is in this step of all channels.
   Loads loads_of(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                  std::uint32_t step) const;
-  SimTime transfer(EntityId from, EntityId to, Bytes bytes, const Loads& loads) const;
+  // A message takes both, and holds its links for the second.
+  struct Transit {
+    SimTime latency;
+    SimTime on_links;
+  };
+  Transit transit(EntityId from, EntityId to, Bytes bytes, const Loads& loads) const;
 
   const Plan& plan_;
   const Transfers& transfers_;

@@ -162,13 +162,12 @@ Operator OperatorMaker::softmax(std::string name, Sharding sharding, std::uint64
   return op;
 }
 
-Operator OperatorMaker::attention_softmax(const std::string& name, Sharding sharding,
-                                          const AttentionShape& shape) const {
-  const std::uint64_t weights = shape.heads * shape.queries * shape.keys;
-  Operator op = vector(name, "softmax", sharding, with_dropout(attention_softmax_cost, dropout_),
-                       weights, weights);
+Operator OperatorMaker::attention_softmax(std::string name, Sharding sharding,
+                                          std::uint64_t weights) const {
+  Operator op =
+      vector(std::move(name), "softmax", sharding, attention_softmax_cost, weights, weights);
   if (dropout_) {  // else the weights are what the next product keeps
-    keep(op, bytes(weights) + dropout_mask(weights));
+    keep(op, bytes(weights));
   }
   return op;
 }
@@ -200,8 +199,12 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
                             {shape.queries, shape.head_width, shape.keys, shape.heads});
   values.input_elements = weights + shape.key_elements();
   keep(values, bytes(weights));
-  std::vector<Operator> operators{
-      std::move(scores), attention_softmax(prefix + "softmax", sharding, shape), std::move(values)};
+  std::vector<Operator> operators{std::move(scores),
+                                  attention_softmax(prefix + "softmax", sharding, weights)};
+  if (dropout_) {
+    operators.push_back(dropout(prefix + "attention_dropout", sharding, weights));
+  }
+  operators.push_back(std::move(values));
   for (Operator& op : operators) {
     op.recomputed_selectively = true;
   }
@@ -215,10 +218,11 @@ Operator OperatorMaker::skip(std::string name, std::uint64_t elements) const {
   return op;
 }
 
-Operator OperatorMaker::dropout(std::string name, std::uint64_t elements) const {
-  Operator op = vector(std::move(name), "elementwise", Sharding::replicated,
-                       with_dropout({}, dropout_), elements, elements);
-  op.stored_whole = dropout_mask(elements);
+Operator OperatorMaker::dropout(std::string name, Sharding sharding,
+                                std::uint64_t elements) const {
+  Operator op = vector(std::move(name), "elementwise", sharding, with_dropout({}, dropout_),
+                       elements, elements);
+  keep(op, dropout_mask(elements));
   return op;
 }
 

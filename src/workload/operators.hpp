@@ -75,19 +75,19 @@ class OperatorMaker {
                      std::uint64_t width) const;
   // Without dropout; keeps its output.
   Operator softmax(std::string name, Sharding sharding, std::uint64_t elements) const;
-  // Plain: `PREFIX`scores, softmax with dropout, `PREFIX`values. Flash (Dao, "FlashAttention-2",
-  // arXiv:2307.08691): one product without the attention weights in memory, whose backward costs
-  // 2.5 forwards because it computes the scores again (section 4.1 there), and which keeps one fp32
-  // number for each query and head.
+  // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Flash (Dao,
+  // "FlashAttention-2", arXiv:2307.08691): one product without the attention weights in memory,
+  // whose backward costs 2.5 forwards because it computes the scores again (section 4.1 there), and
+  // which keeps one fp32 number for each query and head.
   std::vector<Operator> attention(const std::string& prefix, Sharding sharding,
                                   const AttentionShape& shape) const;
   // The sum with a skipped connection, after dropout.
   Operator skip(std::string name, std::uint64_t elements) const;
-  Operator dropout(std::string name, std::uint64_t elements) const;
+  // A pass of its own over the elements, as where nothing fuses it with what is before it.
+  Operator dropout(std::string name, Sharding sharding, std::uint64_t elements) const;
 
  private:
-  Operator attention_softmax(const std::string& name, Sharding sharding,
-                             const AttentionShape& shape) const;
+  Operator attention_softmax(std::string name, Sharding sharding, std::uint64_t weights) const;
   Operator flash_attention(const std::string& name, Sharding sharding,
                            const AttentionShape& shape) const;
 

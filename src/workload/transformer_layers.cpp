@@ -54,7 +54,7 @@ class Builder {
       operators.push_back(norm("embedding_" + to_string(shape_.norm)));
     }
     if (shape_.dropout) {
-      operators.push_back(make_.dropout("embedding_dropout", activation_));
+      operators.push_back(make_.dropout("embedding_dropout", Sharding::replicated, activation_));
     }
     return operators;
   }
