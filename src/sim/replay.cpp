@@ -90,8 +90,12 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
       }
     }
     if (grows_evenly(runs)) {
-      RunRequest last = request;
       const std::uint32_t replayed = whole - few - 2 * step;
+      if (request.folder.empty()) {  // nothing to write: the last run has been done
+        go_on_evenly(runs[1], replayed / step, replayed, experiment, runs[2]);
+        return runs[2];
+      }
+      RunRequest last = request;
       last.complete_summary = [&](trace::Summary& summary) {
         go_on_evenly(runs[1], replayed / step, replayed, experiment, summary);
       };
