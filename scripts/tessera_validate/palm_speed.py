@@ -1,6 +1,10 @@
 """Speed and memory of the program on the cases in which PALM's code was timed."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 
 from page import EXPERIMENTS, call, launched, summary_of
 from palm_runs import settings
@@ -37,10 +41,8 @@ def flat(report, program, folder, reduced):
     report.say()
     report.table(["figure", "ours", "PALM, code"], [
         ["cores", summary["tiles"], 1024],
-        ["transfers", f"{summary['messages']} ({counted(report, summary['messages'], TRANSFERS, 'transfers')})",
-         TRANSFERS],
-        ["traversals of links",
-         f"{summary['packet_hops']} ({counted(report, summary['packet_hops'], HOPS, 'traversals')})", HOPS],
+        ["transfers", counted(report, summary["messages"], TRANSFERS, "transfers"), TRANSFERS],
+        ["traversals of links", counted(report, summary["packet_hops"], HOPS, "traversals"), HOPS],
         ["CPU [s], whole process",
          f"{cpu_s:.2f}" if reduced else
          report.at_most(cpu_s, 1.5, "32 x 32 flat: CPU seconds", "{:.2f}"), 105.9],
@@ -49,7 +51,7 @@ def flat(report, program, folder, reduced):
 
 
 def counted(report, found, bound, what):
-    return report.bound(found >= bound, f"32 x 32 flat: {found} {what}, at least {bound}")
+    return report.at_least(found, bound, f"32 x 32 flat: {what}", "{:d}")
 
 
 def shipped(report, program, folder):
@@ -69,11 +71,13 @@ def shipped(report, program, folder):
 def described(report, program, reduced):
     words = ["machine.topology.tiles=[32, 32]"]
     command = [program, "check", T_18B, *settings(*words)]
-    # GNU time, for the memory of this process alone.
-    done = call(["/usr/bin/time", "-f", "%U %S %M", *map(str, command)])
-    user, system, kilobytes = done.stderr.split()[-3:]
-    cpu_s = float(user) + float(system)
-    megabytes = int(kilobytes) * 1024 / 1e6
+    # Memory of this process alone, which `call` does not give.
+    child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit(f"error: {' '.join(map(str, command))}: status {status}")
+    cpu_s, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
     report.say("### A machine of 128 × 128 cores")
     report.say()
     report.say("`build/release/tessera check configs/experiments/palm_wafer_t_18b.yaml --set "
@@ -97,7 +101,8 @@ def large(report, program, folder):
                " ".join(f"--set '{word}'" for word in words) + "`.")
     report.say()
     report.table(["figure", "ours"], [
-        ["cores at work", f"{summary['tiles']} ({report.bound(summary['tiles'] == 65536, '256 x 256: every core works')})"],
+        ["cores at work", report.at_least(summary["tiles"], 65536, "256 x 256: cores at work",
+                                          "{:d}")],
         ["messages, traversals of links", f"{summary['messages']}, {summary['packet_hops']}"],
         ["wall time [s]", report.at_most(summary["wall_s"], 300, "256 x 256 flat: wall seconds")],
         ["CPU [s], both processes", f"{cpu_s:.1f}"],
@@ -125,10 +130,9 @@ def sweep(report, program, folder, reduced):
     path.write_text(json.dumps({"experiment": str(T_76B), **SWEEP,
                                 "sample": {"random": wanted, "seed": 1}}), encoding="utf-8")
     print(f"sweep   {wanted} strategies of T-76B", flush=True)
-    done = call(launched(ranks, ["/usr/bin/time", "-f", "wall %e", program, "sweep", path, "-q", "-o",
-                                 folder / "sweep"]))
-    wall_s = max(float(line.split()[1]) for line in done.stderr.splitlines()
-                 if line.startswith("wall "))
+    started = time.monotonic()
+    done = call(launched(ranks, [program, "sweep", path, "-q", "-o", folder / "sweep"]))
+    wall_s = time.monotonic() - started
     lines = (folder / "sweep" / "sweep.csv").read_text(encoding="utf-8").splitlines()
     finished = sum(",finished," in line for line in lines)
     report.say(f"### A sweep of {wanted} strategies of T-76B")
