@@ -23,10 +23,10 @@ std::vector<std::int64_t> times_of(const trace::Summary& summary) {
   return times;
 }
 
-bool grows_evenly(const std::array<trace::Summary, 3>& runs) {
-  const std::vector<std::int64_t> first = times_of(runs[0]);
-  const std::vector<std::int64_t> second = times_of(runs[1]);
-  const std::vector<std::int64_t> third = times_of(runs[2]);
+bool grows_evenly(const std::array<trace::Summary, 2>& before, const trace::Summary& last) {
+  const std::vector<std::int64_t> first = times_of(before[0]);
+  const std::vector<std::int64_t> second = times_of(before[1]);
+  const std::vector<std::int64_t> third = times_of(last);
   if (third[0] - second[0] != second[0] - first[0]) {
     return false;
   }
@@ -79,27 +79,30 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
   std::uint32_t few = stages * strategy.chunks + 2;
   while (few + 2 * step < whole / 2) {
     few += (whole - few) % step;
-    std::array<trace::Summary, 3> runs;
+    std::array<trace::Summary, 2> before;
     RunRequest trial;
     trial.hooks = request.hooks;
-    for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    for (std::uint32_t i = 0; i < before.size(); ++i) {
       use_micro_batches(experiment, few + i * step);
-      runs[i] = run(experiment, communicator, trial);
-      if (runs[i].status != "finished") {
-        return runs[i];
+      before[i] = run(experiment, communicator, trial);
+      if (before[i].status != "finished") {
+        return before[i];
       }
     }
-    if (grows_evenly(runs)) {
-      const std::uint32_t replayed = whole - few - 2 * step;
-      if (request.folder.empty()) {  // nothing to write: the last run has been done
-        go_on_evenly(runs[1], replayed / step, replayed, experiment, runs[2]);
-        return runs[2];
+    bool settled = false;
+    const std::uint32_t replayed = whole - few - 2 * step;
+    RunRequest last = request;
+    last.complete_summary = [&](trace::Summary& summary) {
+      settled = grows_evenly(before, summary);
+      if (settled) {
+        go_on_evenly(before[1], replayed / step, replayed, experiment, summary);
       }
-      RunRequest last = request;
-      last.complete_summary = [&](trace::Summary& summary) {
-        go_on_evenly(runs[1], replayed / step, replayed, experiment, summary);
-      };
-      return run(experiment, communicator, last);
+      return settled;
+    };
+    use_micro_batches(experiment, few + 2 * step);
+    const trace::Summary summary = run(experiment, communicator, last);
+    if (settled || summary.status != "finished") {
+      return summary;
     }
     few *= 2;
   }

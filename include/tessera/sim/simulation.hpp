@@ -56,8 +56,9 @@ struct RunRequest {
   // config.resolved.yaml there describes, but for the partition.
   bool resume = false;
   CheckpointTimes checkpoints = {};
-  // Called on every rank when the run has finished, before its summary is written.
-  std::function<void(trace::Summary&)> complete_summary = {};
+  // Called on every rank when the run has finished, before its summary is written. False: another
+  // run will take its place; the folder stays that of a run under way.
+  std::function<bool(trace::Summary&)> complete_summary = {};
 };
 
 // Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank
