@@ -1,7 +1,8 @@
 // Message programs on the network and the memory of a machine file, for the pages under results/.
 //
-//     message_programs MACHINE.yaml [KEY=VALUE ...] [ranks=N] -- reduce ALGORITHM ROWS COLUMNS WORDS
-//     message_programs MACHINE.yaml [KEY=VALUE ...] [ranks=N] -- stack ROWS COLUMNS BYTES TASK ...
+//     message_programs MACHINE.yaml [KEY=VALUE ...] [ranks=N] -- reduce ALGORITHM ROWS COLUMNS
+//     WORDS message_programs MACHINE.yaml [KEY=VALUE ...] [ranks=N] -- stack ROWS COLUMNS BYTES
+//     TASK ...
 //
 // reduce: every node of a ROWS x COLUMNS mesh holds WORDS words of 4 B, which are summed in node 0,
 // word by word: a node adds a word a cycle (of one link latency) and passes it on when those of all
@@ -290,8 +291,8 @@ void add_collective(MessageProgram& program, collective::Kind kind,
     std::vector<std::uint32_t> from(size);
     for (std::uint32_t member = 0; member < size; ++member) {
       const collective::Step part = algorithm->step(kind, size, member, Bytes(bytes), step);
-      now.push_back(program.add(Kind::message, nodes[member], nodes[part.send_to],
-                                part.send_bytes.count()));
+      now.push_back(
+          program.add(Kind::message, nodes[member], nodes[part.send_to], part.send_bytes.count()));
       if (step > 0) {
         const std::uint32_t previous =
             algorithm->step(kind, size, member, Bytes(bytes), step - 1).receive_from;
@@ -316,10 +317,10 @@ MessageProgram stack(std::uint32_t rows, std::uint32_t columns, std::uint32_t wi
   }
   for (const std::string& task : tasks) {
     if (task == "all-reduce" || task == "all-to-all") {
-      add_collective(program,
-                     task == "all-reduce" ? collective::Kind::all_reduce
-                                          : collective::Kind::all_to_all,
-                     nodes, bytes);
+      add_collective(
+          program,
+          task == "all-reduce" ? collective::Kind::all_reduce : collective::Kind::all_to_all, nodes,
+          bytes);
     } else if (task != "read" && task != "write") {
       throw std::invalid_argument("no task '" + task + "'");
     }
