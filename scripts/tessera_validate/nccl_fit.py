@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fits latency and bandwidth of a step to measured NCCL times, for the machine files of clusters.
+"""Fits overheads and bandwidth to measured NCCL times, for the machine files of clusters.
 
     nccl_fit.py [--from BYTES] [--check]
 
-A ring all-reduce of S bytes over n workers takes 2 (n - 1) (L + S / n / B), a send S bytes takes
-L + S / B. L is the time of a step beyond its bytes on the links (the overhead and latency of a
-message), B the rate of the slowest link. Both come from a least-squares fit of the relative error,
-for each number of workers, over messages of at least --from bytes: below, NCCL changes protocol
-and algorithm with size, which two numbers cannot follow. With --check, ends with 1 when a machine
-file states other numbers.
+A ring all-reduce of S bytes over n workers of a server takes C + 2 (n - 1) (L + S / n / B): C is
+what a collective takes before its first step, L a step beyond its bytes on the links (the overhead
+and latency of a message), B the rate of the slowest link. One C, L and B for 2, 4 and 8 workers come
+from a least-squares fit of the relative error over messages of at least --from bytes: below, NCCL
+changes protocol and algorithm with size, which three numbers cannot follow. A send between servers
+takes L + S / B, which is fitted by itself. With --check, ends with 1 when a machine file states
+other numbers.
 """
 import argparse
 import collections
@@ -32,43 +33,59 @@ def read_groups(smallest):
     return groups
 
 
-def steps_and_share(collective, workers):
-    """Steps one after the other, and the part of the message that each carries."""
-    return (2 * (workers - 1), 1 / workers) if collective == "all_reduce" else (1, 1)
+def least_squares(rows):
+    """The x with the smallest |A x - 1| for rows A: Gaussian elimination of the normal equations."""
+    size = len(rows[0])
+    system = [[sum(row[i] * row[j] for row in rows) for j in range(size)]
+              + [sum(row[i] for row in rows)] for i in range(size)]
+    for i in range(size):
+        pivot = max(range(i, size), key=lambda k: abs(system[k][i]))
+        system[i], system[pivot] = system[pivot], system[i]
+        for k in range(size):
+            if k != i:
+                factor = system[k][i] / system[i][i]
+                system[k] = [a - factor * b for a, b in zip(system[k], system[i])]
+    return [system[i][size] / system[i][i] for i in range(size)]
 
 
-def relative_line(points):
-    """a and b of time = a + b * bytes with the smallest sum of squared relative errors."""
-    weights = [(1 / time**2, size, time) for size, time in points]
-    w = sum(weight for weight, _, _ in weights)
-    ws = sum(weight * size for weight, size, _ in weights)
-    wss = sum(weight * size * size for weight, size, _ in weights)
-    wt = sum(weight * time for weight, _, time in weights)
-    wst = sum(weight * size * time for weight, size, time in weights)
-    determinant = w * wss - ws * ws
-    return (wss * wt - ws * wst) / determinant, (w * wst - ws * wt) / determinant
+def relative_fit(points):
+    """Numbers x with the smallest relative error of time = terms . x for all (terms, time), and of
+    each point that error."""
+    found = least_squares([[term / time for term in terms] for terms, time in points])
+    return found, [sum(term * x for term, x in zip(terms, found)) / time - 1
+                   for terms, time in points]
 
 
-def fit(collective, workers, points):
-    """Latency of a step [s], bandwidth [B/s], mean and largest relative residual."""
-    constant, slope = relative_line(points)
-    steps, share = steps_and_share(collective, workers)
-    residuals = [abs((constant + slope * size) / time - 1) for size, time in points]
-    return (constant / steps, steps * share / slope,
-            sum(residuals) / len(residuals), max(residuals))
+def fit_servers(groups, gpu):
+    """C, L, B of all-reduces within a server, and the residuals of each number of workers."""
+    workers = [n for (name, kind, n, per_node) in groups
+               if (name, kind, per_node) == (gpu, "all_reduce", n)]
+    points = [(n, [1, 2 * (n - 1), 2 * (n - 1) / n * size], time)
+              for n in workers for size, time in groups[gpu, "all_reduce", n, n]]
+    found, residuals = relative_fit([point[1:] for point in points])
+    shares = {n: [abs(r) for (m, *_), r in zip(points, residuals) if m == n] for n in workers}
+    return (found[0], found[1], 1 / found[2]), shares
 
 
-def expected(fits):
+def fit_sends(groups, gpu):
+    """L, B of a send between servers, and the residuals."""
+    found, residuals = relative_fit(
+        [([1, size], time) for size, time in groups[gpu, "send_recv", 2, 1]])
+    return (found[0], 1 / found[1]), [abs(r) for r in residuals]
+
+
+def expected(servers, sends):
     """(machine, what, stated, fitted) of every number taken from a fit."""
     for machine, gpu in [("a100_cluster", "a100"), ("a100_cluster_4nic", "a100"),
                          ("h100_cluster", "h100")]:
-        step, rate = fits[gpu, "all_reduce", 8, 8][:2]
+        start, step, rate = servers[gpu]
         overhead = value_of(machine, "network", "message_overhead")
         hops = 2 * value_of(machine, "topology", "switch", "latency")
+        yield machine, "collective", value_of(machine, "network", "collective_overhead"), start
         yield machine, "step in a server", overhead + hops, step
         yield (machine, "link to the switch",
                value_of(machine, "topology", "switch", "bandwidth"), rate)
-    step, rate = fits["h100", "send_recv", 2, 1][:2]
+    step, rate = sends["h100"]
     overhead = value_of("h100_cluster", "network", "message_overhead")
     hops = 2 * sum(value_of("h100_cluster", "topology", link, "latency")
                    for link in ("nic", "port"))
@@ -77,8 +94,8 @@ def expected(fits):
            value_of("h100_cluster", "topology", "port", "bandwidth"), rate)
 
 
-def faults(fits):
-    for machine, what, stated, fitted in expected(fits):
+def faults(servers, sends):
+    for machine, what, stated, fitted in expected(servers, sends):
         if abs(stated / fitted - 1) > 0.002:  # they are stated with three digits and more
             yield f"{machine}: {what}: stated {stated:.4g}, fitted {fitted:.4g}"
 
@@ -90,13 +107,20 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the machine files")
     options = parser.parse_args()
     groups = read_groups(options.smallest)
-    fits = {key: fit(key[1], key[2], points) for key, points in groups.items()}
-    print("gpu   collective  workers  a node  points  L [us]  B [GB/s]  residual: mean    largest")
-    for key, (latency, bandwidth, mean, largest) in fits.items():
-        gpu, collective, workers, per_node = key
-        print(f"{gpu:5} {collective:11} {workers:7} {per_node:7} {len(groups[key]):7} "
-              f"{latency * 1e6:7.2f} {bandwidth / 1e9:9.1f} {mean:15.1%} {largest:10.1%}")
-    found = list(faults(fits)) if options.check else []
+    servers, sends = {}, {}
+    print("relative residuals: mean, largest")
+    for gpu in ("a100", "h100"):
+        servers[gpu], residuals = fit_servers(groups, gpu)
+        start, step, rate = servers[gpu]
+        print(f"{gpu} all-reduce in a server: C {start * 1e6:.2f} us, L {step * 1e6:.3f} us, "
+              f"B {rate / 1e9:.1f} GB/s")
+        for workers, errors in residuals.items():
+            print(f"  {workers} workers: {sum(errors) / len(errors):.1%}, {max(errors):.1%}")
+        sends[gpu], errors = fit_sends(groups, gpu)
+        print(f"{gpu} send between servers: L {sends[gpu][0] * 1e6:.2f} us, "
+              f"B {sends[gpu][1] / 1e9:.1f} GB/s: "
+              f"{sum(errors) / len(errors):.1%}, {max(errors):.1%}")
+    found = list(faults(servers, sends)) if options.check else []
     print("\n".join(found))
     return 1 if found else 0
 

@@ -47,7 +47,9 @@ class GemmModel final : public ComputeModel {
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
                           operation)
             : vector_time(operation, peak, memory);
-    return settings_.launch_overhead + busy;
+    const SimTime after = memory > Bandwidth() ? serialization_time(operation.added, memory)
+                                               : SimTime::zero();
+    return settings_.launch_overhead + busy + after;
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }

@@ -15,7 +15,8 @@ SimTime roofline_time(const machine::Machine& machine, const workload::Operation
       execution_time(operation.flops, machine.tile.rate(operation.data_type));
   const Bandwidth bandwidth = machine.operand_bandwidth();
   const bool limited = bandwidth > Bandwidth();
-  return limited ? std::max(arithmetic, serialization_time(operation.bytes, bandwidth))
+  return limited ? std::max(arithmetic, serialization_time(operation.bytes, bandwidth)) +
+                       serialization_time(operation.added, bandwidth)
                  : arithmetic;
 }
 

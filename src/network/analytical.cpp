@@ -64,32 +64,32 @@ class AnalyticalNetwork final : public Network {
 
 class AnalyticalModel final : public NetworkModel {
  public:
-  AnalyticalModel(std::string routing, SimTime overhead)
-      : routing_(std::move(routing)), overhead_(overhead) {}
+  AnalyticalModel(std::string routing, const Overheads& overheads)
+      : routing_(std::move(routing)), overheads_(overheads) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
-    return std::make_unique<AnalyticalNetwork>(setup, routing_, overhead_);
+    return std::make_unique<AnalyticalNetwork>(setup, routing_, overheads_.message);
   }
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
     return 0;
   }
   std::string routing() const override { return routing_; }
-  SimTime message_overhead() const override { return overhead_; }
+  Overheads overheads() const override { return overheads_; }
 
  private:
   std::string routing_;
-  SimTime overhead_;
+  Overheads overheads_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   return std::make_unique<AnalyticalModel>(read_routing(section, machine),
-                                           read_message_overhead(section));
+                                           read_overheads(section));
 }
 
 const Registration registration(
     networks(),
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",
-     {routing_parameter(), message_overhead_parameter()}},
+     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter()}},
     make);
 
 }  // namespace

@@ -37,9 +37,16 @@ ParameterInfo message_overhead_parameter() {
           "time that a message takes at its ends beyond that on the links, which it does not hold"};
 }
 
-SimTime read_message_overhead(config::Section& section) {
-  return section.get_or<SimTime>("message_overhead", SimTime::zero(),
-                                 config::at_least(SimTime::zero()));
+ParameterInfo collective_overhead_parameter() {
+  return {"collective_overhead", "ps", "0 ps",
+          "time that every member of a collective takes before its first message"};
+}
+
+Overheads read_overheads(config::Section& section) {
+  const auto read = [&](const char* key) {
+    return section.get_or<SimTime>(key, SimTime::zero(), config::at_least(SimTime::zero()));
+  };
+  return {read("message_overhead"), read("collective_overhead")};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {

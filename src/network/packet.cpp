@@ -506,6 +506,7 @@ const std::vector<ParameterInfo>& parameters() {
   static const std::vector<ParameterInfo> list{
       routing_parameter(),
       message_overhead_parameter(),
+      collective_overhead_parameter(),
       {"packet_size", "B", "4 KiB", "payload of a packet; larger packets, fewer events"},
       {"max_packets", "", "64",
        "packets a message is cut into at most; larger messages get larger packets"}};
@@ -541,14 +542,16 @@ class PacketTraffic final : public PredictedTraffic {
 
 class PacketModel final : public NetworkModel {
  public:
-  PacketModel(const Cutting& cutting, std::string routing, SimTime overhead)
-      : cutting_(cutting), routing_(std::move(routing)), overhead_(overhead) {}
+  PacketModel(const Cutting& cutting, std::string routing, const Overheads& overheads)
+      : cutting_(cutting), routing_(std::move(routing)), overheads_(overheads) {}
 
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
     if (setup.machine.topology->grid() && routing_ != "shortest") {
-      return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_, overhead_);
+      return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_,
+          overheads_.message);
     }
-    return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_, overhead_);
+    return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_,
+          overheads_.message);
   }
 
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
@@ -562,7 +565,7 @@ class PacketModel final : public NetworkModel {
   }
   bool sends_along_links() const override { return true; }
   std::string routing() const override { return routing_; }
-  SimTime message_overhead() const override { return overhead_; }
+  Overheads overheads() const override { return overheads_; }
 
   // Shortest paths take a search for each target, which on a large graph would last as long as many
   // a run: there, ends must do.
@@ -582,13 +585,13 @@ class PacketModel final : public NetworkModel {
  private:
   Cutting cutting_;
   std::string routing_;
-  SimTime overhead_;
+  Overheads overheads_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   Cutting cutting;
   const std::string routing = read_routing(section, machine);
-  const SimTime overhead = read_message_overhead(section);
+  const Overheads overheads = read_overheads(section);
   cutting.packet_size =
       section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
   cutting.max_packets = static_cast<std::uint64_t>(
@@ -606,7 +609,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   }
   cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, field);
   cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
-  return std::make_unique<PacketModel>(cutting, routing, overhead);
+  return std::make_unique<PacketModel>(cutting, routing, overheads);
 }
 
 const Registration registration(

@@ -109,11 +109,15 @@ Flops Cutter::share_of(Flops flops, const Operator& op) const {
   return Flops(divided_up(flops.count() * strategy_.micro_batch, shares(op).all()));
 }
 
+Bytes Cutter::share_of(Bytes bytes, const Operator& op) const {
+  return Bytes(divided_up(bytes.count() * strategy_.micro_batch, shares(op).all()));
+}
+
 Operation Cutter::forward(const Operator& op) const {
   Operation operation;
   operation.data_type = workload_.data_type;
   operation.flops = share_of(op.forward_flops, op);
-  operation.bytes = moved(op);
+  operation.bytes = moved(op) + share_of(op.more_moved_forward, op);
   if (op.is_matrix_product()) {
     operation.product = cut_product(op);
   }
@@ -126,7 +130,14 @@ Operation Cutter::input_gradient(const Operator& op) const {
   operation.data_type = workload_.data_type;
   operation.flops =
       share_of(Flops(op.backward_flops.count() - op.weight_gradient_flops.count()), op);
-  operation.bytes = apart ? moved(op) : moved(op) * 2;
+  if (op.is_matrix_product()) {
+    operation.bytes = apart ? moved(op) : moved(op) * 2;
+  } else {
+    // Reads the gradient of the output and the input, writes the input's gradient.
+    const Operands all = operands(op);
+    operation.bytes =
+        all.weights + all.inputs * 2 + all.outputs + share_of(op.more_moved_backward, op);
+  }
   if (op.is_matrix_product()) {
     // Output gradient times the other factor, for each factor that is no weight.
     const MatrixProduct product = cut_product(op);
@@ -144,6 +155,9 @@ Operation Cutter::weight_gradient(const Operator& op) const {
   }
   operation.flops = share_of(op.weight_gradient_flops, op);
   operation.bytes = moved(op);
+  // The new gradient is read, the sum so far read and written (Megatron-LM's main_grad).
+  operation.added = (element_size(workload_.data_type) + workload_.gradient_bytes_per_parameter * 2) *
+                    tile_parameters(op);
   if (op.is_matrix_product()) {
     const MatrixProduct product = cut_product(op);
     operation.product = {product.depth, product.columns, product.rows, product.count};
@@ -152,7 +166,7 @@ Operation Cutter::weight_gradient(const Operator& op) const {
 }
 
 bool Cutter::recomputes(const Operator& op) const {
-  return strategy_.recompute == Recompute::full ||
+  return (strategy_.recompute == Recompute::full && op.recomputed_fully) ||
          (strategy_.recompute == Recompute::selective && op.recomputed_selectively);
 }
 
@@ -249,7 +263,7 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
     bytes.gradients = bytes.optimizer = bytes.stored = Bytes(0);
     bytes.dense_gradients = bytes.expert_gradients = bytes.whole_gradients = Bytes(0);
   } else if (strategy_.recompute == Recompute::full) {
-    bytes.stored = whole_bytes(layer.boundary_elements);
+    bytes.stored += whole_bytes(layer.boundary_elements);
   }
   return bytes;
 }

@@ -80,6 +80,7 @@ class Cutter {
   Shares shares(const workload::Operator& op) const;
   workload::MatrixProduct cut_product(const workload::Operator& op) const;
   Flops share_of(Flops flops, const workload::Operator& op) const;
+  Bytes share_of(Bytes bytes, const workload::Operator& op) const;
   // Held on one tile when nothing is shared out over replicas, and read by one pass: the latter
   // with weights that another operator holds.
   std::uint64_t tile_parameters(const workload::Operator& op) const;

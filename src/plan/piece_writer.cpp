@@ -88,16 +88,25 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
       strategy_.aggregation == Aggregation::none ||
       (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
   const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
-  Instruction& instruction =
-      emit(simulated ? action : timed, to_string(traffic) + " " + collective::to_string(kind));
-  instruction.group = group;
-  instruction.traffic = traffic;
-  instruction.collective = static_cast<std::uint8_t>(kind);
-  instruction.slot = slot;
-  instruction.bytes =
-      simulated ? bytes.count()
-                : static_cast<std::uint64_t>(
-                      estimates_.collective_time(number_, group, shape, kind, bytes).ps());
+  const auto add = [&](Action what, std::uint64_t amount) {
+    Instruction& instruction =
+        emit(what, to_string(traffic) + " " + collective::to_string(kind));
+    instruction.group = group;
+    instruction.traffic = traffic;
+    instruction.collective = static_cast<std::uint8_t>(kind);
+    instruction.slot = slot;
+    instruction.bytes = amount;
+  };
+  const SimTime overhead = estimates_.collective_overhead;
+  if (!simulated) {
+    const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes);
+    add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
+    return;
+  }
+  if (overhead > SimTime::zero()) {
+    add(timed, static_cast<std::uint64_t>(overhead.ps()));
+  }
+  add(action, bytes.count());
 }
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {

@@ -253,7 +253,8 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   CollectiveClock clock(plan, transfers, *machine.topology);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
   maker.add_stages(
-      {[&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+      {transfers.collective_overhead,
+       [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
            Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
        [&](std::uint32_t stage, std::uint32_t other) {
          return clock.boundary_share(stage, other, stood_for);

@@ -31,7 +31,7 @@ class OperationTable {
 
  private:
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                         std::uint64_t, DataType>;
+                         std::uint64_t, std::uint64_t, DataType>;
   std::map<Key, std::uint32_t> numbers_;
   std::vector<workload::Operation> operations_;
 };
@@ -46,8 +46,10 @@ struct Tables {
   Group group_of(const GroupShape& shape);
 };
 
-// What a tile that stands for its group needs to know, for a stage.
+// Times that a program holds, for a stage.
 struct GroupEstimates {
+  // Of each collective at each member, before its first message.
+  SimTime collective_overhead;
   // Time of a collective over a group that is not simulated.
   std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
                         collective::Kind kind, Bytes bytes)>

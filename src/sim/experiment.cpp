@@ -211,7 +211,8 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
   const plan::Transfers transfers{[&](EntityId from, EntityId to) {
                                     return machine::hops_between(topology, *routing, from, to);
                                   },
-                                  experiment.network->message_overhead()};
+                                  experiment.network->overheads().message,
+                                  experiment.network->overheads().collective};
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
       [&](const workload::Operation& operation) {

@@ -18,12 +18,28 @@ constexpr VectorCost loss_cost{4, 2, 0};
 constexpr VectorCost tanh_cost{1, 3, 0};
 
 constexpr std::uint64_t logit_bytes = 4;  // the loss is computed in fp32
+// Reads and writes of all logits in fp32, an operation at a time as in Megatron-LM
+// (mpu/cross_entropy.py): the copy 1, maximum 1, subtract 2, exponential 2, sum 1, divide 2;
+// backward scale 2, the copy back 1.
+struct Passes {
+  std::uint64_t forward;
+  std::uint64_t backward;
+};
+constexpr Passes loss_passes{9, 3};
 
 using Operators = std::vector<Operator>;
 
 void append(Operators& operators, Operators more) {
   operators.insert(operators.end(), std::make_move_iterator(more.begin()),
                    std::make_move_iterator(more.end()));
+}
+
+// Of a layer that full recomputation leaves alone.
+Operators kept_whole(Operators operators) {
+  for (Operator& op : operators) {
+    op.recomputed_fully = false;
+  }
+  return operators;
 }
 
 // Makes the layers over one sequence: of the decoder, or of the encoder.
@@ -189,6 +205,8 @@ class Builder {
     Operator op = make_.vector("loss", "loss", Sharding::heads, loss_cost, logits, logits);
     op.output_elements = tokens_;
     op.stored_cut = Bytes(logit_bytes * logits);
+    op.more_moved_forward = Bytes(logit_bytes * loss_passes.forward * logits);
+    op.more_moved_backward = Bytes(logit_bytes * loss_passes.backward * logits);
     op.forward_all_reduce_elements = 3 * tokens_;
     return op;
   }
@@ -203,7 +221,8 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
                  std::vector<Layer>& layers) {
   const bool alone = shape.architecture == Architecture::encoder;
   const Builder make(shape, alone ? shape.sequence : shape.encoder_sequence);
-  layers.push_back({prefix + "embedding", make.embedding(false), make.activation()});
+  layers.push_back(
+      {prefix + "embedding", kept_whole(make.embedding(false)), make.activation()});
   for (std::uint64_t i = 0; i < count; ++i) {
     Operators operators = make.part("1", make.self_attention(false));
     append(operators, make.part("2", make.mlp(i)));
@@ -224,7 +243,7 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
     first.push_back(encoder.norm("encoder_final_" + to_string(shape.norm)));
   }
   append(first, make.embedding(crosses));
-  layers.push_back({prefix + "embedding", std::move(first), boundary});
+  layers.push_back({prefix + "embedding", kept_whole(std::move(first)), boundary});
   for (std::uint64_t i = 0; i < shape.layers; ++i) {
     Operators operators = make.part("1", make.self_attention(shape.causal));
     if (crosses) {
@@ -254,7 +273,7 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
   }
   Operators head = Builder(shape, shape.sequence).head();
   if (!head.empty()) {
-    layers.push_back({"head", std::move(head), 0});
+    layers.push_back({"head", kept_whole(std::move(head)), 0});
   }
   layers.back().boundary_elements = 0;
   return layers;

@@ -62,6 +62,15 @@ class PredictedTraffic {
 std::unique_ptr<PredictedTraffic> predict_ends_only();
 
 // A network as configured: parameters read and checked, not yet built.
+// What software takes beyond the links; 0 by default.
+struct Overheads {
+  // Protocol and doorbells of each message between two nodes (one to the sender itself takes no
+  // time). The network adds it.
+  SimTime message;
+  // Launch and set-up of a collective, at each member before its first message. Programs hold it.
+  SimTime collective;
+};
+
 class NetworkModel {
  public:
   virtual ~NetworkModel() = default;
@@ -72,10 +81,10 @@ class NetworkModel {
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }
-  // The routing it uses, and what a message takes beyond its links; to estimate times on an idle
-  // machine.
+  // The routing it uses, and what messages and collectives take beyond links; to estimate times on
+  // an idle machine.
   virtual std::string routing() const = 0;
-  virtual SimTime message_overhead() const { return SimTime::zero(); }
+  virtual Overheads overheads() const { return {}; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }
@@ -94,9 +103,9 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
-// The `message_overhead` key, common too: what software, protocol and doorbells add to each message
-// between two nodes (a message to the sender itself takes no time). 0 by default.
+// The keys `message_overhead` and `collective_overhead`, common too.
 ParameterInfo message_overhead_parameter();
-SimTime read_message_overhead(config::Section& section);
+ParameterInfo collective_overhead_parameter();
+Overheads read_overheads(config::Section& section);
 
 }  // namespace tessera::network

@@ -120,7 +120,8 @@ struct Plan {
 // What a message between two tiles of an idle machine takes; given by the network.
 struct Transfers {
   std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
-  SimTime overhead;  // of a message, beyond its links
+  SimTime overhead;             // of a message, beyond its links
+  SimTime collective_overhead;  // of each member, before its first message
 };
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when

@@ -16,7 +16,7 @@ namespace tessera::plan {
 
 // What is not stored from the forward to the backward pass but computed again: nothing; the
 // operators that say so (see workload::Operator::recomputed_selectively); everything but the
-// layers' inputs.
+// inputs of layers that are repeated (recomputed_fully).
 enum class Recompute : std::uint8_t { none, selective, full };
 
 // What the DRAM is for, when SRAM does not hold a stage's tensors: see

@@ -28,6 +28,9 @@ struct Operation {
   // Between the core and the memory that its operands are in: inputs, weights and outputs, each
   // once.
   Bytes bytes;
+  // Read and written after it in the same memory, to add its output to what is kept there: the
+  // gradients of weights, over micro-batches.
+  Bytes added;
   DataType data_type = DataType::fp16;
 
   bool is_matrix_product() const { return product.count > 0; }

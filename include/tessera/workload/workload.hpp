@@ -51,6 +51,9 @@ struct Operator {
   std::uint64_t shared_parameters = 0;
   std::uint64_t input_elements = 0;
   std::uint64_t output_elements = 0;
+  // Moved beyond inputs and outputs: passes over values in a wider type, cut as the work is.
+  Bytes more_moved_forward;
+  Bytes more_moved_backward;
   // Kept from forward to backward when nothing is recomputed, of the workload's data type unless
   // stated (a dropout mask takes one byte an element): the part that tensor parallelism cuts, and
   // the part that every member keeps whole.
@@ -60,6 +63,8 @@ struct Operator {
   // kept: cheap for the memory it saves (attention between queries, keys and values, which are
   // stored by the operator that makes them; Korthikanti et al., arXiv:2205.05198, section 5).
   bool recomputed_selectively = false;
+  // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
+  bool recomputed_fully = true;
   // Elements (keys and values of the whole sequence) gathered over the context group before forward
   // when the sequence is cut; their gradients are summed and scattered after backward.
   std::uint64_t context_elements = 0;

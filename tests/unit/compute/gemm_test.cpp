@@ -87,6 +87,15 @@ TEST(Gemm, LaunchesEveryOperationThatHasWork) {
   EXPECT_EQ(device.time_of(vector_work(0, 0)), 0);
 }
 
+// A sum with what is kept is a pass of its own.
+TEST(Gemm, AddsItsOutputAfterwards) {
+  const Described device = gemm("tiles: [16x16]", fast_memory);
+  workload::Operation product = product_of(64, 16, 10);
+  const std::int64_t alone = device.time_of(product);
+  product.added = Bytes(1000);
+  EXPECT_EQ(device.time_of(product), alone + 1000);
+}
+
 // 32 x 32 outputs: one large tile leaves three units idle. 64 x 64: four large tiles keep all busy
 // and read half of what sixteen small ones do, 5120 B instead of 10 240 at 10 GB/s.
 TEST(Gemm, TakesTheFastestTile) {

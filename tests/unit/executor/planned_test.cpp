@@ -51,6 +51,37 @@ TEST(Planned, EveryInstantHasOneActivity) {
   }
 }
 
+// Two servers of two accelerators with a NIC each: the ring of a group runs in two channels, each
+// out of a server by its own NIC, and no two messages share a link. Were one channel's step to wait
+// for the other's, every step would take as long as one between servers.
+TEST(Planned, ChannelsOfAClusterGoOnByThemselves) {
+  const std::string machine =
+      "topology: {kind: cluster, nodes: 2, accelerators: 2, nics: 2, switch: {bandwidth: 100 GB/s, "
+      "latency: 10 ns}, nic: {bandwidth: 100 GB/s, latency: 1 us}, port: {bandwidth: 100 GB/s, "
+      "latency: 1 us}, fabric: {kind: switch}}\n"
+      "tile: {peak: {fp16: 1000 TFLOP/s}}\ndram: {at: none}\n";
+  const std::string strategy = "tensor: 4\n";
+  const std::string one_packet = "network: {max_packets: 1}\n";
+  const Planned simulated = planned(strategy, machine);
+  const Planned stood_for = planned(strategy + "aggregation: tensor\n", machine);
+  ASSERT_EQ(simulated.plan.group(plan::Group::tensor).channels, 2U);
+  const SimTime end = execute(simulated.machine, simulated.plan, one_packet).end;
+  EXPECT_EQ(execute(stood_for.machine, stood_for.plan, one_packet).end, end);
+  // A pass goes on at the mean of the ring's four latencies, two of 20 ns and two of 4 us.
+  SimTime tensor;
+  for (const plan::ScheduleEntry& entry : stood_for.plan.stages[0].program.schedule) {
+    for (const plan::Instruction& code : stood_for.plan.stages[0].program.instructions(entry)) {
+      if (code.action == plan::Action::elapse) {
+        const auto time = SimTime::from_ps(static_cast<std::int64_t>(code.bytes));
+        EXPECT_GT(time, SimTime::from_ps(3 * 2 * 2'010'000 - 1)) << "six steps";
+        EXPECT_LT(time, SimTime::from_ps(6 * 4'000'000)) << "six steps between servers";
+        tensor += time;
+      }
+    }
+  }
+  EXPECT_GT(tensor, SimTime::zero());
+}
+
 // Holds for these plans, not for every one: four gpipe stages of four replicas take 0.16 % longer.
 TEST(Planned, OverlappingGradientsIsNoSlower) {
   for (const std::string strategy :

@@ -98,6 +98,40 @@ TEST(Groups, SequenceParallelismTakesAllReducesApart) {
   EXPECT_LT(apart.plan.stages[3].memory.activations(), whole.plan.stages[3].memory.activations());
 }
 
+// A collective takes its overhead before it begins, or with its time when it is not simulated.
+TEST(Groups, CollectivesTakeTheirOverhead) {
+  const SimTime overhead = SimTime::from_ps(7000);
+  const auto work = [&](const std::string& more, SimTime each) {
+    return planned("pipeline: 8\ntensor: 4\n" + more, testing::machine_text(),
+                   testing::workload_text(), each);
+  };
+  const auto forward = [](const Planned& planned_work) {
+    return planned_work.plan.stages[3].program.pieces[0];
+  };
+  std::size_t collectives = 0;
+  const Planned simulated = work("", overhead);
+  const std::vector<Instruction> code = forward(simulated);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i].action == Action::collective) {
+      ++collectives;
+      ASSERT_GT(i, 0U);
+      EXPECT_EQ(code[i - 1].action, Action::elapse);
+      EXPECT_EQ(code[i - 1].bytes, static_cast<std::uint64_t>(overhead.ps()));
+    }
+  }
+  EXPECT_EQ(collectives, 2U);
+  const auto elapsed = [&](const Planned& planned_work) {
+    std::uint64_t sum = 0;
+    for (const Instruction& instruction : forward(planned_work)) {
+      sum += instruction.action == Action::elapse ? instruction.bytes : 0;
+    }
+    return sum;
+  };
+  EXPECT_EQ(elapsed(work("aggregation: tensor\n", overhead)),
+            elapsed(work("aggregation: tensor\n", SimTime::zero())) +
+                2 * static_cast<std::uint64_t>(overhead.ps()));
+}
+
 TEST(Groups, ZeroGathersAndScattersWhatItSharesOut) {
   const auto sum = [](const std::string& zero, Phase phase, collective::Kind kind) {
     const Planned work = planned("pipeline: 8\ndata: 4\nzero: " + zero + "\n");

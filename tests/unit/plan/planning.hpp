@@ -32,7 +32,8 @@ struct Planned {
 
 // Throws ConfigError on any complaint.
 inline Planned planned(const std::string& strategy, const std::string& machine = machine_text(),
-                       const std::string& workload = workload_text()) {
+                       const std::string& workload = workload_text(),
+                       SimTime collective_overhead = SimTime::zero()) {
   config::Diagnostics diagnostics;
   config::Section machine_section(config::parse("m.yaml", machine, diagnostics), "", diagnostics);
   config::Section workload_section(config::parse("w.yaml", workload, diagnostics), "", diagnostics);
@@ -54,7 +55,7 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
       {[&](EntityId from, EntityId to) {
          return machine::hops_between(*result.machine.topology, *routing, from, to);
        },
-       SimTime::zero()});
+       SimTime::zero(), collective_overhead});
   return result;
 }
 

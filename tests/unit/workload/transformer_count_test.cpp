@@ -100,8 +100,9 @@ TEST(Structure, LayersAndOperatorsInOrder) {
               ElementsAre("word_embedding", "position_embedding", "embedding_dropout"));
   EXPECT_THAT(
       names_of(workload.layers[1]),
-      ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_values",
-                  "attention_output", "skip1", "ln2", "mlp_up", "gelu", "mlp_down", "skip2"));
+      ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_dropout",
+                  "attention_values", "attention_output", "skip1", "ln2", "mlp_up", "gelu",
+                  "mlp_down", "skip2"));
   EXPECT_THAT(names_of(workload.layers[3]), ElementsAre("final_layer_norm", "lm_head", "loss"));
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(workload.layers[i].boundary_elements, 40U * 96U);
@@ -247,10 +248,31 @@ TEST(StoredActivations, OfALayerFollowKorthikanti) {
 TEST(StoredActivations, WhatIsRecomputedSelectively) {
   const Workload workload = transformer(odd);
   for (const Operator& op : workload.layers[1].operators) {
-    const bool inner =
-        op.name == "attention_scores" || op.name == "softmax" || op.name == "attention_values";
+    const bool inner = op.name == "attention_scores" || op.name == "softmax" ||
+                       op.name == "attention_dropout" || op.name == "attention_values";
     EXPECT_EQ(op.recomputed_selectively, inner) << op.name;
   }
+}
+
+// Megatron-LM's full recomputation is of the transformer layers.
+TEST(StoredActivations, WhatIsRecomputedFully) {
+  const Workload workload = transformer(odd);
+  for (std::size_t i = 0; i < workload.layers.size(); ++i) {
+    const bool repeated = i != 0 && i + 1 != workload.layers.size();
+    for (const Operator& op : workload.layers[i].operators) {
+      EXPECT_EQ(op.recomputed_fully, repeated) << op.name;
+    }
+  }
+}
+
+// Megatron-LM, mpu/cross_entropy.py: nine reads or writes of the logits in fp32 forward, three
+// backward.
+TEST(Operators, TheLossPassesOverItsLogitsInFp32) {
+  const Workload workload = transformer(odd);
+  const Operator& loss = workload.layers.back().operators.back();
+  const std::uint64_t logits = odd.sequence * odd.vocabulary;
+  EXPECT_EQ(loss.more_moved_forward, Bytes(9 * 4 * logits));
+  EXPECT_EQ(loss.more_moved_backward, Bytes(3 * 4 * logits));
 }
 
 TEST(StoredActivations, OfEmbeddingAndHead) {

@@ -121,10 +121,11 @@ TEST(Dropout, WithoutItThereAreNoMasks) {
 TEST(Experts, WorkOnTheirCapacity) {
   const std::string more = "biases: false\nmlp: swiglu\nffn: 100\nexperts: {count: 8, top_k: 2";
   const Layer moe = layer(more + ", capacity_factor: 1.25}\n");
-  EXPECT_THAT(names_of(moe), ElementsAre("ln1", "qkv", "attention_scores", "softmax",
-                                         "attention_values", "attention_output", "skip1", "ln2",
-                                         "router", "router_softmax", "dispatch", "expert_up",
-                                         "expert_swiglu", "expert_down", "combine", "skip2"));
+  EXPECT_THAT(names_of(moe),
+              ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_dropout",
+                          "attention_values", "attention_output", "skip1", "ln2", "router",
+                          "router_softmax", "dispatch", "expert_up", "expert_swiglu", "expert_down",
+                          "combine", "skip2"));
   EXPECT_THAT(shape_of(find_operator(moe, "router")), ElementsAre(s, 8, h, 1));
   EXPECT_THAT(shape_of(find_operator(moe, "expert_up")), ElementsAre(13, 200, h, 8));
   EXPECT_THAT(shape_of(find_operator(moe, "expert_down")), ElementsAre(13, h, 100, 8));

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Fits two constants of the machine files of clusters to iterations measured on one node.
+
+    cluster_fit.py a100|h100 [--program TESSERA] [--every N]
+
+The constants are those of the `gemm` compute model that data sheets and single products say nothing
+of: launch_overhead and memory_efficiency. They are those with the smallest mean absolute error over
+the fit set, found by a search that steps up and down each constant in turn, with ever smaller steps,
+from the file's own. --every N takes one row in N. Runs on several nodes are never looked at.
+
+The fit set for A100 is vTrain's single-node set, as far as the device bounds an iteration and not the
+host (DEVICE_BOUND); for H100 MosaicML's runs with up to LONGEST tokens.
+"""
+import argparse
+import concurrent.futures
+import sys
+import tempfile
+from pathlib import Path
+
+from clusters import Cluster, mean_error, rows_of, run_foundry, run_vtrain
+from machine_file import value_of
+from page import ROOT, processors
+
+DEVICE_BOUND = 4096  # micro-batch * hidden / tensor degree: work of a kernel, in rows of the output
+LONGEST = 2048  # beyond, attention decides, of which these runs had an early kernel
+# Constants, and how the page shows them: times so much, in this unit.
+FITTED = {"launch_overhead": (1e6, "us"), "memory_efficiency": (1, "")}
+STEPS = [(8e-6, 0.08), (4e-6, 0.04), (2e-6, 0.02), (1e-6, 0.01)]
+
+
+def vtrain_rows():
+    return [row for row in rows_of("vtrain_single.csv")
+            if int(row["micro batch"]) * int(row["hidden size"])
+            >= DEVICE_BOUND * int(row["tensor parallelism"])]
+
+
+def foundry_rows():
+    return [row for row in rows_of("llm_foundry_h100.csv") if int(row["sequence"]) <= LONGEST]
+
+
+def run_single(cluster, rows, settings=()):
+    return run_vtrain(cluster, rows, settings, "none")
+
+
+# Machine, rows, how to run them.
+SETS = {"a100": ("a100_cluster_4nic", vtrain_rows, run_single),
+        "h100": ("h100_cluster", foundry_rows, run_foundry)}
+
+
+def run_set(name, program, folder, rows, settings=()):
+    """[(row, ours in ms, measured in ms)], on all processors."""
+    machine, _, run = SETS[name]
+    parts = max(1, processors())
+
+    def run_part(part):
+        own = Path(folder) / str(part)
+        own.mkdir(parents=True, exist_ok=True)
+        return run(Cluster(program, own, machine), rows[part::parts], settings)
+
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
+        return [item for found in pool.map(run_part, range(parts)) for item in found]
+
+
+class Search:
+    def __init__(self, name, program, rows):
+        self.name = name
+        self.program = program
+        self.rows = rows
+        self.known = {}
+
+    def error(self, point):
+        overhead, efficiency = point = (round(point[0], 9), round(point[1], 4))
+        if not 0 < efficiency <= 1 or overhead < 0:
+            return float("inf")
+        if point not in self.known:
+            with tempfile.TemporaryDirectory(prefix="tessera-fit-") as folder:
+                found = run_set(self.name, self.program, folder, self.rows, [
+                    f"machine.compute.launch_overhead={overhead * 1e6:g} us",
+                    f"machine.compute.memory_efficiency={efficiency}"])
+            self.known[point] = mean_error(found)
+            print(f"launch_overhead {overhead * 1e6:g} us, memory_efficiency {efficiency:g}: "
+                  f"{self.known[point]:.3f} %", flush=True)
+        return self.known[point]
+
+    def run(self, best):
+        for steps in STEPS:
+            moved = True
+            while moved:
+                around = [tuple(value + sign * step * (index == which)
+                                for index, (value, step) in enumerate(zip(best, steps)))
+                          for which in range(len(best)) for sign in (1, -1)]
+                nearest = min(around, key=self.error)
+                moved = self.error(nearest) < self.error(best)
+                best = nearest if moved else best
+        return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", choices=SETS)
+    parser.add_argument("--program", default=str(ROOT / "build/release/tessera"))
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one row in N")
+    options = parser.parse_args()
+    machine, rows_of_set, _ = SETS[options.set]
+    rows = rows_of_set()[::options.every]
+    print(f"{len(rows)} rows")
+    start = tuple(value_of(machine, "compute", key) for key in FITTED)
+    overhead, efficiency = Search(options.set, options.program, rows).run(start)
+    print(f"best: launch_overhead {overhead * 1e6:g} us, memory_efficiency {efficiency:g}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
