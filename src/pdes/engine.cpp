@@ -347,6 +347,10 @@ void Engine::run_window(WindowNumber window) {
 }
 
 void Engine::run_list(const Calendar::List& list) {
+  if (list.chunks->next == nullptr && list.chunks->count == 1) {
+    run_lone_event(list.chunks);
+    return;
+  }
   chunks_.clear();
   std::size_t events = 0;
   for (EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
@@ -358,6 +362,13 @@ void Engine::run_list(const Calendar::List& list) {
   } else {
     run_sparse(list, events);
   }
+}
+
+// Most windows of a sparse machine hold nothing else: there is nothing to sort.
+void Engine::run_lone_event(EventChunk* chunk) {
+  chunks_.assign(1, chunk);
+  const Event* event = chunk->events();
+  run_entity(event->target, &event, &event + 1);
 }
 
 // Counting sort of the events by target: the counts also say where an entity's events end.

@@ -45,12 +45,26 @@ LayerBytes& LayerBytes::operator+=(const LayerBytes& other) {
   return *this;
 }
 
+std::string Cutter::path_of(const Operator& op) const {
+  for (const workload::Layer& layer : workload_.layers) {
+    for (const Operator& candidate : layer.operators) {
+      if (&candidate == &op) {
+        return layer.name + "/" + op.name;
+      }
+    }
+  }
+  return op.name;
+}
+
 const Cut* Cutter::explicit_cut(const Operator& op) const {
-  const auto rule =
-      std::find_if(strategy_.cuts.begin(), strategy_.cuts.end(), [&](const CutRule& candidate) {
-        return matches(candidate.pattern, op.name) || matches(candidate.pattern, op.kind);
-      });
-  return rule == strategy_.cuts.end() ? nullptr : &rule->cut;
+  for (const CutRule& rule : strategy_.cuts) {
+    const bool with_layer = rule.pattern.find('/') != std::string::npos;
+    if (with_layer ? matches(rule.pattern, path_of(op))
+                   : matches(rule.pattern, op.name) || matches(rule.pattern, op.kind)) {
+      return &rule.cut;
+    }
+  }
+  return nullptr;
 }
 
 Cutter::Shares Cutter::shares(const Operator& op) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
@@ -74,6 +75,8 @@ class Cutter {
     std::uint64_t weights() const { return columns * depth * heads; }
   };
 
+  // LAYER/OPERATOR, of an operator of the workload.
+  std::string path_of(const workload::Operator& op) const;
   Shares shares(const workload::Operator& op) const;
   workload::MatrixProduct cut_product(const workload::Operator& op) const;
   Flops share_of(Flops flops, const workload::Operator& op) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cutter.hpp"
 #include "placement_request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/wide.hpp"
@@ -35,12 +36,15 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
   strategy.micro_batches = static_cast<std::uint32_t>(count);
 }
 
-// Attention heads cannot be cut.
+// Attention heads cannot be cut; explicit sharding cuts something else.
 void check_heads(config::Section& section, const workload::Workload& workload,
-                 std::uint32_t tensor) {
+                 const Strategy& strategy) {
+  const Cutter cutter(workload, strategy);
+  const std::uint32_t tensor = strategy.degrees.tensor;
   for (const workload::Layer& layer : workload.layers) {
     for (const workload::Operator& op : layer.operators) {
-      if (op.sharding == workload::Sharding::heads && op.product.count % tensor != 0) {
+      if (op.sharding == workload::Sharding::heads && op.product.count % tensor != 0 &&
+          cutter.explicit_cut(op) == nullptr) {
         section.error("tensor", "the " + std::to_string(op.product.count) + " heads of '" +
                                     layer.name + "/" + op.name + "' cannot be shared out among " +
                                     std::to_string(tensor) + " tiles");
@@ -197,7 +201,8 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   }
   strategy.expert = read_count(section, "expert", 1);
   strategy.sequence_parallel = section.get_or<bool>("sequence_parallel", false);
-  check_heads(section, workload, strategy.degrees.tensor);
+  read_cuts(section, strategy);
+  check_heads(section, workload, strategy);
   check_experts(section, workload, strategy);
   read_batch(section, workload, strategy);
   read_schedule(section, workload.training, strategy);
@@ -209,7 +214,6 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.overlap_tensor = section.get_or<bool>("overlap_tensor", false);
   strategy.scatter_boundary =
       section.get_name("boundary", {"full", "scattered"}, "full") == "scattered";
-  read_cuts(section, strategy);
   strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
                       ? SramAllocation::resident
                       : SramAllocation::algorithm_1;

@@ -23,10 +23,10 @@ std::vector<std::int64_t> times_of(const trace::Summary& summary) {
   return times;
 }
 
-bool grows_evenly(const std::array<trace::Summary, 3>& runs) {
-  const std::vector<std::int64_t> first = times_of(runs[0]);
-  const std::vector<std::int64_t> second = times_of(runs[1]);
-  const std::vector<std::int64_t> third = times_of(runs[2]);
+bool grows_evenly(const std::array<trace::Summary, 2>& before, const trace::Summary& last) {
+  const std::vector<std::int64_t> first = times_of(before[0]);
+  const std::vector<std::int64_t> second = times_of(before[1]);
+  const std::vector<std::int64_t> third = times_of(last);
   if (third[0] - second[0] != second[0] - first[0]) {
     return false;
   }
@@ -78,31 +78,42 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
   const std::uint32_t whole = strategy.micro_batches;
   const std::uint32_t stages = strategy.degrees.pipeline;
   const std::uint32_t step = strategy.chunks > 1 ? stages : 1;
+  const auto note = [&](std::uint32_t count) {
+    if (request.hooks.on_note && communicator.rank() == 0) {
+      request.hooks.on_note("simulating " + std::to_string(count) + " of " + std::to_string(whole) +
+                            " micro-batches, to see whether they repeat");
+    }
+  };
   std::uint32_t few = stages * strategy.chunks + 2;
   while (few + 2 * step < whole / 2) {
     few += (whole - few) % step;
-    std::array<trace::Summary, 3> runs;
+    std::array<trace::Summary, 2> before;
     RunRequest trial;
     trial.hooks = request.hooks;
-    for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    for (std::uint32_t i = 0; i < before.size(); ++i) {
       use_micro_batches(experiment, few + i * step);
-      if (request.hooks.on_note && communicator.rank() == 0) {
-        request.hooks.on_note("simulating " + std::to_string(few + i * step) + " of " +
-                              std::to_string(whole) + " micro-batches, to see whether they repeat");
-      }
-      runs[i] = run(experiment, communicator, trial);
-      if (runs[i].status != "finished") {
-        runs[i].message += "; run.replay: exact leaves nothing to go on with";
-        return runs[i];
+      note(few + i * step);
+      before[i] = run(experiment, communicator, trial);
+      if (before[i].status != "finished") {
+        before[i].message += "; run.replay: exact leaves nothing to go on with";
+        return before[i];
       }
     }
-    if (grows_evenly(runs)) {
-      RunRequest last = request;
-      const std::uint32_t replayed = whole - few - 2 * step;
-      last.complete_summary = [&](trace::Summary& summary) {
-        go_on_evenly(runs[1], replayed / step, replayed, experiment, summary);
-      };
-      return run(experiment, communicator, last);
+    bool settled = false;
+    const std::uint32_t replayed = whole - few - 2 * step;
+    RunRequest last = request;
+    last.complete_summary = [&](trace::Summary& summary) {
+      settled = grows_evenly(before, summary);
+      if (settled) {
+        go_on_evenly(before[1], replayed / step, replayed, experiment, summary);
+      }
+      return settled;
+    };
+    use_micro_batches(experiment, few + 2 * step);
+    note(few + 2 * step);
+    const trace::Summary summary = run(experiment, communicator, last);
+    if (settled || summary.status != "finished") {
+      return summary;
     }
     few *= 2;
   }

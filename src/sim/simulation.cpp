@@ -83,8 +83,9 @@ class RankRun {
     } else if (!stuck.empty()) {
       write_summary(summary, "deadlock", stuck);
     } else {
-      if (request_.complete_summary) {
-        request_.complete_summary(summary);
+      summary.status = "finished";
+      if (request_.complete_summary && !request_.complete_summary(summary)) {
+        return summary;
       }
       write_summary(summary, "finished", "");
     }

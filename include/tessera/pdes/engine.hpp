@@ -165,6 +165,7 @@ class Engine {
   void move_periodic_cut(SimTime time);
   void run_window(WindowNumber window);
   void run_list(const Calendar::List& list);
+  void run_lone_event(EventChunk* chunk);
   void run_dense(const Calendar::List& list, std::size_t events);
   void run_sparse(const Calendar::List& list, std::size_t events);
   void sort_keys(unsigned bits);

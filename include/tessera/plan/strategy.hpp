@@ -38,8 +38,8 @@ struct Cut {
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-// For operators whose name or kind matches `pattern`, where * stands for any text; the first that
-// matches counts.
+// For operators whose name or kind (of a pattern with a /: layer/name) matches `pattern`, where *
+// stands for any text; the first that matches counts.
 struct CutRule {
   std::string pattern;
   Cut cut;

@@ -58,8 +58,9 @@ struct RunRequest {
   // A stop leaves a checkpoint to go on from.
   bool resumable = true;
   CheckpointTimes checkpoints = {};
-  // Called on every rank when the run has finished, before its summary is written.
-  std::function<void(trace::Summary&)> complete_summary = {};
+  // Called on every rank when the run has finished, before its summary is written. False: another
+  // run will take its place; the folder stays that of a run under way.
+  std::function<bool(trace::Summary&)> complete_summary = {};
 };
 
 // Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank

@@ -189,5 +189,28 @@ TEST(Groups, ExplicitShardingSendsWhatTableThreeSays) {
   EXPECT_EQ(update, layers * ((m / 2) * (k / 2) * 2 + m / 4 * 2));  // with the bias
 }
 
+TEST(Groups, ExplicitShardingMayNameALayer) {
+  const auto sums = [](const std::string& pattern) {
+    const Planned work =
+        planned("pipeline: 2\ntensor: 4\nsharding: {'" + pattern + "': {depth: 4}}\n");
+    std::uint64_t count = 0;
+    for (const Stage& stage : work.plan.stages) {
+      for (const ScheduleEntry& entry : stage.program.schedule) {
+        for (const Instruction& instruction : stage.program.instructions(entry)) {
+          count += entry.pass.phase == Phase::forward && entry.pass.micro_batch == 0 &&
+                   instruction.action == Action::collective &&
+                   instruction.group >= Group::first_cut;
+        }
+      }
+    }
+    return count;
+  };
+  const std::uint64_t all = sums("mlp_up");
+  ASSERT_GT(all, 1U);
+  EXPECT_EQ(sums("*/mlp_up"), all);
+  EXPECT_EQ(sums("layer 0/mlp_up"), 1U);
+  EXPECT_EQ(sums("layer 0/linear"), 0U);
+}
+
 }  // namespace
 }  // namespace tessera::plan

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "files.hpp"
+#include "tessera/trace/summary.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -78,6 +80,28 @@ TEST(Replay, IsTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
     });
   }
+}
+
+// Whether the first three runs settle the matter or more are needed.
+TEST(Replay, LeavesTheFolderOfOneRun) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "tessera_replay_folder";
+  for (std::vector<std::string> settings : {many, {"workload.batch=256"}}) {
+    std::filesystem::remove_all(folder);
+    settings.emplace_back("run.replay=exact");
+    settings.emplace_back("run.trace=summary");
+    Experiment experiment = read(small_experiment(), settings);
+    const auto communicator = comm::make_in_process();
+    const trace::Summary summary =
+        run_with_replay(experiment, *communicator, {folder.string(), {}});
+    const trace::Summary written = trace::read_summary((folder / "summary.json").string());
+    EXPECT_EQ(written.status, "finished");
+    EXPECT_EQ(written.simulated_time_ps, summary.simulated_time_ps);
+    EXPECT_EQ(written.replayed_micro_batches, summary.replayed_micro_batches);
+    EXPECT_EQ(written.result_digest, summary.result_digest);
+    EXPECT_TRUE(std::filesystem::exists(folder / "manifest.json"));
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Replay, RefusesCheckpoints) {
