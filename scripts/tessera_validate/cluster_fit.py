@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits constants of the machine files of clusters to iterations measured on one node.
 
-    cluster_fit.py a100|h100 [--program TESSERA] [--every N]
+    cluster_fit.py a100|a100-recompute|h100 [--program TESSERA] [--every N]
 
 The constants are those of the `gemm` compute model that data sheets and single products say nothing
 of: launch_overhead and memory_efficiency for A100; for H100 memory_efficiency alone, as its set does
@@ -10,7 +10,7 @@ mean absolute error over the fit set, found by a search that steps up and down e
 with ever smaller steps, from the file's own. --every N takes one row in N. Runs on several nodes are never looked at.
 
 The fit set for A100 is vTrain's single-node set, as far as the device bounds an iteration and not the
-host (DEVICE_BOUND); for H100 MosaicML's runs with up to LONGEST tokens.
+host (DEVICE_BOUND), as without recomputation, or with it for comparison; for H100 MosaicML's runs with up to LONGEST tokens.
 """
 import argparse
 import concurrent.futures
@@ -39,12 +39,17 @@ def foundry_rows():
     return [row for row in rows_of("llm_foundry_h100.csv") if int(row["sequence"]) <= LONGEST]
 
 
-def run_single(cluster, rows, settings=()):
-    return run_vtrain(cluster, rows, settings, "none")
+def run_single(cluster, rows, settings=(), recompute="none"):
+    return run_vtrain(cluster, rows, settings, recompute)
+
+
+def run_recomputing(cluster, rows, settings=()):
+    return run_single(cluster, rows, settings, "full")
 
 
 # Machine, rows, how to run them, what is fitted.
 SETS = {"a100": ("a100_cluster_4nic", vtrain_rows, run_single, tuple(CONSTANTS)),
+        "a100-recompute": ("a100_cluster_4nic", vtrain_rows, run_recomputing, tuple(CONSTANTS)),
         "h100": ("h100_cluster", foundry_rows, run_foundry, ("memory_efficiency",))}
 
 

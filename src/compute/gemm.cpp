@@ -2,10 +2,10 @@
 // bytes, after a launch overhead for each operation. gemm_time.hpp has the method.
 //
 // Three constants are meant to be calibrated for a type of device, on measurements of that device
-// alone: matrix_efficiency on single products, launch_overhead and memory_efficiency on iterations of
-// one node. Everything else is a property of the device.
-// Deviations from a real GPU: every tile of the list reaches the same share of the peak but for the
-// cache's bandwidth, and one that does not divide the output computes its rest in full.
+// alone: matrix_efficiency on single products, launch_overhead and memory_efficiency on iterations
+// of one node. Everything else is a property of the device. Deviations from a real GPU: every tile
+// of the list reaches the same share of the peak but for the cache's bandwidth, and one that does
+// not divide the output computes its rest in full.
 
 #include <algorithm>
 #include <optional>
