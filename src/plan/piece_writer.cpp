@@ -241,8 +241,10 @@ void PieceWriter::sum_forward(const Operator& op) {
 
 void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
   const LayerStreams bytes = streams(index);
-  access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
-  gather_weights(index);
+  if (gradients != Gradients::weights) {  // which follow from inputs and gradients of outputs
+    access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
+    gather_weights(index);
+  }
   access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
   if (gradients != Gradients::inputs) {
     access(Action::read, "read gradients", slot_of(gradient_read_slot, index),
@@ -265,7 +267,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     }
     wait_accesses(bit(slot_of(weights_slot, index)) | bit(slot_of(stored_read_slot, index)) |
                   bit(slot_of(gradient_read_slot, index)));
-    await_weights(index);
+    if (passes_on) {
+      await_weights(index);
+    }
     backward_layer(index, gradients);
     const LayerStreams streamed = streams(index);
     if (passes_on) {
