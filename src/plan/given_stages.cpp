@@ -27,11 +27,12 @@ bool is_number(const Value& value) {
 class GivenStages {
  public:
   GivenStages(config::Section& section, const workload::Workload& workload,
-              const machine::Topology& topology, PlacementRequest& request)
+              const machine::Topology& topology, std::uint32_t chunks, PlacementRequest& request)
       : section_(section),
         workload_(workload),
         topology_(topology),
         grid_(topology.grid()),
+        chunks_(chunks),
         request_(request),
         find_node_(topology),
         used_(topology.nodes()) {}
@@ -233,6 +234,10 @@ class GivenStages {
   }
 
   bool read_layers(const Value& value) {
+    if (chunks_ > 1) {
+      return refuse(value, "'layers' names one run of layers, but the stage holds chunks = " +
+                               std::to_string(chunks_) + " of them; leave out one of the two keys");
+    }
     if (value.kind != Value::Kind::sequence || value.items.size() != 2) {
       return refuse(value, "expected layers: [first, last]");
     }
@@ -303,6 +308,7 @@ class GivenStages {
   const workload::Workload& workload_;
   const machine::Topology& topology_;
   std::optional<machine::Grid> grid_;
+  std::uint32_t chunks_;  // of layers a stage
   PlacementRequest& request_;
   machine::NodeFinder find_node_;
   std::vector<bool> used_;
@@ -312,9 +318,10 @@ class GivenStages {
 }  // namespace
 
 void read_given_stages(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology, PlacementRequest& request) {
+                       const machine::Topology& topology, std::uint32_t chunks,
+                       PlacementRequest& request) {
   if (!workload.layers.empty()) {  // else the workload has already been complained about
-    GivenStages(section, workload, topology, request).read();
+    GivenStages(section, workload, topology, chunks, request).read();
   }
 }
 
