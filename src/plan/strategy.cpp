@@ -35,7 +35,9 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
   strategy.micro_batches = static_cast<std::uint32_t>(count);
 }
 
-// Attention heads cannot be cut.
+// Attention heads cannot be cut, and those of keys and values that several heads of queries share
+// are not copied to more tiles than there are (as in Megatron-LM, whose num_query_groups must be a
+// multiple of its tensor degree).
 void check_heads(config::Section& section, const workload::Workload& workload,
                  std::uint32_t tensor) {
   for (const workload::Layer& layer : workload.layers) {
@@ -44,6 +46,13 @@ void check_heads(config::Section& section, const workload::Workload& workload,
         section.error("tensor", "the " + std::to_string(op.product.count) + " heads of '" +
                                     layer.name + "/" + op.name + "' cannot be shared out among " +
                                     std::to_string(tensor) + " tiles");
+        return;
+      }
+      if (op.sharding == workload::Sharding::heads && op.kv_heads % tensor != 0) {
+        section.error("tensor", "the " + std::to_string(op.kv_heads) +
+                                    " heads of keys and values of '" + layer.name + "/" + op.name +
+                                    "' cannot be shared out among " + std::to_string(tensor) +
+                                    " tiles, and are not copied");
         return;
       }
     }

@@ -182,6 +182,7 @@ Operator OperatorMaker::flash_attention(const std::string& name, Sharding shardi
   op.backward_flops = Flops(op.forward_flops.count() / 2 * 5);
   op.input_elements = shape.query_elements() + 2 * shape.key_elements();
   op.context_elements = 2 * shape.key_elements();
+  op.kv_heads = shape.kv_heads;
   keep(op, Bytes(statistic_bytes * shape.heads * shape.queries));
   return op;
 }
@@ -196,6 +197,7 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
                             {shape.queries, shape.keys, shape.head_width, shape.heads});
   scores.input_elements = shape.query_elements() + shape.key_elements();
   scores.context_elements = 2 * shape.key_elements();
+  scores.kv_heads = shape.kv_heads;
   Operator values = product(prefix + "attention_values", "attention", sharding,
                             {shape.queries, shape.head_width, shape.keys, shape.heads});
   values.input_elements = weights + shape.key_elements();

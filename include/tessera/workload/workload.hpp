@@ -60,6 +60,9 @@ struct Operator {
   // kept: cheap for the memory it saves (attention between queries, keys and values, which are
   // stored by the operator that makes them; Korthikanti et al., arXiv:2205.05198, section 5).
   bool recomputed_selectively = false;
+  // Heads of keys and values that the operator works with, 0: none. Tensor parallelism shares them
+  // out whole, and does not copy them.
+  std::uint64_t kv_heads = 0;
   // Elements (keys and values of the whole sequence) gathered over the context group before forward
   // when the sequence is cut; their gradients are summed and scattered after backward.
   std::uint64_t context_elements = 0;
