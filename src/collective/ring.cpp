@@ -9,6 +9,13 @@
 // is the one after the other, 2 (n - 1) steps. Every member sends 2 (n - 1)/n of the vector in an
 // all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step.
 //
+// Broadcast, 2 (n - 1) steps: the chunks follow each other down the line from member 0 to member
+// n - 1, chunk c from member i to i + 1 in step i + c; a reduce is the same towards member 0, from
+// member i to i - 1 in step n - 1 - i + c (pipelined chain; J. Pjesivac-Grbovic et al., "Performance
+// analysis of MPI collective operations", Cluster Computing 10 (2007), section 4,
+// doi:10.1007/s10586-007-0012-0). Every member but the last sends the vector once; the link that
+// closes the ring is not used.
+//
 // All-to-all, n - 1 steps: in step s member i sends straight to the (s + 1)-th one after it and
 // receives from the (s + 1)-th one before it, so that every link of a full crossbar is used once
 // (pairwise exchange; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19 (2005), section 4.4,
@@ -27,7 +34,9 @@ class Ring final : public Algorithm {
  public:
   std::uint32_t steps(Kind kind, std::uint32_t size) const override {
     ensure(size > 0, "a collective of nobody");
-    return kind == Kind::all_reduce ? 2 * (size - 1) : size - 1;
+    const bool once =
+        kind == Kind::reduce_scatter || kind == Kind::all_gather || kind == Kind::all_to_all;
+    return once ? size - 1 : 2 * (size - 1);
   }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
@@ -38,6 +47,9 @@ class Ring final : public Algorithm {
         kind == Kind::reduce_scatter || (kind == Kind::all_reduce && step < size - 1);
     if (kind == Kind::all_to_all) {
       return exchange(size, member, bytes, step + 1);
+    }
+    if (kind == Kind::broadcast || kind == Kind::reduce) {
+      return pass_on(kind, size, member, bytes, step);
     }
     // How far behind the own chunk the sent one is; at most size - 1.
     const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
@@ -53,6 +65,27 @@ class Ring final : public Algorithm {
   }
 
  private:
+  // Along the line of members, from the first one on or towards it.
+  static Step pass_on(Kind kind, std::uint32_t size, Member member, Bytes bytes,
+                      std::uint32_t step) {
+    const bool outward = kind == Kind::broadcast;
+    const std::uint32_t place = outward ? member : size - 1 - member;  // in the line
+    const auto at = [&](std::uint32_t other) { return outward ? other : size - 1 - other; };
+    Step result;
+    if (place + 1 < size && step >= place && step - place < size) {
+      result.send_to = at(place + 1);
+      result.send_chunk = step - place;
+      result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
+    }
+    if (place > 0 && step + 1 >= place && step + 1 - place < size) {
+      result.receive_from = at(place - 1);
+      result.receive_chunk = step + 1 - place;
+      result.receive_bytes = chunk_bytes(bytes, size, result.receive_chunk);
+      result.reduces = !outward;
+    }
+    return result;
+  }
+
   static Step exchange(std::uint32_t size, Member member, Bytes bytes, std::uint32_t distance) {
     Step result;
     result.send_to = (member + distance) % size;

@@ -230,11 +230,15 @@ class ProgramExecutor final : public Executor {
                          0);
         return false;
       case Action::send:
+        if (!plan_.leads(instruction.group, tile.role)) {
+          return true;
+        }
         send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
              boundary_tag(tile, instruction));
         return true;
       case Action::receive:
-        return receive(context, tile, tile.transfer, peer_of(tile, instruction.peer), instruction,
+        return !plan_.leads(instruction.group, tile.role) ||
+               receive(context, tile, tile.transfer, peer_of(tile, instruction.peer), instruction,
                        boundary_tag(tile, instruction), Bytes(instruction.bytes));
       case Action::collective:
         tile.transfer = {};
@@ -328,19 +332,12 @@ class ProgramExecutor final : public Executor {
   collective::Step step_of(const TileState& tile, const Instruction& instruction,
                            std::uint32_t step) const {
     return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
-                      plan_.group(instruction.group).member(place_of(tile)),
+                      plan_.member_of(instruction.group, tile.role),
                       Bytes(instruction.bytes), step);
   }
 
-  // In its stage.
-  std::uint32_t place_of(const TileState& tile) const {
-    return tile.role % plan_.placement.stage_tiles();
-  }
-
   EntityId member(const TileState& tile, plan::Group group, collective::Member number) const {
-    const std::uint32_t place = place_of(tile);
-    const std::uint32_t other = plan_.group(group).place_of(number, place);
-    return plan_.placement.tile(tile.role - place + other);
+    return plan_.placement.tile(plan_.role_of(group, number, tile.role));
   }
 
   EntityId peer_of(const TileState& tile, plan::Peer peer) const {
@@ -479,11 +476,15 @@ class ProgramExecutor final : public Executor {
   void go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
     const Instruction& instruction = current(tile);
     tile.transfer.awaited = EntityId::none();
-    if (instruction.action == Action::receive) {
-      report(context, instruction.traffic, Bytes(instruction.bytes), message);
+    // Of an exchange between stages, what comes first may not have been sent yet.
+    if (activity_of(instruction.traffic) == Activity::pipeline &&
+        (instruction.action == Action::receive || tile.transfer.step == 0)) {
       const SimTime under_way = std::max(tile.since, message.sent);
       book(context, tile, Activity::bubble, tile.since, under_way);
       tile.since = under_way;
+    }
+    if (instruction.action == Action::receive) {
+      report(context, instruction.traffic, Bytes(instruction.bytes), message);
       finish_instruction(context, tile, Activity::pipeline);
       advance(context, tile);
       return;

@@ -36,8 +36,8 @@ CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group grou
   return loads;
 }
 
-SimTime CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
-                                  const Loads& loads) const {
+CollectiveClock::Transfer CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
+                                                    const Loads& loads) const {
   SimTime latency = transfers_.overhead;
   SimTime longest;
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
@@ -46,18 +46,22 @@ SimTime CollectiveClock::transfer(EntityId from, EntityId to, Bytes bytes,
     latency += link_class.latency;
     longest = std::max(longest, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
   }
-  return latency + longest;
+  return {latency + longest, longest};
 }
 
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
                                  collective::Kind kind, Bytes bytes) const {
   using From = std::tuple<collective::Member, collective::Member, Bytes>;
-  // In a ring every step looks like the first.
-  const bool changes = kind == collective::Kind::all_to_all;
+  // In a ring every step looks like the first and waits for the one before; down a line members
+  // send one message behind the other.
+  const bool line = kind == collective::Kind::broadcast || kind == collective::Kind::reduce;
+  const bool changes = line || kind == collective::Kind::all_to_all;
   Loads loads = loads_of(stage, group, shape, kind, 0);
-  std::map<From, SimTime> transfers;
+  std::map<From, Transfer> transfers;
   std::vector<SimTime> ready(shape.size);
-  const std::uint32_t steps = plan_.algorithm(group).steps(kind, shape.size);
+  std::vector<SimTime> sent(shape.size);  // down a line, when all that is sent has left
+  const std::uint32_t steps =
+      Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (changes && step > 0) {
       loads = loads_of(stage, group, shape, kind, step);
@@ -77,7 +81,12 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
         place->second = transfer(tile(stage, shape.place_of(now.receive_from, 0)),
                                  tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
       }
-      next[member] = std::max(next[member], ready[now.receive_from] + place->second);
+      SimTime start = ready[now.receive_from];
+      if (line) {
+        start = std::max(start, sent[now.receive_from]);
+        sent[now.receive_from] = start + place->second.on_the_wire;
+      }
+      next[member] = std::max(next[member], start + place->second.on_the_way);
     }
     ready.swap(next);
   }
@@ -85,10 +94,12 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
 }
 
 std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,
-                                              std::uint32_t tiles) const {
+                                              std::uint32_t tiles, const GroupShape& shape) const {
   Loads loads;
   for (std::uint32_t place = 0; place < tiles; ++place) {
-    add_load(tile(stage, place), tile(other, place), loads);
+    if (shape.leads(shape.member(place))) {
+      add_load(tile(stage, place), tile(other, place), loads);
+    }
   }
   std::uint32_t share = 1;
   for (const machine::Hop& hop : transfers_.hops(tile(stage, 0), tile(other, 0))) {

@@ -21,14 +21,15 @@ class CollectiveClock {
 
   // Follows the steps of every member of the group of the stage's first tile: a step is over when
   // the own one before is over and the messages have come that their senders sent after their own
-  // step before. Exact where no two messages share a link in turn. O(steps * members); remembers
-  // what it was asked.
+  // step before; down a line, also after what they sent before. Exact where no other messages share
+  // a link in turn. O(steps * members); remembers what it was asked.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes);
 
   // Messages on the busiest link on the way of the first tile's to its peer in the other stage,
-  // when the first `tiles` of the stage all send.
-  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles) const;
+  // when of the first `tiles` of the stage all that lead groups of this shape send.
+  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles,
+                               const GroupShape& shape) const;
 
  private:
   using Loads = std::map<machine::Hop, std::uint32_t>;
@@ -42,7 +43,11 @@ class CollectiveClock {
   // Messages on each link when every group of the shape is in this step of all channels.
   Loads loads_of(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                  std::uint32_t step) const;
-  SimTime transfer(EntityId from, EntityId to, Bytes bytes, const Loads& loads) const;
+  struct Transfer {
+    SimTime on_the_way;  // from being sent to having arrived
+    SimTime on_the_wire;
+  };
+  Transfer transfer(EntityId from, EntityId to, Bytes bytes, const Loads& loads) const;
 
   const Plan& plan_;
   const Transfers& transfers_;

@@ -112,6 +112,32 @@ void read_schedule(config::Section& section, bool training, Strategy& strategy) 
   }
 }
 
+void read_boundary(config::Section& section, Strategy& strategy) {
+  const std::string name =
+      section.get_name("boundary", {"full", "scattered", "broadcast", "reduced"}, "full");
+  strategy.boundary = name == "scattered"   ? Boundary::scattered
+                      : name == "broadcast" ? Boundary::broadcast
+                      : name == "reduced"   ? Boundary::reduced
+                                            : Boundary::full;
+  strategy.adapters = read_count(section, "adapters", 1);
+  if (!strategy.has_adapters()) {
+    if (section.has("adapters")) {
+      section.error("adapters", "is only for 'boundary: broadcast' and 'boundary: reduced'");
+    }
+    return;
+  }
+  if (strategy.adapters > strategy.degrees.tensor) {
+    section.error("adapters", std::to_string(strategy.adapters) + " adapters in a tensor group of " +
+                                  std::to_string(strategy.degrees.tensor) + " tiles");
+    strategy.adapters = 1;
+  }
+  if (strategy.sequence_parallel) {
+    section.error("boundary", "'" + name +
+                                  "' sends a whole tensor, but sequence_parallel has cut it along "
+                                  "the tokens");
+  }
+}
+
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
   config::Section rules = section.section("sharding");
@@ -166,7 +192,9 @@ std::vector<ParameterInfo> strategy_parameters() {
       {"overlap_tensor", "", "false", "sum a gradient of inputs while that of weights is computed"},
       {"boundary", "", "full",
        "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
-       "by the next stage"},
+       "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
+       "reduced: adapters send sums over parts of the group, added up in the next stage"},
+      {"adapters", "tiles", "1", "of a tensor group, with boundary broadcast or reduced"},
       {"sharding", "", "", "explicit parallelism: {operator: {samples, rows, columns, depth}}"},
       {"sram", "", "resident",
        "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
@@ -216,8 +244,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
       section.get_or<std::int64_t>("zero", 0, config::between<std::int64_t>(0, 3)));
   strategy.overlap_gradients = section.get_or<bool>("overlap_gradients", false);
   strategy.overlap_tensor = section.get_or<bool>("overlap_tensor", false);
-  strategy.scatter_boundary =
-      section.get_name("boundary", {"full", "scattered"}, "full") == "scattered";
+  read_boundary(section, strategy);
   read_cuts(section, strategy);
   strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
                       ? SramAllocation::resident

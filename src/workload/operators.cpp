@@ -214,6 +214,7 @@ Operator OperatorMaker::skip(std::string name, std::uint64_t elements) const {
   Operator op = vector(std::move(name), "elementwise", Sharding::replicated,
                        with_dropout(sum_cost, dropout_), 2 * elements, elements);
   op.stored_whole = dropout_mask(elements);
+  op.additive = true;
   return op;
 }
 
@@ -221,6 +222,7 @@ Operator OperatorMaker::dropout(std::string name, std::uint64_t elements) const 
   Operator op = vector(std::move(name), "elementwise", Sharding::replicated,
                        with_dropout({}, dropout_), elements, elements);
   op.stored_whole = dropout_mask(elements);
+  op.additive = true;
   return op;
 }
 

@@ -14,7 +14,14 @@
 
 namespace tessera::collective {
 
-enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
+enum class Kind : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all,
+  broadcast,
+  reduce
+};
 std::string to_string(Kind kind);
 
 // Member of a group, 0 … size-1, in ring order.
@@ -36,7 +43,8 @@ struct Step {
 
 // A collective over a vector of `bytes` bytes (all-reduce, reduce-scatter: the full vector of each
 // member; all-gather: the gathered result; all-to-all: what each member holds, of which it keeps
-// one chunk and sends one to every other). The vector is cut into `size` chunks that differ by one
+// one chunk and sends one to every other; broadcast and reduce: what member 0 has at first, or at
+// last). The vector is cut into `size` chunks that differ by one
 // byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it
 // there, an all-gather starts from it; an all-to-all sends chunk i to member i.
 class Algorithm {

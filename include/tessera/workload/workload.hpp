@@ -45,8 +45,8 @@ struct Operator {
   // The part of `parameters` that is not cut under tensor parallelism although the operator is
   // (the bias of a row-parallel product).
   std::uint64_t replicated_parameters = 0;
-  // Weights the operator uses that another layer counts in its `parameters` (a head tied to the
-  // embedding). They are read for every product, and a pipeline stage that does not hold the other
+  // Weights the operator uses that the first layer counts in its `parameters` (a head tied to the
+  // embedding). They are read for every product, and a pipeline stage that does not hold the first
   // layer keeps a copy, whose gradient is summed with the original's.
   std::uint64_t shared_parameters = 0;
   std::uint64_t input_elements = 0;
@@ -76,6 +76,10 @@ struct Operator {
   // when none.
   std::uint64_t forward_all_reduce_elements = 0;
   std::uint64_t backward_all_reduce_elements = 0;
+
+  // Whether it makes partial sums of its output from partial sums of its input (a skip connection,
+  // dropout), so that they may be added up behind it.
+  bool additive = false;
 
   bool is_matrix_product() const { return product.count > 0; }
 };

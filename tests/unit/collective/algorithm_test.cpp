@@ -20,6 +20,8 @@ TEST(Kind, Names) {
   EXPECT_EQ(to_string(Kind::all_reduce), "all_reduce");
   EXPECT_EQ(to_string(Kind::reduce_scatter), "reduce_scatter");
   EXPECT_EQ(to_string(Kind::all_gather), "all_gather");
+  EXPECT_EQ(to_string(Kind::broadcast), "broadcast");
+  EXPECT_EQ(to_string(Kind::reduce), "reduce");
   EXPECT_THROW(to_string(static_cast<Kind>(200)), InternalError);
 }
 

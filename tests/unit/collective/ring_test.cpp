@@ -28,7 +28,9 @@ Vectors start_of(Kind kind, std::uint32_t size) {
   Vectors vectors(size, std::vector<Contributions>(size, 0));
   for (Member member = 0; member < size; ++member) {
     for (std::uint32_t chunk = 0; chunk < size; ++chunk) {
-      if (kind != Kind::all_gather) {
+      if (kind == Kind::broadcast) {
+        vectors[member][chunk] = member == 0 ? everybody(size) : 0;
+      } else if (kind != Kind::all_gather) {
         vectors[member][chunk] = only(member);
       } else if (chunk == member) {
         vectors[member][chunk] = everybody(size);
@@ -50,6 +52,12 @@ Outcome run(const Algorithm& algorithm, Kind kind, std::uint32_t size, Bytes byt
     const Vectors before = outcome.vectors;
     for (Member member = 0; member < size; ++member) {
       const Step mine = algorithm.step(kind, size, member, bytes, s);
+      if (mine.receive_from != nobody) {
+        EXPECT_EQ(algorithm.step(kind, size, mine.receive_from, bytes, s).send_to, member);
+      }
+      if (mine.send_to == nobody) {
+        continue;
+      }
       EXPECT_LT(mine.send_to, size);
       EXPECT_NE(mine.send_to, member);
       const Step theirs = algorithm.step(kind, size, mine.send_to, bytes, s);
@@ -124,6 +132,26 @@ TEST_P(RingOfSize, AllGatherSpreadsChunkIOfMemberI) {
       // All chunks but the one that the next member owns leave a member once.
       const std::uint32_t next = (member + 1) % size();
       EXPECT_EQ(outcome.sent[member], bytes - chunk_bytes(bytes, size(), next));
+    }
+  }
+}
+
+// Down a line: every member but the one at its end sends the vector once.
+TEST_P(RingOfSize, BroadcastAndReducePassTheVectorOn) {
+  EXPECT_EQ(ring_->steps(Kind::broadcast, size()), 2 * (size() - 1));
+  EXPECT_EQ(ring_->steps(Kind::reduce, size()), 2 * (size() - 1));
+  for (const Bytes bytes : sizes()) {
+    const Outcome spread = run_ring(Kind::broadcast, bytes);
+    const Outcome summed = run_ring(Kind::reduce, bytes);
+    for (Member member = 0; member < size(); ++member) {
+      for (std::uint32_t chunk = 0; chunk < size(); ++chunk) {
+        EXPECT_EQ(spread.vectors[member][chunk], everybody(size())) << member << ' ' << chunk;
+      }
+      EXPECT_EQ(spread.sent[member], member + 1 < size() ? bytes : Bytes(0));
+      EXPECT_EQ(summed.sent[member], member > 0 ? bytes : Bytes(0));
+    }
+    for (const Contributions chunk : summed.vectors[0]) {
+      EXPECT_EQ(chunk, everybody(size()));
     }
   }
 }

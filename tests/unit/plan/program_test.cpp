@@ -302,6 +302,25 @@ std::string complaint_of(const std::string& strategy) {
   return "";
 }
 
+TEST(Plan, SaysWhereThereAreNoPartialSums) {
+  const std::string reduced = degrees(2, 2, 1, "boundary: reduced\n");
+  const auto objection = [&](const std::string& more, const std::string& strategy) {
+    try {
+      planned(strategy, machine_text(), testing::workload_text() + more);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(objection("", reduced), "");
+  EXPECT_THAT(objection("normalise: after\n", reduced),
+              HasSubstr("partial sums where stage 0 ends, but 'layer 2/ln2' makes it whole"));
+  EXPECT_THAT(objection("architecture: encoder-decoder\n", reduced),
+              HasSubstr("makes but a part of it"));
+  EXPECT_THAT(objection("", reduced + "sharding: {mlp_down: {rows: 2}}\n"),
+              HasSubstr("'sharding' cuts 'layer 2/mlp_down'"));
+}
+
 TEST(Plan, SaysWhatCannotBe) {
   EXPECT_THAT(complaint_of(degrees(9, 1, 1)), HasSubstr("more stages (9) than layers"));
   EXPECT_THAT(complaint_of(degrees(8, 4, 2)), HasSubstr("tiles, but the machine has 32"));
