@@ -11,20 +11,20 @@
 // hops * latency + size / bandwidth.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fabric.hpp"
+#include "link_bins.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
-#include "tessera/machine/routing.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/network.hpp"
+#include "wire.hpp"
 
 namespace tessera::network {
 namespace {
@@ -42,104 +42,6 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == pdes::payload_bytes);
 
-// 32 bytes for each directed link. The wire is free at exactly free_at - remainder / denominator of
-// its class: fractions of a picosecond are carried from packet to packet, so that a message cut in
-// many takes no longer than in one.
-struct LinkState {
-  SimTime free_at;
-  std::int64_t busy_ps = 0;  // total time booked, including what is still to come
-  std::uint64_t bytes = 0;   // total booked
-  std::uint32_t remainder = 0;
-  float longest_wait_ps = 0;  // for the report of queues only, where 24 bits are plenty
-};
-static_assert(sizeof(LinkState) == 32);
-
-// What a link had done when the last bin ended, and the longest wait since.
-struct BinState {
-  std::int64_t busy_ps = 0;
-  std::uint64_t bytes = 0;
-  float longest_wait_ps = 0;
-};
-
-// Bins of links in pages, made when a link of the page is first used: idle routers need none.
-class BinTable {
- public:
-  void open(std::size_t links) { pages_.resize((links + page_links - 1) / page_links); }
-  bool is_open() const { return !pages_.empty(); }
-  BinState& operator[](std::uint32_t link) {
-    std::unique_ptr<Page>& page = pages_[link / page_links];
-    if (page == nullptr) [[unlikely]] {
-      page = std::make_unique<Page>();
-      ++used_;
-    }
-    return (*page)[link % page_links];
-  }
-  // Null where no link of the page was used.
-  BinState* find(std::uint32_t link) {
-    Page* const page = pages_[link / page_links].get();
-    return page == nullptr ? nullptr : &(*page)[link % page_links];
-  }
-  BinState value(std::uint32_t link) const {
-    const Page* const page = pages_[link / page_links].get();
-    return page == nullptr ? BinState{} : (*page)[link % page_links];
-  }
-  std::size_t resident_bytes() const {
-    return pages_.capacity() * sizeof(pages_.front()) + used_ * sizeof(Page);
-  }
-
- private:
-  static constexpr std::uint32_t page_links = 64;
-  using Page = std::array<BinState, page_links>;
-  std::vector<std::unique_ptr<Page>> pages_;
-  std::size_t used_ = 0;
-};
-
-// A link class with the time of a byte as a reduced fraction of picoseconds.
-class WireClass {
- public:
-  // Time of one packet: whole + part / denominator [ps].
-  struct Duration {
-    std::int64_t whole = 0;
-    std::uint32_t part = 0;
-  };
-
-  explicit WireClass(const machine::LinkClass& link_class) : latency_(link_class.latency) {
-    constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
-    constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
-    std::uint64_t rate = link_class.bandwidth.bytes_per_second();
-    // A rate whose fraction does not fit is cut to one that does: less than three parts in 10^9.
-    for (std::uint64_t step = 10; rate / std::gcd(rate, ps_per_second) > field; step *= 10) {
-      rate -= rate % step;
-    }
-    bandwidth_ = Bandwidth::bytes_per_second(rate);
-    const std::uint64_t divisor = std::gcd(rate, ps_per_second);
-    numerator_ = ps_per_second / divisor;
-    denominator_ = static_cast<std::uint32_t>(rate / divisor);
-  }
-
-  SimTime latency() const { return latency_; }
-  Bandwidth bandwidth() const { return bandwidth_; }
-  std::uint32_t denominator() const { return denominator_; }
-  // Packets are mostly alike, and the division is dear: the last size asked for is remembered.
-  Duration duration(std::uint32_t bytes) {
-    if (bytes != known_bytes_) {
-      const auto scaled = static_cast<Wide>(bytes) * numerator_;
-      known_ = {static_cast<std::int64_t>(scaled / denominator_),
-                static_cast<std::uint32_t>(scaled % denominator_)};
-      known_bytes_ = bytes;
-    }
-    return known_;
-  }
-
- private:
-  SimTime latency_;
-  Bandwidth bandwidth_;
-  std::uint64_t numerator_ = 0;
-  std::uint32_t denominator_ = 1;
-  std::uint32_t known_bytes_ = 0;
-  Duration known_;
-};
-
 // How messages are cut.
 struct Cutting {
   std::uint64_t packet_size = 0;
@@ -156,63 +58,6 @@ struct Cutting {
     count = (bytes + size - 1) / size;
     return {count, size};
   }
-};
-
-// Routing and neighbours of a grid, by arithmetic.
-class GridFabric {
- public:
-  GridFabric(const machine::Topology& topology, const std::string& routing)
-      : grid_(*topology.grid()), routing_(grid_, routing != "yx") {}
-  unsigned next_port(EntityId here, EntityId target) const {
-    return routing_.next_port(here, target);
-  }
-  EntityId neighbour(EntityId here, unsigned port) const {
-    const std::uint32_t id = here.value();
-    const std::uint32_t columns = grid_.columns;
-    if (!grid_.wraps) {
-      switch (port) {
-        case machine::west:
-          return EntityId(id - 1);
-        case machine::east:
-          return EntityId(id + 1);
-        case machine::north:
-          return EntityId(id - columns);
-        default:
-          return EntityId(id + columns);
-      }
-    }
-    const std::uint32_t row = grid_.row_of(here);
-    const std::uint32_t column = grid_.column_of(here);
-    switch (port) {
-      case machine::west:
-        return grid_.node(row, column == 0 ? columns - 1 : column - 1);
-      case machine::east:
-        return grid_.node(row, column + 1 == columns ? 0 : column + 1);
-      case machine::north:
-        return grid_.node(row == 0 ? grid_.rows - 1 : row - 1, column);
-      default:
-        return grid_.node(row + 1 == grid_.rows ? 0 : row + 1, column);
-    }
-  }
-
- private:
-  machine::Grid grid_;
-  machine::DimensionOrderRouting routing_;
-};
-
-// Any graph: the topology's own links and a routing object.
-class GraphFabric {
- public:
-  GraphFabric(const machine::Topology& topology, const std::string& routing)
-      : topology_(&topology), routing_(machine::make_routing(routing, topology)) {}
-  unsigned next_port(EntityId here, EntityId target) const {
-    return routing_->next_port(here, target);
-  }
-  EntityId neighbour(EntityId here, unsigned port) const { return topology_->link(here, port).to; }
-
- private:
-  const machine::Topology* topology_;
-  std::unique_ptr<machine::Routing> routing_;
 };
 
 template <class Fabric>

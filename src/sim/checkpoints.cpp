@@ -248,6 +248,7 @@ Checkpoints::Written Checkpoints::write(SimTime cut, const RankModels& models,
     for (std::size_t from = 0; from < reports.size() && written.failure.empty(); ++from) {
       if (reports[from].front() == failure_mark) {
         written.failure = reports[from].substr(1);
+        written.failed_rank = static_cast<int>(from);
         break;
       }
       trace::CheckpointFile file;
@@ -273,6 +274,7 @@ Checkpoints::Written Checkpoints::write(SimTime cut, const RankModels& models,
     }
   }
   written.failure = communicator_.broadcast(written.failure, 0);
+  written.failed_rank = std::stoi(communicator_.broadcast(std::to_string(written.failed_rank), 0));
   ++next_number_;
   return written;
 }

@@ -34,6 +34,7 @@ class Checkpoints {
     std::uint32_t number = 0;
     std::uint64_t bytes = 0;  // of all ranks
     std::string failure;      // "" when there was none; the same on all ranks
+    int failed_rank = 0;      // whose failure it was; the same on all ranks
   };
   // At a cut: writes the state of all ranks. `segments` are those so far, the last one this;
   // `rows` are the good rows of this rank's trace.

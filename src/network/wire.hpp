@@ -1,0 +1,72 @@
+// The wire of a directed link, which carries one packet at a time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::network {
+
+// 32 bytes for each directed link. The wire is free at exactly free_at - remainder / denominator of
+// its class: fractions of a picosecond are carried from packet to packet, so that a message cut in
+// many takes no longer than in one.
+struct LinkState {
+  SimTime free_at;
+  std::int64_t busy_ps = 0;  // total time booked, including what is still to come
+  std::uint64_t bytes = 0;   // total booked
+  std::uint32_t remainder = 0;
+  float longest_wait_ps = 0;  // for the report of queues only, where 24 bits are plenty
+};
+static_assert(sizeof(LinkState) == 32);
+
+// A link class with the time of a byte as a reduced fraction of picoseconds.
+class WireClass {
+ public:
+  // Time of one packet: whole + part / denominator [ps].
+  struct Duration {
+    std::int64_t whole = 0;
+    std::uint32_t part = 0;
+  };
+
+  explicit WireClass(const machine::LinkClass& link_class) : latency_(link_class.latency) {
+    constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
+    constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t rate = link_class.bandwidth.bytes_per_second();
+    // A rate whose fraction does not fit is cut to one that does: less than three parts in 10^9.
+    for (std::uint64_t step = 10; rate / std::gcd(rate, ps_per_second) > field; step *= 10) {
+      rate -= rate % step;
+    }
+    bandwidth_ = Bandwidth::bytes_per_second(rate);
+    const std::uint64_t divisor = std::gcd(rate, ps_per_second);
+    numerator_ = ps_per_second / divisor;
+    denominator_ = static_cast<std::uint32_t>(rate / divisor);
+  }
+
+  SimTime latency() const { return latency_; }
+  Bandwidth bandwidth() const { return bandwidth_; }
+  std::uint32_t denominator() const { return denominator_; }
+  // Packets are mostly alike, and the division is dear: the last size asked for is remembered.
+  Duration duration(std::uint32_t bytes) {
+    if (bytes != known_bytes_) {
+      const auto scaled = static_cast<Wide>(bytes) * numerator_;
+      known_ = {static_cast<std::int64_t>(scaled / denominator_),
+                static_cast<std::uint32_t>(scaled % denominator_)};
+      known_bytes_ = bytes;
+    }
+    return known_;
+  }
+
+ private:
+  SimTime latency_;
+  Bandwidth bandwidth_;
+  std::uint64_t numerator_ = 0;
+  std::uint32_t denominator_ = 1;
+  std::uint32_t known_bytes_ = 0;
+  Duration known_;
+};
+
+}  // namespace tessera::network

@@ -1,0 +1,165 @@
+"""Runs that are stopped or killed, and go on."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from program import HERE, check, expect, expect_refusal
+
+RESULTS = ["result_digest", "simulated_time_ps", "iteration_time_ps", "events", "messages",
+           "packet_hops", "breakdown"]
+
+
+def run_whole(program):
+    """A run that takes a moment, uninterrupted."""
+    folder = program.scratch / "whole"
+    done = program.call("run", HERE / "long.yaml", "--set", "run.iterations=150", "-q", "-o", folder)
+    expect(done.returncode == 0, done.stderr_text)
+    return program.summary(folder)
+
+
+def expect_results(program, expected, segments):
+    summary = program.summary()
+    expect(summary["status"] == "finished", summary["status"])
+    for key in RESULTS:
+        expect(summary[key] == expected[key], "%s is %s, not %s" % (key, summary[key], expected[key]))
+    expect(len(summary["segments"]) == segments, summary["segments"])
+    shown = program.call("show", program.folder)
+    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+
+
+def stop_and_go_on(program, number, before, after):
+    expected = run_whole(program)
+    process = program.start(["run", HERE / "long.yaml", "--set", "run.iterations=150", "-o",
+                             program.folder], before)
+    program.wait_until_running(process, max(before, 1))
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d" % process.returncode)
+    expect(program.summary()["status"] == "stopped", program.summary()["status"])
+    done = program.call("run", "--resume", program.folder, ranks=after)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("going on from checkpoint 1" in done.stderr_text, done.stderr_text)
+    expect_results(program, expected, 2)
+
+
+@check
+def resume_after_usr1(program):
+    stop_and_go_on(program, signal.SIGUSR1, 0, 0)
+
+
+@check
+def resume_after_term(program):
+    stop_and_go_on(program, signal.SIGTERM, 0, 0)
+
+
+@check
+def resume_on_two_ranks(program):
+    stop_and_go_on(program, signal.SIGUSR1, 0, 2)
+
+
+@check
+def resume_after_kill(program):
+    """Killed while it writes one checkpoint after the other."""
+    expected = run_whole(program)
+    process = program.start(["run", HERE / "long.yaml", "--set", "run.iterations=150", "-o",
+                             program.folder, "--checkpoint-every", "0.01s"])
+    deadline = time.time() + 60
+    while not (program.folder / "checkpoints" / "00003").exists():
+        expect(process.poll() is None and time.time() < deadline, "no third checkpoint")
+        time.sleep(0.001)
+    process.kill()
+    process.communicate(timeout=30)
+    expect(program.summary()["status"] == "running", program.summary()["status"])
+    done = program.call("run", "--resume", program.folder, "--checkpoint-every", "sim:100 ms")
+    expect(done.returncode == 0, done.stderr_text)
+    expect_results(program, expected, 2)
+    left = sorted(p.name for p in (program.folder / "checkpoints").iterdir())
+    expect(len(left) == 2 and all(re.fullmatch("[0-9]{5}", name) for name in left), left)
+
+
+@check
+def resume_of_damaged_checkpoints(program):
+    done = program.call("run", HERE / "long.yaml", "--set", "run.iterations=20", "-q", "-o",
+                        program.folder, "--checkpoint-every", "sim:40ms")
+    expect(done.returncode == 0, done.stderr_text)
+    expected = program.summary()
+    finished = program.call("run", "--resume", program.folder)
+    expect(finished.returncode == 0 and "has finished" in finished.stderr_text, finished.stderr_text)
+    (program.folder / "summary.json").unlink()
+    newest, older = sorted((program.folder / "checkpoints").iterdir(), reverse=True)
+    damage = newest / "rank.00000.h5"
+    damage.write_bytes(damage.read_bytes()[:-1])
+    done = program.call("run", "--resume", program.folder)
+    expect(done.returncode == 0, done.stderr_text)
+    expect(re.search("warning: .*rank.00000.h5: has .* going back to checkpoint", done.stderr_text),
+           done.stderr_text)
+    expect_results(program, expected, 2)
+    (program.folder / "summary.json").unlink()
+    (older / "checkpoint.json").write_text("{}")
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "holds no valid checkpoint")
+
+
+@check
+def resume_refusals(program):
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "is no run to go on with")
+    program.call("run", HERE / "short.yaml", "-o", program.folder)
+    (program.folder / "summary.json").unlink()
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "holds no checkpoint")
+    done = program.call("run", "--resume", program.folder, ranks=2)
+    expect(done.returncode == 2, "exit code %d" % done.returncode)
+    expect(done.stderr_text.count("holds no checkpoint") == 1, done.stderr_text)
+    for other in (["--set", "run.iterations=2"], ["--trace", "none"], [HERE / "short.yaml"],
+                  ["-o", program.folder]):
+        expect_refusal(program.call("run", "--resume", program.folder, *other), 2,
+                       "does not go together with")
+    config = program.folder / "config.resolved.yaml"
+    config.write_text(config.read_text() + "# changed\n")
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "is not as the run wrote it")
+    for text in ("5", "soon", "0s", "-1s", "sim:", "sim:5", "sim:0 ps", "3 days"):
+        expect_refusal(program.call("run", HERE / "short.yaml", "--checkpoint-every", text), 2,
+                       "--checkpoint-every")
+
+
+def state_and_parent(pid):
+    """As the kernel has it, or None when there is no such process (any more)."""
+    try:
+        # The name, in brackets, may hold anything.
+        fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return fields[0], int(fields[1])
+
+
+def is_alive(pid):
+    found = state_and_parent(pid)
+    return found is not None and found[0] not in "ZX"
+
+
+def children_of(parent):
+    pids = [int(e.name) for e in pathlib.Path("/proc").iterdir() if e.name.isdigit()]
+    return [p for p in pids if is_alive(p) and (state_and_parent(p) or (0, 0))[1] == parent]
+
+
+@check
+def killed_rank_ends_all(program):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], 3)
+    program.wait_until_running(process, 3)
+    ranks = children_of(process.pid)
+    expect(len(ranks) == 3, "expected 3 ranks below the launcher, found %s" % ranks)
+    os.kill(ranks[1], signal.SIGKILL)
+    killed = time.time()
+    try:
+        process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("the launcher goes on without a rank")
+    expect(process.returncode != 0, "exit code 0")
+    while any(is_alive(pid) for pid in ranks) and time.time() - killed < 5:
+        time.sleep(0.05)
+    took = time.time() - killed
+    left = [pid for pid in ranks if is_alive(pid)]
+    expect(took < 5 and not left, "after %.1f s there still are %s" % (took, left))
+    expect(program.summary()["status"] == "running", program.summary()["status"])

@@ -1,0 +1,58 @@
+"""What signals do."""
+import re
+import signal
+import subprocess
+import time
+
+from program import HERE, check, expect
+
+
+def stop_with(program, number, ranks):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], ranks)
+    program.wait_until_running(process, max(ranks, 1))
+    process.send_signal(number)
+    try:
+        out, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("does not stop on signal %d" % number)
+    expect(process.returncode == 75, "signal %d: exit code %d, expected 75; %s"
+           % (number, process.returncode, err))
+    summary = program.summary()
+    expect(summary["status"] == "stopped", summary["status"])
+    expect(summary["simulated_time_ps"] > 0, "nothing was simulated")
+    shown = program.call("show", program.folder)
+    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+    expect("stopped" in shown.stdout_text, shown.stdout_text)
+
+
+@check
+def stop_by_term(program):
+    stop_with(program, signal.SIGTERM, 0)
+
+
+@check
+def stop_by_interrupt(program):
+    stop_with(program, signal.SIGINT, 0)
+
+
+@check
+def stop_by_usr1(program):
+    stop_with(program, signal.SIGUSR1, 0)
+
+
+@check
+def stop_two_ranks_by_usr1(program):
+    stop_with(program, signal.SIGUSR1, 2)
+
+
+@check
+def status_by_usr2(program):
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder])
+    program.wait_until_running(process)
+    process.send_signal(signal.SIGUSR2)
+    time.sleep(1)
+    expect(process.poll() is None, "the run ended")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    expect(re.search(r"^rank 0: simulated .*, \d+ events", err, re.MULTILINE), err)

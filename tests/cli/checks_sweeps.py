@@ -1,0 +1,127 @@
+"""Sweeps and plans."""
+import json
+import re
+import signal
+import time
+
+from program import HERE, check, expect, expect_refusal
+
+
+def write_sweep(program, lines=""):
+    path = program.scratch / "sweep.yaml"
+    path.write_text("experiment: %s\naxes:\n  strategy.pipeline: [1, 2, 3]\n"
+                    "  strategy.tensor: [1, 2]\n  strategy.micro_batch: [1, 2, 4, 8]\n"
+                    "set: {run.iterations: 40, strategy.capacity: ignore}\n%s"
+                    % (json.dumps(str(HERE / "short.yaml")), lines), encoding="utf-8")
+    return path
+
+
+def csv_of(folder):
+    return (folder / "sweep.csv").read_text(encoding="utf-8")
+
+
+@check
+def sweep_and_its_table(program):
+    sweep = write_sweep(program, "constraints: [tensor * pipeline <= 4]\n")
+    done = program.call("sweep", sweep, "-o", program.folder, "--top", "3")
+    expect(done.returncode == 0, done.stderr_text)
+    expect("20 points of a grid of 24" in done.stderr_text, done.stderr_text)
+    expect("20 points, 20 finished" in done.stdout_text, done.stdout_text)
+    expect(re.search(r"^3 +[0-9]+ ", done.stdout_text, re.MULTILINE), done.stdout_text)
+    expect(not re.search(r"^4 +[0-9]+ ", done.stdout_text, re.MULTILINE), done.stdout_text)
+    left = sorted(p.name for p in program.folder.iterdir())
+    expect(left == ["points", "sweep.csv", "sweep.h5", "sweep.json", "sweep.resolved.yaml"], left)
+    rows = csv_of(program.folder).splitlines()
+    expect(len(rows) == 21 and rows[0].startswith("point,strategy.pipeline,strategy.tensor,"), rows[0])
+    # The same folder may be used again; --set reaches every point.
+    again = program.call("sweep", sweep, "-o", program.folder, "-q", "--set", "strategy.data=0")
+    expect(again.returncode == 3, again.stderr_text)
+    expect("no point finished" in again.stderr_text, again.stderr_text)
+    expect("refused" in again.stdout_text and "strategy.data" in again.stdout_text,
+           again.stdout_text)
+
+
+@check
+def sweep_resumes_after_kill(program):
+    sweep = write_sweep(program)
+    whole = program.scratch / "whole"
+    done = program.call("sweep", sweep, "-o", whole)
+    expect(done.returncode == 0, done.stderr_text)
+    for lines in (1, 5, 12):
+        folder = program.scratch / ("killed after %d" % lines)
+        process = program.start(["sweep", sweep, "-o", folder])
+        log = folder / "points" / "00000.jsonl"
+        deadline = time.time() + 60
+        while not log.exists() or log.read_bytes().count(b"\n") < lines:
+            expect(process.poll() is None and time.time() < deadline, "no %d points" % lines)
+            time.sleep(0.001)
+        process.kill()
+        process.communicate(timeout=30)
+        expect(not (folder / "sweep.csv").exists(), "the sweep had ended")
+        done = program.call("sweep", "--resume", folder)
+        expect(done.returncode == 0, done.stderr_text)
+        expect(re.search("going on; [0-9]+ of 24 points are there", done.stderr_text),
+               done.stderr_text)
+        expect(csv_of(folder) == csv_of(whole), "another table after %d points" % lines)
+
+
+@check
+def sweep_resumes_on_two_ranks(program):
+    sweep = write_sweep(program)
+    whole = program.scratch / "whole"
+    expect(program.call("sweep", sweep, "-o", whole).returncode == 0, "whole")
+    process = program.start(["sweep", sweep, "-o", program.folder])
+    log = program.folder / "points" / "00000.jsonl"
+    deadline = time.time() + 60
+    while not log.exists() or not log.stat().st_size:
+        expect(process.poll() is None and time.time() < deadline, "no point")
+        time.sleep(0.001)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
+    expect("--resume" in err, err)
+    done = program.call("sweep", "--resume", program.folder, ranks=2)
+    expect(done.returncode == 0, done.stderr_text)
+    expect(csv_of(program.folder) == csv_of(whole), "another table")
+
+
+@check
+def sweep_refusals(program):
+    expect_refusal(program.call("sweep"), 2, "no sweep file")
+    expect_refusal(program.call("sweep", "nowhere.yaml"), 74, "nowhere.yaml")
+    expect_refusal(program.call("sweep", "--resume", program.folder), 2, "no sweep to go on with")
+    sweep = write_sweep(program)
+    for other in (["--set", "a=1"], [sweep], ["-o", program.folder]):
+        expect_refusal(program.call("sweep", "--resume", program.folder, *other), 2,
+                       "does not go together with")
+    program.call("sweep", sweep, "-o", program.folder)
+    before = csv_of(program.folder)
+    write_sweep(program, "# changed\n")
+    expect_refusal(program.call("sweep", "--resume", program.folder), 2, "is not as it was")
+    expect(csv_of(program.folder) == before, "something was written")
+    program.call("run", HERE / "short.yaml", "-o", program.scratch / "run-folder")
+    expect_refusal(program.call("sweep", sweep, "-o", program.scratch / "run-folder"), 2,
+                   "which is not of a sweep")
+
+
+@check
+def plan_proposes_a_strategy(program):
+    best = program.scratch / "best.yaml"
+    words = ["plan", HERE / "short.yaml", "--top", "2", "-o", best]
+    done = program.call(*words)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("own" in done.stdout_text, done.stdout_text)
+    expect(re.search(r"^ *1 .*[0-9.]+ [mun]s ", done.stdout_text, re.MULTILINE), done.stdout_text)
+    ran = program.call("run", HERE / "short.yaml", "--set", "strategy=%s" % best, "-q", "-o",
+                       program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+    expect(program.summary()["status"] == "finished", program.summary()["status"])
+    many = program.call(*words, ranks=2)
+    expect(many.stdout_text == done.stdout_text, many.stdout_text)
+    expect_refusal(program.call("plan"), 2, "no experiment")
+    nothing = program.call("plan", HERE / "short.yaml", "-q", "--set", "machine.dram.capacity=1 kB",
+                           "-o", program.scratch / "none.yaml")
+    expect(nothing.returncode == 3, nothing.stderr_text)
+    expect("fallen out" in nothing.stdout_text and "more than its" in nothing.stdout_text,
+           nothing.stdout_text)
+    expect(not (program.scratch / "none.yaml").exists(), "a strategy was written")

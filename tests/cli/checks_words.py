@@ -1,0 +1,133 @@
+"""What it says, and what it refuses."""
+import json
+import re
+
+from program import HERE, check, expect, expect_refusal
+
+
+@check
+def bad_cut_options(program):
+    for command in ("run", "check", "scale"):
+        ranks = ["--ranks", "2"] if command == "scale" else []
+        words = [command, HERE / "short.yaml", *ranks]
+        expect_refusal(program.call(*words, "--partition", "block"), 2, "did you mean 'blocks'")
+        expect_refusal(program.call(*words, "--synchronization", "windows"), 2,
+                       "did you mean 'window'")
+        expect_refusal(program.call(*words, "--weights", "nowhere"), 74, "cannot read nowhere")
+
+
+@check
+def scale_refuses(program):
+    experiment = HERE / "short.yaml"
+    expect_refusal(program.call("scale", experiment), 2, "no numbers of ranks")
+    expect_refusal(program.call("scale", experiment, "--ranks", "2,x"), 2, "expected numbers")
+    expect_refusal(program.call("scale", experiment, "--ranks", "2,60000"), 2,
+                   "can be predicted on 1 to [0-9]+ ranks, not on 60000")
+    expect_refusal(program.call("scale", experiment, "--ranks", "2", "--message-latency", "1"), 2,
+                   "--message-latency: .*unit")
+
+
+@check
+def scale_counts_as_a_run(program):
+    scaling = program.scratch / "scaling.json"
+    done = program.call("scale", HERE / "short.yaml", "--ranks", "2,4", "-o", scaling)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("speed-up" in done.stdout_text, done.stdout_text)
+    predictions = json.loads(scaling.read_text(encoding="utf-8"))["predictions"]
+    expect([row["ranks"] for row in predictions] == [1, 2, 4], predictions)
+    for row in predictions:
+        done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q",
+                            ranks=row["ranks"])
+        expect(done.returncode == 0, done.stderr_text)
+        summary = program.summary()
+        real = [summary["events"], max(summary["rank_events"]), summary["windows"],
+                summary["remote_events"], summary["cut_links"]]
+        expect([row[key] for key in ("events", "largest_events", "windows", "remote_events",
+                                     "cut_links")] == real, "%s instead of %s" % (row, real))
+
+
+@check
+def measured_weights(program):
+    expect(program.call("run", HERE / "short.yaml", "-o", program.folder, "-q").returncode == 0,
+           "the run failed")
+    digest = program.summary()["result_digest"]
+    second = program.scratch / "second"
+    done = program.call("run", HERE / "short.yaml", "-o", second, "-q", "--weights",
+                        program.folder, "--partition", "stripes", ranks=2)
+    expect(done.returncode == 0, done.stderr_text)
+    summary = program.summary(second)
+    expect(summary["result_digest"] == digest, "weights changed the result")
+    expect(summary["weights"] == str(program.folder) and summary["partition"] == "stripes", summary)
+    done = program.call("check", HERE / "short.yaml", "--ranks", "3", "--weights", program.folder)
+    expect("imbalance by weight" in done.stdout_text and "share of weight" in done.stdout_text,
+           done.stdout_text)
+
+@check
+def version(program):
+    done = program.call("--version")
+    expect(done.returncode == 0, "exit code %d" % done.returncode)
+    expect(re.match(r"tessera \d+\.\d+\.\d+ \([^)]+\), MPI: \S.*, HDF5 \d+\.\d+\.\d+\n$",
+                    done.stdout_text), done.stdout_text)
+    expect(done.stderr_text == "", done.stderr_text)
+
+
+@check
+def help_of_all(program):
+    done = program.call("--help")
+    expect(done.returncode == 0 and done.stderr_text == "", done.stderr_text)
+    commands = re.findall(r"^  ([a-z]+) ", done.stdout_text, re.MULTILINE)
+    expect(set(commands) >= {"run", "check", "list", "show", "export"}, done.stdout_text)
+    for command in commands:
+        done = program.call(command, "--help")
+        expect(done.returncode == 0 and done.stderr_text == "",
+               "%s --help: %d %s" % (command, done.returncode, done.stderr_text))
+        expect("tessera " + command in done.stdout_text, "%s: %s" % (command, done.stdout_text))
+
+
+@check
+def no_command(program):
+    done = program.call()
+    expect(done.returncode == 2 and done.stdout_text == "", done.stdout_text)
+    expect(done.stderr_text.startswith("usage: tessera COMMAND"), done.stderr_text)
+
+
+@check
+def unknown_command(program):
+    expect_refusal(program.call("runn", "x.yaml"), 2, "runn.*did you mean 'run'")
+
+
+@check
+def unknown_option(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command, HERE / "short.yaml", "--sett", "a=b"), 2,
+                       "sett.*; see tessera %s --help" % command)
+
+
+@check
+def unknown_kind(program):
+    expect_refusal(program.call("list", "topologie"), 2, "did you mean 'topologies'")
+
+
+@check
+def no_experiment(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command), 2, "no experiment")
+
+
+@check
+def bad_option_value(program):
+    expect_refusal(program.call("run", HERE / "short.yaml", "--watchdog", "soon"), 2, "soon")
+
+
+@check
+def missing_experiment(program):
+    for command in ("run", "check"):
+        expect_refusal(program.call(command, "nowhere.yaml"), 74,
+                       "nowhere.yaml.*No such file or directory")
+
+
+@check
+def bad_input_once_for_all_ranks(program):
+    done = program.call("run", HERE / "short.yaml", "--set", "run.iterations=0", ranks=3)
+    expect(done.returncode == 2, "exit code %d" % done.returncode)
+    expect(done.stderr_text.count("run.iterations: must be between") == 1, done.stderr_text)
