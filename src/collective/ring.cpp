@@ -9,12 +9,7 @@
 // is the one after the other, 2 (n - 1) steps. Every member sends 2 (n - 1)/n of the vector in an
 // all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step.
 //
-// Broadcast, 2 (n - 1) steps: the chunks follow each other down the line from member 0 to member
-// n - 1, chunk c from member i to i + 1 in step i + c; a reduce is the same towards member 0, from
-// member i to i - 1 in step n - 1 - i + c (pipelined chain; J. Pjesivac-Grbovic et al., "Performance
-// analysis of MPI collective operations", Cluster Computing 10 (2007), section 4,
-// doi:10.1007/s10586-007-0012-0). Every member but the last sends the vector once; the link that
-// closes the ring is not used.
+// Broadcast and reduce go down the line of members, 2 (n - 1) steps: see line.hpp.
 //
 // All-to-all, n - 1 steps: in step s member i sends straight to the (s + 1)-th one after it and
 // receives from the (s + 1)-th one before it, so that every link of a full crossbar is used once
@@ -24,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "line.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/error.hpp"
 
@@ -39,6 +35,10 @@ class Ring final : public Algorithm {
     return once ? size - 1 : 2 * (size - 1);
   }
 
+  bool is_steady(Kind kind) const override {
+    return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather;
+  }
+
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
             std::uint32_t step) const override {
     ensure(member < size, "a member outside its group");
@@ -49,7 +49,7 @@ class Ring final : public Algorithm {
       return exchange(size, member, bytes, step + 1);
     }
     if (kind == Kind::broadcast || kind == Kind::reduce) {
-      return pass_on(kind, size, member, bytes, step);
+      return line_step(kind, size, member, bytes, step);
     }
     // How far behind the own chunk the sent one is; at most size - 1.
     const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
@@ -65,27 +65,6 @@ class Ring final : public Algorithm {
   }
 
  private:
-  // Along the line of members, from the first one on or towards it.
-  static Step pass_on(Kind kind, std::uint32_t size, Member member, Bytes bytes,
-                      std::uint32_t step) {
-    const bool outward = kind == Kind::broadcast;
-    const std::uint32_t place = outward ? member : size - 1 - member;  // in the line
-    const auto at = [&](std::uint32_t other) { return outward ? other : size - 1 - other; };
-    Step result;
-    if (place + 1 < size && step >= place && step - place < size) {
-      result.send_to = at(place + 1);
-      result.send_chunk = step - place;
-      result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
-    }
-    if (place > 0 && step + 1 >= place && step + 1 - place < size) {
-      result.receive_from = at(place - 1);
-      result.receive_chunk = step + 1 - place;
-      result.receive_bytes = chunk_bytes(bytes, size, result.receive_chunk);
-      result.reduces = !outward;
-    }
-    return result;
-  }
-
   static Step exchange(std::uint32_t size, Member member, Bytes bytes, std::uint32_t distance) {
     Step result;
     result.send_to = (member + distance) % size;

@@ -332,8 +332,8 @@ class ProgramExecutor final : public Executor {
   collective::Step step_of(const TileState& tile, const Instruction& instruction,
                            std::uint32_t step) const {
     return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
-                      plan_.member_of(instruction.group, tile.role),
-                      Bytes(instruction.bytes), step);
+                      plan_.member_of(instruction.group, tile.role), Bytes(instruction.bytes),
+                      step);
   }
 
   EntityId member(const TileState& tile, plan::Group group, collective::Member number) const {

@@ -52,16 +52,14 @@ CollectiveClock::Transfer CollectiveClock::transfer(EntityId from, EntityId to, 
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
                                  collective::Kind kind, Bytes bytes) const {
   using From = std::tuple<collective::Member, collective::Member, Bytes>;
-  // In a ring every step looks like the first and waits for the one before; down a line members
-  // send one message behind the other.
-  const bool line = kind == collective::Kind::broadcast || kind == collective::Kind::reduce;
-  const bool changes = line || kind == collective::Kind::all_to_all;
+  // Steps that are steady look all like the first; others may be sent one behind the other.
+  const bool changes = !plan_.algorithm(group).is_steady(kind);
+  const bool queues = changes && kind != collective::Kind::all_to_all;
   Loads loads = loads_of(stage, group, shape, kind, 0);
   std::map<From, Transfer> transfers;
   std::vector<SimTime> ready(shape.size);
-  std::vector<SimTime> sent(shape.size);  // down a line, when all that is sent has left
-  const std::uint32_t steps =
-      Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
+  std::vector<SimTime> sent(std::size_t{shape.size} * shape.channels);  // when all sent has left
+  const std::uint32_t steps = Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (changes && step > 0) {
       loads = loads_of(stage, group, shape, kind, step);
@@ -82,9 +80,10 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
                                  tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
       }
       SimTime start = ready[now.receive_from];
-      if (line) {
-        start = std::max(start, sent[now.receive_from]);
-        sent[now.receive_from] = start + place->second.on_the_wire;
+      if (queues) {
+        SimTime& left = sent[now.receive_from * shape.channels + i % shape.channels];
+        start = std::max(start, left);
+        left = start + place->second.on_the_wire;
       }
       next[member] = std::max(next[member], start + place->second.on_the_way);
     }

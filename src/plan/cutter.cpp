@@ -209,8 +209,7 @@ Bytes Cutter::tied_gradients() const {
   std::uint64_t parameters = 0;
   for (const workload::Layer& layer : workload_.layers) {
     for (const Operator& op : layer.operators) {
-      parameters =
-          std::max(parameters, divided_up(op.shared_parameters, shares(op).weights()));
+      parameters = std::max(parameters, divided_up(op.shared_parameters, shares(op).weights()));
     }
   }
   const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;

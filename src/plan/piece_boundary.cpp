@@ -61,9 +61,8 @@ void PieceWriter::move(Action action, Peer peer, Traffic traffic, Group senders,
   if (strategy_.aggregation != Aggregation::none && action == Action::send) {
     const std::uint32_t stages = strategy_.degrees.pipeline;
     const std::uint32_t step = peer == Peer::next_stage ? 1 : stages - 1;
-    instruction.bytes *=
-        estimates_.boundary_share(number_, (number_ + step) % stages,
-                                  tables_.groups[static_cast<std::size_t>(senders)]);
+    instruction.bytes *= estimates_.boundary_share(
+        number_, (number_ + step) % stages, tables_.groups[static_cast<std::size_t>(senders)]);
   }
 }
 
@@ -94,7 +93,7 @@ void PieceWriter::check_sums() const {
   }
   const std::size_t last = range().end - 1;
   if (const EndOfLayer end = end_of(last); end.sum == nullptr) {
-    throw ConfigError("strategy.boundary: 'reduced' needs partial sums where stage " +
+    throw ConfigError("boundary 'reduced' needs partial sums where stage " +
                       std::to_string(number_) + " ends, but " + end.objection);
   }
 }

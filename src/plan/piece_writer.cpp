@@ -371,8 +371,8 @@ void PieceWriter::sum_tied_weights() {
   }
   std::uint32_t share = 1;
   for (std::size_t i = 0; strategy_.aggregation != Aggregation::none && i < stages.size(); ++i) {
-    share = std::max(share, estimates_.boundary_share(stages[i], stages[(i + 1) % stages.size()],
-                                                      GroupShape{}));
+    share = std::max(
+        share, estimates_.boundary_share(stages[i], stages[(i + 1) % stages.size()], GroupShape{}));
   }
   collective(Action::collective, Kind::all_reduce, Group::tied, cutter_.tied_gradients() * share);
 }

@@ -113,8 +113,8 @@ collective::Step Plan::step_of(const collective::Algorithm& algorithm, const Gro
   const std::uint32_t part = shape.part_of(member);
   const std::uint32_t first = shape.among_leaders ? 0 : shape.leader(part);
   const std::uint32_t size = shape.among_leaders ? shape.parts : shape.leader(part + 1) - first;
-  if (shape.parts > 1 && ((shape.among_leaders && !shape.leads(member)) ||
-                          own_step >= algorithm.steps(kind, size))) {
+  if (shape.parts > 1 &&
+      ((shape.among_leaders && !shape.leads(member)) || own_step >= algorithm.steps(kind, size))) {
     return {};  // of the others, or of a larger part
   }
   const std::uint32_t number = shape.among_leaders ? part : member - first;

@@ -127,7 +127,8 @@ void read_boundary(config::Section& section, Strategy& strategy) {
     return;
   }
   if (strategy.adapters > strategy.degrees.tensor) {
-    section.error("adapters", std::to_string(strategy.adapters) + " adapters in a tensor group of " +
+    section.error("adapters", std::to_string(strategy.adapters) +
+                                  " adapters in a tensor group of " +
                                   std::to_string(strategy.degrees.tensor) + " tiles");
     strategy.adapters = 1;
   }
@@ -201,8 +202,8 @@ std::vector<ParameterInfo> strategy_parameters() {
        "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
       {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
-      {"collectives.tensor", "", "ring", "algorithm in tensor groups"},
-      {"collectives.data", "", "ring", "algorithm in data groups"}};
+      {"collectives.tensor", "", "ring", "algorithm in tensor groups: ring or line"},
+      {"collectives.data", "", "ring", "algorithm in data groups: ring or line"}};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }

@@ -52,12 +52,14 @@ class Algorithm {
   virtual ~Algorithm() = default;
   // 0 for a group of one. Throws InternalError for an empty group.
   virtual std::uint32_t steps(Kind kind, std::uint32_t size) const = 0;
+  // Whether every step has the same partners and waits for what the one before has received.
+  virtual bool is_steady(Kind kind) const = 0;
   // step < steps(kind, size), member < size, else InternalError.
   virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
                     std::uint32_t step) const = 0;
 };
 
-// Algorithms by name: "ring".
+// Algorithms by name: "ring", "line".
 using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>()>;
 Registry<AlgorithmMaker>& algorithms();
 

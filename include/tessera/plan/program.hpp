@@ -34,10 +34,19 @@ enum class Action : std::uint8_t {
 // stages when a stage holds several chunks of layers.
 enum class Peer : std::uint8_t { previous_stage, next_stage };
 
-// Tiles that communicate: see Plan::groups. They are of one stage, but those of `tied`, which are in
-// the same place of all stages that hold a copy of the same weights. In `each` a tile is alone;
+// Tiles that communicate: see Plan::groups. They are of one stage, but those of `tied`, which are
+// in the same place of all stages that hold a copy of the same weights. In `each` a tile is alone;
 // those from `first_cut` on are parts of the tensor group, for explicit sharding and boundaries.
-enum class Group : std::uint8_t { each, tensor, data, context, expert, expert_data, tied, first_cut };
+enum class Group : std::uint8_t {
+  each,
+  tensor,
+  data,
+  context,
+  expert,
+  expert_data,
+  tied,
+  first_cut
+};
 
 // Members of a group: of every `stride`-th place in the stage, `size`. A tile's place is
 // replica * tensor + shard.
@@ -56,7 +65,6 @@ struct GroupShape {
   std::uint32_t channels = 1;
   std::uint32_t parts = 1;
   bool among_leaders = false;
-
 
   std::uint32_t member(std::uint32_t place) const { return place / stride % size; }
   std::uint32_t place_of(std::uint32_t member, std::uint32_t place) const {

@@ -19,7 +19,7 @@ struct StageWork {
   std::uint64_t operators = 0;
   // By the leaders of the group; (…, bytes).
   std::map<std::tuple<Peer, Traffic, Group, std::uint64_t>, std::uint64_t> sends;
-  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;         // (write, bytes)
+  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;  // (write, bytes)
   std::map<CollectiveKey, std::uint64_t> collectives;
 };
 

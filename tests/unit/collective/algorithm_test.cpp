@@ -12,7 +12,7 @@ namespace tessera::collective {
 namespace {
 
 TEST(Algorithms, AreTheKnownOnes) {
-  EXPECT_THAT(algorithms().names(), testing::ElementsAre("ring"));
+  EXPECT_THAT(algorithms().names(), testing::ElementsAre("line", "ring"));
   EXPECT_EQ(algorithms().kind(), "collective algorithm");
 }
 

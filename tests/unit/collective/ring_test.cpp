@@ -175,6 +175,30 @@ TEST_P(RingOfSize, AllReduceIsReduceScatterThenAllGather) {
 INSTANTIATE_TEST_SUITE_P(OneToThirtyThree, RingOfSize, testing::Range(1U, 34U),
                          testing::PrintToStringParamName());
 
+// Reduce and broadcast one after the other, and the same result.
+TEST_P(RingOfSize, ALineAllReducesWithoutTheClosingLink) {
+  const auto line = algorithms().at("line")();
+  EXPECT_EQ(line->steps(Kind::all_reduce, size()), 4 * (size() - 1));
+  for (const Bytes bytes : sizes()) {
+    const Outcome outcome = run(*line, Kind::all_reduce, size(), bytes);
+    Bytes total;
+    for (Member member = 0; member < size(); ++member) {
+      for (std::uint32_t chunk = 0; chunk < size(); ++chunk) {
+        EXPECT_EQ(outcome.vectors[member][chunk], everybody(size())) << member << ' ' << chunk;
+      }
+      total += outcome.sent[member];
+    }
+    EXPECT_EQ(total, bytes * (2 * (size() - 1)));
+  }
+  for (std::uint32_t s = 0; s < line->steps(Kind::all_reduce, size()); ++s) {
+    for (Member member = 0; member < size(); ++member) {
+      const Step step = line->step(Kind::all_reduce, size(), member, Bytes(1001), s);
+      EXPECT_TRUE(step.send_to == nobody || step.send_to + 1 == member ||
+                  step.send_to == member + 1);
+    }
+  }
+}
+
 TEST(Ring, GoesRoundInMemberOrder) {
   const auto ring = algorithms().at("ring")();
   const Step step = ring->step(Kind::all_reduce, 4, 3, Bytes(10), 0);

@@ -140,6 +140,22 @@ TEST(ByHand, ARingAllReduceTakesTheClosedForm) {
   }
 }
 
+// Down a row and back, without the long way from its end to its start: twice (n - 1) latencies and
+// 2 (n - 1) chunks, for the chunks follow each other.
+TEST(ByHand, ALineAllReduceTakesTheClosedForm) {
+  for (const std::uint32_t members : {2U, 3U, 5U, 8U, 16U}) {
+    for (const std::uint64_t chunk : {10ULL, 4096ULL, 50'000ULL}) {
+      plan::Plan plan = plan_of({1, 1, members}, {once({all_reduce(chunk * members)})}, members);
+      plan.tensor_algorithm = collective::algorithms().at("line")();
+      const Outcome outcome = execute(row(static_cast<int>(members)), plan);
+      const auto wire = static_cast<std::int64_t>(chunk * 100);
+      EXPECT_EQ(outcome.end.ps(), 2 * (members - 1) * (1000 + 2 * wire))
+          << members << ", " << chunk;
+      expect_breakdowns_add_up(outcome);
+    }
+  }
+}
+
 // Forward takes a millisecond, backward two; boundaries take next to nothing.
 plan::Program pipeline_program(const std::string& schedule, std::uint32_t stage,
                                std::uint32_t stages, std::uint32_t micro_batches) {

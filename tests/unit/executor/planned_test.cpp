@@ -129,8 +129,8 @@ TEST(Planned, AdaptersSendWhatPalmsEquationsSay) {
   const std::uint64_t inside = execute(full.machine, full.plan).bytes(plan::Traffic::tensor);
   for (std::uint64_t n = 1; n <= t; ++n) {
     for (const std::string method : {"broadcast", "reduced"}) {
-      const Planned work = planned(degrees + "boundary: " + method +
-                                   "\nadapters: " + std::to_string(n) + "\n");
+      const Planned work =
+          planned(degrees + "boundary: " + method + "\nadapters: " + std::to_string(n) + "\n");
       const Outcome outcome = execute(work.machine, work.plan);
       EXPECT_EQ(outcome.unfinished, 0U);
       EXPECT_EQ(outcome.bytes(plan::Traffic::activation), n * v) << method << n;
@@ -164,7 +164,7 @@ Planned two_rings(const std::string& strategy) {
 TEST(Planned, AdaptersTakeTheTimeOfTheirParts) {
   constexpr std::int64_t t = 8;
   constexpr std::int64_t latency = 3000;
-  constexpr std::int64_t wire = 1000 * 16 * 64 * 2;                       // V/B [ps]
+  constexpr std::int64_t wire = 1000 * 16 * 64 * 2;                            // V/B [ps]
   constexpr std::int64_t work = 2 * 2 * 16 * 64 * 256 / t + 2 * 16 * 64 * 64;  // of both stages
   const auto ring = [](std::int64_t members, std::int64_t hops) {
     return 2 * (members - 1) * (hops * latency + wire / members);
@@ -189,10 +189,14 @@ TEST(Planned, AdaptersTakeTheTimeOfTheirParts) {
 TEST(Planned, AdaptersTakeAsLongAggregated) {
   for (const std::string boundary : {"broadcast", "reduced"}) {
     for (const std::string adapters : {"1", "2", "4", "8"}) {
-      const std::string keys = "boundary: " + boundary + ", adapters: " + adapters;
-      const Planned whole = two_rings(keys);
-      const Planned one = two_rings(keys + ", aggregation: tensor");
-      EXPECT_EQ(execute(one.machine, one.plan).end, execute(whole.machine, whole.plan).end) << keys;
+      for (const std::string algorithm : {"ring", "line"}) {
+        const std::string keys = "boundary: " + boundary + ", adapters: " + adapters +
+                                 ", collectives: {tensor: " + algorithm + "}";
+        const Planned whole = two_rings(keys);
+        const Planned one = two_rings(keys + ", aggregation: tensor");
+        EXPECT_EQ(execute(one.machine, one.plan).end, execute(whole.machine, whole.plan).end)
+            << keys;
+      }
     }
   }
 }

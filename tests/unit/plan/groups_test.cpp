@@ -74,8 +74,7 @@ TEST(Groups, PartsAreRunsOfMembers) {
     EXPECT_EQ(parts.leads(member), first.count(member) == 1) << member;
     Bytes spread;
     for (std::uint32_t s = 0; s < Plan::steps_of(*ring, parts, Kind::broadcast); ++s) {
-      const collective::Step step =
-          Plan::step_of(*ring, parts, Kind::broadcast, member, bytes, s);
+      const collective::Step step = Plan::step_of(*ring, parts, Kind::broadcast, member, bytes, s);
       spread += step.send_bytes;
       EXPECT_TRUE(step.send_to == collective::nobody || step.send_to == member + 1);
     }
