@@ -201,6 +201,17 @@ TEST(Planned, AdaptersTakeAsLongAggregated) {
   }
 }
 
+TEST(Planned, TiedEmbeddingsTakeAsLongAggregated) {
+  const std::string machine =
+      "topology: {kind: torus, rows: 2, columns: 4, bandwidth: 1 GB/s, latency: 3 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}}\n";
+  const std::string strategy =
+      "{pipeline: 2, tensor: 4, placement: {layout: given, tiles: [0-3, 4-7]}";
+  const Planned whole = planned(strategy + "}", machine);
+  const Planned one = planned(strategy + ", aggregation: tensor}", machine);
+  EXPECT_EQ(execute(one.machine, one.plan).end, execute(whole.machine, whole.plan).end);
+}
+
 TEST(Planned, IsTheSameOnAnyNumberOfRanks) {
   const Planned work = planned("pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\n",
                                machine_text("sram: 200 kB", dram));
