@@ -51,6 +51,9 @@ class GivenStages {
                          " stages, but pipeline = " + std::to_string(request_.degrees.pipeline));
       return;
     }
+    if (chunks_ > 1 && !layers_are_free(list)) {
+      return;
+    }
     bool good = true;
     for (std::size_t stage = 0; stage < list.items.size(); ++stage) {
       stage_ = stage;
@@ -65,6 +68,18 @@ class GivenStages {
   bool refuse(const Value& at, const std::string& message) {
     section_.error("tiles", at, "stage " + std::to_string(stage_) + ": " + message);
     return false;
+  }
+
+  // A stage of several chunks holds as many runs of layers.
+  bool layers_are_free(const Value& list) {
+    for (stage_ = 0; stage_ < list.items.size(); ++stage_) {
+      if (const Value::Member* const layers = list.items[stage_].find("layers")) {
+        return refuse(layers->value,
+                      "'layers' names one run of layers, but the stage holds chunks = " +
+                          std::to_string(chunks_) + " of them; leave out one of the two keys");
+      }
+    }
+    return true;
   }
 
   bool read_stage(const Value& stage) {
@@ -234,10 +249,6 @@ class GivenStages {
   }
 
   bool read_layers(const Value& value) {
-    if (chunks_ > 1) {
-      return refuse(value, "'layers' names one run of layers, but the stage holds chunks = " +
-                               std::to_string(chunks_) + " of them; leave out one of the two keys");
-    }
     if (value.kind != Value::Kind::sequence || value.items.size() != 2) {
       return refuse(value, "expected layers: [first, last]");
     }
