@@ -119,13 +119,14 @@ void read_boundary(config::Section& section, Strategy& strategy) {
                       : name == "broadcast" ? Boundary::broadcast
                       : name == "reduced"   ? Boundary::reduced
                                             : Boundary::full;
-  strategy.adapters = read_count(section, "adapters", 1);
   if (!strategy.has_adapters()) {
     if (section.has("adapters")) {
+      section.raw("adapters");
       section.error("adapters", "is only for 'boundary: broadcast' and 'boundary: reduced'");
     }
     return;
   }
+  strategy.adapters = read_count(section, "adapters", 1);
   if (strategy.adapters > strategy.degrees.tensor) {
     section.error("adapters", std::to_string(strategy.adapters) +
                                   " adapters in a tensor group of " +
