@@ -101,7 +101,8 @@ int fail(comm::Communicator& world, const std::string& what, int code, bool all)
   if (!all || world.rank() == 0) {
     const std::string rank =
         all || world.size() == 1 ? "" : "rank " + std::to_string(world.rank()) + ": ";
-    std::cerr << rank << what << std::endl;
+    // In one piece: others may write at the same time.
+    std::cerr << rank + what + "\n" << std::flush;
   }
   if (!all && world.size() > 1) {
     world.abort(code);

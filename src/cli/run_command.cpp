@@ -86,10 +86,6 @@ cxxopts::Options describe() {
   return options;
 }
 
-}  // namespace
-
-namespace {
-
 // The experiment to run, and the folder it runs in.
 sim::Experiment read_input(const cxxopts::ParseResult& options, comm::Communicator& world,
                            sim::RunRequest& request) {
@@ -142,6 +138,20 @@ bool show_if_finished(const std::string& folder, comm::Communicator& world,
   return world.broadcast(finished ? "yes" : "no", 0) == "yes";
 }
 
+// Where more ranks did not help, says so.
+void advise(const trace::Summary& summary, spdlog::logger& logger) {
+  constexpr double long_enough_s = 1;
+  if (summary.ranks < 2 || summary.rounds == 0 || summary.wall_s < long_enough_s ||
+      summary.waiting_s < summary.wall_s / 2) {
+    return;
+  }
+  logger.info(
+      "ranks waited {:.0f} % of the time, with {:.2g} events in a round of all of them: fewer may "
+      "be faster; tessera scale predicts how many",
+      100 * summary.waiting_s / summary.wall_s,
+      static_cast<double>(summary.events) / static_cast<double>(summary.rounds));
+}
+
 }  // namespace
 
 int run_command(const Words& words, comm::Communicator& world) {
@@ -168,17 +178,18 @@ int run_command(const Words& words, comm::Communicator& world) {
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
   SignalWatch signals;
-  Watchdog watchdog(std::chrono::seconds(options["watchdog"].as<unsigned>()),
-                    [&](const Watchdog::Sign& last) {
-                      std::cerr << "rank " << world.rank() << ": error: no progress for "
-                                << options["watchdog"].as<unsigned>() << " s; simulated time "
-                                << to_string(last.simulated) << ", " << last.events
-                                << " events; giving up" << std::endl;
-                      if (world.size() > 1) {
-                        world.abort(70);
-                      }
-                      std::_Exit(70);
-                    });
+  Watchdog watchdog(
+      std::chrono::seconds(options["watchdog"].as<unsigned>()), [&](const Watchdog::Sign& last) {
+        std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
+                         std::to_string(options["watchdog"].as<unsigned>()) +
+                         " s; simulated time " + to_string(last.simulated) + ", " +
+                         std::to_string(last.events) + " events; giving up\n"
+                  << std::flush;
+        if (world.size() > 1) {
+          world.abort(70);
+        }
+        std::_Exit(70);
+      });
   request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
@@ -187,8 +198,10 @@ int run_command(const Words& words, comm::Communicator& world) {
   request.hooks.on_round = [&](const sim::Progress& progress) {
     watchdog.feed({progress.simulated, progress.events});
     if (signals.take_status_request()) {
-      std::cerr << "rank " << world.rank() << ": simulated " << to_string(progress.simulated)
-                << ", " << progress.events << " events, " << progress.wall_s << " s" << std::endl;
+      std::cerr << "rank " + std::to_string(world.rank()) + ": simulated " +
+                       to_string(progress.simulated) + ", " + std::to_string(progress.events) +
+                       " events, " + rounded(progress.wall_s) + "s\n"
+                << std::flush;
     }
   };
   request.hooks.on_checkpoint = [&](bool begins) { watchdog.pause(begins); };
@@ -205,7 +218,11 @@ int run_command(const Words& words, comm::Communicator& world) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;
     }
-    std::cout << trace::to_table(summary) << "results in " << request.folder << std::endl;
+    std::cout << trace::to_table(summary);
+    if (summary.status != "stopped" || !experiment.options.replay) {
+      std::cout << "results in " << request.folder << std::endl;
+    }
+    advise(summary, *logger);
   }
   return exit_code_of(summary);
 }

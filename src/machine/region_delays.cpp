@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -6,6 +7,60 @@
 
 namespace tessera::machine {
 namespace {
+
+// Rows or columns from the first to the last of a region.
+struct Span {
+  std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t last = 0;
+
+  void take(std::uint32_t place) {
+    first = std::min(first, place);
+    last = std::max(last, place);
+  }
+};
+
+struct Box {
+  Span rows;
+  Span columns;
+};
+
+// Steps from one span to another on a line of `size` places, which may be a ring.
+std::uint32_t steps_between(const Span& a, const Span& b, std::uint32_t size, bool ring) {
+  if (a.first <= b.last && b.first <= a.last) {
+    return 0;
+  }
+  const Span& low = a.first < b.first ? a : b;
+  const Span& high = a.first < b.first ? b : a;
+  const std::uint32_t between = high.first - low.last;
+  return ring ? std::min(between, low.first + size - high.last) : between;
+}
+
+// On a grid no way is shorter than the steps between the rectangles around two regions.
+void use_distances(const Topology& topology, const Partition& partition,
+                   std::vector<SimTime>& delays) {
+  const Grid grid = *topology.grid();
+  const auto ranks = static_cast<std::size_t>(partition.ranks);
+  std::vector<Box> boxes(ranks);
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    Box& box = boxes[partition.owner[node]];
+    box.rows.take(grid.row_of(EntityId(node)));
+    box.columns.take(grid.column_of(EntityId(node)));
+  }
+  const SimTime latency = topology.smallest_latency();
+  for (std::size_t from = 0; from < ranks; ++from) {
+    for (std::size_t to = 0; to < ranks; ++to) {
+      SimTime& delay = delays[from * ranks + to];
+      if (from == to || delay.is_never()) {
+        continue;
+      }
+      const Box& a = boxes[from];
+      const Box& b = boxes[to];
+      const std::uint32_t steps = steps_between(a.rows, b.rows, grid.rows, grid.wraps) +
+                                  steps_between(a.columns, b.columns, grid.columns, grid.wraps);
+      delay = std::max(delay, latency * static_cast<std::int64_t>(steps));
+    }
+  }
+}
 
 // A way out of a region over one link.
 struct Border {
@@ -71,6 +126,9 @@ std::vector<SimTime> region_delays(const Topology& topology, const Partition& pa
   std::vector<SimTime> delays(ranks * ranks, SimTime::never());
   for (std::uint32_t source = 0; source < ranks; ++source) {
     delays_from(source, borders, delays.data() + source * ranks);
+  }
+  if (topology.grid()) {
+    use_distances(topology, partition, delays);
   }
   return delays;
 }

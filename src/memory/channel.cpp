@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
@@ -129,7 +130,7 @@ class ChannelMemory final : public Memory {
     }
     for (const std::uint32_t channel : local_channels_) {
       ChannelBin& bin = bins_[channel];
-      const ChannelBin now = done_by(boundary, states_[channel]);
+      const ChannelBin now = done_by(boundary, states_[channel], bin);
       if (now.busy_ps != bin.busy_ps || now.read != bin.read || now.written != bin.written) {
         bin_sink_({channel, machine_.channels[channel].node, bin_begin_, boundary,
                    Bytes(now.read - bin.read), Bytes(now.written - bin.written),
@@ -145,7 +146,7 @@ class ChannelMemory final : public Memory {
     for (const std::uint32_t channel : local_channels_) {
       const ChannelState& state = states_[channel];
       if (state.busy_ps > 0) {
-        const ChannelBin done = done_by(end, state);
+        const ChannelBin done = done_by(end, state, {});
         sink({channel, machine_.channels[channel].node, SimTime::zero(), end, Bytes(done.read),
               Bytes(done.written), SimTime::from_ps(done.busy_ps),
               SimTime::from_ps(state.longest_wait_ps)});
@@ -314,11 +315,21 @@ class ChannelMemory final : public Memory {
     return pool_[place].done;
   }
 
-  // What of the booked service lies before `time`.
-  static ChannelBin done_by(SimTime time, const ChannelState& state) {
+  // What of the booked service lies before `time`, given what lay before an earlier one. Beyond
+  // `time` the channel is busy without a gap until it is free. Bytes booked since the earlier time
+  // count as spread evenly over the time booked since.
+  static ChannelBin done_by(SimTime time, const ChannelState& state, const ChannelBin& before) {
     ChannelBin done{state.busy_ps, state.read, state.written, 0};
     if (state.free_at > time) {
-      done.busy_ps -= (state.free_at - time).ps();
+      const std::int64_t beyond_ps = (state.free_at - time).ps();
+      const auto to_come = [&](std::uint64_t booked) {
+        return static_cast<std::uint64_t>(
+            static_cast<Wide>(booked) * static_cast<std::uint64_t>(beyond_ps) /
+            static_cast<std::uint64_t>(state.busy_ps - before.busy_ps));
+      };
+      done.busy_ps -= beyond_ps;
+      done.read -= to_come(state.read - before.read);
+      done.written -= to_come(state.written - before.written);
     }
     return done;
   }

@@ -440,7 +440,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
       section.get_or<std::int64_t>("max_packets", 64, config::between<std::int64_t>(1, 1'000'000)));
   std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
-    slowest = std::min(slowest, link_class.bandwidth.bytes_per_second());
+    slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
   }
   constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t in_field = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),

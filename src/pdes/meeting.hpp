@@ -15,7 +15,7 @@ namespace tessera::pdes {
 
 class Meeting {
  public:
-  // `delays` are closed under composition; see RegionDelays.
+  // `delays` are the least of RegionDelays.
   Meeting(comm::Communicator& communicator, std::vector<SimTime> delays);
 
   // Sums of a policy's own over all ranks.

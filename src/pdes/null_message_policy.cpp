@@ -20,7 +20,7 @@ class NullMessagePolicy final : public SyncPolicy {
  public:
   NullMessagePolicy(comm::Communicator& communicator, RegionDelays delays)
       : communicator_(communicator),
-        meeting_(communicator, std::move(delays.closed)),
+        meeting_(communicator, std::move(delays.least)),
         ranks_(static_cast<std::size_t>(communicator.size())),
         promised_(ranks_, SimTime::never()) {
     ensure(delays.direct.size() == ranks_ * ranks_, "a direct delay for each pair of ranks");

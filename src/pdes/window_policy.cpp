@@ -28,7 +28,7 @@ const Registration registration(sync_policies(),
                                  "all ranks meet in one reduction a round; jumps idle stretches",
                                  {}},
                                 [](comm::Communicator& communicator, RegionDelays delays) {
-                                  return make_window_policy(communicator, std::move(delays.closed));
+                                  return make_window_policy(communicator, std::move(delays.least));
                                 });
 
 }  // namespace

@@ -66,9 +66,10 @@ Checkpoints::Checkpoints(comm::Communicator& communicator, std::string folder,
 
 void Checkpoints::check_compatible(const trace::Checkpoint& checkpoint) const {
   const std::string path = trace::checkpoint_path(folder_, checkpoint.number);
-  if (checkpoint.version != version()) {
-    throw ConfigError(path + ": was written by tessera " + checkpoint.version + "; this is " +
-                      std::string(version()) + ", which holds its state differently");
+  if (checkpoint.version != version() || checkpoint.git_hash != git_hash()) {
+    throw ConfigError(path + ": was written by tessera " + checkpoint.version + " (" +
+                      checkpoint.git_hash + "); this is " + std::string(version()) + " (" +
+                      std::string(git_hash()) + "), which may hold its state differently");
   }
   if (checkpoint.configuration_hash != configuration_hash_) {
     throw ConfigError(path + ": is of another configuration than config.resolved.yaml beside it");

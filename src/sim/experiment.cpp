@@ -238,6 +238,13 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
                                           "a file");
     }
   }
+  if (!diagnostics.empty()) {
+    for (const char* key : parts) {
+      section.raw(key);
+    }
+    section.raw("run");
+    section.finish();  // a missing part may be a misspelt one
+  }
   diagnostics.throw_if_any();
   Section machine_section = section.section("machine");
   std::optional<machine::Machine> machine = machine::read_machine(machine_section);

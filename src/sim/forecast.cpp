@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t program_bytes = 28U << 20;
 constexpr std::size_t mpi_bytes = 10U << 20;
 // Delays between all pairs of regions while the rank is built: the engine's, and the policy's
-// closed and direct ones.
+// least and direct ones.
 constexpr std::size_t delay_tables = 3;
 // Events pending at a time for each tile: its operator or its message, and a packet under way.
 constexpr std::size_t events_a_tile = 2;

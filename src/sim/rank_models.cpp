@@ -18,8 +18,8 @@ std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
   const bool along_links =
       experiment.network->sends_along_links() && experiment.memory->sends_along_links();
   pdes::RegionDelays delays;
-  delays.closed = machine::region_delays(topology, partition);
-  delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.closed;
+  delays.least = machine::region_delays(topology, partition);
+  delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.least;
   return pdes::sync_policies().at(experiment.options.synchronization)(communicator,
                                                                       std::move(delays));
 }

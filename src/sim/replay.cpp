@@ -61,10 +61,12 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
 }  // namespace
 
 trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
-                               const RunRequest& request) {
+                               const RunRequest& given) {
   if (!experiment.options.replay) {
-    return run(experiment, communicator, request);
+    return run(experiment, communicator, given);
   }
+  RunRequest request = given;
+  request.resumable = false;
   const plan::Strategy& strategy = experiment.plan.strategy;
   if (request.resume || request.checkpoints.wall_s > 0 ||
       !request.checkpoints.simulated.is_never()) {
@@ -84,8 +86,13 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
     trial.hooks = request.hooks;
     for (std::uint32_t i = 0; i < runs.size(); ++i) {
       use_micro_batches(experiment, few + i * step);
+      if (request.hooks.on_note && communicator.rank() == 0) {
+        request.hooks.on_note("simulating " + std::to_string(few + i * step) + " of " +
+                              std::to_string(whole) + " micro-batches, to see whether they repeat");
+      }
       runs[i] = run(experiment, communicator, trial);
       if (runs[i].status != "finished") {
+        runs[i].message += "; run.replay: exact leaves nothing to go on with";
         return runs[i];
       }
     }

@@ -77,9 +77,9 @@ class RankRun {
     }
     if (!complete) {
       write_summary(summary, "stopped",
-                    writes_folder() ? "a stop was requested; tessera run --resume " +
-                                          request_.folder + " goes on"
-                                    : "a stop was requested");
+                    writes_checkpoints() ? "a stop was requested; tessera run --resume " +
+                                               request_.folder + " goes on"
+                                         : "a stop was requested");
     } else if (!stuck.empty()) {
       write_summary(summary, "deadlock", stuck);
     } else {
@@ -98,6 +98,7 @@ class RankRun {
   }
 
   bool writes_folder() const { return !request_.folder.empty(); }
+  bool writes_checkpoints() const { return writes_folder() && request_.resumable; }
   bool writes_trace() const {
     return writes_folder() && experiment_.options.trace != TraceLevel::none;
   }
@@ -200,7 +201,7 @@ class RankRun {
         on_round(round);
       }
     };
-    if (writes_folder()) {
+    if (writes_checkpoints()) {
       hooks.on_cut = [this](SimTime cut) { write_checkpoint(cut); };
     }
     if (request_.checkpoints.wall_s > 0 && communicator_.rank() == 0) {
@@ -247,6 +248,10 @@ class RankRun {
   void on_round(const pdes::RoundResult& round) {
     stopping_ = stopping_ || round.sums.stop_requests > 0;
     const double wall_s = since(began_);
+    if (base_ && !earlier_work_) {
+      earlier_work_ = round.sums.work_done;
+      reported_events_ = static_cast<std::uint64_t>(round.sums.events);
+    }
     if (request_.hooks.on_round) {
       Progress brief;
       brief.simulated = models_.engine.last_event_time();
@@ -272,8 +277,10 @@ class RankRun {
           static_cast<double>(progress.events - reported_events_) / since(reported_);
       progress.resident_bytes = resident_bytes();
       progress.wall_s = wall_s;
-      progress.left_s =
-          progress.fraction > 0.01 ? wall_s * (1 - progress.fraction) / progress.fraction : -1;
+      const double here =  // done in this segment
+          static_cast<double>(round.sums.work_done - earlier_work_.value_or(0)) /
+          static_cast<double>(all_instructions());
+      progress.left_s = here > 0.01 ? wall_s * (1 - progress.fraction) / here : -1;
       request_.hooks.on_progress(progress);
     }
     reported_ = WallClock::now();
@@ -316,6 +323,7 @@ class RankRun {
       return;
     }
     communicator_.barrier();  // all traces are closed
+    pause_watch(true);        // the others wait for rank 0, which reads every file once more
     on_first_rank(communicator_, [&] {
       if (writes_trace()) {
         trace::write_index(request_.folder, segments_);
@@ -324,6 +332,7 @@ class RankRun {
         trace::write_manifest(request_.folder, 0);
       }
     });
+    pause_watch(false);
   }
 
   const Experiment& experiment_;
@@ -338,6 +347,7 @@ class RankRun {
   WallClock::time_point last_checkpoint_;
   std::uint64_t reported_events_ = 0;
   bool stopping_ = false;
+  std::optional<std::int64_t> earlier_work_;  // instructions of earlier segments
 };
 
 }  // namespace

@@ -168,12 +168,13 @@ std::string listing(const Summary& summary) {
   return list.text();
 }
 
-// Activities of all groups, in the order they first appear.
+// Activities that take any time in a group, in the order they first appear.
 std::vector<std::string> activities_of(const std::vector<Breakdown>& breakdown) {
   std::vector<std::string> activities;
   for (const Breakdown& group : breakdown) {
     for (const auto& [activity, mean_ps] : group.mean_ps) {
-      if (std::find(activities.begin(), activities.end(), activity) == activities.end()) {
+      if (mean_ps != 0 &&
+          std::find(activities.begin(), activities.end(), activity) == activities.end()) {
         activities.push_back(activity);
       }
     }

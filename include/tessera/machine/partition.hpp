@@ -42,9 +42,11 @@ Registry<Partitioner>& partitioners();
 std::string default_partitioner(const Topology& topology);
 
 // delay[j * ranks + i]: no event handled in region j at time t can cause one in region i before
-// t + delay. Off the diagonal: smallest sum of cut-link latencies over any chain of regions from j
-// to i (closed under composition). On the diagonal: the shortest cycle through another region;
-// `never` on one rank. O(ranks · region borders · log ranks) after one pass over the links.
+// t + delay. Off the diagonal the larger of two bounds: the smallest sum of cut-link latencies over
+// any chain of regions from j to i, which counts nothing for crossing a region between; and on
+// grids the steps between the rectangles around both regions, at the smallest latency. On the
+// diagonal: the shortest cycle through another region; `never` on one rank. O(ranks · region
+// borders · log ranks) after a pass over nodes and links, and O(ranks²) on grids.
 std::vector<SimTime> region_delays(const Topology& topology, const Partition& partition);
 
 // delay[j * ranks + i]: the smallest latency of a link from region j to region i; never where there

@@ -2,9 +2,9 @@
 //
 // LBTS_i = min over j of (N_j + D_ji): the lower bound on the timestamp of any message rank i can
 // still receive, with N_j rank j's next event (messages in flight count where they will arrive) and
-// D_ji the smallest delay from region j to region i over any path, closed under composition; D_ii
-// is the shortest cycle. Fujimoto, "Parallel and Distributed Simulation Systems", Wiley 2000,
-// ch. 3. A quiet machine jumps to its next event at once.
+// D_ji at most the delay from region j to region i over any path; D_ii at most the shortest cycle.
+// Fujimoto, "Parallel and Distributed Simulation Systems", Wiley 2000, ch. 3. A quiet machine jumps
+// to its next event at once.
 #pragma once
 
 #include <cstdint>
@@ -63,17 +63,16 @@ class SyncPolicy {
 
 // How soon what happens in one region can matter in another; [ranks * ranks], row: from.
 struct RegionDelays {
-  // Over any path, closed under composition, the shortest cycle on the diagonal:
-  // machine::region_delays.
-  std::vector<SimTime> closed;
+  // No path is shorter; on the diagonal, no cycle through another region: machine::region_delays.
+  std::vector<SimTime> least;
   // Of an event that an entity of one region sends straight to one of the other; never where that
   // does not happen. machine::direct_delays where all models send along links only; where one may
-  // send from anywhere to anywhere, the closed delays. The diagonal is not used.
+  // send from anywhere to anywhere, the least delays. The diagonal is not used.
   std::vector<SimTime> direct;
 };
 
 // All ranks meet in one reduction a round, which carries next event times, batch counts and
-// counters together. `delays` are the closed ones.
+// counters together. `delays` are the least ones.
 std::unique_ptr<SyncPolicy> make_window_policy(comm::Communicator& communicator,
                                                std::vector<SimTime> delays);
 

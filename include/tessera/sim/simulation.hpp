@@ -55,6 +55,8 @@ struct RunRequest {
   // Goes on from the newest valid checkpoint in `folder`; `experiment` is what
   // config.resolved.yaml there describes, but for the partition.
   bool resume = false;
+  // A stop leaves a checkpoint to go on from.
+  bool resumable = true;
   CheckpointTimes checkpoints = {};
   // Called on every rank when the run has finished, before its summary is written.
   std::function<void(trace::Summary&)> complete_summary = {};

@@ -109,7 +109,7 @@ inline RegionDelays delays_of(const PholdSettings& settings, std::uint32_t ranks
       }
     }
   }
-  delays.closed = closed(delays.direct, ranks);
+  delays.least = closed(delays.direct, ranks);
   return delays;
 }
 
@@ -120,7 +120,7 @@ inline void run_rank(comm::Communicator& communicator, const PholdSettings& sett
   Regions regions = regions_of(communicator, settings.entities, owner, settings.lookahead);
   const RegionDelays delays =
       delays_of(settings, static_cast<std::uint32_t>(communicator.size()), regions.owner);
-  regions.delays = delays.closed;
+  regions.delays = delays.least;
   Engine engine(communicator, regions, settings.lookahead,
                 sync_policies().at(settings.policy)(communicator, delays));
   Phold phold(engine, settings);

@@ -290,14 +290,22 @@ TEST_F(Damaged, AnotherConfigurationIsRefused) {
   EXPECT_THAT(complaint(), HasSubstr("is of another configuration"));
 }
 
-TEST_F(Damaged, AnotherVersionIsRefused) {
-  trace::Checkpoint checkpoint = trace::read_checkpoint(folder_.path(), numbers_[0]);
-  const std::string path = trace::checkpoint_path(folder_.path(), 3);
-  fs::copy(file(0, ""), path + ".tmp", fs::copy_options::recursive);
-  checkpoint.number = 3;
-  checkpoint.version = "9.9.9";
-  trace::publish_checkpoint(folder_.path(), checkpoint);
+TEST_F(Damaged, AnotherVersionOrBuildIsRefused) {
+  const trace::Checkpoint good = trace::read_checkpoint(folder_.path(), numbers_[0]);
+  const auto publish = [&](trace::Checkpoint checkpoint, std::uint32_t number) {
+    const std::string path = trace::checkpoint_path(folder_.path(), number);
+    fs::copy(file(0, ""), path + ".tmp", fs::copy_options::recursive);
+    checkpoint.number = number;
+    trace::publish_checkpoint(folder_.path(), checkpoint);
+  };
+  trace::Checkpoint other = good;
+  other.version = "9.9.9";
+  publish(other, 3);
   EXPECT_THAT(complaint(2), HasSubstr("was written by tessera 9.9.9"));
+  other = good;
+  other.git_hash = "0badc0de";
+  publish(other, 4);
+  EXPECT_THAT(complaint(2), HasSubstr("(0badc0de); this is "));
 }
 
 TEST_F(Damaged, AnEarlierRunIsReplacedWithItsCheckpoints) {
