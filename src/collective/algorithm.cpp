@@ -14,6 +14,10 @@ std::string to_string(Kind kind) {
       return "all_gather";
     case Kind::all_to_all:
       return "all_to_all";
+    case Kind::broadcast:
+      return "broadcast";
+    case Kind::reduce:
+      return "reduce";
   }
   throw InternalError("a kind of collective outside its enumeration");
 }

@@ -9,6 +9,8 @@
 // is the one after the other, 2 (n - 1) steps. Every member sends 2 (n - 1)/n of the vector in an
 // all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step.
 //
+// Broadcast and reduce go down the line of members, 2 (n - 1) steps: see line.hpp.
+//
 // All-to-all, n - 1 steps: in step s member i sends straight to the (s + 1)-th one after it and
 // receives from the (s + 1)-th one before it, so that every link of a full crossbar is used once
 // (pairwise exchange; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19 (2005), section 4.4,
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "line.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/error.hpp"
 
@@ -27,7 +30,13 @@ class Ring final : public Algorithm {
  public:
   std::uint32_t steps(Kind kind, std::uint32_t size) const override {
     ensure(size > 0, "a collective of nobody");
-    return kind == Kind::all_reduce ? 2 * (size - 1) : size - 1;
+    const bool once =
+        kind == Kind::reduce_scatter || kind == Kind::all_gather || kind == Kind::all_to_all;
+    return once ? size - 1 : 2 * (size - 1);
+  }
+
+  bool is_steady(Kind kind) const override {
+    return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather;
   }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
@@ -38,6 +47,9 @@ class Ring final : public Algorithm {
         kind == Kind::reduce_scatter || (kind == Kind::all_reduce && step < size - 1);
     if (kind == Kind::all_to_all) {
       return exchange(size, member, bytes, step + 1);
+    }
+    if (kind == Kind::broadcast || kind == Kind::reduce) {
+      return line_step(kind, size, member, bytes, step);
     }
     // How far behind the own chunk the sent one is; at most size - 1.
     const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);

@@ -230,11 +230,14 @@ class ProgramExecutor final : public Executor {
                          0);
         return false;
       case Action::send:
+        if (!plan_.leads(instruction.group, tile.role)) {
+          return true;
+        }
         send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
              boundary_tag(tile, instruction));
         return true;
       case Action::receive:
-        return receive(context, tile, instruction);
+        return !plan_.leads(instruction.group, tile.role) || receive(context, tile, instruction);
       case Action::collective:
         start_steps(context, tile, tile.transfer, instruction, false);
         return run_steps(context, tile, tile.transfer, instruction, false);
@@ -326,19 +329,12 @@ class ProgramExecutor final : public Executor {
   collective::Step step_of(const TileState& tile, const Instruction& instruction,
                            std::uint32_t step) const {
     return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
-                      plan_.group(instruction.group).member(place_of(tile)),
-                      Bytes(instruction.bytes), step);
-  }
-
-  // In its stage.
-  std::uint32_t place_of(const TileState& tile) const {
-    return tile.role % plan_.placement.stage_tiles();
+                      plan_.member_of(instruction.group, tile.role), Bytes(instruction.bytes),
+                      step);
   }
 
   EntityId member(const TileState& tile, plan::Group group, collective::Member number) const {
-    const std::uint32_t place = place_of(tile);
-    const std::uint32_t other = plan_.group(group).place_of(number, place);
-    return plan_.placement.tile(tile.role - place + other);
+    return plan_.placement.tile(plan_.role_of(group, number, tile.role));
   }
 
   EntityId peer_of(const TileState& tile, plan::Peer peer) const {
@@ -364,9 +360,8 @@ class ProgramExecutor final : public Executor {
   }
 
   std::uint32_t steps_of(const Instruction& instruction) const {
-    return plan_.algorithm(instruction.group)
-        .steps(static_cast<collective::Kind>(instruction.collective),
-               plan_.group(instruction.group).size);
+    return plan_.steps(instruction.group, static_cast<collective::Kind>(instruction.collective)) /
+           plan_.group(instruction.group).channels;
   }
 
   // `at` is the step of a collective, those of all channels counted one by one.
@@ -528,12 +523,23 @@ class ProgramExecutor final : public Executor {
     inboxes_.put(tile.inbox, message);
   }
 
+  // Of an exchange between stages, what comes first may not have been sent yet.
+  void book_until_sent(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
+    const SimTime under_way = std::max(tile.since, message.sent);
+    book(context, tile, Activity::bubble, tile.since, under_way);
+    tile.since = under_way;
+  }
+
   // Whether it is the message that the current instruction waits for; if so, goes on.
   bool go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
     const Instruction& instruction = current(tile);
     if (instruction.action != Action::receive) {
+      const bool first = tile.transfer.step == 0;
       if (!take_step(context, tile, tile.transfer, instruction, false, message)) {
         return false;
+      }
+      if (first && activity_of(instruction.traffic) == Activity::pipeline) {
+        book_until_sent(context, tile, message);
       }
       if (run_steps(context, tile, tile.transfer, instruction, false)) {
         finish_instruction(context, tile, activity_of(instruction.traffic));
@@ -546,9 +552,7 @@ class ProgramExecutor final : public Executor {
     }
     tile.transfer.awaited = EntityId::none();
     report(context, instruction.traffic, Bytes(instruction.bytes), message);
-    const SimTime under_way = std::max(tile.since, message.sent);
-    book(context, tile, Activity::bubble, tile.since, under_way);
-    tile.since = under_way;
+    book_until_sent(context, tile, message);
     finish_instruction(context, tile, Activity::pipeline);
     advance(context, tile);
     return true;

@@ -105,6 +105,7 @@ CandidateLimits limits_of(const machine::Machine& machine, const workload::Workl
     for (const workload::Operator& op : layer.operators) {
       if (op.sharding == workload::Sharding::heads && op.product.count > 0) {
         heads.insert(op.product.count);
+        heads.insert(op.kv_heads > 0 ? op.kv_heads : op.product.count);
       }
     }
   }

@@ -165,8 +165,9 @@ class OneEstimate {
       // Channels go on side by side.
       const std::uint32_t channels = plan_.group(instruction.group).channels;
       for (std::uint32_t step = 0; step < plan_.steps(instruction.group, kind); step += channels) {
-        entry->second += route.time(
-            plan_.step(instruction.group, kind, 0, Bytes(instruction.bytes), step).receive_bytes);
+        const collective::Step first =
+            plan_.step(instruction.group, kind, 0, Bytes(instruction.bytes), step);
+        entry->second += route.time(std::max(first.send_bytes, first.receive_bytes));
       }
     }
     return entry->second;
@@ -175,20 +176,23 @@ class OneEstimate {
   const Route& neighbours(plan::Group group, std::uint32_t stage) {
     const auto [entry, fresh] = routes_.try_emplace({stage, group});
     if (fresh) {
-      const std::uint32_t size = plan_.group(group).size;
+      const plan::GroupShape& shape = plan_.group(group);
+      const std::uint32_t size = shape.together();
+      const auto at = [&](std::uint32_t number) {
+        return member_of(group, stage, shape.among_leaders ? shape.leader(number) : number);
+      };
       const std::uint32_t looked_at = size > 1 ? std::min(size, most_neighbours) : 0;
       for (std::uint32_t i = 0; i < looked_at; ++i) {
         const auto member = static_cast<std::uint32_t>(std::uint64_t{i} * size / looked_at);
-        entry->second.add(
-            path(member_of(group, stage, member), member_of(group, stage, (member + 1) % size)));
+        entry->second.add(path(at(member), at((member + 1) % size)));
       }
     }
     return entry->second;
   }
 
   EntityId member_of(plan::Group group, std::uint32_t stage, std::uint32_t member) const {
-    return plan_.placement.tile(stage * plan_.placement.stage_tiles() +
-                                plan_.group(group).place_of(member, 0));
+    return plan_.placement.tile(
+        plan_.role_of(group, member, stage * plan_.placement.stage_tiles()));
   }
 
   machine::Path path(EntityId from, EntityId to) const {
@@ -200,7 +204,7 @@ class OneEstimate {
     SimTime time;
     const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
     for (const auto& [key, count] : work.sends) {
-      const auto& [side, traffic, bytes] = key;
+      const auto& [side, traffic, group, bytes] = key;
       const std::uint32_t peer = plan_.peer_stage(stage, side);
       Route route;
       route.add(path(plan_.placement.tile({stage, 0, 0}), plan_.placement.tile({peer, 0, 0})));

@@ -52,15 +52,15 @@ CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, By
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
                                  collective::Kind kind, Bytes bytes) const {
   using From = std::tuple<collective::Member, collective::Member, Bytes>;
-  // In a ring every step looks like the first.
-  const bool changes = kind == collective::Kind::all_to_all;
+  // Steps that are steady look all like the first.
+  const bool changes = !plan_.algorithm(group).is_steady(kind);
   Loads loads = loads_of(stage, group, shape, kind, 0);
   std::map<From, Transit> transits;
   // Of each member and channel: when its steps so far are over, and when the way of its last
   // message was free again.
   std::vector<SimTime> ready(std::size_t{shape.size} * shape.channels);
   std::vector<SimTime> free(ready.size());
-  const std::uint32_t steps = plan_.algorithm(group).steps(kind, shape.size);
+  const std::uint32_t steps = plan_.steps(group, kind) / shape.channels;
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (changes && step > 0) {
       loads = loads_of(stage, group, shape, kind, step);
@@ -92,10 +92,12 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
 }
 
 std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,
-                                              std::uint32_t tiles) const {
+                                              std::uint32_t tiles, const GroupShape& shape) const {
   Loads loads;
   for (std::uint32_t place = 0; place < tiles; ++place) {
-    add_load(tile(stage, place), tile(other, place), loads);
+    if (shape.leads(shape.member(place))) {
+      add_load(tile(stage, place), tile(other, place), loads);
+    }
   }
   std::uint32_t share = 1;
   for (const machine::Hop& hop : transfers_.hops(tile(stage, 0), tile(other, 0))) {

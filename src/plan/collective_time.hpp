@@ -27,8 +27,9 @@ class CollectiveClock {
                Bytes bytes);
 
   // Messages on the busiest link on the way of the first tile's to its peer in the other stage,
-  // when the first `tiles` of the stage all send.
-  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles) const;
+  // when of the first `tiles` of the stage all that lead groups of this shape send.
+  std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles,
+                               const GroupShape& shape) const;
 
  private:
   using Loads = std::map<machine::Hop, std::uint32_t>;

@@ -234,6 +234,17 @@ Bytes Cutter::stored(const Operator& op) const {
          Bytes(divided_up(op.stored_cut.count() * batch, cut));
 }
 
+Bytes Cutter::tied_gradients() const {
+  std::uint64_t parameters = 0;
+  for (const workload::Layer& layer : workload_.layers) {
+    for (const Operator& op : layer.operators) {
+      parameters = std::max(parameters, divided_up(op.shared_parameters, shares(op).weights()));
+    }
+  }
+  const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
+  return Bytes(divided_up(gradients.count(), strategy_.zero >= 1 ? strategy_.degrees.data : 1));
+}
+
 LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   LayerBytes bytes;
   const Bytes element = element_size(workload_.data_type);

@@ -53,6 +53,8 @@ class Cutter {
   bool recomputes(const workload::Operator& op) const;
   Operands operands(const workload::Operator& op) const;
   LayerBytes bytes_of(const workload::Layer& layer) const;
+  // Gradients of weights that layers share, as one tile updates them.
+  Bytes tied_gradients() const;
 
   // Bytes that one tile sees of `elements` a sample, all of them but for the cut of the sequence.
   Bytes tensor_bytes(std::uint64_t elements) const;

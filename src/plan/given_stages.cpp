@@ -27,11 +27,12 @@ bool is_number(const Value& value) {
 class GivenStages {
  public:
   GivenStages(config::Section& section, const workload::Workload& workload,
-              const machine::Topology& topology, PlacementRequest& request)
+              const machine::Topology& topology, std::uint32_t chunks, PlacementRequest& request)
       : section_(section),
         workload_(workload),
         topology_(topology),
         grid_(topology.grid()),
+        chunks_(chunks),
         request_(request),
         find_node_(topology),
         used_(topology.nodes()) {}
@@ -50,6 +51,9 @@ class GivenStages {
                          " stages, but pipeline = " + std::to_string(request_.degrees.pipeline));
       return;
     }
+    if (chunks_ > 1 && !layers_are_free(list)) {
+      return;
+    }
     bool good = true;
     for (std::size_t stage = 0; stage < list.items.size(); ++stage) {
       stage_ = stage;
@@ -64,6 +68,18 @@ class GivenStages {
   bool refuse(const Value& at, const std::string& message) {
     section_.error("tiles", at, "stage " + std::to_string(stage_) + ": " + message);
     return false;
+  }
+
+  // A stage of several chunks holds as many runs of layers.
+  bool layers_are_free(const Value& list) {
+    for (stage_ = 0; stage_ < list.items.size(); ++stage_) {
+      if (const Value::Member* const layers = list.items[stage_].find("layers")) {
+        return refuse(layers->value,
+                      "'layers' names one run of layers, but the stage holds chunks = " +
+                          std::to_string(chunks_) + " of them; leave out one of the two keys");
+      }
+    }
+    return true;
   }
 
   bool read_stage(const Value& stage) {
@@ -303,6 +319,7 @@ class GivenStages {
   const workload::Workload& workload_;
   const machine::Topology& topology_;
   std::optional<machine::Grid> grid_;
+  std::uint32_t chunks_;  // of layers a stage
   PlacementRequest& request_;
   machine::NodeFinder find_node_;
   std::vector<bool> used_;
@@ -312,9 +329,10 @@ class GivenStages {
 }  // namespace
 
 void read_given_stages(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology, PlacementRequest& request) {
+                       const machine::Topology& topology, std::uint32_t chunks,
+                       PlacementRequest& request) {
   if (!workload.layers.empty()) {  // else the workload has already been complained about
-    GivenStages(section, workload, topology, request).read();
+    GivenStages(section, workload, topology, chunks, request).read();
   }
 }
 

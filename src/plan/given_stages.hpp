@@ -15,9 +15,11 @@ namespace tessera::plan {
 //   the rectangle [row, column, rows, columns], row by row. A stage that is one rectangle is
 //   arranged as in `s-shape` instead (tensor_group, tensor_members).
 //   Layers are numbers, names, or LAYER/OPERATOR where the operator is the first, or last, of its
-//   layer. All stages have them or none; together they are all layers in order.
+//   layer. All stages have them or none; together they are all layers in order. A stage of several
+//   chunks of layers cannot be bound so.
 // Complaints go to the section's diagnostics, one a stage at most.
 void read_given_stages(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology, PlacementRequest& request);
+                       const machine::Topology& topology, std::uint32_t chunks,
+                       PlacementRequest& request);
 
 }  // namespace tessera::plan

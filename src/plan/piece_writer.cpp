@@ -1,5 +1,6 @@
 #include "piece_writer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -46,6 +47,7 @@ bool inside_tensor_group(Group group) {
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
   chunk_ = chunk;
+  check_sums();
   switch (phase) {
     case Phase::forward:
       write_forward();
@@ -80,12 +82,12 @@ void PieceWriter::execute(const std::string& name, const workload::Operation& op
 void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
                              std::uint8_t slot) {
   const GroupShape shape = tables_.groups[static_cast<std::size_t>(group)];
-  if (bytes == Bytes(0) || shape.size == 1) {
+  if (bytes == Bytes(0) || shape.together() == 1) {
     return;
   }
   const Traffic traffic = traffic_of(group);
   const bool simulated =
-      strategy_.aggregation == Aggregation::none ||
+      strategy_.aggregation == Aggregation::none || group == Group::tied ||
       (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
   const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
   const auto add = [&](Action what, std::uint64_t amount) {
@@ -110,31 +112,6 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {
   emit(Action::wait_collectives, name).bytes = mask;
-}
-
-// A boundary tensor from or to the stage next door. Cut along the tokens, each shard carries its
-// part; scattered, too, and the receiving stage gathers them.
-void PieceWriter::transfer(Action action, Peer peer, Traffic traffic, std::uint64_t elements) {
-  if (strategy_.degrees.pipeline == 1) {
-    return;  // to the next chunk on the same tile
-  }
-  const Bytes whole = cutter_.tensor_bytes(elements);
-  const bool scatter =
-      strategy_.scatter_boundary && tensor_parallel() && !strategy_.sequence_parallel;
-  Instruction& instruction =
-      emit(action, (action == Action::send ? "send " : "receive ") + to_string(traffic));
-  instruction.peer = peer;
-  instruction.traffic = traffic;
-  instruction.bytes = scatter ? divided_up(whole.count(), strategy_.degrees.tensor)
-                              : cutter_.whole_bytes(elements).count();
-  if (strategy_.aggregation != Aggregation::none && action == Action::send) {
-    const std::uint32_t stages = strategy_.degrees.pipeline;
-    const std::uint32_t step = peer == Peer::next_stage ? 1 : stages - 1;
-    instruction.bytes *= estimates_.boundary_share(number_, (number_ + step) % stages);
-  }
-  if (scatter && action == Action::receive) {
-    collective(Action::collective, Kind::all_gather, Group::tensor, whole);
-  }
 }
 
 void PieceWriter::access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes) {
@@ -216,7 +193,7 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op) {
                cutter_.tensor_bytes(op.backward_all_reduce_elements));
   }
   execute(layer(index).name + "/" + op.name, cutter_.forward(op));
-  sum_forward(op);
+  sum_forward(index, op);
   exchange_tokens(op);
 }
 
@@ -235,7 +212,10 @@ void PieceWriter::exchange_tokens(const Operator& op) {
 }
 
 // Partial sums of the members that share the depth (PALM, Table III; Shoeybi et al., section 3).
-void PieceWriter::sum_forward(const Operator& op) {
+void PieceWriter::sum_forward(std::size_t index, const Operator& op) {
+  if (leaves_sum(index, op)) {
+    return;
+  }
   if (const Cut* cut = cutter_.explicit_cut(op)) {
     const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->columns;
     collective(Action::collective, Kind::all_reduce, tables_.group_of({cut->depth, 1}),
@@ -249,8 +229,10 @@ void PieceWriter::sum_forward(const Operator& op) {
 
 void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
   const LayerStreams bytes = streams(index);
-  access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
-  gather_weights(index);
+  if (gradients != Gradients::weights) {  // which follow from inputs and gradients of outputs
+    access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
+    gather_weights(index);
+  }
   access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
   if (gradients != Gradients::inputs) {
     access(Action::read, "read gradients", slot_of(gradient_read_slot, index),
@@ -273,7 +255,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     }
     wait_accesses(bit(slot_of(weights_slot, index)) | bit(slot_of(stored_read_slot, index)) |
                   bit(slot_of(gradient_read_slot, index)));
-    await_weights(index);
+    if (passes_on) {
+      await_weights(index);
+    }
     backward_layer(index, gradients);
     const LayerStreams streamed = streams(index);
     if (passes_on) {
@@ -385,6 +369,22 @@ void PieceWriter::sum_cut_weights() {
   }
 }
 
+// Every stage with a copy of the weights has part of their gradient: summed over the stages after
+// the replicas, as Megatron-LM does (finalize_model_grads); here only what the tile updates where
+// the optimizer state is shared out.
+void PieceWriter::sum_tied_weights() {
+  const std::vector<std::uint32_t>& stages = tables_.tied_stages;
+  if (std::find(stages.begin(), stages.end(), number_) == stages.end()) {
+    return;
+  }
+  std::uint32_t share = 1;
+  for (std::size_t i = 0; strategy_.aggregation != Aggregation::none && i < stages.size(); ++i) {
+    share = std::max(
+        share, estimates_.boundary_share(stages[i], stages[(i + 1) % stages.size()], GroupShape{}));
+  }
+  collective(Action::collective, Kind::all_reduce, Group::tied, cutter_.tied_gradients() * share);
+}
+
 void PieceWriter::write_update() {
   LayerBytes all;
   for (const LayerRange& layers : stage_.chunks) {
@@ -401,6 +401,7 @@ void PieceWriter::write_update() {
       reduce_gradients(Action::collective, all);
     }
   }
+  sum_tied_weights();
   // The optimizer is bound by moving its state (PALM, Fig. 5, leaves its arithmetic out too).
   const Bytes read = all.optimizer + all.updated_weights + all.updated_gradients;
   const Bytes written = all.optimizer + all.updated_weights;

@@ -36,6 +36,11 @@ class PieceWriter {
   bool gives_loss() const {
     return number_ + 1 == strategy_.degrees.pipeline && chunk_ + 1U == strategy_.chunks;
   }
+  // Whether the chunk passes its output on as partial sums.
+  bool passes_on_sums() const {
+    return strategy_.boundary == Boundary::reduced && tensor_parallel() &&
+           strategy_.degrees.pipeline > 1 && !gives_loss();
+  }
   bool tensor_parallel() const { return strategy_.degrees.tensor > 1; }
   const workload::Layer& layer(std::size_t index) const { return workload_.layers[index]; }
   LayerRange range() const { return stage_.chunks[chunk_]; }
@@ -51,6 +56,17 @@ class PieceWriter {
                   std::uint8_t slot = 0);
   void wait_collectives(std::uint32_t mask, const std::string& name);
   void transfer(Action action, Peer peer, Traffic traffic, std::uint64_t elements);
+  // What makes the output of a layer as partial sums, or why nothing does.
+  struct EndOfLayer {
+    const workload::Operator* sum = nullptr;
+    std::string objection;
+  };
+  EndOfLayer end_of(std::size_t index) const;
+  // Throws ConfigError where partial sums are wanted and there are none.
+  void check_sums() const;
+  bool leaves_sum(std::size_t index, const workload::Operator& op) const;
+  void transfer_by_adapters(Action action, Peer peer, Traffic traffic, Bytes whole);
+  void move(Action action, Peer peer, Traffic traffic, Group senders, Bytes bytes);
   void access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes);
   void wait_accesses(std::uint64_t mask);
 
@@ -66,12 +82,13 @@ class PieceWriter {
   void forward_operator(std::size_t index, const workload::Operator& op);
   void gather_context(const workload::Operator& op);
   void exchange_tokens(const workload::Operator& op);
-  void sum_forward(const workload::Operator& op);
+  void sum_forward(std::size_t index, const workload::Operator& op);
   void backward_layer(std::size_t index, Gradients gradients);
   void backward_operator(std::size_t index, const workload::Operator& op, Gradients gradients);
   void sum_backward(const workload::Operator& op, Action action);
   void reduce_gradients(Action action, const LayerBytes& bytes);
   void sum_cut_weights();
+  void sum_tied_weights();
 
   const workload::Workload& workload_;
   const Strategy& strategy_;

@@ -67,7 +67,7 @@ void read_placement(config::Section section, const workload::Workload& workload,
                                : TensorMembers::near;
   request.optimization = read_optimization(section);
   if (strategy.layout == "given") {
-    read_given_stages(section, workload, topology, request);
+    read_given_stages(section, workload, topology, strategy.chunks, request);
   } else if (section.has("tiles")) {
     section.raw("tiles");
     section.error("tiles", "is only for 'layout: given'");

@@ -44,6 +44,23 @@ std::vector<std::size_t> cut_layers(const std::vector<LayerTimes>& times, std::s
   return balance_layers(costs, parts);
 }
 
+// Stages that hold weights which layers share: that of the first layer, and those with layers that
+// share its weights. `cuts`: as cut_layers gives them.
+std::vector<std::uint32_t> tied_stages(const workload::Workload& workload,
+                                       const std::vector<std::size_t>& cuts, std::uint32_t stages) {
+  std::vector<std::uint32_t> tied{0};
+  for (std::size_t part = 0; part + 1 < cuts.size(); ++part) {
+    for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
+      if (workload.layers[layer].shared_parameters() > 0) {
+        tied.push_back(static_cast<std::uint32_t>(part % stages));
+      }
+    }
+  }
+  std::sort(tied.begin(), tied.end());
+  tied.erase(std::unique(tied.begin(), tied.end()), tied.end());
+  return tied;
+}
+
 std::uint64_t instructions_of(const Program& program) {
   std::uint64_t count = 0;
   for (const ScheduleEntry& entry : program.schedule) {
@@ -92,16 +109,41 @@ collective::Step Plan::step_of(const collective::Algorithm& algorithm, const Gro
                                collective::Kind kind, collective::Member member, Bytes bytes,
                                std::uint32_t step) {
   const std::uint32_t channel = step % shape.channels;
-  collective::Step now = algorithm.step(kind, shape.size, shape.turned(member, channel),
-                                        collective::chunk_bytes(bytes, shape.channels, channel),
-                                        step / shape.channels);
-  if (now.send_to != collective::nobody) {
-    now.send_to = shape.turned_back(now.send_to, channel);
+  const std::uint32_t own_step = step / shape.channels;
+  const std::uint32_t part = shape.part_of(member);
+  const std::uint32_t first = shape.among_leaders ? 0 : shape.leader(part);
+  const std::uint32_t size = shape.among_leaders ? shape.parts : shape.leader(part + 1) - first;
+  if (shape.parts > 1 &&
+      ((shape.among_leaders && !shape.leads(member)) || own_step >= algorithm.steps(kind, size))) {
+    return {};  // of the others, or of a larger part
   }
-  if (now.receive_from != collective::nobody) {
-    now.receive_from = shape.turned_back(now.receive_from, channel);
-  }
+  const std::uint32_t number = shape.among_leaders ? part : member - first;
+  collective::Step now =
+      algorithm.step(kind, size, shape.turned(number, channel),
+                     collective::chunk_bytes(bytes, shape.channels, channel), own_step);
+  const auto in_group = [&](collective::Member other) {
+    return other == collective::nobody ? other
+           : shape.among_leaders       ? shape.leader(other)
+                                       : first + shape.turned_back(other, channel);
+  };
+  now.send_to = in_group(now.send_to);
+  now.receive_from = in_group(now.receive_from);
   return now;
+}
+
+collective::Member Plan::member_of(Group number, std::uint32_t role) const {
+  if (number == Group::tied) {
+    const auto found = std::find(tied_stages.begin(), tied_stages.end(), role / stage_tiles());
+    ensure(found != tied_stages.end(), "a stage without the tied weights");
+    return static_cast<collective::Member>(found - tied_stages.begin());
+  }
+  return group(number).member(role % stage_tiles());
+}
+
+std::uint32_t Plan::role_of(Group number, collective::Member member, std::uint32_t role) const {
+  const std::uint32_t place = role % stage_tiles();
+  return number == Group::tied ? tied_stages[member] * stage_tiles() + place
+                               : role - place + group(number).place_of(member, place);
 }
 
 std::vector<GroupShape> standard_groups(const Strategy& strategy) {
@@ -197,7 +239,11 @@ class PlanMaker {
             ? cut_layers(times, std::size_t{stages} * strategy.chunks)
             : strategy.placement.first_layers;
     Tables tables;
+    plan.tied_stages = tied_stages(workload_, cuts, stages);
+    plan.groups[static_cast<std::size_t>(Group::tied)].size =
+        static_cast<std::uint32_t>(plan.tied_stages.size());
     tables.groups = plan.groups;
+    tables.tied_stages = plan.tied_stages;
     for (std::uint32_t number = 0; number < stages; ++number) {
       Stage stage;
       for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
@@ -256,8 +302,8 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
       {transfers.collective_overhead,
        [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
            Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
-       [&](std::uint32_t stage, std::uint32_t other) {
-         return clock.boundary_share(stage, other, stood_for);
+       [&](std::uint32_t stage, std::uint32_t other, const GroupShape& shape) {
+         return clock.boundary_share(stage, other, stood_for, shape);
        }},
       plan);
   if (strategy.check_capacity) {

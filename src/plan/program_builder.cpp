@@ -52,6 +52,8 @@ std::string to_string(Traffic traffic) {
       return "context";
     case Traffic::expert:
       return "expert";
+    case Traffic::tied:
+      return "tied";
   }
   throw InternalError("a traffic outside its list");
 }
@@ -65,6 +67,8 @@ Traffic traffic_of(Group group) {
       return Traffic::context;
     case Group::expert:
       return Traffic::expert;
+    case Group::tied:
+      return Traffic::tied;
     default:
       return Traffic::tensor;
   }

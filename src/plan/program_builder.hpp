@@ -41,8 +41,9 @@ struct Tables {
   NameTable names;
   OperationTable operations;
   std::vector<GroupShape> groups;
+  std::vector<std::uint32_t> tied_stages;
 
-  // The group of this shape, among those of explicit sharding.
+  // The group of this shape, among the parts of the tensor group.
   Group group_of(const GroupShape& shape);
 };
 
@@ -54,8 +55,10 @@ struct GroupEstimates {
   std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
                         collective::Kind kind, Bytes bytes)>
       collective_time;
-  // How many times its boundary tensor takes the busiest link, for all it stands for.
-  std::function<std::uint32_t(std::uint32_t stage, std::uint32_t other)> boundary_share;
+  // How many times its message to another stage takes the busiest link, for all it stands for; the
+  // leaders of groups of the shape send.
+  std::function<std::uint32_t(std::uint32_t stage, std::uint32_t other, const GroupShape& shape)>
+      boundary_share;
 };
 
 // The program of stage `number`, with layers and memory as decided. `sram`: of a tile.

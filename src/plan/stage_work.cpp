@@ -46,7 +46,8 @@ StageWork work_of(const Program& program) {
           work.operators += times[piece];
           break;
         case Action::send:
-          work.sends[{instruction.peer, instruction.traffic, instruction.bytes}] += times[piece];
+          work.sends[{instruction.peer, instruction.traffic, instruction.group,
+                      instruction.bytes}] += times[piece];
           break;
         case Action::read:
         case Action::write:

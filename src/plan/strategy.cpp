@@ -36,7 +36,9 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
   strategy.micro_batches = static_cast<std::uint32_t>(count);
 }
 
-// Attention heads cannot be cut; explicit sharding cuts something else.
+// Attention heads cannot be cut; explicit sharding cuts something else. Heads of keys and values
+// that several heads of queries share are not copied to more tiles than there are (as in
+// Megatron-LM, whose num_query_groups must be a multiple of its tensor degree).
 void check_heads(config::Section& section, const workload::Workload& workload,
                  const Strategy& strategy) {
   const Cutter cutter(workload, strategy);
@@ -48,6 +50,13 @@ void check_heads(config::Section& section, const workload::Workload& workload,
         section.error("tensor", "the " + std::to_string(op.product.count) + " heads of '" +
                                     layer.name + "/" + op.name + "' cannot be shared out among " +
                                     std::to_string(tensor) + " tiles");
+        return;
+      }
+      if (op.sharding == workload::Sharding::heads && op.kv_heads % tensor != 0) {
+        section.error("tensor", "the " + std::to_string(op.kv_heads) +
+                                    " heads of keys and values of '" + layer.name + "/" + op.name +
+                                    "' cannot be shared out among " + std::to_string(tensor) +
+                                    " tiles, and are not copied");
         return;
       }
     }
@@ -107,6 +116,34 @@ void read_schedule(config::Section& section, bool training, Strategy& strategy) 
   }
 }
 
+void read_boundary(config::Section& section, Strategy& strategy) {
+  const std::string name =
+      section.get_name("boundary", {"full", "scattered", "broadcast", "reduced"}, "full");
+  strategy.boundary = name == "scattered"   ? Boundary::scattered
+                      : name == "broadcast" ? Boundary::broadcast
+                      : name == "reduced"   ? Boundary::reduced
+                                            : Boundary::full;
+  if (!strategy.has_adapters()) {
+    if (section.has("adapters")) {
+      section.raw("adapters");
+      section.error("adapters", "is only for 'boundary: broadcast' and 'boundary: reduced'");
+    }
+    return;
+  }
+  strategy.adapters = read_count(section, "adapters", 1);
+  if (strategy.adapters > strategy.degrees.tensor) {
+    section.error("adapters", std::to_string(strategy.adapters) +
+                                  " adapters in a tensor group of " +
+                                  std::to_string(strategy.degrees.tensor) + " tiles");
+    strategy.adapters = 1;
+  }
+  if (strategy.sequence_parallel) {
+    section.error("boundary", "'" + name +
+                                  "' sends a whole tensor, but sequence_parallel has cut it along "
+                                  "the tokens");
+  }
+}
+
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
   config::Section rules = section.section("sharding");
@@ -161,15 +198,17 @@ std::vector<ParameterInfo> strategy_parameters() {
       {"overlap_tensor", "", "false", "sum a gradient of inputs while that of weights is computed"},
       {"boundary", "", "full",
        "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
-       "by the next stage"},
+       "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
+       "reduced: adapters send sums over parts of the group, added up in the next stage"},
+      {"adapters", "tiles", "1", "of a tensor group, with boundary broadcast or reduced"},
       {"sharding", "", "", "explicit parallelism: {operator: {samples, rows, columns, depth}}"},
       {"sram", "", "resident",
        "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
        "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
       {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
-      {"collectives.tensor", "", "ring", "algorithm in tensor groups"},
-      {"collectives.data", "", "ring", "algorithm in data groups"}};
+      {"collectives.tensor", "", "ring", "algorithm in tensor groups: ring or line"},
+      {"collectives.data", "", "ring", "algorithm in data groups: ring or line"}};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -212,8 +251,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
       section.get_or<std::int64_t>("zero", 0, config::between<std::int64_t>(0, 3)));
   strategy.overlap_gradients = section.get_or<bool>("overlap_gradients", false);
   strategy.overlap_tensor = section.get_or<bool>("overlap_tensor", false);
-  strategy.scatter_boundary =
-      section.get_name("boundary", {"full", "scattered"}, "full") == "scattered";
+  read_boundary(section, strategy);
   strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
                       ? SramAllocation::resident
                       : SramAllocation::algorithm_1;

@@ -30,18 +30,18 @@ class Walk {
   void visit_role(const Role& role, const StageWork& work) {
     const std::uint32_t self = number(role);
     for (const auto& [key, count] : work.sends) {
-      const auto& [peer, traffic, bytes] = key;
+      const auto& [peer, traffic, group, bytes] = key;
+      if (!plan_.leads(group, self)) {
+        continue;
+      }
       Role target = role;
       target.stage = plan_.peer_stage(role.stage, peer);
       visitor_.message({self, number(target), Bytes(bytes) * count, traffic});
     }
     for (const auto& [key, count] : work.collectives) {
       const Group group = std::get<Group>(key);
-      const GroupShape& shape = plan_.group(group);
-      const std::uint32_t place =
-          self % (plan_.strategy.degrees.data * plan_.strategy.degrees.tensor);
-      for (const Sent& sent : collectives_.of(key)[shape.member(place)]) {
-        const std::uint32_t target = self - place + shape.place_of(sent.to, place);
+      for (const Sent& sent : collectives_.of(key)[plan_.member_of(group, self)]) {
+        const std::uint32_t target = plan_.role_of(group, sent.to, self);
         visitor_.message({self, target, sent.bytes * (sent.count * count), traffic_of(group)});
       }
     }

@@ -44,8 +44,12 @@ class Prediction {
 
   void add_tile(const plan::Role& role, const plan::StageWork& work) {
     const EntityId tile = plan_.placement.tile(role);
+    const std::uint32_t number = plan_.placement.number(role);
     add(tile, events_of_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
+      if (!plan_.leads(std::get<plan::Group>(key), number)) {
+        continue;
+      }
       plan::Role peer = role;
       peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
       message(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
@@ -60,11 +64,9 @@ class Prediction {
           });
     }
     for (const auto& [key, count] : work.collectives) {
-      const plan::GroupShape& shape = plan_.group(std::get<0>(key));
-      const std::uint32_t number = plan_.placement.number(role);
-      const std::uint32_t place = number % plan_.placement.stage_tiles();
-      for (const plan::Sent& sent : collectives_.of(key)[shape.member(place)]) {
-        const std::uint32_t peer = number - place + shape.place_of(sent.to, place);
+      const auto group = std::get<plan::Group>(key);
+      for (const plan::Sent& sent : collectives_.of(key)[plan_.member_of(group, number)]) {
+        const std::uint32_t peer = plan_.role_of(group, sent.to, number);
         message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
       }
     }

@@ -99,10 +99,11 @@ Output build_sum(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) 
     return std::nullopt;
   }
   const std::uint64_t additions = inputs.size() - 1;
-  return layer.add(layer.make().vector(spec.name, spec.kind, sharding_after(inputs[0]),
-                                       {additions, additions, 0}, inputs.size() * shape.elements(),
-                                       shape.elements()),
-                   shape, inputs[0].cut);
+  Operator op = layer.make().vector(spec.name, spec.kind, sharding_after(inputs[0]),
+                                    {additions, additions, 0}, inputs.size() * shape.elements(),
+                                    shape.elements());
+  op.additive = true;
+  return layer.add(std::move(op), shape, inputs[0].cut);
 }
 
 Output build_concat(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {

@@ -181,6 +181,7 @@ Operator OperatorMaker::flash_attention(const std::string& name, Sharding shardi
   op.backward_flops = Flops(op.forward_flops.count() / 2 * 5);
   op.input_elements = shape.query_elements() + 2 * shape.key_elements();
   op.context_elements = 2 * shape.key_elements();
+  op.kv_heads = shape.kv_heads;
   keep(op, Bytes(statistic_bytes * shape.heads * shape.queries));
   return op;
 }
@@ -195,6 +196,7 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
                             {shape.queries, shape.keys, shape.head_width, shape.heads});
   scores.input_elements = shape.query_elements() + shape.key_elements();
   scores.context_elements = 2 * shape.key_elements();
+  scores.kv_heads = shape.kv_heads;
   Operator values = product(prefix + "attention_values", "attention", sharding,
                             {shape.queries, shape.head_width, shape.keys, shape.heads});
   values.input_elements = weights + shape.key_elements();
@@ -215,6 +217,7 @@ Operator OperatorMaker::skip(std::string name, std::uint64_t elements) const {
   Operator op = vector(std::move(name), "elementwise", Sharding::replicated,
                        with_dropout(sum_cost, dropout_), 2 * elements, elements);
   op.stored_whole = dropout_mask(elements);
+  op.additive = true;
   return op;
 }
 
@@ -222,6 +225,7 @@ Operator OperatorMaker::dropout(std::string name, Sharding sharding, std::uint64
   Operator op = vector(std::move(name), "elementwise", sharding, with_dropout({}, dropout_),
                        elements, elements);
   keep(op, dropout_mask(elements));
+  op.additive = true;
   return op;
 }
 

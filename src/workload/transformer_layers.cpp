@@ -169,6 +169,7 @@ class Builder {
     Operator op = make_.vector(std::move(name), "embedding", Sharding::replicated,
                                added_embedding_cost, activation_, activation_);
     op.parameters = rows * shape_.hidden;
+    op.additive = true;
     return op;
   }
 

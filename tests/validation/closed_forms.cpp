@@ -115,6 +115,7 @@ void ring(Table& table) {
     for (const std::uint64_t chunk : {64ULL, 65'536ULL}) {
       plan::Instruction instruction;
       instruction.action = plan::Action::collective;
+      instruction.group = plan::Group::tensor;
       instruction.traffic = plan::Traffic::tensor;
       instruction.bytes = chunk * members;
       plan::Stage stage;

@@ -14,7 +14,14 @@
 
 namespace tessera::collective {
 
-enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
+enum class Kind : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all,
+  broadcast,
+  reduce
+};
 std::string to_string(Kind kind);
 
 // Member of a group, 0 … size-1, in ring order.
@@ -36,7 +43,8 @@ struct Step {
 
 // A collective over a vector of `bytes` bytes (all-reduce, reduce-scatter: the full vector of each
 // member; all-gather: the gathered result; all-to-all: what each member holds, of which it keeps
-// one chunk and sends one to every other). The vector is cut into `size` chunks that differ by one
+// one chunk and sends one to every other; broadcast and reduce: what member 0 has at first, or at
+// last). The vector is cut into `size` chunks that differ by one
 // byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it
 // there, an all-gather starts from it; an all-to-all sends chunk i to member i.
 class Algorithm {
@@ -44,12 +52,14 @@ class Algorithm {
   virtual ~Algorithm() = default;
   // 0 for a group of one. Throws InternalError for an empty group.
   virtual std::uint32_t steps(Kind kind, std::uint32_t size) const = 0;
+  // Whether every step has the same partners and waits for what the one before has received.
+  virtual bool is_steady(Kind kind) const = 0;
   // step < steps(kind, size), member < size, else InternalError.
   virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
                     std::uint32_t step) const = 0;
 };
 
-// Algorithms by name: "ring".
+// Algorithms by name: "ring", "line".
 using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>()>;
 Registry<AlgorithmMaker>& algorithms();
 

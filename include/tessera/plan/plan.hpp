@@ -71,34 +71,47 @@ struct Plan {
 
   // Shapes of the groups of tiles, by Group.
   std::vector<GroupShape> groups;
+  std::vector<std::uint32_t> tied_stages;  // members of Group::tied, ascending
 
   const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
+  std::uint32_t stage_tiles() const { return strategy.degrees.data * strategy.degrees.tensor; }
+  // What a role is in its group, and who another member of that is.
+  collective::Member member_of(Group number, std::uint32_t role) const;
+  std::uint32_t role_of(Group number, collective::Member member, std::uint32_t role) const;
+  // Whether the role sends and receives what goes from group to group.
+  bool leads(Group number, std::uint32_t role) const {
+    return number == Group::each || group(number).leads(member_of(number, role));
+  }
   // Steps of a collective, those of all channels one by one.
   std::uint32_t steps(Group number, collective::Kind kind) const {
-    return algorithm(number).steps(kind, group(number).size) * group(number).channels;
+    return steps_of(algorithm(number), group(number), kind);
   }
   // The step of one member; step % channels is the channel.
   collective::Step step(Group number, collective::Kind kind, collective::Member member, Bytes bytes,
                         std::uint32_t step) const {
     return step_of(algorithm(number), group(number), kind, member, bytes, step);
   }
+  static std::uint32_t steps_of(const collective::Algorithm& algorithm, const GroupShape& shape,
+                                collective::Kind kind) {
+    return algorithm.steps(kind, shape.together()) * shape.channels;
+  }
   static collective::Step step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
                                   collective::Kind kind, collective::Member member, Bytes bytes,
                                   std::uint32_t step);
   const collective::Algorithm& algorithm(Group number) const {
-    const bool over_replicas = number == Group::data || number == Group::expert_data;
+    const bool over_replicas =
+        number == Group::data || number == Group::expert_data || number == Group::tied;
     return over_replicas ? *data_algorithm : *tensor_algorithm;
   }
   // Whether the role's tile is simulated, not stood for by another one.
   bool is_simulated(std::uint32_t role) const {
-    const std::uint32_t stage = strategy.degrees.data * strategy.degrees.tensor;
     switch (strategy.aggregation) {
       case Aggregation::none:
         return true;
       case Aggregation::tensor:
         return role % strategy.degrees.tensor == 0;
       case Aggregation::stage:
-        return role % stage == 0;
+        return role % stage_tiles() == 0;
     }
     return true;
   }

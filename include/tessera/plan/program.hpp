@@ -6,6 +6,7 @@
 // for which micro-batch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ enum class Action : std::uint8_t {
   collective,        // bytes (full vector), group, collective::Kind; waits for its end
   start_collective,  // the same in the background under a slot, first started first done
   wait_collectives,  // until the background collectives of the slots in mask `bytes` are done
-  send,              // bytes, peer, traffic; goes on at once
-  receive,           // bytes, peer, traffic; waits
+  send,              // bytes, peer, traffic, by the leaders of `group` only; goes on at once
+  receive,           // the same, to them; they wait, the others go on
   read,              // bytes from DRAM into slot `slot`; goes on at once
   write,             // bytes to DRAM under slot `slot`; goes on at once
   wait_access,       // until the accesses of the slots in mask `bytes` are done
@@ -33,9 +34,19 @@ enum class Action : std::uint8_t {
 // stages when a stage holds several chunks of layers.
 enum class Peer : std::uint8_t { previous_stage, next_stage };
 
-// Tiles of one stage that communicate: see Plan::groups. Those from `first_cut` on are of explicit
-// sharding.
-enum class Group : std::uint8_t { tensor, data, context, expert, expert_data, first_cut };
+// Tiles that communicate: see Plan::groups. They are of one stage, but those of `tied`, which are
+// in the same place of all stages that hold a copy of the same weights. In `each` a tile is alone;
+// those from `first_cut` on are parts of the tensor group, for explicit sharding and boundaries.
+enum class Group : std::uint8_t {
+  each,
+  tensor,
+  data,
+  context,
+  expert,
+  expert_data,
+  tied,
+  first_cut
+};
 
 // Members of a group: of every `stride`-th place in the stage, `size`. A tile's place is
 // replica * tensor + shard.
@@ -44,10 +55,16 @@ enum class Group : std::uint8_t { tensor, data, context, expert, expert_data, fi
 // follow each other in blocks of as many that are close together (machine::Topology::domain); in
 // channel c every block is turned by c, so that each channel leaves it by another member and the
 // machine's network between blocks is used in full (the rings of NCCL).
+//
+// Without channels, members may be cut in `parts` runs of consecutive ones, whose sizes differ by
+// one at most, the larger first. Each run has a collective of its own; or there is one among the
+// first members of the runs, which are the leaders, and the others have no part in it.
 struct GroupShape {
   std::uint32_t size = 1;
   std::uint32_t stride = 1;
   std::uint32_t channels = 1;
+  std::uint32_t parts = 1;
+  bool among_leaders = false;
 
   std::uint32_t member(std::uint32_t place) const { return place / stride % size; }
   std::uint32_t place_of(std::uint32_t member, std::uint32_t place) const {
@@ -60,13 +77,28 @@ struct GroupShape {
   std::uint32_t turned_back(std::uint32_t member, std::uint32_t channel) const {
     return member - member % channels + (member % channels + channel) % channels;
   }
+  // First member of a run; `part` may be `parts`.
+  std::uint32_t leader(std::uint32_t part) const {
+    return part * (size / parts) + std::min(part, size % parts);
+  }
+  std::uint32_t part_of(std::uint32_t member) const {
+    if (parts == 1) {
+      return 0;
+    }
+    const std::uint32_t in_larger = size % parts * (size / parts + 1);
+    return member < in_larger ? member / (size / parts + 1)
+                              : size % parts + (member - in_larger) / (size / parts);
+  }
+  bool leads(std::uint32_t member) const { return leader(part_of(member)) == member; }
+  // Of the largest collective.
+  std::uint32_t together() const { return among_leaders ? parts : leader(1); }
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };
 
 // What a message is for. Also part of its tag: messages of one pair and traffic are matched by
 // micro-batch and chunk, or by step of a collective, and then in order.
-enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context, expert };
-inline constexpr std::size_t traffic_kinds = 6;
+enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context, expert, tied };
+inline constexpr std::size_t traffic_kinds = 7;
 std::string to_string(Traffic traffic);
 
 // What the messages of a group are for.
@@ -75,7 +107,7 @@ Traffic traffic_of(Group group);
 struct Instruction {
   Action action = Action::execute;
   Peer peer = Peer::previous_stage;
-  Group group = Group::tensor;
+  Group group = Group::each;
   Traffic traffic = Traffic::activation;
   std::uint8_t collective = 0;  // collective::Kind
   std::uint8_t slot = 0;        // of an access or of a background collective, 0 … 31

@@ -17,8 +17,9 @@ using CollectiveKey = std::tuple<Group, std::uint8_t, std::uint64_t>;
 // Of every tile of one stage, how often in an iteration; alike instructions counted together.
 struct StageWork {
   std::uint64_t operators = 0;
-  std::map<std::tuple<Peer, Traffic, std::uint64_t>, std::uint64_t> sends;  // (…, bytes)
-  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;         // (write, bytes)
+  // By the leaders of the group; (…, bytes).
+  std::map<std::tuple<Peer, Traffic, Group, std::uint64_t>, std::uint64_t> sends;
+  std::map<std::pair<bool, std::uint64_t>, std::uint64_t> accesses;  // (write, bytes)
   std::map<CollectiveKey, std::uint64_t> collectives;
 };
 

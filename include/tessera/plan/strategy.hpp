@@ -26,6 +26,19 @@ enum class SramAllocation : std::uint8_t { resident, algorithm_1 };
 // One tile stands for its tensor group, or for its whole stage: see docs/design/0009.
 enum class Aggregation : std::uint8_t { none, tensor, stage };
 
+// How a boundary tensor gets from the tensor group of a stage to that of the next one.
+//   full       every shard sends it to its counterpart
+//   scattered  every shard sends its part; the receiving group gathers them
+//   broadcast  adapter tiles alone send and receive it, whole, and each receiving one broadcasts it
+//              to its part of the group (PALM, section V-C, equation (7): strategy 1)
+//   reduced    the same, but what is sent are sums over each adapter's part of the sending group,
+//              which the receiving adapters add up (equation (8): strategy 2); the sum at the end
+//              of the sending stage is left out
+// Where adapters are, PALM does not say: the first tile of each of `adapters` runs of consecutive
+// shards, in both groups. Gradients on the way back are sums that norms need whole, and go as
+// `broadcast` with `reduced` too.
+enum class Boundary : std::uint8_t { full, scattered, broadcast, reduced };
+
 // Explicit parallelism of an operator's dimensions over its tensor group (PALM, section IV-B: b, m,
 // n, k): samples, columns of the output, rows, depth. Their product is the tensor degree. Members
 // are numbered with the depth fastest, then columns, rows, samples.
@@ -62,7 +75,8 @@ struct Strategy {
   std::uint32_t zero = 0;          // stage of ZeRO over the data group, 0 … 3
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
-  bool scatter_boundary = false;   // each shard sends its part of the boundary activation
+  Boundary boundary = Boundary::full;
+  std::uint32_t adapters = 1;  // of a tensor group, for broadcast and reduced boundaries
   SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;
   Aggregation aggregation = Aggregation::none;
@@ -74,6 +88,9 @@ struct Strategy {
 
   // Samples that one tile computes on in a pass are micro_batch; its tokens are cut by `context`.
   std::uint32_t data_parallel() const { return degrees.data / context; }
+  bool has_adapters() const {
+    return boundary == Boundary::broadcast || boundary == Boundary::reduced;
+  }
   PipelineShape pipeline_shape(bool training) const {
     return {degrees.pipeline, chunks, micro_batches, training};
   }

@@ -45,8 +45,8 @@ struct Operator {
   // The part of `parameters` that is not cut under tensor parallelism although the operator is
   // (the bias of a row-parallel product).
   std::uint64_t replicated_parameters = 0;
-  // Weights the operator uses that another layer counts in its `parameters` (a head tied to the
-  // embedding). They are read for every product, and a pipeline stage that does not hold the other
+  // Weights the operator uses that the first layer counts in its `parameters` (a head tied to the
+  // embedding). They are read for every product, and a pipeline stage that does not hold the first
   // layer keeps a copy, whose gradient is summed with the original's.
   std::uint64_t shared_parameters = 0;
   std::uint64_t input_elements = 0;
@@ -65,6 +65,9 @@ struct Operator {
   bool recomputed_selectively = false;
   // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
   bool recomputed_fully = true;
+  // Heads of keys and values that the operator works with, 0: none. Tensor parallelism shares them
+  // out whole, and does not copy them.
+  std::uint64_t kv_heads = 0;
   // Elements (keys and values of the whole sequence) gathered over the context group before forward
   // when the sequence is cut; their gradients are summed and scattered after backward.
   std::uint64_t context_elements = 0;
@@ -78,6 +81,10 @@ struct Operator {
   // when none.
   std::uint64_t forward_all_reduce_elements = 0;
   std::uint64_t backward_all_reduce_elements = 0;
+
+  // Whether it makes partial sums of its output from partial sums of its input (a skip connection,
+  // dropout), so that they may be added up behind it.
+  bool additive = false;
 
   bool is_matrix_product() const { return product.count > 0; }
 };

@@ -12,7 +12,7 @@ namespace tessera::collective {
 namespace {
 
 TEST(Algorithms, AreTheKnownOnes) {
-  EXPECT_THAT(algorithms().names(), testing::ElementsAre("ring"));
+  EXPECT_THAT(algorithms().names(), testing::ElementsAre("line", "ring"));
   EXPECT_EQ(algorithms().kind(), "collective algorithm");
 }
 
@@ -20,6 +20,8 @@ TEST(Kind, Names) {
   EXPECT_EQ(to_string(Kind::all_reduce), "all_reduce");
   EXPECT_EQ(to_string(Kind::reduce_scatter), "reduce_scatter");
   EXPECT_EQ(to_string(Kind::all_gather), "all_gather");
+  EXPECT_EQ(to_string(Kind::broadcast), "broadcast");
+  EXPECT_EQ(to_string(Kind::reduce), "reduce");
   EXPECT_THROW(to_string(static_cast<Kind>(200)), InternalError);
 }
 

@@ -28,7 +28,9 @@ Vectors start_of(Kind kind, std::uint32_t size) {
   Vectors vectors(size, std::vector<Contributions>(size, 0));
   for (Member member = 0; member < size; ++member) {
     for (std::uint32_t chunk = 0; chunk < size; ++chunk) {
-      if (kind != Kind::all_gather) {
+      if (kind == Kind::broadcast) {
+        vectors[member][chunk] = member == 0 ? everybody(size) : 0;
+      } else if (kind != Kind::all_gather) {
         vectors[member][chunk] = only(member);
       } else if (chunk == member) {
         vectors[member][chunk] = everybody(size);
@@ -50,6 +52,12 @@ Outcome run(const Algorithm& algorithm, Kind kind, std::uint32_t size, Bytes byt
     const Vectors before = outcome.vectors;
     for (Member member = 0; member < size; ++member) {
       const Step mine = algorithm.step(kind, size, member, bytes, s);
+      if (mine.receive_from != nobody) {
+        EXPECT_EQ(algorithm.step(kind, size, mine.receive_from, bytes, s).send_to, member);
+      }
+      if (mine.send_to == nobody) {
+        continue;
+      }
       EXPECT_LT(mine.send_to, size);
       EXPECT_NE(mine.send_to, member);
       const Step theirs = algorithm.step(kind, size, mine.send_to, bytes, s);
@@ -128,6 +136,26 @@ TEST_P(RingOfSize, AllGatherSpreadsChunkIOfMemberI) {
   }
 }
 
+// Down a line: every member but the one at its end sends the vector once.
+TEST_P(RingOfSize, BroadcastAndReducePassTheVectorOn) {
+  EXPECT_EQ(ring_->steps(Kind::broadcast, size()), 2 * (size() - 1));
+  EXPECT_EQ(ring_->steps(Kind::reduce, size()), 2 * (size() - 1));
+  for (const Bytes bytes : sizes()) {
+    const Outcome spread = run_ring(Kind::broadcast, bytes);
+    const Outcome summed = run_ring(Kind::reduce, bytes);
+    for (Member member = 0; member < size(); ++member) {
+      for (std::uint32_t chunk = 0; chunk < size(); ++chunk) {
+        EXPECT_EQ(spread.vectors[member][chunk], everybody(size())) << member << ' ' << chunk;
+      }
+      EXPECT_EQ(spread.sent[member], member + 1 < size() ? bytes : Bytes(0));
+      EXPECT_EQ(summed.sent[member], member > 0 ? bytes : Bytes(0));
+    }
+    for (const Contributions chunk : summed.vectors[0]) {
+      EXPECT_EQ(chunk, everybody(size()));
+    }
+  }
+}
+
 TEST_P(RingOfSize, AllReduceIsReduceScatterThenAllGather) {
   const Bytes bytes(1001);
   const auto fields = [](const Step& step) {
@@ -146,6 +174,30 @@ TEST_P(RingOfSize, AllReduceIsReduceScatterThenAllGather) {
 
 INSTANTIATE_TEST_SUITE_P(OneToThirtyThree, RingOfSize, testing::Range(1U, 34U),
                          testing::PrintToStringParamName());
+
+// Reduce and broadcast one after the other, and the same result.
+TEST_P(RingOfSize, ALineAllReducesWithoutTheClosingLink) {
+  const auto line = algorithms().at("line")();
+  EXPECT_EQ(line->steps(Kind::all_reduce, size()), 4 * (size() - 1));
+  for (const Bytes bytes : sizes()) {
+    const Outcome outcome = run(*line, Kind::all_reduce, size(), bytes);
+    Bytes total;
+    for (Member member = 0; member < size(); ++member) {
+      for (std::uint32_t chunk = 0; chunk < size(); ++chunk) {
+        EXPECT_EQ(outcome.vectors[member][chunk], everybody(size())) << member << ' ' << chunk;
+      }
+      total += outcome.sent[member];
+    }
+    EXPECT_EQ(total, bytes * (2 * (size() - 1)));
+  }
+  for (std::uint32_t s = 0; s < line->steps(Kind::all_reduce, size()); ++s) {
+    for (Member member = 0; member < size(); ++member) {
+      const Step step = line->step(Kind::all_reduce, size(), member, Bytes(1001), s);
+      EXPECT_TRUE(step.send_to == nobody || step.send_to + 1 == member ||
+                  step.send_to == member + 1);
+    }
+  }
+}
 
 TEST(Ring, GoesRoundInMemberOrder) {
   const auto ring = algorithms().at("ring")();

@@ -140,6 +140,22 @@ TEST(ByHand, ARingAllReduceTakesTheClosedForm) {
   }
 }
 
+// Down a row and back, without the long way from its end to its start: twice (n - 1) latencies and
+// 2 (n - 1) chunks, for the chunks follow each other.
+TEST(ByHand, ALineAllReduceTakesTheClosedForm) {
+  for (const std::uint32_t members : {2U, 3U, 5U, 8U, 16U}) {
+    for (const std::uint64_t chunk : {10ULL, 4096ULL, 50'000ULL}) {
+      plan::Plan plan = plan_of({1, 1, members}, {once({all_reduce(chunk * members)})}, members);
+      plan.tensor_algorithm = collective::algorithms().at("line")();
+      const Outcome outcome = execute(row(static_cast<int>(members)), plan);
+      const auto wire = static_cast<std::int64_t>(chunk * 100);
+      EXPECT_EQ(outcome.end.ps(), 2 * (members - 1) * (1000 + 2 * wire))
+          << members << ", " << chunk;
+      expect_breakdowns_add_up(outcome);
+    }
+  }
+}
+
 // Forward takes a millisecond, backward two; boundaries take next to nothing.
 plan::Program pipeline_program(const std::string& schedule, std::uint32_t stage,
                                std::uint32_t stages, std::uint32_t micro_batches) {
@@ -212,6 +228,25 @@ TEST(ByHand, TellsBubbleFromTransfer) {
   EXPECT_EQ(outcome.noted.messages[0].arrived.ps(), 58'000);
   EXPECT_EQ(outcome.noted.messages[0].taken.ps(), 58'000);
   EXPECT_EQ(outcome.noted.messages[0].bytes, Bytes(500));
+}
+
+// Two stages with a copy each: a ring of two, 2 (latency + half / bandwidth) after the later one is
+// there; before it has sent anything the other one's wait is bubble.
+TEST(ByHand, TiedWeightsAreSummedOverTheStages) {
+  Instruction sum = all_reduce(1000, plan::Group::tied);
+  sum.traffic = plan::Traffic::tied;
+  plan::Plan plan = plan_of({2, 1, 1}, {once({work(7000), sum}), once({work(2000), sum})}, 2);
+  plan.tied_stages = {0, 1};
+  plan.groups[static_cast<std::size_t>(plan::Group::tied)].size = 2;
+  const Outcome outcome = execute(row(2), plan);
+  ASSERT_EQ(outcome.tiles.size(), 2U);
+  EXPECT_EQ(outcome.tiles[0].end.ps(), 7000 + 2 * (1000 + 50'000));
+  // Both halves came one behind the other.
+  EXPECT_EQ(outcome.tiles[1].end.ps(), 7000 + 1000 + 2 * 50'000);
+  EXPECT_EQ(spent(outcome.tiles[1], Activity::bubble).ps(), 5000);
+  EXPECT_EQ(spent(outcome.tiles[1], Activity::pipeline).ps(), 1000 + 2 * 50'000);
+  EXPECT_EQ(outcome.bytes(plan::Traffic::tied), 2000U);
+  expect_breakdowns_add_up(outcome);
 }
 
 TEST(ByHand, AMessageThatCameEarlyWaitsInTheInbox) {

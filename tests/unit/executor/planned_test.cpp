@@ -126,6 +126,119 @@ TEST(Planned, AScatteredBoundaryCarriesEachByteOnce) {
   EXPECT_EQ(b.bytes(plan::Traffic::tensor) - a.bytes(plan::Traffic::tensor), 2 * 3 * once);
 }
 
+std::string model(const std::string& more) {
+  return plan::testing::workload_text() + more;
+}
+
+// Each stage with a copy of the word embedding sends its gradient, 2 B of 100 * 64 weights over the
+// shards, 2 (n - 1) / n times in a ring of n stages: the first and the last, and where the decoder
+// begins.
+TEST(Planned, TiedEmbeddingsSumTheirGradients) {
+  const auto tied = [](const std::string& strategy, const std::string& more) {
+    const Planned work = planned(strategy, machine_text(), model(more));
+    return execute(work.machine, work.plan).bytes(plan::Traffic::tied);
+  };
+  constexpr std::uint64_t gradient = 100 * 64 * 2;
+  EXPECT_EQ(tied("pipeline: 4\n", ""), 2 * gradient);
+  EXPECT_EQ(tied("pipeline: 4\ntensor: 2\ndata: 2\n", ""), 2 * gradient * 2);
+  EXPECT_EQ(tied("pipeline: 4\ntensor: 2\ndata: 2\nzero: 1\n", ""), 2 * gradient);
+  EXPECT_EQ(tied("pipeline: 2\nchunks: 2\n", ""), 2 * gradient);
+  EXPECT_EQ(tied("pipeline: 4\n", "tie_embeddings: false\n"), 0U);
+  EXPECT_EQ(tied("pipeline: 1\n", ""), 0U);
+  EXPECT_EQ(tied("pipeline: 4\n", "mode: inference\n"), 0U);
+  EXPECT_EQ(tied("pipeline: 8\n", "architecture: encoder-decoder\n"), 4 * gradient);
+}
+
+// PALM, section V-C, with t tiles, n adapters and tensors of V bytes. Equation (7): the all-reduce
+// 2 (t - 1) V, to the next stage n V, broadcasts (t - n) V. Equation (8): reduces (t - n) V instead
+// of the all-reduce, and 2 (n - 1) V among the adapters. Gradients come back as in (7).
+TEST(Planned, AdaptersSendWhatPalmsEquationsSay) {
+  constexpr std::uint64_t t = 4;
+  constexpr std::uint64_t v = 16 * 32 * 64 * 2;  // all micro-batches
+  const std::string degrees = "pipeline: 2\ntensor: 4\n";
+  const Planned full = planned(degrees);
+  const std::uint64_t inside = execute(full.machine, full.plan).bytes(plan::Traffic::tensor);
+  for (std::uint64_t n = 1; n <= t; ++n) {
+    for (const std::string method : {"broadcast", "reduced"}) {
+      const Planned work =
+          planned(degrees + "boundary: " + method + "\nadapters: " + std::to_string(n) + "\n");
+      const Outcome outcome = execute(work.machine, work.plan);
+      EXPECT_EQ(outcome.unfinished, 0U);
+      EXPECT_EQ(outcome.bytes(plan::Traffic::activation), n * v) << method << n;
+      EXPECT_EQ(outcome.bytes(plan::Traffic::gradient), n * v) << method << n;
+      const std::uint64_t broadcasts = 2 * (t - n) * v;
+      const std::uint64_t expected =
+          method == "broadcast"
+              ? inside + broadcasts
+              : inside - 2 * (t - 1) * v + (t - n) * v + 2 * (n - 1) * v + broadcasts;
+      EXPECT_EQ(outcome.bytes(plan::Traffic::tensor), expected) << method << n;
+      expect_breakdowns_add_up(outcome);
+    }
+  }
+}
+
+// Two rings of t tiles side by side: a stage that ends with partial sums, and one that takes them.
+Planned two_rings(const std::string& strategy) {
+  return planned(
+      "{pipeline: 2, tensor: 8, placement: {layout: given, tiles: [0-7, 8-15]}, " + strategy + "}",
+      "topology: {kind: torus, rows: 2, columns: 8, bandwidth: 1 GB/s, latency: 3 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}}\n",
+      "kind: layers\nbatch: 1\nmode: inference\ninput: [16, 64]\nlayers:\n"
+      "  - operators:\n"
+      "      - {kind: linear, outputs: 256, sharding: column, bias: false}\n"
+      "      - {kind: linear, outputs: 64, sharding: row, bias: false, name: down}\n"
+      "  - {kind: linear, outputs: 64, bias: false}\n");
+}
+
+// On idle links a ring all-reduce takes 2 (t - 1) (l + V/tB); a line of k tiles (k - 1) l and
+// 2 (k - 1) V/kB, for k chunks follow each other; a message over h links h l + V/B.
+TEST(Planned, AdaptersTakeTheTimeOfTheirParts) {
+  constexpr std::int64_t t = 8;
+  constexpr std::int64_t latency = 3000;
+  constexpr std::int64_t wire = 1000 * 16 * 64 * 2;                            // V/B [ps]
+  constexpr std::int64_t work = 2 * 2 * 16 * 64 * 256 / t + 2 * 16 * 64 * 64;  // of both stages
+  const auto ring = [](std::int64_t members, std::int64_t hops) {
+    return 2 * (members - 1) * (hops * latency + wire / members);
+  };
+  const auto line = [](std::int64_t tiles) {
+    return (tiles - 1) * latency + 2 * (tiles - 1) * wire / tiles;
+  };
+  for (const std::int64_t n : {1, 2, 4, 8}) {
+    const std::int64_t k = t / n;
+    const auto end_of = [&](const std::string& boundary) {
+      const Planned work_of =
+          two_rings("boundary: " + boundary + ", adapters: " + std::to_string(n));
+      return execute(work_of.machine, work_of.plan).end.ps();
+    };
+    const std::int64_t across = latency + wire;
+    EXPECT_EQ(end_of("broadcast"), work + ring(t, 1) + across + line(k)) << n;
+    EXPECT_EQ(end_of("reduced"), work + line(k) + across + ring(n, k) + line(k)) << n;
+  }
+}
+
+// One tile stands for a group whose tiles do all at the same time.
+TEST(Planned, AdaptersTakeAsLongAggregated) {
+  for (const std::string boundary : {"broadcast", "reduced"}) {
+    for (const std::string adapters : {"1", "2", "4", "8"}) {
+      const std::string keys = "boundary: " + boundary + ", adapters: " + adapters;
+      const Planned whole = two_rings(keys);
+      const Planned one = two_rings(keys + ", aggregation: tensor");
+      EXPECT_EQ(execute(one.machine, one.plan).end, execute(whole.machine, whole.plan).end) << keys;
+    }
+  }
+}
+
+TEST(Planned, TiedEmbeddingsTakeAsLongAggregated) {
+  const std::string machine =
+      "topology: {kind: torus, rows: 2, columns: 4, bandwidth: 1 GB/s, latency: 3 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}}\n";
+  const std::string strategy =
+      "{pipeline: 2, tensor: 4, placement: {layout: given, tiles: [0-3, 4-7]}";
+  const Planned whole = planned(strategy + "}", machine);
+  const Planned one = planned(strategy + ", aggregation: tensor}", machine);
+  EXPECT_EQ(execute(one.machine, one.plan).end, execute(whole.machine, whole.plan).end);
+}
+
 TEST(Planned, IsTheSameOnAnyNumberOfRanks) {
   const Planned work = planned("pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\n",
                                machine_text("sram: 200 kB", dram));

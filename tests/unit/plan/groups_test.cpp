@@ -59,6 +59,39 @@ TEST(Groups, ChannelsTurnTheBlocks) {
   EXPECT_EQ(last.size(), 4U);
 }
 
+// Thirteen in three: 5, 4 and 4, each with a collective of its own, or one of the three leaders.
+TEST(Groups, PartsAreRunsOfMembers) {
+  const auto ring = collective::algorithms().at("ring")();
+  const GroupShape parts{13, 1, 1, 3};
+  GroupShape leaders = parts;
+  leaders.among_leaders = true;
+  EXPECT_EQ(parts.together(), 5U);
+  EXPECT_EQ(leaders.together(), 3U);
+  const std::set<std::uint32_t> first{0, 5, 9};
+  const Bytes bytes(1300);
+  using collective::Kind;
+  for (std::uint32_t member = 0; member < 13; ++member) {
+    EXPECT_EQ(parts.leads(member), first.count(member) == 1) << member;
+    Bytes spread;
+    for (std::uint32_t s = 0; s < Plan::steps_of(*ring, parts, Kind::broadcast); ++s) {
+      const collective::Step step = Plan::step_of(*ring, parts, Kind::broadcast, member, bytes, s);
+      spread += step.send_bytes;
+      EXPECT_TRUE(step.send_to == collective::nobody || step.send_to == member + 1);
+    }
+    EXPECT_EQ(spread, member == 4 || member == 8 || member == 12 ? Bytes(0) : bytes) << member;
+    Bytes summed;
+    for (std::uint32_t s = 0; s < Plan::steps_of(*ring, leaders, Kind::all_reduce); ++s) {
+      const collective::Step step =
+          Plan::step_of(*ring, leaders, Kind::all_reduce, member, bytes, s);
+      summed += step.send_bytes;
+      if (parts.leads(member)) {
+        EXPECT_EQ(step.send_to, member == 0 ? 5U : member == 5 ? 9U : 0U);
+      }
+    }
+    EXPECT_EQ(summed > Bytes(0), parts.leads(member)) << member;
+  }
+}
+
 std::uint64_t bytes_of(const Program& program, Phase phase, Group group, collective::Kind kind) {
   const auto entry =
       std::find_if(program.schedule.begin(), program.schedule.end(),

@@ -238,6 +238,47 @@ TEST(Program, ReducesGradientsOnceAnIterationAndInTheSameBytes) {
   EXPECT_EQ(reduced("zero: 1\n", Action::collective), bytes);
 }
 
+// Bytes of weights, by phase: read from DRAM, and gathered from the replicas.
+struct WeightTraffic {
+  std::array<std::uint64_t, phases> read{};
+  std::array<std::uint64_t, phases> gathered{};
+};
+
+WeightTraffic weight_traffic(const std::string& schedule, const std::string& zero) {
+  const Planned work =
+      planned(degrees(4, 1, 2, "schedule: " + schedule + "\nzero: " + zero + "\n"),
+              machine_text("sram: 1 B", "at: each, bandwidth: 10 GB/s, latency: 10 ns"));
+  WeightTraffic traffic;
+  for_each_instruction(work.plan.stages[1].program, [&](Phase phase, const Instruction& code) {
+    const auto number = static_cast<std::size_t>(phase);
+    if (code.action == Action::read && work.plan.names[code.name] == "read weights") {
+      traffic.read[number] += code.bytes;
+    } else if (code.action == Action::start_collective &&
+               static_cast<collective::Kind>(code.collective) == collective::Kind::all_gather) {
+      traffic.gathered[number] += code.bytes;
+    }
+  });
+  return traffic;
+}
+
+// The gradient of a weight follows from its input and the gradient of its output: zb-h1 moves the
+// weights as often as 1f1b, with the gradients of inputs.
+TEST(Program, GradientsOfWeightsNeedNoWeights) {
+  constexpr auto backward = static_cast<std::size_t>(Phase::backward);
+  constexpr auto inputs = static_cast<std::size_t>(Phase::input_gradient);
+  constexpr auto weights = static_cast<std::size_t>(Phase::weight_gradient);
+  for (const std::string zero : {"0", "3"}) {
+    const WeightTraffic together = weight_traffic("1f1b", zero);
+    const WeightTraffic apart = weight_traffic("zb-h1", zero);
+    EXPECT_GT(together.read[backward], 0U);
+    EXPECT_EQ(apart.read[inputs], together.read[backward]);
+    EXPECT_EQ(apart.read[weights], 0U);
+    EXPECT_EQ(together.gathered[backward] > 0, zero == "3");
+    EXPECT_EQ(apart.gathered[inputs], together.gathered[backward]);
+    EXPECT_EQ(apart.gathered[weights], 0U);
+  }
+}
+
 // A head tied to the embedding reads the embedding's weights, wherever they are held.
 TEST(Program, ATiedHeadReadsItsWeightsOnAnyNumberOfStages) {
   const std::string dram = "at: each, bandwidth: 10 GB/s, latency: 10 ns";
@@ -284,6 +325,25 @@ std::string complaint_of(const std::string& strategy) {
     return error.what();
   }
   return "";
+}
+
+TEST(Plan, SaysWhereThereAreNoPartialSums) {
+  const std::string reduced = degrees(2, 2, 1, "boundary: reduced\n");
+  const auto objection = [&](const std::string& more, const std::string& strategy) {
+    try {
+      planned(strategy, machine_text(), testing::workload_text() + more);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(objection("", reduced), "");
+  EXPECT_THAT(objection("normalise: after\n", reduced),
+              HasSubstr("partial sums where stage 0 ends, but 'layer 2/ln2' makes it whole"));
+  EXPECT_THAT(objection("architecture: encoder-decoder\n", reduced),
+              HasSubstr("makes but a part of it"));
+  EXPECT_THAT(objection("", reduced + "sharding: {mlp_down: {rows: 2}}\n"),
+              HasSubstr("'sharding' cuts 'layer 2/mlp_down'"));
 }
 
 TEST(Plan, SaysWhatCannotBe) {
