@@ -6,8 +6,9 @@
 CHECK is one of
   trace_format  docs/trace-format.md has the root attributes, tables, fields, types, units and
                 descriptions of a fresh trace, and no others
-  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, every option of
-                the commands, and every key of a summary
+  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, with unit and
+                default where a table of it has the key, every option of the commands, and every
+                key of a summary
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
 """
