@@ -6,9 +6,8 @@
 CHECK is one of
   trace_format  docs/trace-format.md has the root attributes, tables, fields, types, units and
                 descriptions of a fresh trace, and no others
-  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, with unit and
-                default where a table of it has the key, every option of the commands, and every
-                key of a summary
+  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, every option of
+                the commands, and every key of a summary
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
 """
@@ -167,7 +166,8 @@ def keys_of(summary):
 def user_guide(tessera, repository):
     text = (repository / "docs/user-guide.md").read_text(encoding="utf-8")
     for part, parameter in names_of(run(tessera, "list")):
-        if "`%s`" % (parameter or part) not in text:
+        names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
+        if not any(name in text for name in names):
             yield "%s %s is not in the user guide" % (part, parameter or "")
     for command in ["run", "check", "scale", "export", "sweep", "plan"]:
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
