@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <cxxopts.hpp>
 #include <iostream>
+#include <limits>
 
 #include "commands.hpp"
 #include "cut_options.hpp"
@@ -14,18 +14,16 @@
 namespace tessera::cli {
 namespace {
 
-cxxopts::Options describe() {
-  cxxopts::Options options(
-      "tessera check",
-      "Validate an experiment; print its configuration with all defaults, what "
-      "it consists of, the memory a run needs, how far its traffic goes, and the partition.");
-  options.positional_help("EXPERIMENT.yaml");
-  options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
-      "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
-      "KEY=VALUE")("ranks", "for a run on N ranks", cxxopts::value<int>()->default_value("1"), "N")(
-      "h,help", "this text");
+Options describe() {
+  Options options("check",
+                  "Validate an experiment; print its configuration with all defaults, what it "
+                  "consists of, the memory a run needs, how far its traffic goes, and the "
+                  "partition.",
+                  "experiment", "EXPERIMENT.yaml");
+  options.add_settings();
+  options.add()("ranks", "for a run on N ranks", cxxopts::value<std::string>()->default_value("1"),
+                "N");
   add_cut_options(options);
-  options.parse_positional({"experiment"});
   return options;
 }
 
@@ -148,26 +146,14 @@ void print(const sim::Experiment& experiment, int ranks) {
 }  // namespace
 
 int check_command(const Words& words, comm::Communicator& world) {
-  cxxopts::Options description = describe();
-  Arguments arguments("tessera check", words);
-  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
-  if (options.count("help") > 0) {
-    std::cout << (world.rank() == 0 ? description.help() : "");
+  Options options = describe();
+  if (!options.parse(words, world)) {
     return 0;
   }
-  if (options.count("experiment") == 0) {
-    throw ConfigError("no experiment given; see tessera check --help");
-  }
-  const int ranks = world.size() > 1 ? world.size() : options["ranks"].as<int>();
-  if (ranks < 1) {
-    throw ConfigError("--ranks must be at least 1");
-  }
-  std::vector<std::string> overrides;
-  if (options.count("set") > 0) {
-    overrides = options["set"].as<std::vector<std::string>>();
-  }
-  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
-                                                    overrides, shared_loader(world));
+  const std::int64_t asked = options.number("ranks", 1, std::numeric_limits<int>::max());
+  const int ranks = world.size() > 1 ? world.size() : static_cast<int>(asked);
+  sim::Experiment experiment =
+      sim::read_experiment(options.subject(), options.settings(), shared_loader(world));
   apply_cut_options(options, experiment, world);
   if (world.rank() == 0) {
     print(experiment, ranks);

@@ -21,20 +21,11 @@ int sweep_command(const Words& words, comm::Communicator& world);
 int plan_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
 
-// Words as argc/argv for the option parser; `program` is what usage lines begin with.
-class Arguments {
- public:
-  Arguments(const std::string& program, const Words& words);
-  int count() const { return static_cast<int>(pointers_.size()); }
-  char** values() { return pointers_.data(); }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<char*> pointers_;
-};
-
 // Seconds between two lines of progress: one on a terminal, else ten.
 std::chrono::seconds progress_period();
+
+// Throws ConfigError when there is no folder at `path`.
+void require_folder(const std::string& path);
 
 // Rank 0 reads a file and tells the others, so that all fail alike.
 config::TextLoader shared_loader(comm::Communicator& world);

@@ -1,19 +1,18 @@
 // The options that say how ranks share the work, common to several commands.
 #pragma once
 
-#include <cxxopts.hpp>
-
+#include "options.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::cli {
 
 // --partition, --weights and --synchronization.
-void add_cut_options(cxxopts::Options& options);
+void add_cut_options(Options& options);
 
 // They change no result, and leave the configuration and its hash as they are. Throws ConfigError
-// for a name that does not exist, IoError when weights cannot be read. Collective.
-void apply_cut_options(const cxxopts::ParseResult& options, sim::Experiment& experiment,
+// for a name that does not exist, and when weights cannot be read. Collective.
+void apply_cut_options(const Options& options, sim::Experiment& experiment,
                        comm::Communicator& world);
 
 }  // namespace tessera::cli

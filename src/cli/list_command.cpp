@@ -3,8 +3,10 @@
 #include <map>
 
 #include "commands.hpp"
+#include "options.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/machine/parameters.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/memory.hpp"
@@ -33,6 +35,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"schedules", [] { return plan::schedules().infos(); }},
       {"synchronizations", [] { return pdes::sync_policies().infos(); }},
       {"layouts", [] { return plan::placements().infos(); }},
+      {"machine",
+       [] {
+         return Parts{{"tile", "what each computing node can do", machine::tile_parameters()},
+                      {"dram", "memory channels beside the tiles", machine::dram_parameters()}};
+       }},
       {"strategy",
        [] {
          return Parts{
@@ -64,25 +71,26 @@ void print(const std::string& kind, const Parts& parts) {
 
 int list_command(const Words& words, comm::Communicator& world) {
   std::vector<std::string> names;
-  std::string all;
   for (const auto& [name, parts] : kinds()) {
     names.push_back(name);
   }
-  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
-    std::cout << "usage: tessera list [KIND]\nkinds: " << join(names) << "\n";
+  Options options(
+      "list",
+      "Show every part there is, with its parameters, their units and defaults. Kinds: " +
+          join(names) + ".",
+      "kind", "[KIND]");
+  if (!options.parse(words, world)) {
     return 0;
   }
-  if (words.size() > 1) {
-    throw ConfigError("list takes one kind at most; kinds: " + join(names));
-  }
-  if (!words.empty() && kinds().find(words[0]) == kinds().end()) {
-    throw ConfigError(unknown_name("kind", words[0], names));
+  const std::string asked = options.has_subject() ? options.subject() : "";
+  if (options.has_subject() && !kinds().contains(asked)) {
+    throw ConfigError(unknown_name("kind", asked, names));
   }
   if (world.rank() != 0) {
     return 0;
   }
   for (const auto& [name, parts] : kinds()) {
-    if (words.empty() || words[0] == name) {
+    if (!options.has_subject() || asked == name) {
       print(name, parts());
     }
   }

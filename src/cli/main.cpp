@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cxxopts.hpp>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -85,16 +85,13 @@ int dispatch(const Words& words, comm::Communicator& world) {
     }
     throw ConfigError(unknown_name("command", words[0], names));
   }
-  try {
-    return found->second.run(Words(words.begin() + 1, words.end()), world);
-  } catch (const cxxopts::exceptions::exception& error) {
-    throw ConfigError(std::string(error.what()) + "; see tessera " + words[0] + " --help");
-  }
+  return found->second.run(Words(words.begin() + 1, words.end()), world);
 }
 
-// Every rank reads the same input and fails alike: one of them says so.
+// Every rank reads the same input and is stopped with the others: one of them says so.
 bool concerns_all(const Error& error) {
-  return dynamic_cast<const ConfigError*>(&error) != nullptr;
+  return dynamic_cast<const ConfigError*>(&error) != nullptr ||
+         dynamic_cast<const StopRequested*>(&error) != nullptr;
 }
 
 int fail(comm::Communicator& world, const std::string& what, int code, bool all) {
@@ -130,16 +127,15 @@ int guarded(const Words& words, comm::Communicator& world) {
 
 }  // namespace
 
-Arguments::Arguments(const std::string& program, const Words& words) {
-  texts_.push_back(program);
-  texts_.insert(texts_.end(), words.begin(), words.end());
-  for (std::string& text : texts_) {
-    pointers_.push_back(text.data());
-  }
-}
-
 std::chrono::seconds progress_period() {
   return std::chrono::seconds(isatty(STDERR_FILENO) == 1 ? 1 : 10);
+}
+
+void require_folder(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(path, unknown)) {
+    throw ConfigError("there is no folder '" + path + "'");
+  }
 }
 
 config::TextLoader shared_loader(comm::Communicator& world) {

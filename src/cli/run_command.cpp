@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <cxxopts.hpp>
 #include <iostream>
+#include <limits>
 #include <optional>
 
 #include "checkpoint_times.hpp"
@@ -21,11 +21,11 @@
 namespace tessera::cli {
 namespace {
 
-std::shared_ptr<spdlog::logger> make_logger(const cxxopts::ParseResult& options, int rank) {
+std::shared_ptr<spdlog::logger> make_logger(const Options& options, int rank) {
   auto logger = spdlog::stderr_color_st("tessera");
   logger->set_pattern("%^%l%$: %v");
-  const auto verbose = static_cast<int>(options.count("verbose"));
-  const auto quiet = static_cast<int>(options.count("quiet"));
+  const auto verbose = options.times("verbose");
+  const auto quiet = options.times("quiet");
   // info: what is done; quieter: warnings, errors; louder: debug, trace.
   const int level =
       std::clamp(SPDLOG_LEVEL_INFO - verbose + quiet, SPDLOG_LEVEL_TRACE, SPDLOG_LEVEL_OFF);
@@ -62,13 +62,11 @@ int exit_code_of(const trace::Summary& summary) {
   return summary.status == "stopped" ? 75 : 3;
 }
 
-cxxopts::Options describe() {
-  cxxopts::Options options("tessera run", "Simulate an experiment.");
-  options.positional_help("EXPERIMENT.yaml");
-  options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
-      "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
-      "KEY=VALUE")("o,output", "run folder (default: out/NAME)", cxxopts::value<std::string>(),
-                   "DIR")("trace", "none, summary or full", cxxopts::value<std::string>(), "LEVEL")(
+Options describe() {
+  Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
+  options.add_settings();
+  options.add()("o,output", "run folder (default: out/NAME)", cxxopts::value<std::string>(), "DIR")(
+      "trace", "none, summary or full", cxxopts::value<std::string>(), "LEVEL")(
       "checkpoint-every",
       "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
       "(sim:5ms) has passed; both may be given",
@@ -77,45 +75,71 @@ cxxopts::Options describe() {
       cxxopts::value<std::string>(),
       "DIR")("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")(
       "watchdog", "seconds without progress after which a run is given up; 0: never",
-      cxxopts::value<unsigned>()->default_value("300"),
+      cxxopts::value<std::string>()->default_value("300"),
       "S")("test-delays", "for tests: make ranks late at random, by this seed",
-           cxxopts::value<std::uint64_t>(), "SEED")("v,verbose", "say more (repeatable)")(
-      "q,quiet", "say less (repeatable)")("h,help", "this text");
+           cxxopts::value<std::string>(),
+           "SEED")("v,verbose", "say more (repeatable)")("q,quiet", "say less (repeatable)");
   add_cut_options(options);
-  options.parse_positional({"experiment"});
   return options;
 }
 
+// Says which files are read.
+config::TextLoader noting(config::TextLoader load, spdlog::logger& logger) {
+  return [load = std::move(load), &logger](const std::string& path) {
+    std::string text = load(path);
+    logger.debug("read {}: {} bytes", path, text.size());
+    return text;
+  };
+}
+
+// The model chosen in a section of the machine.
+std::string model_of(const config::Value& resolved, const std::string& section) {
+  const config::Value* at = &resolved;
+  for (const std::string& key : {std::string("machine"), section, std::string("model")}) {
+    const config::Value::Member* member = at->find(key);
+    ensure(member != nullptr, "a resolved configuration names its models");
+    at = &member->value;
+  }
+  return at->text;
+}
+
+// What the experiment is made of.
+void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
+  if (!logger.should_log(spdlog::level::debug)) {
+    return;
+  }
+  config::Diagnostics none;
+  const config::Value resolved = config::parse("resolved", experiment.resolved, none);
+  const machine::Topology& topology = *experiment.machine.topology;
+  const plan::Plan& plan = experiment.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
+  logger.debug("machine: {} nodes, {} compute, {} DRAM channels", topology.nodes(),
+               topology.computing_nodes(), experiment.machine.channels.size());
+  logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
+               experiment.network->routing(), model_of(resolved, "memory"),
+               model_of(resolved, "compute"));
+  logger.debug(
+      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
+      "instructions an iteration",
+      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
+      plan.strategy.micro_batches, plan.instructions());
+}
+
 // The experiment to run, and the folder it runs in.
-sim::Experiment read_input(const cxxopts::ParseResult& options, comm::Communicator& world,
+sim::Experiment read_input(const Options& options, const config::TextLoader& load,
                            sim::RunRequest& request) {
-  request.resume = options.count("resume") > 0;
+  request.resume = options.has("resume");
   if (request.resume) {
-    for (const char* other : {"experiment", "set", "output", "trace"}) {
-      if (options.count(other) > 0) {
-        throw ConfigError(
-            std::string("--resume goes on with what the run folder holds; it does "
-                        "not go together with ") +
-            (other == std::string("experiment") ? "an experiment" : "--" + std::string(other)));
-      }
-    }
-    request.folder = options["resume"].as<std::string>();
-    return sim::read_run_folder(request.folder, shared_loader(world));
+    options.refuse_beside_resume("the run folder", {"set", "output", "trace"});
+    request.folder = options.text("resume");
+    return sim::read_run_folder(request.folder, load);
   }
-  if (options.count("experiment") == 0) {
-    throw ConfigError("no experiment given; see tessera run --help");
+  std::vector<std::string> settings = options.settings();
+  if (options.has("trace")) {
+    settings.push_back("run.trace=" + options.text("trace"));
   }
-  std::vector<std::string> overrides;
-  if (options.count("set") > 0) {
-    overrides = options["set"].as<std::vector<std::string>>();
-  }
-  if (options.count("trace") > 0) {
-    overrides.push_back("run.trace=" + options["trace"].as<std::string>());
-  }
-  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
-                                                    overrides, shared_loader(world));
-  request.folder =
-      options.count("output") > 0 ? options["output"].as<std::string>() : "out/" + experiment.name;
+  sim::Experiment experiment = sim::read_experiment(options.subject(), settings, load);
+  request.folder = options.has("output") ? options.text("output") : "out/" + experiment.name;
   return experiment;
 }
 
@@ -155,21 +179,17 @@ void advise(const trace::Summary& summary, spdlog::logger& logger) {
 }  // namespace
 
 int run_command(const Words& words, comm::Communicator& world) {
-  cxxopts::Options description = describe();
-  Arguments arguments("tessera run", words);
-  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
-  if (options.count("help") > 0) {
-    std::cout << (world.rank() == 0 ? description.help() : "");
+  Options options = describe();
+  if (!options.parse(words, world)) {
     return 0;
   }
   const auto logger = make_logger(options, world.rank());
+  constexpr std::int64_t most_seconds = std::numeric_limits<std::int32_t>::max();
+  const std::chrono::seconds patience(options.number("watchdog", 0, most_seconds));
   sim::RunRequest request;
-  request.checkpoints.keep_going = options.count("keep-going") > 0;
-  if (options.count("checkpoint-every") > 0) {
-    read_checkpoint_times(options["checkpoint-every"].as<std::vector<std::string>>(),
-                          request.checkpoints);
-  }
-  sim::Experiment experiment = read_input(options, world, request);
+  request.checkpoints.keep_going = options.flag("keep-going");
+  read_checkpoint_times(options.texts("checkpoint-every"), request.checkpoints);
+  sim::Experiment experiment = read_input(options, noting(shared_loader(world), *logger), request);
   apply_cut_options(options, experiment, world);
   if (request.resume && show_if_finished(request.folder, world, *logger)) {
     return 0;
@@ -177,19 +197,20 @@ int run_command(const Words& words, comm::Communicator& world) {
   logger->info("{}: {} tiles of {} run {} on {}", experiment.name,
                experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
                experiment.workload.name, world.description());
+  tell_parts(experiment, *logger);
   SignalWatch signals;
-  Watchdog watchdog(
-      std::chrono::seconds(options["watchdog"].as<unsigned>()), [&](const Watchdog::Sign& last) {
-        std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
-                         std::to_string(options["watchdog"].as<unsigned>()) +
-                         " s; simulated time " + to_string(last.simulated) + ", " +
-                         std::to_string(last.events) + " events; giving up\n"
-                  << std::flush;
-        if (world.size() > 1) {
-          world.abort(70);
-        }
-        std::_Exit(70);
-      });
+  Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {
+    std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
+                     std::to_string(patience.count()) + " s; simulated time " +
+                     to_string(last.simulated) + ", " + std::to_string(last.events) +
+                     " events; giving up
+                     "
+              << std::flush;
+    if (world.size() > 1) {
+      world.abort(70);
+    }
+    std::_Exit(70);
+  });
   request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
@@ -204,13 +225,19 @@ int run_command(const Words& words, comm::Communicator& world) {
                 << std::flush;
     }
   };
-  request.hooks.on_checkpoint = [&](bool begins) { watchdog.pause(begins); };
+  request.hooks.on_checkpoint = [&](bool begins) {
+    watchdog.pause(begins);
+    logger->trace("work on a checkpoint {}", begins ? "begins" : "ends");
+  };
   request.hooks.on_note = [&](const std::string& text) { logger->info("{}", text); };
+  request.hooks.on_detail = [&](const std::string& text) { logger->debug("{}", text); };
   request.hooks.on_warning = [&](const std::string& text) { logger->warn("{}", text); };
   std::unique_ptr<comm::Communicator> delayed;
-  if (options.count("test-delays") > 0) {
+  if (options.has("test-delays")) {
     constexpr std::chrono::microseconds longest{500};
-    delayed = comm::make_delayed(world, options["test-delays"].as<std::uint64_t>(), longest);
+    const std::int64_t seed =
+        options.number("test-delays", 0, std::numeric_limits<std::int64_t>::max());
+    delayed = comm::make_delayed(world, static_cast<std::uint64_t>(seed), longest);
   }
   const trace::Summary summary =
       sim::run_with_replay(experiment, delayed ? *delayed : world, request);

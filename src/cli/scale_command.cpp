@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cxxopts.hpp>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "commands.hpp"
 #include "cut_options.hpp"
+#include "output_file.hpp"
 #include "signals.hpp"
 #include "tessera/sim/scaling.hpp"
 #include "tessera/trace/run_folder.hpp"
@@ -22,22 +22,20 @@ constexpr double latency_s = 1.2e-6;
 constexpr double bandwidth = 24e9;
 constexpr const char* network_source = "InfiniBand HDR, Microsoft Learn: HBv3 performance (OSU)";
 
-cxxopts::Options describe() {
-  cxxopts::Options options("tessera scale",
-                           "Predict the speed-up on many ranks from one run on one rank.");
-  options.positional_help("EXPERIMENT.yaml");
-  options.add_options()("experiment", "the experiment file", cxxopts::value<std::string>())(
-      "ranks", "numbers of ranks, e.g. 2,4,16", cxxopts::value<std::string>(), "N,…")(
-      "set", "set a key: key.path=value (repeatable)", cxxopts::value<std::vector<std::string>>(),
-      "KEY=VALUE")("o,output", "write the prediction as JSON", cxxopts::value<std::string>(),
-                   "FILE")("event-time", "processor time of an event (default: measured)",
-                           cxxopts::value<std::string>(), "TIME")(
-      "remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
-      cxxopts::value<std::string>(),
-      "TIME")("message-latency", "of a batch of events to another rank (default: 1.2 us)",
+Options describe() {
+  Options options("scale", "Predict the speed-up on many ranks from one run on one rank.",
+                  "experiment", "EXPERIMENT.yaml");
+  options.add_settings();
+  options.add()("ranks", "numbers of ranks, e.g. 2,4,16", cxxopts::value<std::string>(), "N,…")(
+      "o,output", "write the prediction as JSON; an earlier one is replaced",
+      cxxopts::value<std::string>(), "FILE")(
+      "event-time", "processor time of an event (default: measured)", cxxopts::value<std::string>(),
+      "TIME")("remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
               cxxopts::value<std::string>(),
-              "TIME")("bandwidth", "of a rank, one direction (default: 24 GB/s)",
-                      cxxopts::value<std::string>(), "RATE")(
+              "TIME")("message-latency", "of a batch of events to another rank (default: 1.2 us)",
+                      cxxopts::value<std::string>(),
+                      "TIME")("bandwidth", "of a rank, one direction (default: 24 GB/s)",
+                              cxxopts::value<std::string>(), "RATE")(
       "reduction-latency", "of a reduction over all ranks, apart from its steps (default: 0 ps)",
       cxxopts::value<std::string>(), "TIME")(
       "reduction-step",
@@ -45,23 +43,9 @@ cxxopts::Options describe() {
       "else the latency of a message)",
       cxxopts::value<std::string>(),
       "TIME")("calibration", "processor time at most of the part of the run that measures an event",
-              cxxopts::value<double>()->default_value("10"), "S")("h,help", "this text");
+              cxxopts::value<std::string>()->default_value("10"), "S");
   add_cut_options(options);
-  options.parse_positional({"experiment"});
   return options;
-}
-
-template <class Quantity>
-std::optional<Quantity> quantity_of(const cxxopts::ParseResult& options, const std::string& name) {
-  if (options.count(name) == 0) {
-    return std::nullopt;
-  }
-  std::string problem;
-  const auto value = config::parse_as<Quantity>(options[name].as<std::string>(), problem);
-  if (!value) {
-    throw ConfigError("--" + name + ": " + problem);
-  }
-  return value;
 }
 
 std::vector<int> ranks_of(const std::string& text) {
@@ -87,9 +71,9 @@ void set_cost(trace::ScalingCosts& costs, double trace::ScalingCosts::*member,
   costs.sources.emplace_back(name, given ? "given" : source);
 }
 
-trace::ScalingCosts costs_of(const cxxopts::ParseResult& options, comm::Communicator& world) {
+trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) {
   const auto seconds = [&](const std::string& name) -> std::optional<double> {
-    const auto time = quantity_of<SimTime>(options, name);
+    const auto time = options.value<SimTime>(name);
     return time ? std::optional(time->seconds()) : std::nullopt;
   };
   using Costs = trace::ScalingCosts;
@@ -105,7 +89,7 @@ trace::ScalingCosts costs_of(const cxxopts::ParseResult& options, comm::Communic
   set_cost(costs, &Costs::message_latency_s, "message_latency_s", seconds("message-latency"),
            latency_s, network_source);
   std::optional<double> rate;
-  if (const auto given = quantity_of<Bandwidth>(options, "bandwidth")) {
+  if (const auto given = options.value<Bandwidth>("bandwidth")) {
     rate = static_cast<double>(given->bytes_per_second());
     if (*rate <= 0) {
       throw ConfigError("--bandwidth must be above zero");
@@ -116,7 +100,7 @@ trace::ScalingCosts costs_of(const cxxopts::ParseResult& options, comm::Communic
            "assumed: the steps are all");
   double step = costs.message_latency_s;
   std::string source = "a message a step, recursive doubling";
-  const bool given = options.count("reduction-step") > 0 || options.count("reduction-latency") > 0;
+  const bool given = options.has("reduction-step") || options.has("reduction-latency");
   if (world.size() > 1 && !given) {
     const int steps = std::bit_width(static_cast<unsigned>(world.size() - 1));
     step = sim::measure_reduction(world) / steps;
@@ -129,37 +113,26 @@ trace::ScalingCosts costs_of(const cxxopts::ParseResult& options, comm::Communic
   return costs;
 }
 
-void write(const trace::ScalingReport& report, const std::string& path) {
-  trace::write_file_atomically(path, trace::to_json(report));
-}
-
 }  // namespace
 
 int scale_command(const Words& words, comm::Communicator& world) {
-  cxxopts::Options description = describe();
-  Arguments arguments("tessera scale", words);
-  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
-  if (options.count("help") > 0) {
-    std::cout << (world.rank() == 0 ? description.help() : "");
+  Options options = describe();
+  if (!options.parse(words, world)) {
     return 0;
   }
-  if (options.count("experiment") == 0) {
-    throw ConfigError("no experiment given; see tessera scale --help");
-  }
-  if (options.count("ranks") == 0) {
+  const std::string path = options.subject();
+  if (!options.has("ranks")) {
     throw ConfigError("no numbers of ranks given, such as --ranks 2,4,16");
   }
   sim::ScalingRequest request;
-  request.ranks = ranks_of(options["ranks"].as<std::string>());
-  request.calibration_s = options["calibration"].as<double>();
+  request.ranks = ranks_of(options.text("ranks"));
+  request.calibration_s = *options.value<double>("calibration");
   request.costs = costs_of(options, world);
-  std::vector<std::string> overrides;
-  if (options.count("set") > 0) {
-    overrides = options["set"].as<std::vector<std::string>>();
-  }
-  sim::Experiment experiment = sim::read_experiment(options["experiment"].as<std::string>(),
-                                                    overrides, shared_loader(world));
+  sim::Experiment experiment = sim::read_experiment(path, options.settings(), shared_loader(world));
   apply_cut_options(options, experiment, world);
+  if (options.has("output")) {
+    check_output(options.text("output"), trace::begins_as_scaling_report, "scale", world);
+  }
   if (world.rank() != 0) {
     return 0;  // the others were there to be measured
   }
@@ -176,10 +149,9 @@ int scale_command(const Words& words, comm::Communicator& world) {
   };
   const trace::ScalingReport report = sim::predict_scaling(experiment, request);
   std::cout << trace::to_table(report);
-  if (options.count("output") > 0) {
-    const auto path = options["output"].as<std::string>();
-    write(report, path);
-    std::cout << "written to " << path << std::endl;
+  if (options.has("output")) {
+    trace::write_file_atomically(options.text("output"), trace::to_json(report));
+    std::cout << "written to " << options.text("output") << std::endl;
   }
   return 0;
 }

@@ -1,8 +1,9 @@
 #include <chrono>
-#include <cxxopts.hpp>
 #include <iostream>
+#include <limits>
 
 #include "commands.hpp"
+#include "options.hpp"
 #include "signals.hpp"
 #include "tessera/explore/sweep.hpp"
 
@@ -13,19 +14,15 @@ using WallClock = std::chrono::steady_clock;
 
 constexpr int stopped_exit_code = 75;
 
-cxxopts::Options describe() {
-  cxxopts::Options options("tessera sweep",
-                           "Simulate one experiment at many points of a space of its keys.");
-  options.positional_help("SWEEP.yaml");
-  options.add_options()("sweep", "the sweep file", cxxopts::value<std::string>())(
-      "set", "set a key of the experiment at all points: key.path=value (repeatable)",
-      cxxopts::value<std::vector<std::string>>(), "KEY=VALUE")(
-      "o,output", "folder of the results (default: out/NAME)", cxxopts::value<std::string>(),
-      "DIR")("resume", "go on with the sweep in DIR: run what is missing",
-             cxxopts::value<std::string>(), "DIR")(
-      "top", "rows of the table that is printed", cxxopts::value<unsigned>()->default_value("10"),
-      "N")("q,quiet", "no progress")("h,help", "this text");
-  options.parse_positional({"sweep"});
+Options describe() {
+  Options options("sweep", "Simulate one experiment at many points of a space of its keys.",
+                  "sweep file", "SWEEP.yaml");
+  options.add_settings("set a key of the experiment at all points: key.path=value (repeatable)");
+  options.add()("o,output", "folder of the results (default: out/NAME)",
+                cxxopts::value<std::string>(), "DIR")(
+      "resume", "go on with the sweep in DIR: run what is missing", cxxopts::value<std::string>(),
+      "DIR")("top", "rows of the table that is printed",
+             cxxopts::value<std::string>()->default_value("10"), "N")("q,quiet", "no progress");
   return options;
 }
 
@@ -55,54 +52,36 @@ class ProgressLine {
   WallClock::time_point told_ = began_;
 };
 
-explore::SweepOutcome go(const cxxopts::ParseResult& options, comm::Communicator& world,
+explore::SweepOutcome go(const Options& options, comm::Communicator& world,
                          const explore::SweepHooks& hooks) {
-  std::vector<std::string> overrides;
-  if (options.count("set") > 0) {
-    overrides = options["set"].as<std::vector<std::string>>();
+  if (options.has("resume")) {
+    options.refuse_beside_resume("the folder", {"set", "output"});
+    return explore::resume_sweep(options.text("resume"), world, shared_loader(world), hooks);
   }
-  if (options.count("resume") > 0) {
-    for (const char* other : {"sweep", "set", "output"}) {
-      if (options.count(other) > 0) {
-        throw ConfigError(
-            std::string("--resume goes on with what the folder holds; it does not go "
-                        "together with ") +
-            (other == std::string("sweep") ? "a sweep file" : "--" + std::string(other)));
-      }
-    }
-    return explore::resume_sweep(options["resume"].as<std::string>(), world, shared_loader(world),
-                                 hooks);
-  }
-  if (options.count("sweep") == 0) {
-    throw ConfigError("no sweep file given; see tessera sweep --help");
-  }
-  const std::string folder =
-      options.count("output") > 0 ? options["output"].as<std::string>() : std::string();
-  return explore::run_sweep(options["sweep"].as<std::string>(), overrides, folder, world,
+  const std::string folder = options.has("output") ? options.text("output") : "";
+  return explore::run_sweep(options.subject(), options.settings(), folder, world,
                             shared_loader(world), hooks);
 }
 
 }  // namespace
 
 int sweep_command(const Words& words, comm::Communicator& world) {
-  cxxopts::Options description = describe();
-  Arguments arguments("tessera sweep", words);
-  const cxxopts::ParseResult options = description.parse(arguments.count(), arguments.values());
-  if (options.count("help") > 0) {
-    std::cout << (world.rank() == 0 ? description.help() : "");
+  Options options = describe();
+  if (!options.parse(words, world)) {
     return 0;
   }
+  const std::int64_t rows = options.number("top", 0, std::numeric_limits<std::uint32_t>::max());
   SignalWatch signals;
   explore::SweepHooks hooks;
   hooks.stop_requested = [&] { return signals.stop_requested(); };
-  if (world.rank() == 0 && options.count("quiet") == 0) {
+  if (world.rank() == 0 && !options.flag("quiet")) {
     hooks.on_note = [](const std::string& text) { std::cerr << "info: " << text << std::endl; };
     hooks.on_point = ProgressLine(world);
   }
   const explore::SweepOutcome outcome = go(options, world, hooks);
   const bool none = outcome.finished == 0;
   if (world.rank() == 0) {
-    std::cout << trace::to_table(outcome.table, options["top"].as<unsigned>()) << "results in "
+    std::cout << trace::to_table(outcome.table, static_cast<std::size_t>(rows)) << "results in "
               << outcome.folder << std::endl;
     if (!outcome.complete) {
       std::cerr << "error: a stop was requested; tessera sweep --resume " << outcome.folder

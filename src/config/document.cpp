@@ -64,4 +64,12 @@ std::string load_text_file(const std::string& path) {
   return text;
 }
 
+std::string load_named(const std::string& path, const TextLoader& load) {
+  try {
+    return load(path);
+  } catch (const IoError& error) {
+    throw ConfigError(error.what());
+  }
+}
+
 }  // namespace tessera::config

@@ -13,24 +13,29 @@ namespace {
 
 constexpr std::size_t most_trials = 8;
 
-// Complaints about unknown keys at a point, by their text.
-using Unknown = std::map<std::string, Diagnostic>;
+// Complaints about unknown and missing keys at a point, by their text.
+using Faults = std::map<std::string, Diagnostic>;
 
-Unknown unknown_keys(const Sweep& sweep, PointNumber point, const config::TextLoader& load) {
+bool is_of_keys(const Diagnostic& each) {
+  return each.message.find(": unknown key") != std::string::npos ||
+         each.message.find(": missing") != std::string::npos;
+}
+
+Faults faults_of_keys(const Sweep& sweep, PointNumber point, const config::TextLoader& load) {
   std::vector<std::string> settings = sweep.overrides;
   const std::vector<std::string> own = sweep.axes.overrides(sweep.axes.places(point));
   settings.insert(settings.end(), own.begin(), own.end());
-  Unknown unknown;
+  Faults faults;
   try {
     sim::read_experiment(sweep.experiment, settings, load);
   } catch (const ConfigError& error) {
     for (const Diagnostic& each : error.diagnostics()) {
-      if (each.message.find(": unknown key") != std::string::npos) {
-        unknown.emplace(each.message, each);
+      if (is_of_keys(each)) {
+        faults.emplace(each.message, each);
       }
     }
   }
-  return unknown;
+  return faults;
 }
 
 // A key that an axis set is to blame where the sweep has it.
@@ -71,10 +76,15 @@ void load_parts(const Sweep& sweep, const config::TextLoader& load) {
 
 void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
                 const config::TextLoader& load) {
+  const config::Value experiment = sim::read_configuration(sweep.experiment, sweep.overrides, load);
+  if (experiment.kind != config::Value::Kind::mapping) {
+    throw ConfigError(Diagnostic{sweep.experiment, 1, 1,
+                                 "is no experiment; expected keys such as machine and workload"});
+  }
   const std::size_t trials = std::min(points.size(), most_trials);
-  std::optional<Unknown> everywhere;
+  std::optional<Faults> everywhere;
   for (std::size_t trial = 0; trial < trials; ++trial) {
-    const Unknown here = unknown_keys(sweep, points[trial * points.size() / trials], load);
+    const Faults here = faults_of_keys(sweep, points[trial * points.size() / trials], load);
     if (!everywhere) {
       everywhere = here;
     }

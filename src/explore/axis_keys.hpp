@@ -11,9 +11,10 @@ namespace tessera::explore {
 // cannot be read.
 void load_parts(const Sweep& sweep, const config::TextLoader& load);
 
-// Throws ConfigError when there is a key that the experiment does not know at any of a few points
-// spread over the sweep: a misspelt axis, mostly. (At some a key may be unknown, such as that of
-// another model.)
+// Throws ConfigError when the experiment is none, before any axis is set; and when there is a key
+// that it does not know, or misses, at all of a few points spread over the sweep: a misspelt axis,
+// mostly. (At some a key may be unknown, such as that of another model.) What else is wrong with a
+// point is for the point to tell.
 void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
                 const config::TextLoader& load);
 

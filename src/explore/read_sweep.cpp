@@ -26,14 +26,16 @@ std::vector<std::string> columns_like(const std::string& name) {
 
 class SweepReader {
  public:
-  SweepReader(const std::string& path, const std::vector<std::string>& overrides, Value root)
-      : path_(path), overrides_(overrides), root_(std::move(root)) {}
+  SweepReader(const std::string& path, const std::vector<std::string>& overrides,
+              const config::TextLoader& load, Value root)
+      : path_(path), overrides_(overrides), load_(load), root_(std::move(root)) {}
 
   Sweep read() {
     Section section(root_, "", diagnostics_);
     sweep_.name = section.get_or<std::string>("name", std::filesystem::path(path_).stem().string());
     const auto experiment = section.get<std::string>("experiment");
     sweep_.experiment = beside(path_, experiment);
+    check_experiment(section);
     read_settings(section.section("set"));
     sweep_.axes = Axes::read(section);
     read_constraints(section);
@@ -47,6 +49,17 @@ class SweepReader {
   }
 
  private:
+  void check_experiment(Section& section) {
+    if (!section.has("experiment")) {
+      return;  // complained about
+    }
+    try {
+      load_(sweep_.experiment);
+    } catch (const IoError& error) {
+      section.error("experiment", error.what());
+    }
+  }
+
   void read_settings(Section settings) {
     for (const std::string& key : settings.keys()) {
       const Value value = from_present_folder(key, settings.raw(key));
@@ -131,6 +144,7 @@ class SweepReader {
 
   const std::string& path_;
   const std::vector<std::string>& overrides_;
+  const config::TextLoader& load_;
   Value root_;
   Diagnostics diagnostics_;
   Sweep sweep_;
@@ -141,12 +155,12 @@ class SweepReader {
 Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides,
                  const config::TextLoader& load) {
   Diagnostics diagnostics;
-  Value root = config::parse(path, load(path), diagnostics);
+  Value root = config::parse(path, config::load_named(path, load), diagnostics);
   if (root.kind == Value::Kind::null && diagnostics.empty()) {
     diagnostics.error({path, 1, 1}, "the file is empty; a sweep names an experiment and axes");
   }
   diagnostics.throw_if_any();
-  return SweepReader(path, overrides, std::move(root)).read();
+  return SweepReader(path, overrides, load, std::move(root)).read();
 }
 
 }  // namespace tessera::explore

@@ -22,6 +22,8 @@ namespace {
 
 constexpr const char* stopped = "stopped";
 
+constexpr std::string_view heading = "# A strategy that tessera plan proposed:\n";
+
 class Search {
  public:
   Search(const SearchRequest& request, comm::Communicator& communicator,
@@ -211,9 +213,9 @@ class Search {
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", resolved, diagnostics);
     diagnostics.throw_if_any();
-    return "# " + proposal.title() + ", " + proposal.layout + ".\n# For " + parts_.workload.name +
-           " on " + parts_.machine.name + ": an iteration takes " + to_string(proposal.iteration) +
-           ".\n" + config::to_yaml(root.find("strategy")->value);
+    return std::string(heading) + "# " + proposal.title() + ", " + proposal.layout + ".\n# For " +
+           parts_.workload.name + " on " + parts_.machine.name + ": an iteration takes " +
+           to_string(proposal.iteration) + ".\n" + config::to_yaml(root.find("strategy")->value);
   }
 
   const SearchRequest& request_;
@@ -229,6 +231,10 @@ class Search {
 };
 
 }  // namespace
+
+bool begins_as_proposal(std::string_view text) {
+  return text.starts_with(heading);
+}
 
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load) {

@@ -52,7 +52,7 @@ Pass pass_from(const std::string& word) {
     }
   }
   if (!good || !rest.empty()) {
-    throw ConfigError("schedule.order: '" + word +
+    throw ConfigError("'" + word +
                       "' is no pass; expected F, B, I or W and a micro-batch, as in F3, or F3.1 "
                       "for chunk 1");
   }

@@ -143,7 +143,8 @@ std::vector<ParameterInfo> run_parameters() {
           {"trace", "", "summary", "none, summary or full"},
           {"bins", "", "64", "time bins of links and channels that are aimed at"},
           {"bin", "ps", "", "length of a bin, instead of bins"},
-          {"partition", "", "blocks on grids, else metis", "how the machine is cut over ranks"},
+          {"partition", "", "blocks on grids, servers on clusters, else metis",
+           "how the machine is cut over ranks"},
           {"weights", "", "predicted",
            "what makes a node heavy: none, predicted, or the folder of an earlier run"},
           {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
@@ -163,7 +164,7 @@ std::string Experiment::configuration_hash() const {
 config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
                                  const config::TextLoader& load) {
   Diagnostics diagnostics;
-  Value root = config::parse(path, load(path), diagnostics);
+  Value root = config::parse(path, config::load_named(path, load), diagnostics);
   if (root.kind == Value::Kind::null && diagnostics.empty()) {
     diagnostics.error({path, 1, 1},
                       "the file is empty; an experiment names machine, workload and "
@@ -202,7 +203,16 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
       weights = (std::filesystem::path(file).parent_path() / weights).lexically_normal().string();
     }
   }
-  use_weights(experiment, weights, load);
+  try {
+    use_weights(experiment, weights, load);
+  } catch (const ConfigError& error) {
+    if (!error.diagnostics().front().file.empty()) {
+      throw;  // of what stands in the file with the weights
+    }
+    const config::Place place = run.place_of("weights");
+    throw ConfigError(Diagnostic{place.file, place.line, place.column,
+                                 "run.weights: " + error.diagnostics().front().message});
+  }
 }
 
 plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy) {

@@ -21,6 +21,8 @@ double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
+constexpr const char* stopped = "stopped before the end of the run; nothing can be predicted";
+
 // Smallest latency of a link between two regions; `never` when there is none.
 SimTime smallest_cut_latency(const machine::Topology& topology,
                              const std::vector<std::uint32_t>& owner) {
@@ -114,6 +116,9 @@ class ScalingRun {
       return processor_s() - begin >= request_.calibration_s || stop_requested();
     };
     models.engine.run(hooks);
+    if (stop_requested()) {
+      throw StopRequested(stopped);
+    }
     return {models.engine.statistics().events, processor_s() - begin};
   }
 
@@ -141,8 +146,7 @@ class ScalingRun {
       }
     };
     if (!models.engine.run(hooks)) {
-      throw ModelError("stopped before the end of the run; nothing can be predicted",
-                       models.engine.last_event_time());
+      throw StopRequested(stopped);
     }
     if (const std::string stuck = deadlock_report(models); !stuck.empty()) {
       throw ModelError(stuck, models.engine.last_event_time());

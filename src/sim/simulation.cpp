@@ -55,6 +55,7 @@ class RankRun {
     request_.resume ? find_checkpoint() : prepare_folder();
     trace::Summary summary = described(experiment_, communicator_, models_.partition);
     write_summary(summary, "running", "");
+    tell_partition();
     open_trace();
     if (base_) {
       go_on();
@@ -157,6 +158,22 @@ class RankRun {
     pause_watch(false);
   }
 
+  void detail(const std::string& text) const {
+    if (communicator_.rank() == 0 && request_.hooks.on_detail) {
+      request_.hooks.on_detail(text);
+    }
+  }
+
+  void tell_partition() const {
+    const machine::Partition& partition = models_.partition;
+    detail("partition " + experiment_.options.partition + ", weights " +
+           experiment_.options.weights + ": " + std::to_string(partition.ranks) + " regions, " +
+           std::to_string(partition.cut_links) + " directed links cut, imbalance " +
+           format_number(partition.imbalance));
+    detail("lookahead " + to_string(experiment_.lookahead) + ", synchronization " +
+           experiment_.options.synchronization);
+  }
+
   void pause_watch(bool pause) const {
     if (request_.hooks.on_checkpoint) {
       request_.hooks.on_checkpoint(pause);
@@ -169,6 +186,9 @@ class RankRun {
     }
     const int rank = communicator_.rank();
     const std::uint32_t segment = segments_.back().number;
+    detail("trace " + name_of(experiment_.options.trace) + " in " +
+           in_folder(trace::trace_name(rank, communicator_.size(), segment)) + ", first bins of " +
+           to_string(bin_length(experiment_)));
     models_.recorder.open(in_folder(trace::trace_name(rank, communicator_.size(), segment)),
                           {{"program", "tessera " + std::string(version())},
                            {"git_hash", std::string(git_hash())},
@@ -239,6 +259,8 @@ class RankRun {
                              to_string(cut) + ": " + to_short_string(Bytes(written.bytes)) +
                              " in " + format_number(since(start)) + " s");
     }
+    detail("state of " + std::to_string(communicator_.size()) + " ranks at " + to_string(cut) +
+           ": written below " + in_folder("checkpoints"));
     last_checkpoint_ = WallClock::now();
     pause_watch(false);
   }
@@ -323,6 +345,7 @@ class RankRun {
     if (!writes_folder()) {
       return;
     }
+    detail("index and manifest of " + request_.folder);
     communicator_.barrier();  // all traces are closed
     pause_watch(true);        // the others wait for rank 0, which reads every file once more
     on_first_rank(communicator_, [&] {

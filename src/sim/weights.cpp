@@ -31,9 +31,9 @@ std::string load_either(std::string& path, const config::TextLoader& load) {
   try {
     return load(path);
   } catch (const IoError& error) {
-    throw IoError(std::string(error.what()) +
-                  "; weights are 'none', 'predicted', a run folder, or the " + node_events_name +
-                  " of one");
+    throw ConfigError(std::string(error.what()) +
+                      "; weights are 'none', 'predicted', a run folder, or the " +
+                      node_events_name + " of one");
   }
 }
 

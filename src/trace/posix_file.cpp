@@ -127,4 +127,12 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   }
 }
 
+void check_writable(const std::string& path) {
+  const std::string aside = path + aside_suffix;
+  write_new(aside, "");
+  if (::unlink(aside.c_str()) != 0) {
+    throw_errno(aside, "remove the file");
+  }
+}
+
 }  // namespace tessera::trace

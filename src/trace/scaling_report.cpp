@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* file_type = "tessera-scaling";
+
 constexpr double event_bytes = 48;   // of an event under way
 constexpr double entry_bytes = 16;   // of the reduction
 constexpr double other_entries = 6;  // counters beside one entry a rank
@@ -80,8 +82,12 @@ void predict_times(ScalingReport& report) {
   }
 }
 
+bool begins_as_scaling_report(std::string_view text) {
+  return text.starts_with("{\n  \"file_type\": \"" + std::string(file_type) + '"');
+}
+
 std::string to_json(const ScalingReport& report) {
-  Json json{{"file_type", "tessera-scaling"},
+  Json json{{"file_type", file_type},
             {"format_version", format_version},
             {"experiment", report.experiment},
             {"machine", report.machine},

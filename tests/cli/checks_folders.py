@@ -46,7 +46,7 @@ def show_garbage(program):
     for garbage in (b"", b"not json", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 100000):
         (program.folder / "summary.json").write_bytes(garbage)
         expect_refusal(program.call("show", program.folder), 74, "summary.json: error: ")
-    expect_refusal(program.call("show"), 2, "folder of a run")
+    expect_refusal(program.call("show"), 2, "no run folder given")
 
 
 @check
@@ -102,3 +102,25 @@ def odd_surroundings(program):
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
     expect(bare.returncode == 0, "exit code %d without environment and stdin" % bare.returncode)
     expect(program.summary(odd)["result_digest"] == expected, "another digest")
+
+
+@check
+def verbose_says_more(program):
+    words = ["run", HERE / "short.yaml", "-o", program.folder]
+    plain = program.call(*words)
+    expect("debug: " not in plain.stderr_text, plain.stderr_text)
+    done = program.call(*words, "-v", "--checkpoint-every", "sim:1 ms", ranks=2)
+    expect(done.returncode == 0, done.stderr_text)
+    for pattern in (r"read .*short\.yaml: [0-9]+ bytes", r"machine: [0-9]+ nodes",
+                    r"models: network [a-z]+ routed [a-z]+, memory [a-z]+, compute [a-z]+",
+                    r"plan: pipeline [0-9]+, tensor .* [1-9][0-9]* instructions",
+                    r"partition [a-z]+, .* 2 regions, [0-9]+ directed links cut, imbalance [0-9.]+",
+                    r"lookahead [0-9]+ [mun]s", r"trace full in .*trace\.00000\.h5",
+                    r"index and manifest of "):
+        found = re.findall("^debug: " + pattern, done.stderr_text, re.MULTILINE)
+        expect(len(found) == 1 or pattern.startswith("read"), "%r in %s" % (pattern, done.stderr_text))
+        expect(found, "%r not in %s" % (pattern, done.stderr_text))
+    expect("trace: " not in done.stderr_text, done.stderr_text)
+    stopped = program.call(*words, "-vv", "--checkpoint-every", "sim:10 us")
+    expect("trace: work on a checkpoint begins" in stopped.stderr_text, stopped.stderr_text)
+    expect("debug: state of 1 ranks" in stopped.stderr_text, stopped.stderr_text)

@@ -56,3 +56,14 @@ def status_by_usr2(program):
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=30)
     expect(re.search(r"^rank 0: simulated .*, \d+ events", err, re.MULTILINE), err)
+
+
+@check
+def stop_of_scale(program):
+    """No prediction, and the exit code of a stop."""
+    process = program.start(["scale", HERE / "long.yaml", "--ranks", "2", "--event-time", "100 ns"])
+    time.sleep(3)  # into the run: what is before it takes a moment
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
+    expect(out == "" and err.count("error: stopped before the end") == 1, out + err)

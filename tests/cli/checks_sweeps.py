@@ -88,7 +88,7 @@ def sweep_resumes_on_two_ranks(program):
 @check
 def sweep_refusals(program):
     expect_refusal(program.call("sweep"), 2, "no sweep file")
-    expect_refusal(program.call("sweep", "nowhere.yaml"), 74, "nowhere.yaml")
+    expect_refusal(program.call("sweep", "nowhere.yaml"), 2, "nowhere.yaml")
     expect_refusal(program.call("sweep", "--resume", program.folder), 2, "no sweep to go on with")
     sweep = write_sweep(program)
     for other in (["--set", "a=1"], [sweep], ["-o", program.folder]):
@@ -125,3 +125,28 @@ def plan_proposes_a_strategy(program):
     expect("fallen out" in nothing.stdout_text and "more than its" in nothing.stdout_text,
            nothing.stdout_text)
     expect(not (program.scratch / "none.yaml").exists(), "a strategy was written")
+
+
+@check
+def outputs_of_others_stay(program):
+    """What plan and scale may write is looked at before they begin."""
+    precious = program.scratch / "precious.yaml"
+    precious.write_text((HERE / "short.yaml").read_text().replace(
+        "../parallel", str(HERE.parent / "parallel")))
+    before = precious.read_text()
+    nowhere = program.scratch / "no folder" / "file"
+    for words in (["plan", precious, "--top", "1"], ["scale", precious, "--ranks", "2"]):
+        refused = "'%s' is there, and tessera %s did not write it" % (precious, words[0])
+        expect_refusal(program.call(*words, "-o", precious), 2, refused)
+        expect(precious.read_text() == before, "the experiment was replaced")
+        expect_refusal(program.call(*words, "-o", program.scratch), 2, "is there, and tessera")
+        expect_refusal(program.call(*words, "-o", nowhere), 74, "no folder/file.*No such file")
+        many = program.call(*words, "-o", precious, ranks=2)
+        expect(many.returncode == 2 and many.stderr_text.count("did not write it") == 1,
+               many.stderr_text)
+        own = program.scratch / words[0]
+        for _ in range(2):  # its own may be replaced
+            done = program.call(*words, "-o", own)
+            expect(done.returncode == 0, done.stderr_text)
+    left = sorted(p.name for p in program.scratch.iterdir())
+    expect(left == ["plan", "precious.yaml", "scale"], left)

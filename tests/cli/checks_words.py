@@ -13,7 +13,7 @@ def bad_cut_options(program):
         expect_refusal(program.call(*words, "--partition", "block"), 2, "did you mean 'blocks'")
         expect_refusal(program.call(*words, "--synchronization", "windows"), 2,
                        "did you mean 'window'")
-        expect_refusal(program.call(*words, "--weights", "nowhere"), 74, "cannot read nowhere")
+        expect_refusal(program.call(*words, "--weights", "nowhere"), 2, "cannot read nowhere")
 
 
 @check
@@ -82,6 +82,8 @@ def help_of_all(program):
         expect(done.returncode == 0 and done.stderr_text == "",
                "%s --help: %d %s" % (command, done.returncode, done.stderr_text))
         expect("tessera " + command in done.stdout_text, "%s: %s" % (command, done.stdout_text))
+        many = program.call(command, "--help", ranks=2)
+        expect(many.stdout_text == done.stdout_text, "on two ranks: " + many.stdout_text)
 
 
 @check
@@ -116,14 +118,47 @@ def no_experiment(program):
 
 @check
 def bad_option_value(program):
-    expect_refusal(program.call("run", HERE / "short.yaml", "--watchdog", "soon"), 2, "soon")
+    experiment = HERE / "short.yaml"
+    for words, pattern in (
+            (["run", experiment, "--watchdog", "soon"], "--watchdog: .*'soon'"),
+            (["run", experiment, "--watchdog", "-1"], "--watchdog: must be between 0 and"),
+            (["check", experiment, "--ranks", "99999999999"], "--ranks: must be between 1 and"),
+            (["check", experiment, "--ranks", "0"], "--ranks: must be between 1 and"),
+            (["plan", experiment, "--top", "few"], "--top: .*'few'"),
+            (["scale", experiment, "--ranks", "2", "--calibration", "x"], "--calibration: .*'x'"),
+            (["export", program.folder, "--tile", "a"], "--tile: .*'a'"),
+            (["export", program.folder, "--from", "2"], "--from: .*unit")):
+        expect_refusal(program.call(*words), 2, pattern)
+
+
+@check
+def words_beyond_the_subject(program):
+    for command, subject in (("run", "experiment"), ("check", "experiment"), ("plan", "experiment"),
+                             ("scale", "experiment"), ("sweep", "sweep file"),
+                             ("export", "run folder"), ("show", "run folder"), ("list", "kind")):
+        expect_refusal(program.call(command, "first", "second.yaml"), 2,
+                       "'second.yaml' is one word too many: tessera %s takes one %s; see tessera %s "
+                       "--help" % (command, subject, command))
+    expect(not (program.scratch / "out").exists(), "something was written")
 
 
 @check
 def missing_experiment(program):
-    for command in ("run", "check"):
-        expect_refusal(program.call(command, "nowhere.yaml"), 74,
-                       "nowhere.yaml.*No such file or directory")
+    for command in ("run", "check", "plan"):
+        expect_refusal(program.call(command, "nowhere.yaml"), 2,
+                       "cannot read nowhere.yaml: No such file or directory")
+    for command in ("show", "export"):
+        expect_refusal(program.call(command, "nowhere"), 2, "no folder 'nowhere'")
+
+
+@check
+def missing_input_once_for_all_ranks(program):
+    for words in (["run", "nowhere.yaml"], ["sweep", "nowhere.yaml"],
+                  ["run", HERE / "short.yaml", "--weights", "nowhere"]):
+        done = program.call(*words, ranks=2)
+        expect(done.returncode == 2, "exit code %d" % done.returncode)
+        expect(done.stderr_text.count("cannot read nowhere") == 1, done.stderr_text)
+        expect("MPI_ABORT" not in done.stderr_text, done.stderr_text)
 
 
 @check

@@ -166,7 +166,8 @@ def keys_of(summary):
 def user_guide(tessera, repository):
     text = (repository / "docs/user-guide.md").read_text(encoding="utf-8")
     for part, parameter in names_of(run(tessera, "list")):
-        if "`%s`" % (parameter or part) not in text:
+        names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
+        if not any(name in text for name in names):
             yield "%s %s is not in the user guide" % (part, parameter or "")
     for command in ["run", "check", "scale", "export", "sweep", "plan"]:
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):

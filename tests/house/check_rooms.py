@@ -3,10 +3,12 @@
 
     check_rooms.py SOURCE_TREE [--table FILE]
     check_rooms.py --self-test
+    check_rooms.py --page PAGE
 
 Looks at include/tessera/ROOM/ and src/ROOM/: which headers a file includes, which functions it
 calls that only the face of the program may, and which rooms a room links. The table is rooms.txt.
-The self-test plants one violation of each kind in a copy of a sound tree and wants it found.
+The self-test plants one violation of each kind in a copy of a sound tree and wants it found. PAGE is
+the document with the same table for readers: its rooms, and which others each may include.
 """
 import pathlib
 import re
@@ -200,6 +202,25 @@ def self_test(table):
     return failures
 
 
+def complaints_of_page(table, page):
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in page.splitlines() if line.startswith("| `")]
+    written = {row[0].strip("`"): row[2] for row in rows}
+    if list(written) != list(table.direct):
+        yield "rooms: the page has %s, the table %s" % (list(written), list(table.direct))
+    for room, text in written.items():
+        # Behind the semicolon are single headers, in words.
+        others = [name.strip() for name in text.split(";")[0].split(",") if name.strip()]
+        if others == ["all above"]:
+            missing = set(list(table.direct)[:list(table.direct).index(room)]) - table.reach[room]
+            if missing:
+                yield "%s: the page says all above, but not %s" % (room, sorted(missing))
+        elif sorted(others) != sorted(table.direct.get(room, [])):
+            yield "%s: the page has %s, the table %s" % (room, others, table.direct.get(room))
+        if (";" in text) != (room in table.extra):
+            yield "%s: single headers are in one of page and table" % room
+
+
 def main():
     words = sys.argv[1:]
     file = pathlib.Path(__file__).with_name("rooms.txt")
@@ -208,9 +229,12 @@ def main():
         file = pathlib.Path(words[at + 1])
         del words[at:at + 2]
     table = Table(file.read_text(encoding="utf-8"))
-    if len(words) != 1:
+    if len(words) == 2 and words[0] == "--page":
+        found = list(complaints_of_page(table, pathlib.Path(words[1]).read_text(encoding="utf-8")))
+    elif len(words) == 1:
+        found = self_test(table) if words[0] == "--self-test" else list(complaints(table, words[0]))
+    else:
         raise SystemExit(__doc__)
-    found = self_test(table) if words[0] == "--self-test" else list(complaints(table, words[0]))
     for complaint in found:
         print(complaint)
     return 1 if found else 0

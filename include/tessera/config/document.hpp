@@ -71,6 +71,9 @@ using TextLoader = std::function<std::string(const std::string& path)>;
 // Reads from the file system of this process.
 std::string load_text_file(const std::string& path);
 
+// The text of a file that the user named: one that cannot be read is bad input, a ConfigError.
+std::string load_named(const std::string& path, const TextLoader& load);
+
 // Parses one YAML document. Syntax errors, duplicate keys, anchors, aliases, tags, keys that are
 // not plain text, more than 64 levels, several documents in a file, text that is not UTF-8, control
 // characters, and more than 16 MiB, a million values or two million punctuation marks are

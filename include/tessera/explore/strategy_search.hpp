@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
@@ -61,6 +62,9 @@ struct SearchOutcome {
 // StopRequested when asked to stop.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);
+
+// Whether a text begins as SearchOutcome::strategy_yaml does.
+bool begins_as_proposal(std::string_view text);
 
 // For a terminal.
 std::string to_table(const SearchOutcome& outcome);

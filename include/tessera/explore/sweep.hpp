@@ -44,7 +44,7 @@ struct Sweep {
 };
 
 // Reads a sweep file; `overrides` are added to its `set`. Throws ConfigError with every complaint
-// found, IoError when it cannot be read.
+// found, also that it cannot be read.
 Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides,
                  const config::TextLoader& load);
 

@@ -28,7 +28,7 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //   bins        64       time bins of links and channels that are aimed at; where a run is longer
 //                        than expected, later bins are longer
 //   bin         -        length of a bin, instead
-//   partition   blocks on grids, else metis
+//   partition   blocks on grids, servers on clusters, else metis
 //   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
 //                        run folder or its node_events.txt (events of each node, measured)
 //   synchronization  window
@@ -74,7 +74,7 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
 // Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
 // a path, relative to the file that names it, or stand inline), applies `overrides`
 // ("key.path=value", in order), checks everything and makes the plan. Throws ConfigError with every
-// complaint found; IoError when a file cannot be read.
+// complaint found, also that a file cannot be read.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load);
 

@@ -124,8 +124,8 @@ struct ScalingRequest {
 };
 
 // Runs the experiment on this process alone and predicts. Throws ConfigError when the machine
-// cannot be cut over as many ranks, ModelError when the run does not come to its end (stopped, or
-// a deadlock).
+// cannot be cut over as many ranks, StopRequested when asked to stop before the end of the run, and
+// ModelError when that is a deadlock.
 trace::ScalingReport predict_scaling(const Experiment& experiment, const ScalingRequest& request);
 
 // Mean wall time of one reduction of the window policy over these ranks [s]. Collective.

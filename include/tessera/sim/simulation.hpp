@@ -35,8 +35,9 @@ struct RunHooks {
   // Called on every rank before (true) and after (false) a checkpoint is written or read, which
   // may take longer than any round.
   std::function<void(bool)> on_checkpoint;
-  // Called on rank 0: what was done, and what went wrong without ending the run.
+  // Called on rank 0: what was done, in more detail, and what went wrong without ending the run.
   std::function<void(const std::string&)> on_note;
+  std::function<void(const std::string&)> on_detail;
   std::function<void(const std::string&)> on_warning;
 };
 

@@ -32,8 +32,8 @@ machine::Partition partition_of(const Experiment& experiment, int ranks,
 // nodes.
 std::string to_text(std::span<const std::uint64_t> events);
 
-// Reads the file at `path`, or the one in the run folder `path`. Throws IoError when neither can be
-// read, ConfigError when it is no such file or of a machine with another number of nodes.
+// Reads the file at `path`, or the one in the run folder `path`. Throws ConfigError when neither
+// can be read, when it is no such file, or of a machine with another number of nodes.
 std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32_t nodes,
                                             const config::TextLoader& load);
 

@@ -34,6 +34,10 @@ void prepare_to_go_on(const std::string& folder, const std::vector<Segment>& seg
 // Throws IoError.
 void write_file_atomically(const std::string& path, const std::string& text);
 
+// Whether `write_file_atomically` could begin now: throws the IoError that it would. Leaves nothing
+// behind.
+void check_writable(const std::string& path);
+
 // Writes index.h5: for each table a virtual dataset over the good rows of all segments and ranks,
 // one after the other, and a table `ranks` that says which rows are whose. Called by rank 0 after
 // all traces are closed. Throws IoError when a trace is missing, was not closed (a view would show

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,8 @@ void predict_times(ScalingReport& report);
 
 // The members above under their names, before them "file_type" and "format_version".
 std::string to_json(const ScalingReport& report);
+// Whether a text begins as that of `to_json` does.
+bool begins_as_scaling_report(std::string_view text);
 // For a terminal.
 std::string to_table(const ScalingReport& report);
 

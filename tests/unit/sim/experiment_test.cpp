@@ -127,7 +127,7 @@ TEST(ReadExperiment, PointsAtTheMistakeInItsOwnFile) {
 TEST(ReadExperiment, PointsAtAFileThatIsNotThere) {
   EXPECT_THAT(complaint_of(edited("experiment.yaml", "parts/workload", "parts/work")),
               AllOf(StartsWith("lab/experiment.yaml:3:11:"), HasSubstr("lab/parts/work.yaml")));
-  EXPECT_THROW(read({}), IoError);
+  EXPECT_THROW(read({}), ConfigError);
 }
 
 TEST(ReadExperiment, PointsAtOverridesToo) {

@@ -164,7 +164,9 @@ TEST(Scaling, AStoppedRunPredictsNothing) {
   request.costs.event_s = 1e-7;
   request.costs.bandwidth = 1e9;
   request.stop_requested = [] { return true; };
-  EXPECT_THROW(predict_scaling(experiment, request), ModelError);
+  EXPECT_THROW(predict_scaling(experiment, request), StopRequested);
+  request.costs.event_s = 0;  // to be measured in a part before the run
+  EXPECT_THROW(predict_scaling(experiment, request), StopRequested);
 }
 
 TEST(Scaling, MeasuresTheCostOfAnEvent) {

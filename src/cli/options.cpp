@@ -1,0 +1,108 @@
+#include "options.hpp"
+
+#include <iostream>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr const char* subject_option = "subject";
+
+std::int64_t whole_number(const std::string& name, const std::string& text, std::int64_t low,
+                          std::int64_t high) {
+  std::string problem;
+  const auto number = config::parse_as<std::int64_t>(text, problem);
+  if (!number) {
+    throw ConfigError("--" + name + ": " + problem);
+  }
+  if (*number < low || *number > high) {
+    throw ConfigError("--" + name + ": must be between " + std::to_string(low) + " and " +
+                      std::to_string(high) + "; got " + std::to_string(*number));
+  }
+  return *number;
+}
+
+std::string with_article(const std::string& noun) {
+  return (std::string("aeiou").find(noun.front()) == std::string::npos ? "a " : "an ") + noun;
+}
+
+}  // namespace
+
+Options::Options(const std::string& command, const std::string& help, const std::string& subject,
+                 const std::string& shown)
+    : command_(command), subject_(subject), description_("tessera " + command, help) {
+  description_.positional_help(shown);
+  add()(subject_option, subject, cxxopts::value<std::string>())("h,help", "this text");
+  description_.parse_positional({subject_option});
+}
+
+void Options::add_settings(const std::string& help) {
+  add()("set", help, cxxopts::value<std::vector<std::string>>(), "KEY=VALUE");
+}
+
+bool Options::parse(const Words& words, const comm::Communicator& world) {
+  std::vector<const char*> pointers{description_.program().c_str()};
+  for (const std::string& word : words) {
+    pointers.push_back(word.c_str());
+  }
+  try {
+    given_ = description_.parse(static_cast<int>(pointers.size()), pointers.data());
+  } catch (const cxxopts::exceptions::exception& error) {
+    throw ConfigError(error.what() + see_help());
+  }
+  if (flag("help")) {
+    std::cout << (world.rank() == 0 ? description_.help() : "");
+    return false;
+  }
+  if (!given_.unmatched().empty()) {
+    throw ConfigError("'" + given_.unmatched().front() + "' is one word too many: tessera " +
+                      command_ + " takes one " + subject_ + see_help());
+  }
+  return true;
+}
+
+bool Options::has_subject() const {
+  return has(subject_option);
+}
+
+std::string Options::subject() const {
+  if (!has_subject()) {
+    throw ConfigError("no " + subject_ + " given" + see_help());
+  }
+  return text(subject_option);
+}
+
+std::vector<std::string> Options::texts(const std::string& name) const {
+  return has(name) ? given_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+std::int64_t Options::number(const std::string& name, std::int64_t low, std::int64_t high) const {
+  return whole_number(name, text(name), low, high);
+}
+
+std::vector<std::int64_t> Options::numbers(const std::string& name, std::int64_t low,
+                                           std::int64_t high) const {
+  std::vector<std::int64_t> found;
+  for (const std::string& each : texts(name)) {
+    found.push_back(whole_number(name, each, low, high));
+  }
+  return found;
+}
+
+void Options::refuse_beside_resume(const std::string& holder,
+                                   std::initializer_list<const char*> others) const {
+  std::string other = has_subject() ? with_article(subject_) : "";
+  for (const char* name : others) {
+    if (other.empty() && has(name)) {
+      other = std::string("--") + name;
+    }
+  }
+  if (!other.empty()) {
+    throw ConfigError("--resume goes on with what " + holder +
+                      " holds; it does not go together with " + other);
+  }
+}
+
+}  // namespace tessera::cli

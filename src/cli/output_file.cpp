@@ -1,0 +1,41 @@
+#include "output_file.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "tessera/comm/first_rank.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/trace/run_folder.hpp"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As much as tells one kind of file from another. What is no plain file is not touched.
+std::string beginning_of(const std::string& path) {
+  std::array<char, 256> block{};
+  if (!fs::is_regular_file(path)) {
+    return "";
+  }
+  std::ifstream file(path, std::ios::binary);
+  file.read(block.data(), block.size());
+  return {block.data(), static_cast<std::size_t>(file.gcount())};
+}
+
+}  // namespace
+
+void check_output(const std::string& path, bool (*is_ours)(std::string_view beginning),
+                  const std::string& command, comm::Communicator& world) {
+  comm::on_first_rank(world, [&] {
+    std::error_code unknown;  // writing will tell
+    if (fs::exists(path, unknown) && !is_ours(beginning_of(path))) {
+      throw ConfigError("'" + path + "' is there, and tessera " + command +
+                        " did not write it; name another file with -o, or remove it");
+    }
+    trace::check_writable(path);
+  });
+}
+
+}  // namespace tessera::cli

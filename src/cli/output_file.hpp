@@ -1,0 +1,16 @@
+// The file that a command is asked to write, looked at before the work begins.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tessera/comm/communicator.hpp"
+
+namespace tessera::cli {
+
+// Throws ConfigError when there is a file at `path` whose beginning `is_ours` does not know as that
+// of an earlier call of the same command, IoError when none can be written there. Collective.
+void check_output(const std::string& path, bool (*is_ours)(std::string_view beginning),
+                  const std::string& command, comm::Communicator& world);
+
+}  // namespace tessera::cli
