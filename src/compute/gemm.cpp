@@ -1,10 +1,11 @@
 // The `gemm` compute model: time of a matrix product from its shape and of vector work from its
 // bytes, after a launch overhead for each operation. gemm_time.hpp has the method.
 //
-// Two constants are meant to be calibrated for a type of device, on measurements of that device
-// alone: matrix_efficiency and memory_efficiency. Everything else is a property of the device.
-// Deviations from a real GPU: every tile of the list reaches the same share of the peak but for the
-// cache's bandwidth, and one that does not divide the output computes its rest in full.
+// Three constants are meant to be calibrated for a type of device, on measurements of that device
+// alone: matrix_efficiency on single products, launch_overhead and memory_efficiency on iterations
+// of one node. Everything else is a property of the device. Deviations from a real GPU: every tile
+// of the list reaches the same share of the peak but for the cache's bandwidth, and one that does
+// not divide the output computes its rest in full.
 
 #include <algorithm>
 #include <optional>
@@ -47,8 +48,8 @@ class GemmModel final : public ComputeModel {
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
                           operation)
             : vector_time(operation, peak, memory);
-    const SimTime after = memory > Bandwidth() ? serialization_time(operation.added, memory)
-                                               : SimTime::zero();
+    const SimTime after =
+        memory > Bandwidth() ? serialization_time(operation.added, memory) : SimTime::zero();
     return settings_.launch_overhead + busy + after;
   }
 

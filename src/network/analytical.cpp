@@ -81,8 +81,7 @@ class AnalyticalModel final : public NetworkModel {
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
-  return std::make_unique<AnalyticalModel>(read_routing(section, machine),
-                                           read_overheads(section));
+  return std::make_unique<AnalyticalModel>(read_routing(section, machine), read_overheads(section));
 }
 
 const Registration registration(

@@ -548,10 +548,10 @@ class PacketModel final : public NetworkModel {
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
     if (setup.machine.topology->grid() && routing_ != "shortest") {
       return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_,
-          overheads_.message);
+                                                         overheads_.message);
     }
     return std::make_unique<PacketNetwork<GraphFabric>>(setup, cutting_, routing_,
-          overheads_.message);
+                                                        overheads_.message);
   }
 
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,

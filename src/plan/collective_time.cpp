@@ -37,14 +37,14 @@ CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group grou
 }
 
 CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, Bytes bytes,
-                                                   const Loads& loads) const {
+                                                  const Loads& loads) const {
   Transit transit{transfers_.overhead, {}};
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
     const machine::Link link = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
     transit.latency += link_class.latency;
-    transit.on_links = std::max(
-        transit.on_links, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
+    transit.on_links =
+        std::max(transit.on_links, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
   }
   return transit;
 }
@@ -82,7 +82,8 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
                                 tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
       }
       const Transit& way = place->second;
-      free[i] = std::max(free[i], ready[now.receive_from * shape.channels + channel]) + way.on_links;
+      free[i] =
+          std::max(free[i], ready[now.receive_from * shape.channels + channel]) + way.on_links;
       next[i] = std::max(next[i], free[i] + way.latency);
     }
     ready.swap(next);

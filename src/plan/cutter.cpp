@@ -156,8 +156,9 @@ Operation Cutter::weight_gradient(const Operator& op) const {
   operation.flops = share_of(op.weight_gradient_flops, op);
   operation.bytes = moved(op);
   // The new gradient is read, the sum so far read and written (Megatron-LM's main_grad).
-  operation.added = (element_size(workload_.data_type) + workload_.gradient_bytes_per_parameter * 2) *
-                    tile_parameters(op);
+  operation.added =
+      (element_size(workload_.data_type) + workload_.gradient_bytes_per_parameter * 2) *
+      tile_parameters(op);
   if (op.is_matrix_product()) {
     const MatrixProduct product = cut_product(op);
     operation.product = {product.depth, product.columns, product.rows, product.count};

@@ -89,8 +89,7 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
       (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
   const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
   const auto add = [&](Action what, std::uint64_t amount) {
-    Instruction& instruction =
-        emit(what, to_string(traffic) + " " + collective::to_string(kind));
+    Instruction& instruction = emit(what, to_string(traffic) + " " + collective::to_string(kind));
     instruction.group = group;
     instruction.traffic = traffic;
     instruction.collective = static_cast<std::uint8_t>(kind);

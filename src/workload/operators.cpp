@@ -218,8 +218,7 @@ Operator OperatorMaker::skip(std::string name, std::uint64_t elements) const {
   return op;
 }
 
-Operator OperatorMaker::dropout(std::string name, Sharding sharding,
-                                std::uint64_t elements) const {
+Operator OperatorMaker::dropout(std::string name, Sharding sharding, std::uint64_t elements) const {
   Operator op = vector(std::move(name), "elementwise", sharding, with_dropout({}, dropout_),
                        elements, elements);
   keep(op, dropout_mask(elements));

@@ -221,8 +221,7 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
                  std::vector<Layer>& layers) {
   const bool alone = shape.architecture == Architecture::encoder;
   const Builder make(shape, alone ? shape.sequence : shape.encoder_sequence);
-  layers.push_back(
-      {prefix + "embedding", kept_whole(make.embedding(false)), make.activation()});
+  layers.push_back({prefix + "embedding", kept_whole(make.embedding(false)), make.activation()});
   for (std::uint64_t i = 0; i < count; ++i) {
     Operators operators = make.part("1", make.self_attention(false));
     append(operators, make.part("2", make.mlp(i)));

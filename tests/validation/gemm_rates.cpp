@@ -3,7 +3,8 @@
 //     gemm_rates MACHINE.yaml < SHAPES
 //
 // SHAPES has a line "rows columns depth data_type" for each product; prints its time [ps] with
-// matrix_efficiency 1 and its operands moved once.
+// matrix_efficiency 1 and its operands moved once. Measured products follow each other without a
+// gap, so that nothing is launched here.
 #include <iostream>
 #include <optional>
 #include <string>
@@ -28,7 +29,9 @@ workload::Operation product_of(std::uint64_t rows, std::uint64_t columns, std::u
 int print_times(const std::string& path) {
   config::Diagnostics diagnostics;
   config::Value root = config::parse(path, config::load_text_file(path), diagnostics);
-  config::apply_override(root, "compute.matrix_efficiency=1", diagnostics);
+  for (const char* setting : {"compute.matrix_efficiency=1", "compute.launch_overhead=0 us"}) {
+    config::apply_override(root, setting, diagnostics);
+  }
   config::Section section(root, "", diagnostics);
   const std::optional<machine::Machine> machine = machine::read_machine(section);
   const auto model = compute::read_compute(section.section("compute"));

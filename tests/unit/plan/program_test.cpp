@@ -97,6 +97,31 @@ TEST(Program, TensorShardsShareTheCutOperators) {
   EXPECT_LE(flops, expected + operators * 2 * work.workload.samples * tensor);
 }
 
+// One sample of 32 tokens, an MLP of width 256: a pass forward reads and writes its 32 * 256
+// elements of two bytes, one backward reads the output's gradient and the input and writes the
+// input's. The gradient of 64 * 256 weights and 256 biases is read again and added to the sum in
+// fp16.
+TEST(Program, MovesWhatAnOperatorReadsAndWrites) {
+  const Planned work = planned("pipeline: 8\n");
+  const Stage& stage = work.plan.stages[3];
+  const auto operation = [&](Phase phase, const std::string& name) {
+    for (const Instruction& instruction : code_of(stage.program, phase)) {
+      if (instruction.action == Action::execute &&
+          work.plan.names[instruction.name] == "layer 2/" + name) {
+        return work.plan.operations[instruction.operation];
+      }
+    }
+    ADD_FAILURE() << name << " is not there";
+    return workload::Operation();
+  };
+  ASSERT_EQ(work.workload.layers[stage.chunks[0].first].name, "layer 2");
+  constexpr std::uint64_t elements = 32 * 256;
+  EXPECT_EQ(operation(Phase::forward, "gelu").bytes, Bytes(2 * 2 * elements));
+  EXPECT_EQ(operation(Phase::backward, "gelu").bytes, Bytes(3 * 2 * elements));
+  EXPECT_EQ(operation(Phase::backward, "mlp_up weights").added, Bytes((64 * 256 + 256) * 3 * 2));
+  EXPECT_EQ(operation(Phase::backward, "mlp_up").added, Bytes(0));
+}
+
 // Two forward (attention, MLP) and two backward a transformer layer (Shoeybi et al., Fig. 4).
 TEST(Program, AllReducesTwiceALayerAndPass) {
   for (const bool recompute : {false, true}) {

@@ -98,11 +98,10 @@ TEST(Structure, LayersAndOperatorsInOrder) {
   EXPECT_EQ(workload.layers[3].name, "head");
   EXPECT_THAT(names_of(workload.layers[0]),
               ElementsAre("word_embedding", "position_embedding", "embedding_dropout"));
-  EXPECT_THAT(
-      names_of(workload.layers[1]),
-      ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_dropout",
-                  "attention_values", "attention_output", "skip1", "ln2", "mlp_up", "gelu",
-                  "mlp_down", "skip2"));
+  EXPECT_THAT(names_of(workload.layers[1]),
+              ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_dropout",
+                          "attention_values", "attention_output", "skip1", "ln2", "mlp_up", "gelu",
+                          "mlp_down", "skip2"));
   EXPECT_THAT(names_of(workload.layers[3]), ElementsAre("final_layer_norm", "lm_head", "loss"));
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(workload.layers[i].boundary_elements, 40U * 96U);

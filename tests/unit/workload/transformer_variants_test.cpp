@@ -150,13 +150,13 @@ TEST(Experts, WorkOnTheirCapacity) {
 TEST(Experts, InEverySecondLayerAndShared) {
   const Workload workload =
       transformer("biases: false\nexperts: {count: 4, top_k: 1, every: 2, shared: 2, ffn: 50}\n");
-  EXPECT_EQ(workload.layers[1].operators.size(), 12U) << "one MLP for all";
+  EXPECT_EQ(workload.layers[1].operators.size(), 13U) << "one MLP for all";
   const Layer& moe = workload.layers[2];
   EXPECT_THAT(shape_of(find_operator(moe, "expert_up")), ElementsAre(10, 50, h, 4));
   EXPECT_THAT(shape_of(find_operator(moe, "shared_up")), ElementsAre(s, 100, h, 1));
   EXPECT_EQ(find_operator(moe, "shared_up").experts, 0U);
   EXPECT_EQ(find_operator(moe, "combine").input_elements, 4 * 10 * h + s * h);
-  EXPECT_EQ(workload.layers[3].operators.size(), 12U);
+  EXPECT_EQ(workload.layers[3].operators.size(), 13U);
 }
 
 // Devlin et al., arXiv:1810.04805: norms after the skips, one after the embedding, none at the end.
