@@ -195,11 +195,11 @@ def digests(report, experiments, chip, programs, reduced):
     report.say()
     ranks = (1, 2, 3, 4)
     resnet, bert = chip.words("ResNet-50", 8, 1), chip.words("BERT-base", 4, 10)
-    wafer = ("workload.batch=80", "strategy.micro_batch=2")
+    wafer = ("workload.batch=40", "strategy.micro_batch=2")
     cases = [("Grayskull, ResNet-50, 8 images", chip.paths["ResNet-50"], resnet)]
     if not reduced:
         cases += [("Grayskull, BERT-base, 40 sentences", chip.paths["BERT-base"], bert),
-                  ("T-18B on the wafer, 80 samples, one tile a stage", "palm_wafer_t_18b",
+                  ("T-18B on the wafer, 40 samples, one tile a stage", "palm_wafer_t_18b",
                    (*wafer, "strategy.aggregation=stage")),
                   ("the same, every tile", "palm_wafer_t_18b",
                    (*wafer, "strategy.aggregation=none"))]
