@@ -102,7 +102,7 @@ def described(report, program, reduced):
 def large(report, program, folder):
     words = ["strategy.aggregation=none", "machine.topology.tiles=[64, 64]", "strategy.pipeline=32",
              "strategy.tensor=16", "strategy.data=128", "strategy.micro_batch=2",
-             "workload.batch=1792", "strategy.capacity=ignore", "run.trace=none"]
+             "workload.batch=256", "strategy.capacity=ignore", "run.trace=none"]
     summary, cpu_s = run(program, folder, "flat-256", T_18B, words, ranks=2)
     report.say("### 256 × 256 cores, flat, on 2 ranks")
     report.say()

@@ -203,8 +203,7 @@ int run_command(const Words& words, comm::Communicator& world) {
     std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
                      std::to_string(patience.count()) + " s; simulated time " +
                      to_string(last.simulated) + ", " + std::to_string(last.events) +
-                     " events; giving up
-                     "
+                     " events; giving up\n"
               << std::flush;
     if (world.size() > 1) {
       world.abort(70);
