@@ -10,7 +10,9 @@ CHECK is one of
                 the commands, and every key of a summary
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
+  quickstart    the table in README.md is what the quickstart's experiment gives, but for speeds
 """
+import itertools
 import json
 import pathlib
 import re
@@ -199,7 +201,23 @@ def links(_, repository):
                 yield "%s: no file %s" % (page.relative_to(repository), target)
 
 
-CHECKS = {check.__name__: check for check in (trace_format, user_guide, excerpts, links)}
+def quickstart(tessera, repository):
+    """Lines of the machine that it ran on differ."""
+    own = re.compile("^(events|wall time|memory) ")
+    with tempfile.TemporaryDirectory() as scratch:
+        real = run(tessera, "run", repository / "configs/experiments/quickstart.yaml", "-q", "-o",
+                   pathlib.Path(scratch) / "run")
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    begin = text.index("    status          finished")
+    written = [line[4:] for line in text[begin:text.index("\n\nEvery instant", begin)].splitlines()]
+    real = real[:real.index("results in ")].splitlines()
+    for line, real_line in itertools.zip_longest(written, real, fillvalue=""):
+        if line != real_line and not (own.match(line) and own.match(real_line)):
+            yield "README.md: '%s', where a run says '%s'" % (line, real_line)
+
+
+CHECKS = {check.__name__: check
+          for check in (trace_format, user_guide, excerpts, links, quickstart)}
 
 
 def main():
