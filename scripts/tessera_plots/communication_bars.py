@@ -5,6 +5,8 @@ import numpy as np
 from . import figure
 from .errors import NothingToDraw
 
+COMMUNICATION = ("tensor", "data", "context", "expert", "pipeline")
+
 
 def _from_summary(run):
     """[(label, {activity: share})] of the summary's breakdown; the total first."""
@@ -44,7 +46,8 @@ def draw(run, directory):
     if not groups or not any(sum(shares.values()) for _, shares in groups):
         groups = _from_operators(run)
         source = "mean over the tiles in the trace"
-    names = list(dict.fromkeys(name for _, shares in groups for name in shares))
+    names = list(dict.fromkeys(name for _, shares in groups for name, share in shares.items()
+                               if share > 0))
     order = [name for name in figure.COLOURS if name in names]
     order += [name for name in names if name not in order]
 
@@ -67,7 +70,7 @@ def draw(run, directory):
                     ax.text(x, y + height / 2, f"{height:.0f}", ha="center", va="center",
                             fontsize=8, color="white" if name == "compute" else "black")
         bottom += share
-    exposed = 100 * sum(groups[0][1].get(name, 0.0) for name in ("tensor", "data", "pipeline"))
+    exposed = 100 * sum(groups[0][1].get(name, 0.0) for name in COMMUNICATION)
     step = max(1, -(-(len(groups) - 1) // 36))
     shown = [0, *range(1, len(groups), step)]
     ax.set_xticks(place[shown], [groups[index][0] for index in shown],

@@ -27,6 +27,8 @@ OTHER_COLOURS = ["#000000", "#7f7f7f", "#8c6d31", "#5254a3", "#637939"]
 LABELS = {
     "tensor": "tensor communication",
     "data": "data communication",
+    "context": "context communication",
+    "expert": "expert communication",
     "pipeline": "pipeline communication",
     "memory": "memory (DRAM)",
     "bubble": "idle (bubble)",
