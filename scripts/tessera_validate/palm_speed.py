@@ -10,6 +10,7 @@ from page import EXPERIMENTS, call, launched, summary_of
 from palm_runs import settings
 
 T_18B = EXPERIMENTS / "palm_wafer_t_18b.yaml"
+FULL_WAFER = EXPERIMENTS / "full_wafer.yaml"
 T_76B = EXPERIMENTS / "palm_wafer_t_76b.yaml"
 # PALM's flat case of 32 x 32 cores, whose code was counted and timed.
 TRANSFERS, HOPS = 1_030_000, 2_080_000
@@ -100,13 +101,14 @@ def described(report, program, reduced):
 
 
 def large(report, program, folder):
-    words = ["strategy.aggregation=none", "machine.topology.tiles=[64, 64]", "strategy.pipeline=32",
-             "strategy.tensor=16", "strategy.data=128", "strategy.micro_batch=2",
-             "workload.batch=256", "strategy.capacity=ignore", "run.trace=none"]
-    summary, cpu_s = run(program, folder, "flat-256", T_18B, words, ranks=2)
+    words = ["machine.topology.rows=256", "machine.topology.columns=256", "workload.heads=8",
+             "workload.batch=512", "strategy.pipeline=64", "strategy.tensor=8", "strategy.data=128",
+             "strategy.placement.group=[4, 256]", "strategy.placement.tensor_group=[2, 4]",
+             "strategy.capacity=ignore", "run.trace=none"]
+    summary, cpu_s = run(program, folder, "flat-256", FULL_WAFER, words, ranks=2)
     report.say("### 256 × 256 cores, flat, on 2 ranks")
     report.say()
-    report.say("`mpirun -n 2 build/release/tessera run configs/experiments/palm_wafer_t_18b.yaml " +
+    report.say("`mpirun -n 2 build/release/tessera run configs/experiments/full_wafer.yaml " +
                " ".join(f"--set '{word}'" for word in words) + "`.")
     report.say()
     report.table(["figure", "ours"], [
