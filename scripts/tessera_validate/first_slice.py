@@ -21,7 +21,7 @@ REFERENCE = ROOT / "tests" / "validation" / "reference"
 # Experiments and settings. Every example runs as it is; those in which a tile stands for its group
 # once more with every tile, and a batch small enough for ranks that share processors.
 SMALL = [("quickstart", ()), ("grayskull_tiny", ())]
-EVERY_TILE = ("--set", "strategy.aggregation=none")
+EVERY_TILE = ("--set", "strategy.aggregation=none", "--set", "run.replay=none")
 PALM = ("palm_wafer_t_18b", "palm_wafer_t_76b", "palm_wafer_t_145b")
 LARGE = [("dojo_tile_gpt2_small", ()),
          ("dojo_tile_gpt2_small", (*EVERY_TILE, "--set", "workload.batch=32")),
@@ -99,8 +99,8 @@ def palm(report, runner):
     report.say("## PALM's wafer, Table VII")
     report.say()
     report.say("Command: `build/release/tessera run configs/experiments/NAME.yaml`, in which a tile "
-               "stands for its stage, and the same with `--set strategy.aggregation=none`, which "
-               "simulates all 320. No agreement is asked for: PALM's figures rest on DRAM traffic "
+               "stands for its stage, and the same with `--set strategy.aggregation=none --set "
+               "run.replay=none`, which simulates all 320. No agreement is asked for: PALM's figures rest on DRAM traffic "
                "multiplied by 0.005 on this machine and on micro-batches of batch / stages; ours "
                "moves every byte, uses micro-batches of 2 to 4 sequences a replica and, like PALM, "
                "lets products run at the peak. The models of 76 and 145 billion parameters do not "

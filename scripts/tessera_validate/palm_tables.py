@@ -4,6 +4,7 @@ from clusters import Cluster, gpt
 from palm_clusters import megatron_plan
 from palm_runs import Experiments, MessagePrograms, off, percent, rows_of
 
+EVERY_CORE = "strategy.aggregation=none"
 WAFER = {"T-18B": "palm_wafer_t_18b", "T-76B": "palm_wafer_t_76b", "T-145B": "palm_wafer_t_145b"}
 # PALM's micro-batch is the batch over its 20 stages (51, 89, 115 sequences); here the next multiple
 # of 16, so that every degree of data parallelism divides it.
@@ -204,13 +205,14 @@ def figure_8(report, experiments):
     report.say(
         "Hops of a byte on average and the time in which all links together carry an iteration of "
         "T-145B (tensor 8, data 2), from `tessera check configs/experiments/palm_wafer_t_145b.yaml --set "
-        "strategy.placement.layout=… --set strategy.placement.tensor_members=…`; hops in Y count like "
+        "strategy.aggregation=none --set strategy.placement.layout=… --set "
+        "strategy.placement.tensor_members=…`; hops in Y count like "
         "those in X. `near` is PALM's comm1, `far` its comm2. Pictures: run the same with `tessera run` "
         "and draw with `scripts/plot DIR --only placement`.")
     report.say()
     rows = []
     for layout, members in MAPPINGS:
-        found = experiments.traffic(WAFER["T-145B"], *mapped(layout, members))
+        found = experiments.traffic(WAFER["T-145B"], EVERY_CORE, *mapped(layout, members))
         rows.append([layout, members, *(found[kind]["hops"] for kind in
                                         ("activation", "tensor", "data", "memory", "all")),
                      f"{found['all']['time_s']:.1f}"])
@@ -224,12 +226,12 @@ def figure_9(report, experiments):
     report.say(
         "T-145B, S-shape, tensor groups near, at PALM's micro-batches; `tessera check` and `tessera run` "
         "of `configs/experiments/palm_wafer_t_145b.yaml` with `strategy.tensor`, `strategy.data` and "
-        "`strategy.micro_batch` set (and `workload.batch=2240`, `strategy.capacity=ignore`, "
+        "`strategy.micro_batch` set (and `workload.batch=2240`, `strategy.capacity=ignore`, `strategy.aggregation=none`, "
         "`run.replay=exact`). Utilisation is the mean over all links, Y included.")
     report.say()
     rows, times, rates = [], {}, {}
     for tensor, data in DEGREES:
-        words = palm_like("T-145B", tensor, data)
+        words = [*palm_like("T-145B", tensor, data), EVERY_CORE]
         found = experiments.traffic(WAFER["T-145B"], *words)
         summary = experiments.run(WAFER["T-145B"], *words, "run.replay=exact")
         times[tensor] = found["all"]["time_s"]
@@ -253,8 +255,8 @@ def figure_10(report, experiments, reduced):
     report.say("### Figure 10: mappings and degrees")
     report.say()
     report.say(
-        "Samples/s, every core and packet simulated, 20 stages, PALM's micro-batches, with `--set "
-        "strategy.tensor=… --set strategy.data=… --set strategy.placement.layout=… --set "
+        "Samples/s, every core and packet simulated (`strategy.aggregation=none`), 20 stages, PALM's "
+        "micro-batches, with `--set strategy.tensor=… --set strategy.data=… --set strategy.placement.layout=… --set "
         "strategy.placement.tensor_members=… --set run.replay=exact`; in the second half the same with "
         "a 64th of the bandwidth of all links (`machine.topology.intra_tile.bandwidth=16 GB/s`, "
         "`machine.topology.inter_tile.bandwidth=4 GB/s`). PALM, code: its S-shape, then its line, "
@@ -276,7 +278,7 @@ def figure_10(report, experiments, reduced):
                         continue  # the same as near
                     rates[tensor, mapping] = experiments.run(
                         WAFER[model], *palm_like(model, tensor, data), *mapped(*mapping), *more,
-                        "run.replay=exact")["throughput_samples_per_s"]
+                        EVERY_CORE, "run.replay=exact")["throughput_samples_per_s"]
                 here = [rates.get((tensor, mapping)) for mapping in MAPPINGS]
                 known = [rate for rate in here if rate]
                 line = HEAD.replace("S (mapping2 S-shape, shipped)",
