@@ -30,7 +30,7 @@ struct Operation {
   Bytes bytes;
   // Read and written after it in the same memory, to add its output to what is kept there: the
   // gradients of weights, over micro-batches.
-  Bytes added;
+  Bytes added = {};
   DataType data_type = DataType::fp16;
 
   bool is_matrix_product() const { return product.count > 0; }
