@@ -128,7 +128,7 @@ class ProgramExecutor final : public Executor {
     if (tile.role == plan::Placement::unused) {
       return;
     }
-    save_tile(tile, inboxes_, writer);
+    save_tile(tile, inboxes_, other_steps_, writer);
     if (!outputs_.empty()) {
       writer.put(outputs_[index].first);
       writer.put(outputs_[index].last);
@@ -136,7 +136,7 @@ class ProgramExecutor final : public Executor {
     const bool background = tile.background != TileState::no_background;
     writer.put(static_cast<std::uint8_t>(background ? 1 : 0));
     if (background) {
-      save_background(program_of(tile), backgrounds_[tile.background], writer);
+      save_background(program_of(tile), backgrounds_[tile.background], other_steps_, writer);
     }
   }
 
@@ -145,7 +145,7 @@ class ProgramExecutor final : public Executor {
     if (tile.role == plan::Placement::unused) {
       return;
     }
-    restore_tile(tile, inboxes_, reader);
+    restore_tile(tile, inboxes_, other_steps_, reader);
     if (!outputs_.empty()) {
       outputs_[index].first = reader.get<SimTime>();
       outputs_[index].last = reader.get<SimTime>();
@@ -153,7 +153,7 @@ class ProgramExecutor final : public Executor {
     unfinished_ -= finished(tile) ? 1 : 0;
     if (reader.get<std::uint8_t>() != 0) {
       tile.background = static_cast<std::uint32_t>(backgrounds_.size());
-      backgrounds_.push_back(restore_background(program_of(tile), reader));
+      backgrounds_.push_back(restore_background(program_of(tile), other_steps_, reader));
     }
   }
 
@@ -376,9 +376,15 @@ class ProgramExecutor final : public Executor {
 
   void start_steps(pdes::Context& context, const TileState& tile, Transfer& transfer,
                    const Instruction& instruction, bool background) {
-    const std::uint32_t channels = plan_.group(instruction.group).channels;
+    const std::uint32_t channels = channels_of(instruction);
     transfer.step = 0;
-    transfer.more.assign(channels - 1, 0);
+    if (channels > 1) {
+      if (transfer.others == Transfer::no_place) {
+        transfer.others = static_cast<std::uint32_t>(other_steps_.size());
+        other_steps_.emplace_back();
+      }
+      other_steps_[transfer.others].assign(channels - 1, 0);
+    }
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
       send_step(context, tile, instruction, background, channel);
     }
@@ -389,7 +395,7 @@ class ProgramExecutor final : public Executor {
                  const Instruction& instruction, bool background) {
     transfer.awaited = EntityId::none();
     bool over = true;
-    for (std::uint32_t channel = 0; channel <= transfer.more.size(); ++channel) {
+    for (std::uint32_t channel = 0; channel < channels_of(instruction); ++channel) {
       over = run_channel(context, tile, transfer, channel, instruction, background) && over;
     }
     return over;
@@ -397,8 +403,8 @@ class ProgramExecutor final : public Executor {
 
   bool run_channel(pdes::Context& context, TileState& tile, Transfer& transfer,
                    std::uint32_t channel, const Instruction& instruction, bool background) {
-    while (transfer.step_in(channel) < steps_of(instruction)) {
-      const std::uint32_t at = place_in(transfer, channel);
+    while (step_in(transfer, channel) < steps_of(instruction)) {
+      const std::uint32_t at = place_in(transfer, channel, instruction);
       const collective::Step step = step_of(tile, instruction, at);
       if (step.receive_from != collective::nobody) {
         const EntityId source = member(tile, instruction.group, step.receive_from);
@@ -415,15 +421,23 @@ class ProgramExecutor final : public Executor {
     return true;
   }
 
-  static std::uint32_t place_in(const Transfer& transfer, std::uint32_t channel) {
-    const auto channels = static_cast<std::uint32_t>(transfer.more.size() + 1);
-    return transfer.step_in(channel) * channels + channel;
+  std::uint32_t place_in(Transfer& transfer, std::uint32_t channel,
+                         const Instruction& instruction) {
+    return step_in(transfer, channel) * channels_of(instruction) + channel;
+  }
+
+  std::uint32_t channels_of(const Instruction& instruction) const {
+    return plan_.group(instruction.group).channels;
+  }
+
+  std::uint32_t& step_in(Transfer& transfer, std::uint32_t channel) {
+    return channel == 0 ? transfer.step : other_steps_[transfer.others][channel - 1];
   }
 
   void end_step(pdes::Context& context, const TileState& tile, Transfer& transfer,
                 std::uint32_t channel, const Instruction& instruction, bool background) {
-    if (++transfer.step_in(channel) < steps_of(instruction)) {
-      send_step(context, tile, instruction, background, place_in(transfer, channel));
+    if (++step_in(transfer, channel) < steps_of(instruction)) {
+      send_step(context, tile, instruction, background, place_in(transfer, channel, instruction));
     }
   }
 
@@ -431,9 +445,9 @@ class ProgramExecutor final : public Executor {
   bool take_step(pdes::Context& context, const TileState& tile, Transfer& transfer,
                  const Instruction& instruction, bool background,
                  const InboxPool::Message& message) {
-    for (std::uint32_t channel = 0; channel <= transfer.more.size(); ++channel) {
-      const std::uint32_t at = place_in(transfer, channel);
-      if (transfer.step_in(channel) == steps_of(instruction) ||
+    for (std::uint32_t channel = 0; channel < channels_of(instruction); ++channel) {
+      const std::uint32_t at = place_in(transfer, channel, instruction);
+      if (step_in(transfer, channel) == steps_of(instruction) ||
           message.tag != tag_of(instruction.traffic, background, at)) {
         continue;
       }
@@ -478,7 +492,7 @@ class ProgramExecutor final : public Executor {
       start_steps(context, tile, background.transfer, instruction, true);
       return;
     }
-    background.transfer = {};
+    background.transfer.awaited = EntityId::none();
     background.transfer.step = 1;
     context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
                       port(elapsed_beside_kind), std::uint32_t{0});
@@ -597,6 +611,7 @@ class ProgramExecutor final : public Executor {
   std::vector<TileState> tiles_;
   InboxPool inboxes_;
   std::vector<Background> backgrounds_;
+  OtherSteps other_steps_;
   std::vector<Outputs> outputs_;  // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;

@@ -1,23 +1,29 @@
 #include "tile_state.hpp"
 
 #include <functional>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
 namespace {
 
-void save_transfer(const Transfer& transfer, pdes::StateWriter& writer) {
+void save_transfer(const Transfer& transfer, const OtherSteps& others, pdes::StateWriter& writer) {
   writer.put(transfer.step);
   writer.put(transfer.awaited);
-  writer.put_all(transfer.more);
+  writer.put_all(transfer.others == Transfer::no_place ? std::vector<std::uint32_t>()
+                                                       : others[transfer.others]);
 }
 
-Transfer restore_transfer(pdes::StateReader& reader) {
+Transfer restore_transfer(OtherSteps& others, pdes::StateReader& reader) {
   Transfer transfer;
   transfer.step = reader.get<std::uint32_t>();
   transfer.awaited = reader.get<EntityId>();
-  transfer.more = reader.get_all<std::uint32_t>();
+  std::vector<std::uint32_t> steps = reader.get_all<std::uint32_t>();
+  if (!steps.empty()) {
+    transfer.others = static_cast<std::uint32_t>(others.size());
+    others.push_back(std::move(steps));
+  }
   return transfer;
 }
 
@@ -28,13 +34,14 @@ bool holds(const std::vector<plan::Instruction>& code, const plan::Instruction* 
 
 }  // namespace
 
-void save_tile(const TileState& tile, const InboxPool& inboxes, pdes::StateWriter& writer) {
+void save_tile(const TileState& tile, const InboxPool& inboxes, const OtherSteps& others,
+               pdes::StateWriter& writer) {
   writer.put(tile.entry);
   writer.put(tile.instruction);
   writer.put(tile.iteration);
   writer.put(tile.since);
   writer.put(tile.accesses);
-  save_transfer(tile.transfer, writer);
+  save_transfer(tile.transfer, others, writer);
   writer.put(tile.time_ps);
   std::uint32_t messages = 0;
   inboxes.for_each(tile.inbox, [&](const InboxPool::Message&) { ++messages; });
@@ -47,13 +54,14 @@ void save_tile(const TileState& tile, const InboxPool& inboxes, pdes::StateWrite
   });
 }
 
-void restore_tile(TileState& tile, InboxPool& inboxes, pdes::StateReader& reader) {
+void restore_tile(TileState& tile, InboxPool& inboxes, OtherSteps& others,
+                  pdes::StateReader& reader) {
   tile.entry = reader.get<std::uint32_t>();
   tile.instruction = reader.get<std::uint32_t>();
   tile.iteration = reader.get<std::uint32_t>();
   tile.since = reader.get<SimTime>();
   tile.accesses = reader.get<std::uint32_t>();
-  tile.transfer = restore_transfer(reader);
+  tile.transfer = restore_transfer(others, reader);
   tile.time_ps = reader.get<std::array<std::int64_t, activities - 1>>();
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     InboxPool::Message message;
@@ -66,8 +74,8 @@ void restore_tile(TileState& tile, InboxPool& inboxes, pdes::StateReader& reader
 }
 
 void save_background(const plan::Program& program, const Background& background,
-                     pdes::StateWriter& writer) {
-  save_transfer(background.transfer, writer);
+                     const OtherSteps& others, pdes::StateWriter& writer) {
+  save_transfer(background.transfer, others, writer);
   writer.put(static_cast<std::uint32_t>(background.queue.size()));
   for (const plan::Instruction* instruction : background.queue) {
     std::uint32_t piece = 0;
@@ -80,9 +88,10 @@ void save_background(const plan::Program& program, const Background& background,
   }
 }
 
-Background restore_background(const plan::Program& program, pdes::StateReader& reader) {
+Background restore_background(const plan::Program& program, OtherSteps& others,
+                              pdes::StateReader& reader) {
   Background background;
-  background.transfer = restore_transfer(reader);
+  background.transfer = restore_transfer(others, reader);
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     const auto piece = reader.get<std::uint32_t>();
     const auto number = reader.get<std::uint32_t>();

@@ -14,16 +14,17 @@
 
 namespace tessera::executor {
 
+// Steps of the channels of a collective but the first, for the tiles whose collectives have
+// several.
+using OtherSteps = std::vector<std::vector<std::uint32_t>>;
+
 // A collective under way, in one channel or in several at a time, each at a step of its own.
 struct Transfer {
   std::uint32_t step = 0;           // of the first channel
   EntityId awaited;                 // none: not waiting for a message
-  std::vector<std::uint32_t> more;  // steps of the other channels
+  std::uint32_t others = no_place;  // in OtherSteps, once there was need
 
-  std::uint32_t step_in(std::uint32_t channel) const {
-    return channel == 0 ? step : more[channel - 1];
-  }
-  std::uint32_t& step_in(std::uint32_t channel) { return channel == 0 ? step : more[channel - 1]; }
+  static constexpr std::uint32_t no_place = 0xFFFFFFFFU;
 };
 
 // Collectives that go on in the background, in the order started. Only tiles that start one have
@@ -62,12 +63,15 @@ struct TileState {
 };
 
 // All of a tile but its role, which follows from its place, and its background collectives.
-void save_tile(const TileState& tile, const InboxPool& inboxes, pdes::StateWriter& writer);
-void restore_tile(TileState& tile, InboxPool& inboxes, pdes::StateReader& reader);
+void save_tile(const TileState& tile, const InboxPool& inboxes, const OtherSteps& others,
+               pdes::StateWriter& writer);
+void restore_tile(TileState& tile, InboxPool& inboxes, OtherSteps& others,
+                  pdes::StateReader& reader);
 
 // An instruction is stored as its place in the program: phase and number.
 void save_background(const plan::Program& program, const Background& background,
-                     pdes::StateWriter& writer);
-Background restore_background(const plan::Program& program, pdes::StateReader& reader);
+                     const OtherSteps& others, pdes::StateWriter& writer);
+Background restore_background(const plan::Program& program, OtherSteps& others,
+                              pdes::StateReader& reader);
 
 }  // namespace tessera::executor

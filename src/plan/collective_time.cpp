@@ -60,7 +60,7 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
   // message was free again.
   std::vector<SimTime> ready(std::size_t{shape.size} * shape.channels);
   std::vector<SimTime> free(ready.size());
-  const std::uint32_t steps = plan_.steps(group, kind) / shape.channels;
+  const std::uint32_t steps = Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (changes && step > 0) {
       loads = loads_of(stage, group, shape, kind, step);

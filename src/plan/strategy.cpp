@@ -45,14 +45,16 @@ void check_heads(config::Section& section, const workload::Workload& workload,
   const std::uint32_t tensor = strategy.degrees.tensor;
   for (const workload::Layer& layer : workload.layers) {
     for (const workload::Operator& op : layer.operators) {
-      if (op.sharding == workload::Sharding::heads && op.product.count % tensor != 0 &&
-          cutter.explicit_cut(op) == nullptr) {
+      if (op.sharding != workload::Sharding::heads || cutter.explicit_cut(op) != nullptr) {
+        continue;
+      }
+      if (op.product.count % tensor != 0) {
         section.error("tensor", "the " + std::to_string(op.product.count) + " heads of '" +
                                     layer.name + "/" + op.name + "' cannot be shared out among " +
                                     std::to_string(tensor) + " tiles");
         return;
       }
-      if (op.sharding == workload::Sharding::heads && op.kv_heads % tensor != 0) {
+      if (op.kv_heads % tensor != 0) {
         section.error("tensor", "the " + std::to_string(op.kv_heads) +
                                     " heads of keys and values of '" + layer.name + "/" + op.name +
                                     "' cannot be shared out among " + std::to_string(tensor) +
