@@ -18,9 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from clusters import Cluster, mean_error, rows_of, run_foundry, run_vtrain
+from clusters import Cluster, mean_error, run_foundry, run_vtrain
+from page import ROOT, processors, rows_of
 from machine_file import value_of
-from page import ROOT, processors
 
 DEVICE_BOUND = 4096  # micro-batch * hidden / tensor degree: work of a kernel, in rows of the output
 LONGEST = 2048  # beyond, attention decides, of which these runs had an early kernel

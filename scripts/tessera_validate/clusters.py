@@ -1,20 +1,13 @@
 """Training on clusters of A100 and H100: experiments made from tables of measured runs."""
 
-import csv
 import json
 from pathlib import Path
 
 from page import ROOT, call, summary_of
 
-REFERENCE = ROOT / "tests" / "validation" / "reference"
 MACHINES = ROOT / "configs" / "machines"
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8
-
-
-def rows_of(name):
-    with open(REFERENCE / name, encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def gpt(layers, hidden, heads, sequence, batch, **more):

@@ -6,7 +6,6 @@ suite does.
 """
 
 import argparse
-import csv
 import os
 import platform
 import re
@@ -15,9 +14,8 @@ import sys
 import tempfile
 import time
 
-from page import ROOT, Report, Runner, version
+from page import ROOT, Report, Runner, percent, rows_of, version
 
-REFERENCE = ROOT / "tests" / "validation" / "reference"
 # Experiments and settings. Every example runs as it is; those in which a tile stands for its group
 # once more with every tile, and a batch small enough for ranks that share processors.
 SMALL = [("quickstart", ()), ("grayskull_tiny", ())]
@@ -30,15 +28,6 @@ LARGE = [("dojo_tile_gpt2_small", ()),
          ("cluster_16384", ()),
          ("full_wafer", ())]
 RANKS = (1, 2, 3, 4)
-
-
-def rows_of(name):
-    with open(REFERENCE / name, encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def percent(ours, reference):
-    return f"{100 * (ours - reference) / reference:+.2f} %"
 
 
 def closed_forms(report, program):

@@ -1,5 +1,6 @@
 """What the pages under results/ are made with: a report, runs of the program, the machine."""
 
+import csv
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "configs" / "experiments"
+REFERENCE = ROOT / "tests" / "validation" / "reference"
 
 
 class Report:
@@ -108,6 +110,16 @@ class Runner:
 
     def check(self, experiment, extra=(), codes=(0,)):
         return call([str(self.program), "check", str(self.path_of(experiment)), *extra], codes)
+
+
+def rows_of(name):
+    """A table of tests/validation/reference."""
+    with open(REFERENCE / name, encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def percent(ours, reference):
+    return f"{100 * (ours - reference) / reference:+.2f} %"
 
 
 def version(program):

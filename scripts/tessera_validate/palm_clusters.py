@@ -1,8 +1,8 @@
 """The part of results/palm.md on clusters of GPUs: ours beside measured training iterations."""
 
 from cluster_fit import CONSTANTS, DEVICE_BOUND, LONGEST, SETS, run_set, stated
-from clusters import Cluster, gpt, mean_error, rows_of, run_vtrain, strategy
-from page import ROOT
+from clusters import Cluster, gpt, mean_error, run_vtrain, strategy
+from page import ROOT, rows_of
 
 LLAMA = ROOT / "workloads" / "llama3_405b.yaml"
 # (name, replicas, parts of the context, tokens a sample, samples, TFLOP/s a GPU):

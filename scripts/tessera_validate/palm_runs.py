@@ -1,22 +1,10 @@
 """Experiments of the pages on PALM, made from parts of configs/ and workloads/."""
 
-import csv
 import json
 import subprocess
 from pathlib import Path
 
 from page import ROOT, Runner
-
-REFERENCE = ROOT / "tests" / "validation" / "reference"
-
-
-def rows_of(name):
-    with open(REFERENCE / name, encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def percent(ours, reference):
-    return f"{100 * (ours - reference) / reference:+.2f} %"
 
 
 def off(ours, reference):

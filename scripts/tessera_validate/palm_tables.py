@@ -2,7 +2,8 @@
 
 from clusters import Cluster, gpt
 from palm_clusters import megatron_plan
-from palm_runs import Experiments, MessagePrograms, off, percent, rows_of
+from page import percent, rows_of
+from palm_runs import Experiments, MessagePrograms, off
 
 EVERY_CORE = "strategy.aggregation=none"
 WAFER = {"T-18B": "palm_wafer_t_18b", "T-76B": "palm_wafer_t_76b", "T-145B": "palm_wafer_t_145b"}

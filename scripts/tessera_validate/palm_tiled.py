@@ -2,7 +2,8 @@
 
 import math
 
-from palm_runs import Experiments, MessagePrograms, off, percent
+from page import percent
+from palm_runs import Experiments, MessagePrograms, off
 
 CYCLE_PS = 910  # of configs/machines/wse2_fabric.yaml
 ALGORITHMS = ("star", "chain", "tree", "two-phase")
