@@ -1,5 +1,7 @@
 #include "tessera/collective/algorithm.hpp"
 
+#include <algorithm>
+
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
@@ -18,6 +20,12 @@ std::string to_string(Kind kind) {
       return "broadcast";
     case Kind::reduce:
       return "reduce";
+    case Kind::gather:
+      return "gather";
+    case Kind::scatter:
+      return "scatter";
+    case Kind::barrier:
+      return "barrier";
   }
   throw InternalError("a kind of collective outside its enumeration");
 }
@@ -30,6 +38,16 @@ Registry<AlgorithmMaker>& algorithms() {
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk) {
   ensure(chunk < size, "a chunk outside its vector");
   return Bytes(bytes.count() / size + (chunk < bytes.count() % size ? 1 : 0));
+}
+
+Bytes chunk_bytes(Bytes bytes, std::uint32_t size, Chunks chunks) {
+  ensure(chunks.count <= size && chunks.first <= size - chunks.count,
+         "chunks outside their vector");
+  const std::uint64_t larger = bytes.count() % size;
+  const std::uint64_t end = chunks.first + chunks.count;
+  const std::uint64_t larger_here =
+      std::min<std::uint64_t>(end, larger) - std::min<std::uint64_t>(chunks.first, larger);
+  return Bytes(bytes.count() / size * chunks.count + larger_here);
 }
 
 }  // namespace tessera::collective

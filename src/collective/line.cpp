@@ -7,27 +7,67 @@
 
 #include <memory>
 
-#include "tessera/core/error.hpp"
+#include "step_maker.hpp"
 
 namespace tessera::collective {
+namespace {
 
-Step line_step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
+Step pass_on(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
   const bool outward = kind == Kind::broadcast;
   const std::uint32_t place = outward ? member : size - 1 - member;  // in the line
   const auto at = [&](std::uint32_t other) { return outward ? other : size - 1 - other; };
-  Step result;
+  StepMaker maker(kind, size, bytes, step);
   if (place + 1 < size && step >= place && step - place < size) {
-    result.send_to = at(place + 1);
-    result.send_chunk = step - place;
-    result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
+    maker.send(at(place + 1), {step - place, 1});
   }
   if (place > 0 && step + 1 >= place && step + 1 - place < size) {
-    result.receive_from = at(place - 1);
-    result.receive_chunk = step + 1 - place;
-    result.receive_bytes = chunk_bytes(bytes, size, result.receive_chunk);
-    result.reduces = !outward;
+    maker.receive(at(place - 1), {step + 1 - place, 1}, !outward);
   }
-  return result;
+  return maker.step();
+}
+
+Step gather(std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
+  StepMaker maker(Kind::gather, size, bytes, step);
+  if (member > 0 && member + step < size) {
+    maker.send(member - 1, {member + step, 1});
+  }
+  if (member + 1 + step < size) {
+    maker.receive(member + 1, {member + 1 + step, 1});
+  }
+  return maker.step();
+}
+
+// The chunk that has farthest to go leaves first.
+Step scatter(std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
+  StepMaker maker(Kind::scatter, size, bytes, step);
+  if (step >= member && member + 1 < size) {
+    maker.send(member + 1, {size - 1 - (step - member), 1});
+  }
+  if (member > 0 && step + 1 >= member) {
+    maker.receive(member - 1, {size - 1 - (step + 1 - member), 1});
+  }
+  return maker.step();
+}
+
+}  // namespace
+
+std::uint32_t line_steps(Kind kind, std::uint32_t size) {
+  const bool whole_vector = kind == Kind::broadcast || kind == Kind::reduce;
+  return (whole_vector ? 2 : 1) * (size - 1);
+}
+
+Step line_step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
+  switch (kind) {
+    case Kind::broadcast:
+    case Kind::reduce:
+      return pass_on(kind, size, member, bytes, step);
+    case Kind::gather:
+      return gather(size, member, bytes, step);
+    case Kind::scatter:
+      return scatter(size, member, bytes, step);
+    default:
+      throw InternalError(to_string(kind) + " has no root");
+  }
 }
 
 namespace {
@@ -42,20 +82,23 @@ class Line final : public Algorithm {
     return kind != Kind::all_reduce && ring_->is_steady(kind);
   }
 
-  Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
-            std::uint32_t step) const override {
+  Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
+            std::uint32_t lane) const override {
     if (kind != Kind::all_reduce) {
-      return ring_->step(kind, size, member, bytes, step);
+      return ring_->step(kind, size, member, bytes, step, lane);
     }
-    ensure(member < size, "a member outside its group");
-    ensure(step < steps(kind, size), "a step after the last one");
-    const std::uint32_t reducing = 2 * (size - 1);
-    return step < reducing ? line_step(Kind::reduce, size, member, bytes, step)
-                           : line_step(Kind::broadcast, size, member, bytes, step - reducing);
+    check_step(size, member, step, steps(kind, size));
+    const std::uint32_t reducing = line_steps(Kind::reduce, size);
+    const bool returns = step >= reducing;
+    Step result = line_step(returns ? Kind::broadcast : Kind::reduce, size, member, bytes,
+                            returns ? step - reducing : step);
+    result.send_step = step;
+    result.after = step;
+    return result;
   }
 
  private:
-  std::unique_ptr<Algorithm> ring_ = algorithms().at("ring")();
+  std::unique_ptr<Algorithm> ring_ = algorithms().at("ring")({});
 };
 
 const Registration registration(
@@ -63,7 +106,7 @@ const Registration registration(
     {"line",
      "for members that form no ring: all-reduce as a reduce and a broadcast down a line",
      {}},
-    [] { return std::make_unique<Line>(); });
+    [](const AlgorithmOptions&) { return std::make_unique<Line>(); });
 
 }  // namespace
 }  // namespace tessera::collective

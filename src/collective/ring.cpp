@@ -7,21 +7,17 @@
 // to its chunk i - s - 2 (mod n); the chunk that comes in last, complete, is its own, i.
 // All-gather, n - 1 steps: member i sends chunk i - s and receives chunk i - s - 1. An all-reduce
 // is the one after the other, 2 (n - 1) steps. Every member sends 2 (n - 1)/n of the vector in an
-// all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step.
+// all-reduce, half of it in reduce-scatter and all-gather, up to one byte a step. A barrier is an
+// all-gather of nothing.
 //
-// Broadcast and reduce go down the line of members, 2 (n - 1) steps: see line.hpp.
-//
-// All-to-all, n - 1 steps: in step s member i sends straight to the (s + 1)-th one after it and
-// receives from the (s + 1)-th one before it, so that every link of a full crossbar is used once
-// (pairwise exchange; R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19 (2005), section 4.4,
-// doi:10.1177/1094342005051521).
+// Kinds with a root go down the line of members: see line.hpp. An all-to-all, n - 1 steps, is a
+// pairwise exchange, which leaves the ring: see exchange_step.
 
 #include <cstdint>
 #include <memory>
 
 #include "line.hpp"
-#include "tessera/collective/algorithm.hpp"
-#include "tessera/core/error.hpp"
+#include "step_maker.hpp"
 
 namespace tessera::collective {
 namespace {
@@ -30,57 +26,58 @@ class Ring final : public Algorithm {
  public:
   std::uint32_t steps(Kind kind, std::uint32_t size) const override {
     ensure(size > 0, "a collective of nobody");
-    const bool once =
-        kind == Kind::reduce_scatter || kind == Kind::all_gather || kind == Kind::all_to_all;
-    return once ? size - 1 : 2 * (size - 1);
+    switch (kind) {
+      case Kind::all_reduce:
+        return 2 * (size - 1);
+      case Kind::broadcast:
+      case Kind::reduce:
+        return line_steps(kind, size);
+      default:
+        return size - 1;
+    }
   }
 
   bool is_steady(Kind kind) const override {
-    return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather;
+    return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather ||
+           kind == Kind::barrier;
   }
 
-  Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
-            std::uint32_t step) const override {
-    ensure(member < size, "a member outside its group");
-    ensure(step < steps(kind, size), "a step after the last one");
-    const bool reduces =
-        kind == Kind::reduce_scatter || (kind == Kind::all_reduce && step < size - 1);
-    if (kind == Kind::all_to_all) {
-      return exchange(size, member, bytes, step + 1);
+  Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
+            std::uint32_t /*lane*/) const override {
+    check_step(size, member, step, steps(kind, size));
+    switch (kind) {
+      case Kind::all_to_all:
+        return exchange_step(size, member, bytes, step);
+      case Kind::broadcast:
+      case Kind::reduce:
+      case Kind::gather:
+      case Kind::scatter:
+        return line_step(kind, size, member, bytes, step);
+      default:
+        return around(kind, size, member, bytes, step);
     }
-    if (kind == Kind::broadcast || kind == Kind::reduce) {
-      return line_step(kind, size, member, bytes, step);
-    }
-    // How far behind the own chunk the sent one is; at most size - 1.
-    const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
-    Step result;
-    result.send_to = member + 1 == size ? 0 : member + 1;
-    result.send_chunk = member >= behind ? member - behind : member + (size - behind);
-    result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
-    result.receive_from = member == 0 ? size - 1 : member - 1;
-    result.receive_chunk = result.send_chunk == 0 ? size - 1 : result.send_chunk - 1;
-    result.receive_bytes = chunk_bytes(bytes, size, result.receive_chunk);
-    result.reduces = reduces;
-    return result;
   }
 
  private:
-  static Step exchange(std::uint32_t size, Member member, Bytes bytes, std::uint32_t distance) {
-    Step result;
-    result.send_to = (member + distance) % size;
-    result.send_chunk = result.send_to;
-    result.send_bytes = chunk_bytes(bytes, size, result.send_chunk);
-    result.receive_from = (member + size - distance) % size;
-    result.receive_chunk = member;
-    result.receive_bytes = chunk_bytes(bytes, size, member);
-    return result;
+  static Step around(Kind kind, std::uint32_t size, Member member, Bytes bytes,
+                     std::uint32_t step) {
+    const bool reduces =
+        kind == Kind::reduce_scatter || (kind == Kind::all_reduce && step < size - 1);
+    // How far behind the own chunk the sent one is; at most size - 1.
+    const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
+    const std::uint32_t sent = member >= behind ? member - behind : member + (size - behind);
+    const std::uint32_t received = sent == 0 ? size - 1 : sent - 1;
+    return StepMaker(kind, size, bytes, step)
+        .send(member + 1 == size ? 0 : member + 1, {sent, 1})
+        .receive(member == 0 ? size - 1 : member - 1, {received, 1}, reduces)
+        .step();
   }
 };
 
 const Registration registration(
     algorithms(),
     {"ring", "neighbours in a ring pass one chunk a step; uses the whole bandwidth of a ring", {}},
-    [] { return std::make_unique<Ring>(); });
+    [](const AlgorithmOptions&) { return std::make_unique<Ring>(); });
 
 }  // namespace
 }  // namespace tessera::collective

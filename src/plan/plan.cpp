@@ -115,7 +115,7 @@ collective::Step Plan::step_of(const collective::Algorithm& algorithm, const Gro
   const std::uint32_t size = shape.among_leaders ? shape.parts : shape.leader(part + 1) - first;
   if (shape.parts > 1 &&
       ((shape.among_leaders && !shape.leads(member)) || own_step >= algorithm.steps(kind, size))) {
-    return {};  // of the others, or of a larger part
+    return {};  // of the others, or of a part that takes more steps
   }
   const std::uint32_t number = shape.among_leaders ? part : member - first;
   collective::Step now =
@@ -219,8 +219,8 @@ class PlanMaker {
     plan.strategy = strategy;
     plan.data_type = workload_.data_type;
     plan.training = workload_.training;
-    plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)();
-    plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)();
+    plan.tensor_algorithm = collective::algorithms().at(strategy.tensor_algorithm)({});
+    plan.data_algorithm = collective::algorithms().at(strategy.data_algorithm)({});
     plan.groups = standard_groups(strategy);
     return plan;
   }

@@ -173,6 +173,17 @@ Aggregation aggregation_from(const std::string& name) {
                             : Aggregation::none;
 }
 
+// Those that programs can run: all members in the same step, all kinds.
+std::vector<std::string> algorithms_in_step() {
+  std::vector<std::string> names;
+  for (const std::string& name : collective::algorithms().names()) {
+    if (collective::algorithms().at(name)({})->in_step()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
@@ -209,8 +220,9 @@ std::vector<ParameterInfo> strategy_parameters() {
        "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
       {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
       {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
-      {"collectives.tensor", "", "ring", "algorithm in tensor groups: ring or line"},
-      {"collectives.data", "", "ring", "algorithm in data groups: ring or line"}};
+      {"collectives.tensor", "", "ring",
+       "algorithm in tensor groups, one that goes in step: see tessera list collectives"},
+      {"collectives.data", "", "ring", "algorithm in data groups"}};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -262,7 +274,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
       aggregation_from(section.get_name("aggregation", {"none", "tensor", "stage"}, "none"));
 
   config::Section collectives = section.section("collectives");
-  const std::vector<std::string> algorithms = collective::algorithms().names();
+  const std::vector<std::string> algorithms = algorithms_in_step();
   strategy.tensor_algorithm = collectives.get_name("tensor", algorithms, "ring");
   strategy.data_algorithm = collectives.get_name("data", algorithms, "ring");
 

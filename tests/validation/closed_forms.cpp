@@ -108,8 +108,8 @@ void ring(Table& table) {
       tiles.emplace_back(tile);
     }
     plan.placement = plan::Placement(plan.strategy.degrees, tiles, members);
-    plan.tensor_algorithm = collective::algorithms().at("ring")();
-    plan.data_algorithm = collective::algorithms().at("ring")();
+    plan.tensor_algorithm = collective::algorithms().at("ring")({});
+    plan.data_algorithm = collective::algorithms().at("ring")({});
     plan.names = {"all-reduce"};
     plan.groups = plan::standard_groups(plan.strategy);
     for (const std::uint64_t chunk : {64ULL, 65'536ULL}) {

@@ -283,7 +283,7 @@ std::vector<std::uint32_t> cycle(std::uint32_t rows, std::uint32_t columns, std:
 // Step by step; a member's step waits for its own and its receipt of the step before.
 void add_collective(MessageProgram& program, collective::Kind kind,
                     const std::vector<std::uint32_t>& nodes, std::uint64_t bytes) {
-  const auto algorithm = collective::algorithms().at("ring")();
+  const auto algorithm = collective::algorithms().at("ring")({});
   const auto size = static_cast<std::uint32_t>(nodes.size());
   std::vector<Step> before;
   for (std::uint32_t step = 0; step < algorithm->steps(kind, size); ++step) {

@@ -1,9 +1,10 @@
 // Collective communication as pure functions: who sends what to whom in which step.
 //
-// An algorithm is asked for one step of one member at a time, in O(1) and without storage, so that
-// 400 000 tiles that run the same all-reduce share everything.
+// An algorithm is asked for one step of one member at a time, in O(log size) at most and without
+// storage, so that 400 000 tiles that run the same all-reduce share everything.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,50 +21,88 @@ enum class Kind : std::uint8_t {
   all_gather,
   all_to_all,
   broadcast,
-  reduce
+  reduce,
+  gather,
+  scatter,
+  barrier
 };
+inline constexpr std::size_t kinds = 9;
 std::string to_string(Kind kind);
 
 // Member of a group, 0 … size-1, in ring order.
 using Member = std::uint32_t;
 inline constexpr Member nobody = 0xFFFFFFFFU;
 
-// One step of one member: it sends (if `send_to` is somebody), and the step is over when the
-// message from `receive_from` (if somebody) has arrived. A message of step s is matched by the
-// receiver's step s. Chunks are named by number, so that a test can follow the data.
-struct Step {
-  Member send_to = nobody;
-  Bytes send_bytes;
-  std::uint32_t send_chunk = 0;
-  Member receive_from = nobody;
-  Bytes receive_bytes;
-  std::uint32_t receive_chunk = 0;
-  bool reduces = false;  // the received chunk is added to the own one (else it replaces it)
+// Consecutive chunks of a vector: [first, first + count).
+struct Chunks {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  friend bool operator==(const Chunks&, const Chunks&) = default;
 };
 
-// A collective over a vector of `bytes` bytes (all-reduce, reduce-scatter: the full vector of each
-// member; all-gather: the gathered result; all-to-all: what each member holds, of which it keeps
-// one chunk and sends one to every other; broadcast and reduce: what member 0 has at first, or at
-// last). The vector is cut into `size` chunks that differ by one
-// byte at most, the larger ones first. Chunk i belongs to member i: a reduce-scatter leaves it
-// there, an all-gather starts from it; an all-to-all sends chunk i to member i.
+// One step of one member: it sends (if `send_to` is somebody), and the step is over when the
+// message from `receive_from` (if somebody) has arrived. A member begins its steps in order, each
+// once all steps below `after` are over.
+struct Step {
+  Member send_to = nobody;
+  Chunks send_chunks;
+  Bytes send_bytes;
+  std::uint32_t send_step = 0;  // the step in which the receiver takes it
+  Member receive_from = nobody;
+  Chunks receive_chunks;
+  Bytes receive_bytes;
+  bool reduces = false;     // the received chunks are added to the own ones (else replace them)
+  std::uint32_t after = 0;  // at most the number of the step
+};
+
+// A collective over a vector of `bytes` bytes. The vector is cut into `size` chunks that differ by
+// one byte at most, the larger ones first; chunk i belongs to member i.
+//   all_reduce      each member has its vector at first, the sum of all at last
+//   reduce_scatter  each member has its vector at first; chunk i of the sum is at member i at last
+//   all_gather      chunk i is at member i at first, all are everywhere at last
+//   all_to_all      each member has a vector, keeps one chunk and sends chunk i to member i. Here a
+//                   chunk's number is from * size + to, so that a test can follow it
+//   broadcast       what member 0 has at first, all have at last
+//   reduce          each member has its vector at first, member 0 the sum at last
+//   gather          chunk i is at member i at first, all are at member 0 at last
+//   scatter         member 0 has all at first, chunk i is at member i at last
+//   barrier         nothing is sent but messages without bytes, whatever `bytes` says; no member
+//                   ends before all have begun
+//
+// An algorithm may cut the vector in lanes, again by chunk_bytes, and treat each in its own way,
+// all at once. `bytes` are those of the lane then, and its steps are numbered from 0.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // 0 for a group of one. Throws InternalError for an empty group.
+  // The other functions throw InternalError for a kind that is not offered.
+  virtual bool offers(Kind /*kind*/) const { return true; }
+  virtual std::uint32_t lanes(Kind /*kind*/) const { return 1; }
+  // Of every member in every lane; 0 for a group of one. Throws InternalError for an empty group.
   virtual std::uint32_t steps(Kind kind, std::uint32_t size) const = 0;
+  // Whether all members go in step: in one lane, each step after the one before, and what is sent
+  // in a step is taken in the step of the same number.
+  virtual bool in_step() const { return true; }
   // Whether every step has the same partners and waits for what the one before has received.
-  virtual bool is_steady(Kind kind) const = 0;
-  // step < steps(kind, size), member < size, else InternalError.
-  virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes,
-                    std::uint32_t step) const = 0;
+  virtual bool is_steady(Kind /*kind*/) const { return false; }
+  // step < steps(kind, size), member < size, lane < lanes(kind), else InternalError.
+  virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
+                    std::uint32_t lane = 0) const = 0;
 };
 
-// Algorithms by name: "ring", "line".
-using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>()>;
+struct AlgorithmOptions {
+  // Messages that a member has under way at most, where the algorithm leaves the choice (direct);
+  // 0: all.
+  std::uint32_t window = 0;
+};
+
+// Algorithms by name: direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional,
+// ring-relay.
+using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&)>;
 Registry<AlgorithmMaker>& algorithms();
 
 // Size of chunk `chunk` (below `size`) when `bytes` are cut in `size`.
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk);
+// Of several.
+Bytes chunk_bytes(Bytes bytes, std::uint32_t size, Chunks chunks);
 
 }  // namespace tessera::collective

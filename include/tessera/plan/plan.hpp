@@ -93,7 +93,13 @@ struct Plan {
   }
   static std::uint32_t steps_of(const collective::Algorithm& algorithm, const GroupShape& shape,
                                 collective::Kind kind) {
-    return algorithm.steps(kind, shape.together()) * shape.channels;
+    const std::uint32_t longest =
+        shape.parts == 1 || shape.among_leaders
+            ? algorithm.steps(kind, shape.together())
+            : std::max(
+                  algorithm.steps(kind, shape.together()),  // fewer members may take more steps
+                  algorithm.steps(kind, shape.size / shape.parts));
+    return longest * shape.channels;
   }
   static collective::Step step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
                                   collective::Kind kind, collective::Member member, Bytes bytes,

@@ -12,7 +12,9 @@ namespace tessera::collective {
 namespace {
 
 TEST(Algorithms, AreTheKnownOnes) {
-  EXPECT_THAT(algorithms().names(), testing::ElementsAre("line", "ring"));
+  EXPECT_THAT(algorithms().names(),
+              testing::ElementsAre("direct", "double-binary-tree", "halving-doubling", "line",
+                                   "ring", "ring-bidirectional", "ring-relay"));
   EXPECT_EQ(algorithms().kind(), "collective algorithm");
 }
 
@@ -37,6 +39,7 @@ TEST(ChunkBytes, AddUpAndDifferByOneAtMostWithTheLargerOnesFirst) {
         if (chunk > 0) {
           EXPECT_LE(here, chunk_bytes(Bytes(bytes), size, chunk - 1));
         }
+        EXPECT_EQ(chunk_bytes(Bytes(bytes), size, Chunks{0, chunk}), sum);
         sum += here;
       }
       EXPECT_EQ(sum, Bytes(bytes)) << size;
@@ -47,6 +50,7 @@ TEST(ChunkBytes, AddUpAndDifferByOneAtMostWithTheLargerOnesFirst) {
 TEST(ChunkBytes, AChunkOutsideTheVectorIsADefect) {
   EXPECT_THROW(chunk_bytes(Bytes(8), 4, 4), InternalError);
   EXPECT_THROW(chunk_bytes(Bytes(8), 0, 0), InternalError);
+  EXPECT_THROW(chunk_bytes(Bytes(8), 4, Chunks{3, 2}), InternalError);
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ plan::Plan plan_of(const plan::Degrees& degrees, std::vector<plan::Program> prog
     tiles.emplace_back(tile);
   }
   plan.placement = plan::Placement(degrees, tiles, nodes);
-  plan.tensor_algorithm = collective::algorithms().at("ring")();
-  plan.data_algorithm = collective::algorithms().at("ring")();
+  plan.tensor_algorithm = collective::algorithms().at("ring")({});
+  plan.data_algorithm = collective::algorithms().at("ring")({});
   plan.names = {"work", "receive activation"};
   plan.groups = plan::standard_groups(plan.strategy);
   for (plan::Program& program : programs) {
@@ -146,7 +146,7 @@ TEST(ByHand, ALineAllReduceTakesTheClosedForm) {
   for (const std::uint32_t members : {2U, 3U, 5U, 8U, 16U}) {
     for (const std::uint64_t chunk : {10ULL, 4096ULL, 50'000ULL}) {
       plan::Plan plan = plan_of({1, 1, members}, {once({all_reduce(chunk * members)})}, members);
-      plan.tensor_algorithm = collective::algorithms().at("line")();
+      plan.tensor_algorithm = collective::algorithms().at("line")({});
       const Outcome outcome = execute(row(static_cast<int>(members)), plan);
       const auto wire = static_cast<std::int64_t>(chunk * 100);
       EXPECT_EQ(outcome.end.ps(), 2 * (members - 1) * (1000 + 2 * wire))

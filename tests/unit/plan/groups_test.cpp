@@ -61,7 +61,7 @@ TEST(Groups, ChannelsTurnTheBlocks) {
 
 // Thirteen in three: 5, 4 and 4, each with a collective of its own, or one of the three leaders.
 TEST(Groups, PartsAreRunsOfMembers) {
-  const auto ring = collective::algorithms().at("ring")();
+  const auto ring = collective::algorithms().at("ring")({});
   const GroupShape parts{13, 1, 1, 3};
   GroupShape leaders = parts;
   leaders.among_leaders = true;
