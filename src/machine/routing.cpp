@@ -27,7 +27,7 @@ DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "cluster", "shortest"};
+  return {"xy", "yx", "cluster", "stack", "shortest"};
 }
 
 std::string routing_problem(const std::string& name, const Topology& topology) {
@@ -40,6 +40,9 @@ std::string routing_problem(const std::string& name, const Topology& topology) {
   }
   if (name == "cluster" && !topology.cluster()) {
     return "'cluster' needs a cluster; use '" + topology.default_routing() + "'";
+  }
+  if (name == "stack" && topology.stack() == nullptr) {
+    return "'stack' needs a stack; use '" + topology.default_routing() + "'";
   }
   return "";
 }
@@ -54,6 +57,9 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   }
   if (name == "cluster") {
     return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));
+  }
+  if (name == "stack") {
+    return std::make_unique<RoutingBy<StackRouting>>(StackRouting(*topology.stack()));
   }
   return std::make_unique<RoutingBy<DimensionOrderRouting>>(
       DimensionOrderRouting(*topology.grid(), name == "xy"));

@@ -71,7 +71,8 @@ class Routing {
   virtual unsigned next_port(EntityId here, EntityId target) const = 0;
 };
 
-// "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting) or "shortest".
+// "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting), "stack" (stacks
+// only, see StackRouting) or "shortest".
 std::vector<std::string> routing_names();
 // Why the topology cannot use the routing of this name, with one that it can; empty when it can.
 std::string routing_problem(const std::string& name, const Topology& topology);

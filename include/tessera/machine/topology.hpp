@@ -14,6 +14,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/cluster.hpp"
+#include "tessera/machine/stack.hpp"
 
 namespace tessera::machine {
 
@@ -76,7 +77,9 @@ class Topology {
   virtual std::uint32_t domain(EntityId node) const { return node.value(); }
   virtual std::optional<Grid> grid() const { return std::nullopt; }
   virtual std::optional<Cluster> cluster() const { return std::nullopt; }
-  // The routing to use when none is asked for: "xy", "cluster" or "shortest".
+  // Null for machines that are no stack.
+  virtual const Stack* stack() const { return nullptr; }
+  // The routing to use when none is asked for: "xy", "cluster", "stack" or "shortest".
   virtual std::string default_routing() const { return "shortest"; }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
@@ -119,6 +122,10 @@ class Topology {
 //          its leaf switch; every leaf has one of the fabric's to every spine, whose bandwidth
 //          makes the oversubscription. `fabric: {kind: switch}` joins all NICs by one ideal switch.
 //          A third level of a real fabric is not told apart from the spines.
+//   stack  {shape: Ring(4)_FC(8)_Switch(4), dimensions: [{bandwidth, latency}, …]}, or without a
+//          shape {dimensions: [{block: ring | fully-connected | switch, size, bandwidth, latency}]}
+//          NPUs in as many dimensions, the innermost first: see Stack. Links of a dimension are
+//          alike; the way through a switch is two of them.
 // A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
 // bad input: it leaves diagnostics in the section and may return null.
 using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;
