@@ -1,0 +1,95 @@
+// Execution graphs: what each NPU of a machine does, as nodes that depend on each other.
+//
+// Every NPU has a graph of its own, in which nodes are named by numbers. Graphs can be long, so
+// that they are read piece by piece, and a node may depend on one that comes later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::workload {
+
+enum class GraphAction : std::uint8_t {
+  nothing,     // only dependencies
+  compute,     // `flops` on tensors of `bytes`, or as long as recorded
+  load,        // `bytes` from memory
+  store,       // `bytes` to memory
+  send,        // `bytes` to `peer`
+  receive,     // `bytes` from `peer`
+  collective,  // of `bytes` in `group`
+};
+
+// In the order of Chakra's numbers.
+enum class GraphCollective : std::uint8_t {
+  all_reduce,
+  reduce,
+  all_gather,
+  gather,
+  scatter,
+  broadcast,
+  all_to_all,
+  reduce_scatter,
+  reduce_scatter_block,
+  barrier
+};
+inline constexpr std::size_t graph_collectives = 10;
+std::string to_string(GraphCollective collective);
+
+struct GraphNode {
+  std::uint64_t id = 0;
+  std::string name;
+  GraphAction action = GraphAction::nothing;
+  bool on_host = false;    // on the processor of the host, not on the device
+  bool in_remote = false;  // load, store: memory that is not the NPU's own
+  std::vector<std::uint64_t> data_dependencies;
+  std::vector<std::uint64_t> control_dependencies;
+  std::optional<SimTime> recorded_start;
+  std::optional<SimTime> recorded_duration;
+  Flops flops;
+  // Tensor, message, or vector of a collective: of all-reduce, reduce-scatter, reduce, broadcast
+  // and all-to-all what each member holds at first (broadcast: the root); of all-gather, gather and
+  // scatter the part of one member.
+  Bytes bytes;
+  std::uint32_t peer = 0;  // NPU
+  std::uint32_t tag = 0;
+  GraphCollective collective = GraphCollective::all_reduce;
+  std::uint32_t root = 0;  // NPU; of collectives that have one
+  std::string group;       // name of a communicator; empty: all NPUs
+  std::uint32_t priority = 0;
+  // Which dimensions of the machine a collective goes over; empty: as the group says.
+  std::vector<bool> dimensions;
+};
+
+// Communicators by name: NPUs in the order of members.
+using GraphGroups = std::map<std::string, std::vector<std::uint32_t>>;
+
+// A place in the graph of one NPU; 0 is its begin.
+struct GraphPosition {
+  std::uint64_t nodes = 0;   // read before
+  std::uint64_t offset = 0;  // bytes, or what the source counts
+  friend bool operator==(const GraphPosition&, const GraphPosition&) = default;
+};
+
+// Gives the graphs of all NPUs. Thread-safe; opens what it needs for the time of a call only.
+class GraphSource {
+ public:
+  virtual ~GraphSource() = default;
+  virtual std::uint32_t npus() const = 0;
+  // Up to `most` (> 0) nodes from a place on, which moves behind them; none at the end. Throws
+  // ConfigError naming file, node and offset.
+  virtual std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
+                                      std::size_t most) const = 0;
+  // The graph of an NPU, for messages: "w.3.et".
+  virtual std::string name_of(std::uint32_t npu) const = 0;
+  virtual const GraphGroups& groups() const = 0;
+};
+
+}  // namespace tessera::workload

@@ -1,0 +1,33 @@
+#include "tessera/workload/graph.hpp"
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::workload {
+
+std::string to_string(GraphCollective collective) {
+  switch (collective) {
+    case GraphCollective::all_reduce:
+      return "all_reduce";
+    case GraphCollective::reduce:
+      return "reduce";
+    case GraphCollective::all_gather:
+      return "all_gather";
+    case GraphCollective::gather:
+      return "gather";
+    case GraphCollective::scatter:
+      return "scatter";
+    case GraphCollective::broadcast:
+      return "broadcast";
+    case GraphCollective::all_to_all:
+      return "all_to_all";
+    case GraphCollective::reduce_scatter:
+      return "reduce_scatter";
+    case GraphCollective::reduce_scatter_block:
+      return "reduce_scatter_block";
+    case GraphCollective::barrier:
+      return "barrier";
+  }
+  throw InternalError("a collective outside its enumeration");
+}
+
+}  // namespace tessera::workload
