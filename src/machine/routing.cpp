@@ -27,7 +27,7 @@ DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "cluster", "stack", "shortest"};
+  return {"xy", "yx", "cluster", "stack", "ecmp", "shortest"};
 }
 
 std::string routing_problem(const std::string& name, const Topology& topology) {
@@ -52,8 +52,9 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   if (!problem.empty()) {
     throw ConfigError(problem);
   }
-  if (name == "shortest") {
-    return std::make_unique<RoutingBy<ShortestPathRouting>>(ShortestPathRouting(topology));
+  if (name == "shortest" || name == "ecmp") {
+    return std::make_unique<RoutingBy<ShortestPathRouting>>(
+        ShortestPathRouting(topology, name == "ecmp"));
   }
   if (name == "cluster") {
     return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));

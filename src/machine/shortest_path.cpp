@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reverse_links.hpp"
+#include "tessera/core/digest.hpp"
 #include "tessera/machine/routing.hpp"
 
 namespace tessera::machine {
@@ -75,8 +76,9 @@ std::uint64_t take(const std::vector<std::uint64_t>& words, std::uint64_t bit, u
 
 // A node's field in a column is wide enough for its ports and one value more, which says that the
 // target is out of reach.
-ShortestPathRouting::ShortestPathRouting(const Topology& topology)
+ShortestPathRouting::ShortestPathRouting(const Topology& topology, bool spread)
     : topology_(&topology),
+      spread_(spread),
       reverse_(std::make_shared<ReverseLinks>(topology)),
       columns_(topology.nodes()) {
   first_bit_.reserve(std::size_t{topology.nodes()} + 1);
@@ -90,16 +92,27 @@ ShortestPathRouting::ShortestPathRouting(const Topology& topology)
 ShortestPathRouting::Column ShortestPathRouting::make_column(EntityId target) const {
   const std::vector<Distance> distances = distances_to(target, *topology_, *reverse_);
   Column column(first_bit_.back() / word_bits + 1);
+  std::vector<unsigned> ways;  // ports of a node that are as short as any
   for (std::uint32_t n = 0; n < topology_->nodes(); ++n) {
     const EntityId node(n);
     const unsigned ports = topology_->ports(node);
-    unsigned best = ports;
-    for (unsigned port = 0; port < ports && best == ports && node != target; ++port) {
+    ways.clear();
+    for (unsigned port = 0; port < ports && node != target; ++port) {
       const Link link = topology_->link(node, port);
       const bool on_the_way = link.to.valid() && !distances[link.to.value()].latency.is_never() &&
                               distances[link.to.value()].after(
                                   topology_->link_classes()[link.link_class]) == distances[n];
-      best = on_the_way ? port : best;
+      if (on_the_way) {
+        ways.push_back(port);
+        if (!spread_) {
+          break;
+        }
+      }
+    }
+    unsigned best = ports;
+    if (!ways.empty()) {
+      const std::uint64_t hash = mix64(std::uint64_t{n} << 32 | target.value());
+      best = ways[ways.size() == 1 ? 0 : hash % ways.size()];
     }
     put(column, first_bit_[n], static_cast<unsigned>(first_bit_[n + 1] - first_bit_[n]), best);
   }

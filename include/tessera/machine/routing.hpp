@@ -43,13 +43,14 @@ class DimensionOrderRouting {
 
 class ReverseLinks;
 
-// Smallest sum of latencies; ties: fewer hops, then the lowest port at every node. One column of
-// ports for each target, computed (Dijkstra from the target, O(links log nodes)) when the first
-// packet needs it and kept: bit_width(ports) bits a node. Not for concurrent use: each rank has its
-// own.
+// Smallest sum of latencies; ties: fewer hops, then the lowest port at every node or, with
+// `spread`, one of them by a hash of node and target (as equal-cost multi-path does by flow, C.
+// Hopps, RFC 2992), so that targets share parallel ways. One column of ports for each target,
+// computed (Dijkstra from the target, O(links log nodes)) when the first packet needs it and kept:
+// bit_width(ports) bits a node. Not for concurrent use: each rank has its own.
 class ShortestPathRouting {
  public:
-  explicit ShortestPathRouting(const Topology& topology);  // kept by reference
+  explicit ShortestPathRouting(const Topology& topology, bool spread = false);  // kept by reference
   // Port towards `target`; here != target. Throws ModelError when `target` cannot be reached.
   unsigned next_port(EntityId here, EntityId target) const;
 
@@ -59,6 +60,7 @@ class ShortestPathRouting {
   Column make_column(EntityId target) const;
 
   const Topology* topology_;
+  bool spread_;
   std::shared_ptr<const ReverseLinks> reverse_;
   std::vector<std::uint64_t> first_bit_;  // [nodes + 1] place of a node's port in a column
   mutable std::vector<Column> columns_;   // by target; empty: not yet needed
@@ -72,7 +74,7 @@ class Routing {
 };
 
 // "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting), "stack" (stacks
-// only, see StackRouting) or "shortest".
+// only, see StackRouting), "ecmp" (shortest and spread) or "shortest".
 std::vector<std::string> routing_names();
 // Why the topology cannot use the routing of this name, with one that it can; empty when it can.
 std::string routing_problem(const std::string& name, const Topology& topology);

@@ -126,6 +126,13 @@ class Topology {
 //          shape {dimensions: [{block: ring | fully-connected | switch, size, bandwidth, latency}]}
 //          NPUs in as many dimensions, the innermost first: see Stack. Links of a dimension are
 //          alike; the way through a switch is two of them.
+//   double-ring {size, bandwidth, latency}
+//   dragonfly {groups, routers, npus, global, node: {bandwidth, latency}, local: {…},
+//              global_links: {…}}
+//   fat-tree {k, oversubscription, node: {bandwidth, latency}, edge: {…}, core: {…}}
+//   hypercube {dimensions, bandwidth, latency}
+//   twisted-torus {rows, columns, twist, bandwidth, latency}
+//          See their sources for the shapes. They are graphs whose routes are spread.
 // A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
 // bad input: it leaves diagnostics in the section and may return null.
 using TopologyMaker = std::function<std::unique_ptr<Topology>(config::Section&)>;
