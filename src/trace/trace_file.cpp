@@ -21,9 +21,6 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-// Partial chunks are written first after this part of their interval.
-constexpr int first_tail_part = 60;
-
 // A table while it is written.
 struct Table {
   explicit Table(TableSpec table_spec) : spec(std::move(table_spec)), buffer(spec) {}
@@ -97,7 +94,7 @@ struct TraceFile::Impl {
   std::string path;
   std::chrono::milliseconds tail_interval;
   WallClock::time_point created = WallClock::now();
-  WallClock::time_point next_tail;
+  WallClock::time_point last_tail = created;
   std::vector<Table> tables;
   ChunkFilters filters;
   CommitLayout layout;
@@ -111,10 +108,7 @@ struct TraceFile::Impl {
 
 TraceFile::Impl::Impl(const std::string& file_path, std::vector<TableSpec> specs,
                       const Attributes& attributes, std::chrono::milliseconds interval)
-    : path(file_path),
-      tail_interval(interval),
-      next_tail(created + interval / first_tail_part),
-      layout(specs.size()) {
+    : path(file_path), tail_interval(interval), layout(specs.size()) {
   ensure(!specs.empty(), "a trace needs a table");
   std::set<std::string> names{commit_name};
   for (TableSpec& spec : specs) {
@@ -269,14 +263,14 @@ void TraceFile::Impl::commit(SimTime now, bool with_tails) {
   }
   ensure(open, "a commit of a trace that is closed");
   const WallClock::time_point wall = WallClock::now();
-  const bool tails_due = with_tails || wall >= next_tail;
+  const bool tails_due = with_tails || wall - last_tail >= tail_interval;
   if (!tails_due && !uncommitted()) {
     return;
   }
   guarded([&] {
     if (tails_due) {
       write_tails();
-      next_tail = wall + tail_interval;
+      last_tail = wall;
     }
     if (uncommitted()) {
       write_commit(now);

@@ -60,8 +60,7 @@ class TraceFile {
   // plus file type "tessera-trace", format version and time unit "ps", then starts SWMR. Throws
   // IoError naming the file and the system's reason, InternalError on a table that makes no sense.
   // `tail_interval` is the wall time between two writings of partial chunks; shorter makes the file
-  // much larger, as each writing stores the chunk anew. The first comes after a sixtieth of it, so
-  // that there soon is something to read, and memory has its size early.
+  // much larger, as each writing stores the chunk anew.
   TraceFile(const std::string& path, std::vector<TableSpec> tables, const Attributes& attributes,
             std::chrono::milliseconds tail_interval = std::chrono::minutes(1));
   ~TraceFile();  // closes without a final commit if `close` was not called
