@@ -18,7 +18,7 @@ from page import ROOT, Report, Runner, percent, rows_of, version
 
 # Experiments and settings. Every example runs as it is; those in which a tile stands for its group
 # once more with every tile, and a batch small enough for ranks that share processors.
-SMALL = [("quickstart", ()), ("grayskull_tiny", ())]
+SMALL = [("quickstart", ()), ("palm_boundary", ()), ("grayskull_tiny", ())]
 EVERY_TILE = ("--set", "strategy.aggregation=none", "--set", "run.replay=none")
 PALM = ("palm_wafer_t_18b", "palm_wafer_t_76b", "palm_wafer_t_145b")
 LARGE = [("dojo_tile_gpt2_small", ()),

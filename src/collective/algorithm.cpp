@@ -37,7 +37,13 @@ Registry<AlgorithmMaker>& algorithms() {
 
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk) {
   ensure(chunk < size, "a chunk outside its vector");
-  return Bytes(bytes.count() / size + (chunk < bytes.count() % size ? 1 : 0));
+  const auto all = bytes.count();
+  // Quotients of 32 bits take half the time, and hold nearly every vector.
+  if (all >> 32 == 0) {
+    const auto few = static_cast<std::uint32_t>(all);
+    return Bytes(few / size + (chunk < few % size ? 1 : 0));
+  }
+  return Bytes(all / size + (chunk < all % size ? 1 : 0));
 }
 
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, Chunks chunks) {

@@ -326,15 +326,35 @@ class ProgramExecutor final : public Executor {
     }
   }
 
-  collective::Step step_of(const TileState& tile, const Instruction& instruction,
-                           std::uint32_t step) const {
-    return plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
-                      plan_.member_of(instruction.group, tile.role), Bytes(instruction.bytes),
-                      step);
+  // What one arrival asks for several times: who the tile is in its group, and one step.
+  struct Looked {
+    std::uint32_t role = plan::Placement::unused;
+    const Instruction* instruction = nullptr;
+    collective::Member self = 0;
+    std::uint32_t at = 0;
+    collective::Step step;
+  };
+
+  const collective::Step& step_of(const TileState& tile, const Instruction& instruction,
+                                  std::uint32_t step) {
+    const bool same = looked_.role == tile.role && looked_.instruction == &instruction;
+    if (!same || looked_.at != step) {
+      if (!same) {
+        looked_.role = tile.role;
+        looked_.instruction = &instruction;
+        looked_.self = plan_.member_of(instruction.group, tile.role);
+      }
+      looked_.at = step;
+      looked_.step =
+          plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
+                     looked_.self, Bytes(instruction.bytes), step);
+    }
+    return looked_.step;
   }
 
+  // Of the collective that was looked up last.
   EntityId member(const TileState& tile, plan::Group group, collective::Member number) const {
-    return plan_.placement.tile(plan_.role_of(group, number, tile.role));
+    return plan_.placement.tile(plan_.role_beside(group, looked_.self, number, tile.role));
   }
 
   EntityId peer_of(const TileState& tile, plan::Peer peer) const {
@@ -360,14 +380,14 @@ class ProgramExecutor final : public Executor {
   }
 
   std::uint32_t steps_of(const Instruction& instruction) const {
-    return plan_.steps(instruction.group, static_cast<collective::Kind>(instruction.collective)) /
-           plan_.group(instruction.group).channels;
+    return plan_.steps_of_channel(instruction.group,
+                                  static_cast<collective::Kind>(instruction.collective));
   }
 
   // `at` is the step of a collective, those of all channels counted one by one.
   void send_step(pdes::Context& context, const TileState& tile, const Instruction& instruction,
                  bool background, std::uint32_t at) {
-    const collective::Step step = step_of(tile, instruction, at);
+    const collective::Step& step = step_of(tile, instruction, at);
     if (step.send_to != collective::nobody) {
       send(context, member(tile, instruction.group, step.send_to), step.send_bytes,
            tag_of(instruction.traffic, background, at));
@@ -405,7 +425,7 @@ class ProgramExecutor final : public Executor {
                    std::uint32_t channel, const Instruction& instruction, bool background) {
     while (step_in(transfer, channel) < steps_of(instruction)) {
       const std::uint32_t at = place_in(transfer, channel, instruction);
-      const collective::Step step = step_of(tile, instruction, at);
+      const collective::Step& step = step_of(tile, instruction, at);
       if (step.receive_from != collective::nobody) {
         const EntityId source = member(tile, instruction.group, step.receive_from);
         const auto message =
@@ -451,7 +471,7 @@ class ProgramExecutor final : public Executor {
           message.tag != tag_of(instruction.traffic, background, at)) {
         continue;
       }
-      const collective::Step step = step_of(tile, instruction, at);
+      const collective::Step& step = step_of(tile, instruction, at);
       if (step.receive_from != collective::nobody &&
           member(tile, instruction.group, step.receive_from) == message.source) {
         report(context, instruction.traffic, step.receive_bytes, message);
@@ -612,6 +632,7 @@ class ProgramExecutor final : public Executor {
   InboxPool inboxes_;
   std::vector<Background> backgrounds_;
   OtherSteps other_steps_;
+  Looked looked_;
   std::vector<Outputs> outputs_;  // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;

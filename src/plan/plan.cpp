@@ -108,8 +108,9 @@ std::uint32_t channels_of(const GroupShape& shape, const Placement& placement,
 collective::Step Plan::step_of(const collective::Algorithm& algorithm, const GroupShape& shape,
                                collective::Kind kind, collective::Member member, Bytes bytes,
                                std::uint32_t step) {
-  const std::uint32_t channel = step % shape.channels;
-  const std::uint32_t own_step = step / shape.channels;
+  const bool alone = shape.channels == 1;  // spares most collectives the divisions
+  const std::uint32_t channel = alone ? 0 : step % shape.channels;
+  const std::uint32_t own_step = alone ? step : step / shape.channels;
   const std::uint32_t part = shape.part_of(member);
   const std::uint32_t first = shape.among_leaders ? 0 : shape.leader(part);
   const std::uint32_t size = shape.among_leaders ? shape.parts : shape.leader(part + 1) - first;
@@ -118,9 +119,9 @@ collective::Step Plan::step_of(const collective::Algorithm& algorithm, const Gro
     return {};  // of the others, or of a part that takes more steps
   }
   const std::uint32_t number = shape.among_leaders ? part : member - first;
-  collective::Step now =
-      algorithm.step(kind, size, shape.turned(number, channel),
-                     collective::chunk_bytes(bytes, shape.channels, channel), own_step);
+  collective::Step now = algorithm.step(
+      kind, size, shape.turned(number, channel),
+      alone ? bytes : collective::chunk_bytes(bytes, shape.channels, channel), own_step);
   const auto in_group = [&](collective::Member other) {
     return other == collective::nobody ? other
            : shape.among_leaders       ? shape.leader(other)

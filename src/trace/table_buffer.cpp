@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "deflate.hpp"
 #include "schema.hpp"
@@ -65,13 +66,22 @@ void TableBuffer::clear_gaps(std::byte* rows, std::size_t count) const {
   }
 }
 
+void TableBuffer::make_chunk() {
+  chunk_.reset(static_cast<std::byte*>(std::calloc(chunk_rows_, row_bytes_)));
+  if (chunk_ == nullptr) {
+    throw std::bad_alloc();
+  }
+  used_ = 0;
+}
+
 TableBuffer::Taken TableBuffer::take() {
   std::byte* const begin = chunk_.get();
   const std::size_t old_rows = taken_ - base_;
   std::byte* const fresh = begin + old_rows * row_bytes_;
   const std::size_t fresh_rows = count_ - old_rows;
   clear_gaps(fresh, fresh_rows);
-  std::memset(fresh + fresh_rows * row_bytes_, 0, (chunk_rows_ - count_) * row_bytes_);
+  used_ = std::max(used_, count_);
+  std::memset(fresh + fresh_rows * row_bytes_, 0, (used_ - count_) * row_bytes_);
   taken_ = rows();
   if (count_ == chunk_rows_) {
     base_ += chunk_rows_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -33,7 +34,7 @@ class TableBuffer {
   bool add(const void* row, std::size_t size) {
     ensure(size == row_bytes_, "a row of another table");
     if (chunk_ == nullptr) [[unlikely]] {
-      chunk_ = std::make_unique_for_overwrite<std::byte[]>(chunk_bytes());
+      make_chunk();
     }
     std::memcpy(chunk_.get() + count_ * row_bytes_, row, row_bytes_);
     return ++count_ == chunk_rows_;
@@ -56,14 +57,20 @@ class TableBuffer {
     std::size_t place;   // of the eight bytes
     std::uint64_t kept;  // their bits that belong to fields
   };
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
   std::vector<Gap> gaps_of(const TableSpec& spec) const;
+  void make_chunk();
   void clear_gaps(std::byte* rows, std::size_t count) const;
 
   std::size_t row_bytes_;
   std::size_t chunk_rows_;
   std::vector<Gap> gaps_;
-  std::unique_ptr<std::byte[]> chunk_;  // made at the first row
-  std::size_t count_ = 0;               // rows in it
+  std::unique_ptr<std::byte[], Free> chunk_;  // made at the first row, of zeros
+  std::size_t count_ = 0;                     // rows in it
+  // Places that rows have ever had: the rest is still zero, and no memory yet.
+  std::size_t used_ = 0;
   std::uint64_t base_ = 0;
   std::uint64_t taken_ = 0;
 };

@@ -78,6 +78,13 @@ struct Plan {
   // What a role is in its group, and who another member of that is.
   collective::Member member_of(Group number, std::uint32_t role) const;
   std::uint32_t role_of(Group number, collective::Member member, std::uint32_t role) const;
+  // The same, given which member `role` itself is: without a division.
+  std::uint32_t role_beside(Group number, collective::Member self, collective::Member member,
+                            std::uint32_t role) const {
+    return number == Group::tied
+               ? role_of(number, member, role)
+               : role - self * group(number).stride + member * group(number).stride;
+  }
   // Whether the role sends and receives what goes from group to group.
   bool leads(Group number, std::uint32_t role) const {
     return number == Group::each || group(number).leads(member_of(number, role));
@@ -85,6 +92,9 @@ struct Plan {
   // Steps of a collective, those of all channels one by one.
   std::uint32_t steps(Group number, collective::Kind kind) const {
     return steps_of(algorithm(number), group(number), kind);
+  }
+  std::uint32_t steps_of_channel(Group number, collective::Kind kind) const {
+    return algorithm(number).steps(kind, group(number).together());
   }
   // The step of one member; step % channels is the channel.
   collective::Step step(Group number, collective::Kind kind, collective::Member member, Bytes bytes,

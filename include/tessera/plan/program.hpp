@@ -72,13 +72,22 @@ struct GroupShape {
   }
   // Where a member is in the order of a channel, and who is there.
   std::uint32_t turned(std::uint32_t member, std::uint32_t channel) const {
+    if (channels == 1) {
+      return member;
+    }
     return member - member % channels + (member % channels + channels - channel) % channels;
   }
   std::uint32_t turned_back(std::uint32_t member, std::uint32_t channel) const {
+    if (channels == 1) {
+      return member;
+    }
     return member - member % channels + (member % channels + channel) % channels;
   }
   // First member of a run; `part` may be `parts`.
   std::uint32_t leader(std::uint32_t part) const {
+    if (parts == 1) {
+      return part * size;
+    }
     return part * (size / parts) + std::min(part, size % parts);
   }
   std::uint32_t part_of(std::uint32_t member) const {
