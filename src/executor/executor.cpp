@@ -658,6 +658,12 @@ std::string to_string(Activity activity) {
       return "memory";
     case Activity::bubble:
       return "bubble";
+    case Activity::host:
+      return "host";
+    case Activity::collective:
+      return "collective";
+    case Activity::message:
+      return "message";
   }
   throw InternalError("an activity outside its list");
 }

@@ -62,7 +62,7 @@ void restore_tile(TileState& tile, InboxPool& inboxes, OtherSteps& others,
   tile.since = reader.get<SimTime>();
   tile.accesses = reader.get<std::uint32_t>();
   tile.transfer = restore_transfer(others, reader);
-  tile.time_ps = reader.get<std::array<std::int64_t, activities - 1>>();
+  tile.time_ps = reader.get<std::array<std::int64_t, program_activities - 1>>();
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     InboxPool::Message message;
     message.source = reader.get<EntityId>();

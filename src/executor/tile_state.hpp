@@ -57,7 +57,8 @@ struct TileState {
   Transfer transfer;           // of the current instruction; `awaited` serves receives too
   InboxPool::List inbox = InboxPool::empty;
   std::uint32_t background = no_background;
-  std::array<std::int64_t, activities - 1> time_ps{};  // all but `bubble`, which is the rest
+  std::array<std::int64_t, program_activities - 1>
+      time_ps{};  // all but `bubble`, which is the rest
 
   static constexpr std::uint32_t no_background = 0xFFFFFFFFU;
 };

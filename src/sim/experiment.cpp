@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "graph_experiment.hpp"
 #include "placement_file.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/routing.hpp"
@@ -231,18 +232,19 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
       transfers);
 }
 
-Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
-                           MeasuredWeights measured, const config::TextLoader& load) {
-  const Value root = read_configuration(path, overrides, load);
-  Diagnostics diagnostics;
-  Experiment experiment;
-  Section section(root, "", diagnostics);
-  experiment.name =
-      section.get_or<std::string>("name", std::filesystem::path(path).stem().string());
-  if (!section.is_mapping()) {
-    diagnostics.throw_if_any();
-  }
-  for (const char* key : parts) {
+// The parts that an experiment must have: `strategy` where its workload is cut by one.
+std::vector<const char*> needed_parts(const Value& root) {
+  const auto workload =
+      std::find_if(root.members.begin(), root.members.end(),
+                   [](const Value::Member& part) { return part.key == "workload"; });
+  const bool graph = workload != root.members.end() && is_graph(workload->value);
+  return graph ? std::vector<const char*>{"machine", "workload"}
+               : std::vector<const char*>{parts.begin(), parts.end()};
+}
+
+void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,
+                          const std::string& path, Diagnostics& diagnostics) {
+  for (const char* key : needed) {
     if (!section.has(key)) {
       diagnostics.error({path, 1, 1}, std::string(key) +
                                           ": missing; give a mapping or the path of "
@@ -254,23 +256,21 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
       section.raw(key);
     }
     section.raw("run");
+    section.raw("execution");
     section.finish();  // a missing part may be a misspelt one
   }
   diagnostics.throw_if_any();
-  Section machine_section = section.section("machine");
-  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
+}
+
+// Workload and strategy, cut into programs.
+void read_programs(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
   std::optional<workload::Workload> workload = workload::read_workload(workload_section);
-  if (!machine || !workload) {
+  if (!workload) {
     diagnostics.throw_if_any();
-    throw InternalError("a part was not read and nothing was complained about");
+    throw InternalError("a workload was not read and nothing was complained about");
   }
-  experiment.machine = std::move(*machine);
   experiment.workload = std::move(*workload);
-  experiment.network =
-      network::read_network(machine_section.section("network"), experiment.machine);
-  experiment.memory = memory::read_memory(machine_section.section("memory"));
-  experiment.compute = compute::read_compute(machine_section.section("compute"));
   Section strategy_section = section.section("strategy");
   const plan::Strategy strategy =
       plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
@@ -278,14 +278,69 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   check_machine_for(experiment.machine, experiment.workload, section);
   section.finish();
   diagnostics.throw_if_any();
-
   try {
     experiment.plan = plan_of(experiment, strategy);
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }
-  experiment.resolved = section.resolved_yaml();
   experiment.ideal_time = experiment.plan.ideal_time();
+}
+
+void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
+                     Diagnostics& diagnostics) {
+  Section workload_section = section.section("workload");
+  if (section.has("strategy")) {
+    section.raw("strategy");
+    section.error("strategy",
+                  "the workload is graphs, which hold their own; execution says how "
+                  "they run");
+  }
+  experiment.graph =
+      read_graphs(workload_section, section.section("execution"), experiment.machine, load);
+  experiment.workload.name =
+      workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
+  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  if (experiment.options.replay) {
+    section.section("run").error("replay", "is for pipelines of micro-batches; this is a graph");
+  }
+  section.finish();
+  diagnostics.throw_if_any();
+}
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                           MeasuredWeights measured, const config::TextLoader& load) {
+  const Value root = read_configuration(path, overrides, load);
+  Diagnostics diagnostics;
+  Experiment experiment;
+  Section section(root, "", diagnostics);
+  experiment.name =
+      section.get_or<std::string>("name", std::filesystem::path(path).stem().string());
+  if (!section.is_mapping()) {
+    diagnostics.throw_if_any();
+  }
+  const std::vector<const char*> needed = needed_parts(root);
+  refuse_missing_parts(section, needed, path, diagnostics);
+  Section machine_section = section.section("machine");
+  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
+  if (!machine) {
+    if (needed.size() == parts.size()) {  // complaints of both at once
+      Section workload_section = section.section("workload");
+      workload::read_workload(workload_section);
+    }
+    diagnostics.throw_if_any();
+    throw InternalError("a machine was not read and nothing was complained about");
+  }
+  experiment.machine = std::move(*machine);
+  experiment.network =
+      network::read_network(machine_section.section("network"), experiment.machine);
+  experiment.memory = memory::read_memory(machine_section.section("memory"));
+  experiment.compute = compute::read_compute(machine_section.section("compute"));
+  if (needed.size() == parts.size()) {
+    read_programs(experiment, section, diagnostics);
+  } else {
+    read_graph_work(experiment, section, load, diagnostics);
+  }
+  experiment.resolved = section.resolved_yaml();
   const SimTime latency = experiment.machine.topology->smallest_latency();
   experiment.lookahead = latency.is_never() ? width_without_links : latency;
   read_weights(experiment, section.section("run"), measured, load);

@@ -7,6 +7,7 @@
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 #include "tessera/trace/records.hpp"
+#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -46,10 +47,11 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
   forecast.partition = std::move(partition);
   forecast.lookahead = experiment.lookahead;
   forecast.links = machine.topology->links();
-  forecast.instructions = experiment.plan.instructions();
+  const std::unique_ptr<Work> work = work_of(experiment);
+  forecast.instructions = work->instructions();
 
   const std::size_t all = machine.topology->nodes();
-  forecast.shared_bytes = machine.resident_bytes() + experiment.plan.resident_bytes() +
+  forecast.shared_bytes = machine.resident_bytes() + work->shared_bytes() +
                           all * (sizeof(std::uint32_t)     // owner
                                  + sizeof(std::int32_t)    // locator
                                  + 2 * sizeof(EntityId));  // members of all ranks, storage order
@@ -61,7 +63,7 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
   const std::size_t local = experiment.network->predicted_bytes(machine, largest, bins) +
                             experiment.memory->predicted_bytes(machine, largest) +
                             experiment.compute->predicted_bytes(largest) +
-                            largest * executor::bytes_per_tile() +
+                            largest * work->bytes_a_tile() +
                             largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
                             largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
   forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +

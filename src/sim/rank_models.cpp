@@ -7,9 +7,6 @@
 namespace tessera::sim {
 namespace {
 
-// The components' numbers at the engine.
-enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
-
 // How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
 std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
                                               comm::Communicator& communicator,
@@ -39,10 +36,9 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),
       compute(experiment.compute->build(
           {experiment.machine, members, experiment.plan.operations, compute_slot})),
-      recorder(experiment),
-      executor(executor::make_executor({experiment.machine, experiment.plan, members,
-                                        experiment.options.iterations, executor_slot, network_slot,
-                                        memory_slot, compute_slot, &recorder})) {
+      work(work_of(experiment)),
+      recorder(experiment, *work),
+      executor(work->make_executor(members, &recorder)) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
              engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
          "components have the slots they were told");

@@ -10,6 +10,7 @@
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "work.hpp"
 
 namespace tessera::sim {
 
@@ -26,6 +27,7 @@ struct RankModels {
   std::unique_ptr<network::Network> network;
   std::unique_ptr<memory::Memory> memory;
   std::unique_ptr<pdes::Component> compute;
+  std::unique_ptr<Work> work;
   Recorder recorder;
   std::unique_ptr<executor::Executor> executor;
 };

@@ -16,25 +16,17 @@ void Recorder::open(const std::string& path, const trace::Attributes& attributes
   file_ = std::make_unique<trace::TraceFile>(path, trace::tables(), attributes);
   const bool summary = experiment_.options.trace == TraceLevel::summary;
   writes_operators_.assign(experiment_.machine.topology->nodes(), !summary);
-  const plan::Plan& plan = experiment_.plan;
-  for (std::uint32_t stage = 0; summary && stage < plan.stages.size(); ++stage) {
-    writes_operators_[plan.placement.tile({stage, 0, 0}).value()] = true;
+  for (const EntityId tile : work_.samples_of_parts()) {
+    writes_operators_[tile.value()] = true;
   }
 }
 
 void Recorder::describe(std::span<const EntityId> members, int rank) {
   const machine::Topology& topology = *experiment_.machine.topology;
-  const plan::Placement& placement = experiment_.plan.placement;
   for (const EntityId node : members) {
     trace::NodeRow row{};
     row.node = node.value();
-    if (const std::uint32_t number = placement.role_number(node);
-        number != plan::Placement::unused) {
-      const plan::Role role = placement.role(number);
-      row.stage = role.stage;
-      row.replica = role.replica;
-      row.shard = role.shard;
-    }
+    work_.describe(node, row);
     const machine::Position position = topology.position(node);
     row.x = position.x;
     row.y = position.y;
@@ -42,8 +34,9 @@ void Recorder::describe(std::span<const EntityId> members, int rank) {
     row.computes = topology.computes(node) ? 1 : 0;
     append(trace::nodes, row);
   }
-  for (std::uint32_t name = 0; rank == 0 && name < experiment_.plan.names.size(); ++name) {
-    append(trace::names, trace::NameRow{name, trace::text64(experiment_.plan.names[name])});
+  const std::vector<std::string>& names = work_.names();
+  for (std::uint32_t name = 0; rank == 0 && name < names.size(); ++name) {
+    append(trace::names, trace::NameRow{name, trace::text64(names[name])});
   }
   file_->commit(SimTime::zero(), true);  // a killed run can be drawn, too
 }
@@ -123,8 +116,11 @@ void Recorder::on_channel_total(const memory::ChannelUse& use) {
 
 void Recorder::on_tile(const executor::TileResult& result) {
   std::uint64_t times = 0;
-  for (const SimTime time : result.time) {
-    times = mix64(times ^ word(time));
+  for (std::size_t i = 0; i < result.time.size(); ++i) {
+    // Activities of graphs leave no trace in the digest of a program.
+    if (i < executor::program_activities || result.time[i] > SimTime::zero()) {
+      times = mix64(times ^ word(result.time[i]));
+    }
   }
   digest_.add({tile_kind, result.tile.value(), result.role, result.finished ? 1U : 0U,
                word(result.end), times});

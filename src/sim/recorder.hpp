@@ -13,12 +13,13 @@
 #include "tessera/sim/experiment.hpp"
 #include "tessera/trace/records.hpp"
 #include "tessera/trace/segment.hpp"
+#include "work.hpp"
 
 namespace tessera::sim {
 
 class Recorder final : public executor::Observer {
  public:
-  explicit Recorder(const Experiment& experiment) : experiment_(experiment) {}
+  Recorder(const Experiment& experiment, const Work& work) : experiment_(experiment), work_(work) {}
 
   // From now on writes to `path`.
   void open(const std::string& path, const trace::Attributes& attributes);
@@ -58,6 +59,7 @@ class Recorder final : public executor::Observer {
   }
 
   const Experiment& experiment_;
+  const Work& work_;
   std::unique_ptr<trace::TraceFile> file_;
   std::vector<bool> writes_operators_;  // by node; while there is a file
   Digest digest_;

@@ -51,40 +51,44 @@ void record_totals(RankModels& models, SimTime end) {
 }
 
 void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
-  const std::size_t stages = models.experiment.plan.stages.size();
-  std::vector<Wide> times(stages * executor::activities);
+  const std::vector<Work::Part> parts = models.work->parts();
+  constexpr std::size_t all = executor::activities;
+  std::vector<Wide> times(parts.size() * all);
   models.executor->visit_results([&](const executor::TileResult& result) {
     models.recorder.on_tile(result);
-    const std::size_t stage = models.experiment.plan.placement.role(result.role).stage;
+    Wide* const of_part = times.data() + models.work->part_of(result.role) * all;
     SimTime known;
-    for (std::size_t i = 0; i < executor::activities; ++i) {
-      times[stage * executor::activities + i] += static_cast<std::uint64_t>(result.time[i].ps());
+    for (std::size_t i = 0; i < all; ++i) {
+      of_part[i] += static_cast<std::uint64_t>(result.time[i].ps());
       known += result.time[i];
     }
-    times[stage * executor::activities + static_cast<std::size_t>(executor::Activity::bubble)] +=
+    of_part[static_cast<std::size_t>(executor::Activity::bubble)] +=
         static_cast<std::uint64_t>((end - known).ps());
   });
   times = sums_over_ranks(models.communicator, times);
-  const std::uint64_t tiles = models.experiment.plan.simulated_tiles();
-  const auto breakdown = [&](std::string name, std::uint64_t of, auto sum) {
-    trace::Breakdown row{std::move(name), of, {}};
-    for (std::size_t i = 0; i < executor::activities; ++i) {
-      row.mean_ps.emplace_back(to_string(static_cast<executor::Activity>(i)),
-                               static_cast<std::uint64_t>(sum(i) / of));
+  const auto breakdown = [&](std::string name, std::uint64_t tiles, const auto& sum) {
+    trace::Breakdown row{std::move(name), tiles, {}};
+    for (const executor::Activity activity : models.work->activities()) {
+      row.mean_ps.emplace_back(
+          to_string(activity),
+          static_cast<std::uint64_t>(sum(static_cast<std::size_t>(activity)) / tiles));
     }
     return row;
   };
-  summary.breakdown.push_back(breakdown("total", tiles * stages, [&](std::size_t i) {
+  std::uint64_t tiles = 0;
+  for (const Work::Part& part : parts) {
+    tiles += part.tiles;
+  }
+  summary.breakdown.push_back(breakdown("total", tiles, [&](std::size_t i) {
     Wide sum = 0;
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-      sum += times[stage * executor::activities + i];
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      sum += times[part * all + i];
     }
     return sum;
   }));
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    summary.breakdown.push_back(
-        breakdown("stage " + std::to_string(stage), tiles,
-                  [&](std::size_t i) { return times[stage * executor::activities + i]; }));
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    summary.breakdown.push_back(breakdown(parts[part].name, parts[part].tiles,
+                                          [&](std::size_t i) { return times[part * all + i]; }));
   }
 }
 
@@ -97,7 +101,7 @@ void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
     outputs[1] = std::max(outputs[1], static_cast<std::uint64_t>(result.last_output.ps()));
   });
   models.communicator.reduce_max(outputs);
-  if (outputs[1] > outputs[0]) {
+  if (outputs[1] > outputs[0]) {  // in no graph
     const plan::Strategy& strategy = models.experiment.plan.strategy;
     const std::uint64_t results = std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
     const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(outputs[1] - outputs[0]));
@@ -160,11 +164,14 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.workload = experiment.workload.name;
   summary.ideal_time_ps = experiment.ideal_time.ps();
   summary.iterations = experiment.options.iterations;
-  summary.tiles = experiment.plan.strategy.degrees.tiles();
-  summary.peak_flops_per_s =
-      static_cast<double>(summary.tiles) *
-      static_cast<double>(
-          experiment.machine.tile.peak.at(experiment.workload.data_type).flops_per_second());
+  const std::unique_ptr<Work> work = work_of(experiment);
+  summary.tiles = work->tiles();
+  const auto& peak = experiment.machine.tile.peak;
+  const auto of_type = peak.find(work->data_type());
+  summary.peak_flops_per_s = of_type == peak.end()
+                                 ? 0
+                                 : static_cast<double>(summary.tiles) *
+                                       static_cast<double>(of_type->second.flops_per_second());
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = experiment.options.partition;
@@ -250,11 +257,10 @@ void note_iteration(const Experiment& experiment, trace::Summary& summary) {
   const std::int64_t iterations = summary.iterations;
   const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
   summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
-  summary.throughput_samples_per_s = static_cast<double>(experiment.workload.samples) *
-                                     static_cast<double>(iterations) / end.seconds();
-  summary.achieved_flops_per_s =
-      summary.throughput_samples_per_s *
-      static_cast<double>(experiment.workload.flops_per_sample().count());
+  const std::unique_ptr<Work> work = work_of(experiment);
+  summary.throughput_samples_per_s =
+      static_cast<double>(work->samples()) * static_cast<double>(iterations) / end.seconds();
+  summary.achieved_flops_per_s = summary.throughput_samples_per_s * work->flops_of_sample();
 }
 
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {

@@ -127,8 +127,8 @@ class ScalingRun {
     ScalingObserver observer(models.members, cuts_);
     cuts_ = {};
     models.engine.observe(&observer);
-    const double work = static_cast<double>(std::max<std::uint64_t>(
-        1, experiment_.plan.instructions() * experiment_.options.iterations));
+    const double work = static_cast<double>(
+        std::max<std::uint64_t>(1, models.work->instructions() * experiment_.options.iterations));
     const auto wall_begin = std::chrono::steady_clock::now();
     const double begin = processor_s();
     double at_sample_s = 0;  // when as much was done as in the part that nobody watched

@@ -311,7 +311,7 @@ class RankRun {
   }
 
   std::uint64_t all_instructions() const {
-    return std::max<std::uint64_t>(1, experiment_.plan.instructions()) *
+    return std::max<std::uint64_t>(1, models_.work->instructions()) *
            experiment_.options.iterations;
   }
 

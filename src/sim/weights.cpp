@@ -6,6 +6,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -38,6 +39,10 @@ std::string load_either(std::string& path, const config::TextLoader& load) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> predicted_events(const Experiment& experiment) {
+  return work_of(experiment)->predicted_events();
+}
 
 std::vector<std::uint32_t> node_weights(const Experiment& experiment) {
   if (experiment.options.weights == "none") {

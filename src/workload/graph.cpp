@@ -1,6 +1,7 @@
 #include "tessera/workload/graph.hpp"
 
 #include "tessera/core/error.hpp"
+#include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::workload {
 
@@ -28,6 +29,19 @@ std::string to_string(GraphCollective collective) {
       return "barrier";
   }
   throw InternalError("a collective outside its enumeration");
+}
+
+Registry<GraphWorkloadMaker>& graph_workloads() {
+  static Registry<GraphWorkloadMaker> registry("graph workload");
+  return registry;
+}
+
+std::vector<std::string> graph_collective_names() {
+  std::vector<std::string> names;
+  for (std::size_t number = 0; number < graph_collectives; ++number) {
+    names.push_back(to_string(static_cast<GraphCollective>(number)));
+  }
+  return names;
 }
 
 }  // namespace tessera::workload

@@ -31,9 +31,15 @@ enum class Activity : std::uint8_t {
   expert,    // waits for a collective of its expert group
   pipeline,  // waits for a boundary tensor that is already under way
   memory,    // waits for DRAM
-  bubble,    // waits for a boundary tensor not yet sent, or has finished
+  bubble,    // waits for a boundary tensor not yet sent, or has finished; in a graph, for anything
+  // Of graphs only:
+  host,        // the host computes, and nothing else
+  collective,  // collectives, and nothing else but messages
+  message,     // waits for messages alone
 };
-inline constexpr std::size_t activities = 8;
+inline constexpr std::size_t activities = 11;
+// Those of programs; `bubble` is the last of them.
+inline constexpr std::size_t program_activities = 8;
 std::string to_string(Activity activity);
 
 // One instruction that took time on one tile.

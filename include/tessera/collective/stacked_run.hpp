@@ -1,0 +1,125 @@
+// One NPU's part in a stacked collective, step by step: a state machine without a clock, which says
+// what to send and is told what has arrived.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/collective/turns.hpp"
+
+namespace tessera::collective {
+
+// A dimension with what runs in it. `algorithm` outlives the run.
+struct RunDimension {
+  StackedDimension dimension;
+  const Algorithm* algorithm = nullptr;
+  StepCosts costs;
+};
+
+// What all members of a collective share. Immutable.
+struct StackedCollective {
+  Kind kind = Kind::all_reduce;
+  Bytes bytes;  // of the vector, in the sense of Algorithm
+  std::vector<RunDimension> dimensions;
+  std::vector<StackedDimension> shape;  // of `dimensions`
+  std::uint32_t at_a_time = 1;          // chunks in a dimension
+  Turns turns;
+};
+
+// Makes the turns too; `message` gives times on an idle machine, for member numbers of a dimension.
+using DimensionMessageTime =
+    std::function<SimTime(std::uint32_t dimension, Member from, Member to, Bytes bytes)>;
+StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
+                                  const StackedOptions& options, std::uint32_t at_a_time,
+                                  const DimensionMessageTime& message);
+
+// A step of a collective, the same name at both ends of its message.
+struct StepName {
+  std::uint32_t chunk = 0;
+  std::uint16_t phase = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t step = 0;
+  friend auto operator<=>(const StepName&, const StepName&) = default;
+};
+
+// What a run asks for. Called from within its member functions, which it must not call back.
+class RunActions {
+ public:
+  virtual ~RunActions() = default;
+  // To the member with this coordinate in the dimension, the other coordinates being the same; the
+  // receiver takes it in the step `name`.
+  virtual void send(std::uint32_t dimension, std::uint32_t coordinate, const StepName& name,
+                    Bytes bytes) = 0;
+  // Whether the message of the step is here already; it is taken then.
+  virtual bool take_early(const StepName& name) = 0;
+  // After this time, which is not zero, calls StackedRun::elapsed.
+  virtual void wait(SimTime time, const StepName& name) = 0;
+};
+
+class StackedRun {
+ public:
+  // `coordinates` of this member, and of the root (of kinds that have none: the origin).
+  StackedRun(const StackedCollective& collective, std::vector<std::uint32_t> coordinates,
+             std::vector<std::uint32_t> root);
+
+  void begin(RunActions& actions);
+  // A message has come for a step. False when that step has not begun yet: the caller keeps the
+  // message until take_early.
+  bool arrived(const StepName& name, RunActions& actions);
+  void elapsed(const StepName& name, RunActions& actions);
+  bool is_over() const { return chunks_over_ == chunk_phase_.size(); }
+  // The dimension that the first unfinished chunk waits in, for reports.
+  std::uint32_t waits_in() const;
+
+  // The state as numbers, for checkpoints; `restore` takes what `save` gave, on a new run.
+  std::vector<std::uint32_t> save() const;
+  void restore(const std::vector<std::uint32_t>& state);
+
+ private:
+  // Steps of one lane. Those of an algorithm that goes in step end in order; else `ended` says
+  // which have.
+  struct Lane {
+    std::uint32_t begun = 0;
+    std::uint32_t over = 0;  // all below are
+    std::vector<bool> ended;
+  };
+  struct PhaseRun {
+    Turn turn;
+    bool begun = false;  // the endpoint delay is over
+    std::uint32_t lanes_left = 0;
+    std::vector<Lane> lanes;
+  };
+  static constexpr std::uint32_t before_steps = 0xFFFFFFFFU;  // StepName::step of the first wait
+
+  const Phase& phase_of(const Turn& turn) const {
+    return collective_.turns.chunks[turn.chunk].phases[turn.phase];
+  }
+  const RunDimension& dimension_of(const Turn& turn) const {
+    return collective_.dimensions[phase_of(turn).dimension];
+  }
+  bool takes_part(const Turn& turn) const;
+  Member member_in(const Phase& phase) const;
+  Step step_of(const Turn& turn, std::uint32_t lane, std::uint32_t number) const;
+  PhaseRun* find(const Turn& turn);
+
+  void begin_turns(RunActions& actions);
+  void begin_phase(const Turn& turn, RunActions& actions);
+  void begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& actions);
+  // The message of a step that has begun is here.
+  void take(PhaseRun& run, std::uint32_t lane, std::uint32_t number, const Step& step,
+            RunActions& actions);
+  void end_step(PhaseRun& run, std::uint32_t lane, std::uint32_t number);
+  void settle(PhaseRun& run, RunActions& actions);
+
+  const StackedCollective& collective_;
+  std::vector<std::uint32_t> coordinates_;  // from the root
+  std::vector<std::uint32_t> root_;
+  std::vector<std::uint32_t> chunk_phase_;  // [chunks]
+  std::uint32_t chunks_over_ = 0;
+  std::vector<std::uint32_t> next_turn_;  // [dimensions]
+  std::vector<std::uint32_t> under_way_;  // [dimensions]
+  std::vector<PhaseRun> running_;
+};
+
+}  // namespace tessera::collective

@@ -1,0 +1,59 @@
+// In which order the chunks of a stacked collective go through each dimension.
+//
+// Chunks queue at a dimension in the order in which they come to it. When they come depends on the
+// network, and could differ from NPU to NPU, which would then wait for each other for ever: so the
+// order is decided beforehand, from what the phases would take on an idle machine, and holds for
+// all NPUs (docs/design/0011-execution-graphs.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tessera/collective/stacked.hpp"
+#include "tessera/core/time.hpp"
+
+namespace tessera::collective {
+
+// What a step takes beside the network.
+struct StepCosts {
+  SimTime endpoint;        // before the first step of a phase, and after each message
+  Bandwidth local_memory;  // of additions, which move a message three times; 0: they take no time
+  bool whole_ns = false;   // every addition is cut to whole nanoseconds
+  // Additions in the steps below this one take no time.
+  std::uint32_t free_additions = 0;
+
+  // From the arrival of the message of a step to its end.
+  SimTime after_message(const Step& step, std::uint32_t number) const;
+};
+
+// A chunk goes through one of its phases.
+struct Turn {
+  std::uint32_t chunk = 0;
+  std::uint32_t phase = 0;
+  friend bool operator==(const Turn&, const Turn&) = default;
+};
+
+struct Turns {
+  std::vector<ChunkPlan> chunks;
+  std::vector<std::vector<Turn>> of;  // [dimensions] in order
+};
+
+// Of a phase whose vector has so many bytes.
+using PhaseTime = std::function<SimTime(const Phase& phase, Bytes bytes)>;
+
+// Runs the chunks through the dimensions once: first come first served, up to `at_a_time` (> 0)
+// chunks in a dimension. Of chunks that come at the same instant the one goes first that was first
+// in a turn before.
+Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimensions,
+                 const StackedOptions& options, std::uint32_t at_a_time, const PhaseTime& time);
+
+// From the sender of a message to its receiver.
+using MessageTime = std::function<SimTime(Member from, Member to, Bytes bytes)>;
+
+// Of a phase at member 0, if all members begin it together and its messages go at the times given.
+SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, Bytes bytes,
+                   const MessageTime& message, const StepCosts& costs);
+
+}  // namespace tessera::collective

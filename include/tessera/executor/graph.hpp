@@ -1,0 +1,102 @@
+// Execution graphs in motion: every NPU runs its own graph of nodes as their dependencies allow.
+//
+// Nodes that are ready go to lanes, each of which holds so many at a time; of those that wait for a
+// lane the one of the highest priority goes first, then the one of the lowest number. So compute,
+// memory accesses, collectives and messages overlap as far as dependencies and lanes let them.
+//
+// Collectives: the k-th one of a communicator in the file of an NPU is the k-th of all its members.
+// A communicator whose members fill a box of the machine's dimensions goes through them one by one
+// (collective/stacked.hpp), any other in one dimension, in the order of its members.
+//
+// Sends are over at once, and what is sent waits at the receiver; messages of one pair and tag are
+// taken in the order sent.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tessera/collective/stacked.hpp"
+#include "tessera/collective/turns.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/workload/graph.hpp"
+#include "tessera/workload/operation.hpp"
+
+namespace tessera::executor {
+
+enum class Lane : std::uint8_t { host, compute, memory, collective, message };
+inline constexpr std::size_t lanes = 5;
+std::string to_string(Lane lane);
+
+// How long nodes that compute take.
+enum class NodeTimes : std::uint8_t {
+  model,     // by the compute model; as recorded where the trace gives no work
+  recorded,  // as recorded; by the compute model where the trace gives no time
+};
+
+struct GraphOptions {
+  NodeTimes times = NodeTimes::model;
+  DataType data_type = DataType::fp16;
+  // Nodes at a time in each lane; 0: all that are ready. Where NPUs begin collectives or receives
+  // in different orders, a limit can make them wait for each other for ever.
+  std::array<std::uint32_t, lanes> slots{1, 1, 1, 0, 0};
+  std::uint32_t window = 512;  // nodes of one NPU that are read ahead of their begin
+  collective::StackedOptions collectives;
+  std::uint32_t active_chunks = 1;  // of one collective in one dimension
+  // Of the machine as its NPUs are numbered, the first counting fastest; their product is the
+  // number of NPUs.
+  std::vector<collective::StackedDimension> dimensions;
+  std::vector<std::string> algorithms;            // [dimensions] by name
+  std::vector<collective::StepCosts> step_costs;  // [dimensions]
+  // Of communicators that are no box.
+  std::string other_algorithm = "ring";
+  std::uint32_t algorithm_window = 0;
+};
+
+struct GraphGroup {
+  std::string name;
+  std::vector<std::uint32_t> members;  // NPUs in order
+};
+
+// Graphs with what all NPUs know of them. Immutable after `sim` has looked through them.
+struct GraphWork {
+  std::unique_ptr<workload::GraphSource> source;
+  GraphOptions options;
+  std::vector<EntityId> nodes;     // [npus] of the machine
+  std::vector<GraphGroup> groups;  // 0: all NPUs
+  std::vector<std::string> names;  // of nodes; the last stands for those beyond
+  std::unordered_map<std::string, std::uint32_t> group_numbers;
+  std::unordered_map<std::string, std::uint16_t> name_numbers;
+  std::uint64_t graph_nodes = 0;  // of all NPUs
+  double flops = 0;               // the same
+
+  std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
+};
+
+struct GraphSetup {
+  const machine::Machine& machine;
+  const GraphWork& work;
+  std::span<const EntityId> members;  // outlives the executor
+  // Of one operation, and of a message on an idle machine.
+  std::function<SimTime(const workload::Operation&)> compute_time;
+  std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time;
+  std::uint32_t iterations = 1;
+  unsigned slot = 0;
+  unsigned network_slot = 0;
+  unsigned memory_slot = 0;
+  Observer* observer = nullptr;  // not owned; may be null
+};
+
+collective::Kind kind_of(workload::GraphCollective collective);
+
+// TileResult::role is the NPU's number.
+std::unique_ptr<Executor> make_graph_executor(const GraphSetup& setup);
+
+}  // namespace tessera::executor

@@ -1,0 +1,134 @@
+#include "tessera/collective/turns.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <tuple>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::collective {
+namespace {
+
+constexpr std::int64_t ps_per_ns = 1000;
+// An addition reads both operands and writes the sum.
+constexpr int passes_of_an_addition = 3;
+
+class ListSchedule {
+ public:
+  ListSchedule(Turns& turns, std::size_t dimensions, std::uint32_t at_a_time)
+      : turns_(turns), at_a_time_(at_a_time), queues_(dimensions), under_way_(dimensions) {
+    turns_.of.resize(dimensions);
+  }
+
+  // `time` gives that of a turn.
+  template <class Time>
+  void run(const Time& time) {
+    for (std::uint32_t chunk = 0; chunk < turns_.chunks.size(); ++chunk) {
+      enqueue({chunk, 0});
+    }
+    begin_turns(SimTime::zero(), time);
+    while (!ends_.empty()) {
+      const auto [now, number, turn] = ends_.top();
+      ends_.pop();
+      --under_way_[dimension_of(turn)];
+      enqueue({turn.chunk, turn.phase + 1});
+      begin_turns(now, time);
+    }
+  }
+
+ private:
+  struct End {
+    SimTime time;
+    std::uint64_t number = 0;  // in the order of begins
+    Turn turn;
+    friend bool operator>(const End& a, const End& b) {
+      return std::tie(a.time, a.number) > std::tie(b.time, b.number);
+    }
+  };
+
+  std::uint32_t dimension_of(const Turn& turn) const {
+    return turns_.chunks[turn.chunk].phases[turn.phase].dimension;
+  }
+
+  void enqueue(const Turn& turn) {
+    if (turn.phase < turns_.chunks[turn.chunk].phases.size()) {
+      queues_[dimension_of(turn)].push_back(turn);
+    }
+  }
+
+  template <class Time>
+  void begin_turns(SimTime now, const Time& time) {
+    for (std::size_t dimension = 0; dimension < queues_.size(); ++dimension) {
+      std::deque<Turn>& queue = queues_[dimension];
+      while (!queue.empty() && under_way_[dimension] < at_a_time_) {
+        const Turn turn = queue.front();
+        queue.pop_front();
+        ++under_way_[dimension];
+        turns_.of[dimension].push_back(turn);
+        ends_.push({now + time(turn), begun_++, turn});
+      }
+    }
+  }
+
+  Turns& turns_;
+  std::uint32_t at_a_time_;
+  std::vector<std::deque<Turn>> queues_;
+  std::vector<std::uint32_t> under_way_;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::uint64_t begun_ = 0;
+};
+
+}  // namespace
+
+SimTime StepCosts::after_message(const Step& step, std::uint32_t number) const {
+  SimTime time = endpoint;
+  if (step.reduces && number >= free_additions && local_memory > Bandwidth()) {
+    SimTime pass = serialization_time(step.receive_bytes, local_memory);
+    if (whole_ns) {
+      pass = SimTime::from_ps(pass.ps() / ps_per_ns * ps_per_ns);
+    }
+    time += pass * passes_of_an_addition;
+  }
+  return time;
+}
+
+Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimensions,
+                 const StackedOptions& options, std::uint32_t at_a_time, const PhaseTime& time) {
+  ensure(at_a_time > 0, "a dimension that nothing may go through");
+  Turns turns;
+  turns.chunks = plan_chunks(kind, bytes, dimensions, options);
+  const std::vector<std::uint32_t> origin(dimensions.size());
+  ListSchedule(turns, dimensions.size(), at_a_time).run([&](const Turn& turn) {
+    const ChunkPlan& chunk = turns.chunks[turn.chunk];
+    const Phase& phase = chunk.phases[turn.phase];
+    return time(phase, phase_bytes(chunk, phase, chunk_bytes(bytes, options.chunks, turn.chunk),
+                                   dimensions, origin));
+  });
+  return turns;
+}
+
+SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, Bytes bytes,
+                   const MessageTime& message, const StepCosts& costs) {
+  const std::uint32_t lanes = algorithm.lanes(kind);
+  const std::uint32_t steps = algorithm.steps(kind, size);
+  SimTime end = costs.endpoint;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    const Bytes of_lane = chunk_bytes(bytes, lanes, lane);
+    std::vector<SimTime> all_over(steps + std::size_t{1});  // those below
+    all_over[0] = costs.endpoint;
+    for (std::uint32_t number = 0; number < steps; ++number) {
+      const Step step = algorithm.step(kind, size, 0, of_lane, number, lane);
+      SimTime over = all_over[step.after];
+      if (step.receive_from != nobody) {
+        over +=
+            message(step.receive_from, 0, step.receive_bytes) + costs.after_message(step, number);
+      }
+      all_over[number + std::size_t{1}] = std::max(all_over[number], over);
+    }
+    end = std::max(end, all_over[steps]);
+  }
+  return end;
+}
+
+}  // namespace tessera::collective

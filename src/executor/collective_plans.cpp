@@ -1,0 +1,142 @@
+#include "collective_plans.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "group_dimensions.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using collective::Kind;
+using workload::GraphCollective;
+
+// Whether the bytes of a node are the part of one member.
+bool counts_parts(Kind kind) {
+  return kind == Kind::all_gather || kind == Kind::gather || kind == Kind::scatter;
+}
+
+}  // namespace
+
+Kind kind_of(GraphCollective collective) {
+  switch (collective) {
+    case GraphCollective::all_reduce:
+      return Kind::all_reduce;
+    case GraphCollective::reduce:
+      return Kind::reduce;
+    case GraphCollective::all_gather:
+      return Kind::all_gather;
+    case GraphCollective::gather:
+      return Kind::gather;
+    case GraphCollective::scatter:
+      return Kind::scatter;
+    case GraphCollective::broadcast:
+      return Kind::broadcast;
+    case GraphCollective::all_to_all:
+      return Kind::all_to_all;
+    case GraphCollective::reduce_scatter:
+    case GraphCollective::reduce_scatter_block:
+      return Kind::reduce_scatter;
+    case GraphCollective::barrier:
+      return Kind::barrier;
+  }
+  throw InternalError("a collective outside its list");
+}
+
+std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) const {
+  const std::vector<std::uint32_t> own =
+      is_list_ ? std::vector<std::uint32_t>{npu} : coordinates_of(npu, sizes_);
+  std::vector<std::uint32_t> coordinates;
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    const auto found = std::find(members_[d].begin(), members_[d].end(), own[d]);
+    ensure(members_[d].empty() || found != members_[d].end(), "an NPU outside its communicator");
+    coordinates.push_back(static_cast<std::uint32_t>(found - members_[d].begin()));
+  }
+  return coordinates;
+}
+
+std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimension,
+                                        std::uint32_t coordinate) const {
+  if (is_list_) {
+    return members_[0][coordinate];
+  }
+  std::uint32_t stride = 1;
+  for (std::uint32_t d = 0; d < dimension; ++d) {
+    stride *= sizes_[d];
+  }
+  const std::uint32_t own = npu / stride % sizes_[dimension];
+  return npu + (members_[dimension][coordinate] - own) * stride;
+}
+
+CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
+  const GraphOptions& options = setup.work.options;
+  for (const collective::StackedDimension& dimension : options.dimensions) {
+    sizes_.push_back(dimension.size);
+  }
+  std::vector<std::string> names = options.algorithms;
+  names.push_back(options.other_algorithm);
+  for (const std::string& name : names) {
+    algorithms_.push_back(collective::algorithms().at(name)({options.algorithm_window}));
+  }
+}
+
+const PlannedCollective& CollectivePlans::of(const Task& task) {
+  const auto [box, is_new_box] = boxes_.try_emplace(task.group);
+  if (is_new_box) {
+    box->second = box_of(setup_.work.groups[task.group].members, sizes_);
+  }
+  const auto [entry, is_new] =
+      plans_.try_emplace(Key{task.group, task.dimensions, task.collective, task.bytes});
+  if (is_new) {
+    entry->second = make(task);
+  }
+  return *entry->second;
+}
+
+// The same on every rank: times are those between the first member and its neighbours in the
+// dimensions.
+std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
+  const GraphOptions& options = setup_.work.options;
+  auto plan = std::make_unique<PlannedCollective>();
+  plan->members_ = boxes_.at(task.group);
+  plan->is_list_ = plan->members_.empty();
+  std::vector<collective::RunDimension> dimensions;
+  std::uint64_t members = 1;
+  if (plan->is_list_) {
+    plan->members_.push_back(setup_.work.groups[task.group].members);
+    members = plan->members_[0].size();
+    const Bandwidth bandwidth =
+        options.dimensions.empty() ? Bandwidth() : options.dimensions.front().bandwidth;
+    dimensions.push_back(
+        {{static_cast<std::uint32_t>(members), bandwidth},
+         algorithms_.back().get(),
+         options.step_costs.empty() ? collective::StepCosts{} : options.step_costs.front()});
+  } else {
+    plan->sizes_ = sizes_;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      if (task.dimensions != 0 && (task.dimensions >> d & 1U) == 0) {
+        plan->members_[d].clear();
+      }
+      const auto size = std::max<std::size_t>(1, plan->members_[d].size());
+      members *= size;
+      dimensions.push_back({{static_cast<std::uint32_t>(size), options.dimensions[d].bandwidth},
+                            algorithms_[d].get(),
+                            options.step_costs[d]});
+    }
+  }
+  const std::uint32_t first = setup_.work.groups[task.group].members.front();
+  const Kind kind = kind_of(task.collective);
+  const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
+  plan->shared_ = collective::plan_collective(
+      kind, bytes, std::move(dimensions), options.collectives, options.active_chunks,
+      [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {
+        const auto node = [&](collective::Member member) {
+          return setup_.work.nodes[plan->npu_at(first, dimension, member)];
+        };
+        return setup_.message_time(node(from), node(to), size);
+      });
+  return plan;
+}
+
+}  // namespace tessera::executor

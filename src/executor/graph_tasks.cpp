@@ -1,0 +1,164 @@
+#include "graph_tasks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::executor {
+
+using workload::GraphAction;
+
+Lane Task::lane() const {
+  switch (action) {
+    case GraphAction::load:
+    case GraphAction::store:
+      return Lane::memory;
+    case GraphAction::send:
+    case GraphAction::receive:
+      return Lane::message;
+    case GraphAction::collective:
+      return Lane::collective;
+    default:
+      return on_host ? Lane::host : Lane::compute;
+  }
+}
+
+void GraphTasks::read(const GraphWork& work, std::uint32_t npu, bool stuck,
+                      std::vector<Place>& ready) {
+  const std::uint32_t window = work.options.window;
+  if (at_end_ || (waiting_ > window / 2 && !stuck)) {
+    return;
+  }
+  const std::uint32_t room = waiting_ < window ? window - waiting_ : window;
+  const std::vector<workload::GraphNode> nodes = work.source->read(npu, position_, room);
+  at_end_ = nodes.empty();
+  for (const workload::GraphNode& node : nodes) {
+    add(work, node, ready);
+  }
+}
+
+void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node,
+                     std::vector<Place>& ready) {
+  Task task;
+  task.id = node.id;
+  task.bytes = node.bytes.count();
+  task.flops = node.flops.count();
+  task.recorded_ps = node.recorded_duration ? node.recorded_duration->ps() : -1;
+  task.action = node.action;
+  task.collective = node.collective;
+  task.peer = node.action == GraphAction::collective ? node.root : node.peer;
+  task.tag = node.tag;
+  task.priority = node.priority;
+  task.on_host = node.on_host;
+  task.in_remote = node.in_remote;
+  for (std::size_t d = 0; d < node.dimensions.size(); ++d) {
+    task.dimensions =
+        static_cast<std::uint16_t>(task.dimensions | (node.dimensions[d] ? 1U : 0U) << d);
+  }
+  const auto name = work.name_numbers.find(node.name);
+  task.name = name != work.name_numbers.end() ? name->second
+                                              : static_cast<std::uint16_t>(work.names.size() - 1);
+  if (node.action == GraphAction::collective) {
+    task.group = node.group.empty() ? 0 : work.group_numbers.at(node.group);
+    task.number = next_number(task.group);
+  }
+
+  Place place = 0;
+  if (free_.empty()) {
+    place = static_cast<Place>(tasks_.size());
+    tasks_.emplace_back();
+  } else {
+    place = free_.back();
+    free_.pop_back();
+  }
+  for (const auto* dependencies : {&node.data_dependencies, &node.control_dependencies}) {
+    for (const std::uint64_t id : *dependencies) {
+      if (!over_.contains(id)) {
+        wait_for(id, place);
+        ++task.unmet;
+      }
+    }
+  }
+  tasks_[place] = task;
+  ++waiting_;
+  ++held_;
+  if (task.unmet == 0) {
+    ready.push_back(place);
+  }
+}
+
+std::uint32_t GraphTasks::next_number(std::uint32_t group) {
+  auto found = std::lower_bound(counters_.begin(), counters_.end(), group,
+                                [](const Counter& a, std::uint32_t b) { return a.group < b; });
+  if (found == counters_.end() || found->group != group) {
+    found = counters_.insert(found, {group, 0});
+  }
+  return found->next++;
+}
+
+void GraphTasks::wait_for(std::uint64_t id, Place place) {
+  const auto behind =
+      std::upper_bound(dependents_.begin(), dependents_.end(), id,
+                       [](std::uint64_t a, const Dependent& b) { return a < b.on; });
+  dependents_.insert(behind, {id, place});
+}
+
+void GraphTasks::end(Place place, std::vector<Place>& ready) {
+  const std::uint64_t id = tasks_[place].id;
+  ensure(over_.insert(id), "a node that ends once");
+  const auto first = std::lower_bound(dependents_.begin(), dependents_.end(), id,
+                                      [](const Dependent& a, std::uint64_t b) { return a.on < b; });
+  auto last = first;
+  for (; last != dependents_.end() && last->on == id; ++last) {
+    if (--tasks_[last->place].unmet == 0) {
+      ready.push_back(last->place);
+    }
+  }
+  dependents_.erase(first, last);
+  free_.push_back(place);
+  --held_;
+  ++over_count_;
+}
+
+void GraphTasks::rewind() {
+  ensure(all_over(), "a graph that is over before it begins again");
+  GraphTasks next;
+  next.over_count_ = over_count_;
+  next.counters_ = std::move(counters_);  // messages of both iterations may be under way
+  *this = std::move(next);
+}
+
+std::size_t GraphTasks::resident_bytes() const {
+  return tasks_.capacity() * sizeof(Task) + free_.capacity() * sizeof(Place) +
+         dependents_.capacity() * sizeof(Dependent) + counters_.capacity() * sizeof(Counter) +
+         over_.intervals().capacity() * sizeof(IdSet::Interval);
+}
+
+void GraphTasks::save(pdes::StateWriter& writer) const {
+  writer.put(position_);
+  writer.put(static_cast<std::uint8_t>(at_end_ ? 1 : 0));
+  writer.put(waiting_);
+  writer.put(held_);
+  writer.put(over_count_);
+  writer.put_all(tasks_);
+  writer.put_all(free_);
+  writer.put_all(dependents_);
+  writer.put_all(counters_);
+  writer.put_all(over_.intervals());
+}
+
+void GraphTasks::restore(pdes::StateReader& reader) {
+  position_ = reader.get<workload::GraphPosition>();
+  at_end_ = reader.get<std::uint8_t>() != 0;
+  waiting_ = reader.get<std::uint32_t>();
+  held_ = reader.get<std::uint32_t>();
+  over_count_ = reader.get<std::uint64_t>();
+  tasks_ = reader.get_all<Task>();
+  free_ = reader.get_all<Place>();
+  dependents_ = reader.get_all<Dependent>();
+  counters_ = reader.get_all<Counter>();
+  over_.restore(reader.get_all<IdSet::Interval>());
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,84 @@
+// The nodes of one NPU's graph that have been read and are not over.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "id_set.hpp"
+#include "tessera/executor/graph.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::executor {
+
+// A node in few bytes: names and communicators by number.
+struct Task {
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t flops = 0;
+  std::int64_t recorded_ps = -1;  // duration; -1: none
+  std::uint32_t group = 0;        // in GraphWork::groups
+  std::uint32_t number = 0;       // of a collective, among those of its group
+  std::uint32_t peer = 0;         // of messages; else the root of a collective
+  std::uint32_t tag = 0;
+  std::uint32_t unmet = 0;  // dependencies
+  std::uint32_t priority = 0;
+  std::uint16_t dimensions = 0;  // bit d: a collective goes over dimension d; 0: as the group says
+  std::uint16_t name = 0;
+  workload::GraphAction action = workload::GraphAction::nothing;
+  workload::GraphCollective collective = workload::GraphCollective::all_reduce;
+  bool on_host = false;
+  bool in_remote = false;
+
+  Lane lane() const;
+};
+
+class GraphTasks {
+ public:
+  using Place = std::uint32_t;
+
+  // Reads on when fewer than half of a window wait, or `stuck`; adds those that are ready.
+  void read(const GraphWork& work, std::uint32_t npu, bool stuck, std::vector<Place>& ready);
+  // Takes it out of those that wait; it is over later.
+  void begin(Place) { --waiting_; }
+  void end(Place place, std::vector<Place>& ready);
+  // From the begin of the graph again.
+  void rewind();
+
+  Task& operator[](Place place) { return tasks_[place]; }
+  const Task& operator[](Place place) const { return tasks_[place]; }
+  bool all_over() const { return at_end_ && held_ == 0; }
+  bool at_end() const { return at_end_; }
+  std::uint64_t over() const { return over_count_; }
+  std::size_t resident_bytes() const;
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+
+ private:
+  struct Dependent {
+    std::uint64_t on = 0;
+    Place place = 0;
+  };
+  struct Counter {
+    std::uint32_t group = 0;
+    std::uint32_t next = 0;
+  };
+
+  void add(const GraphWork& work, const workload::GraphNode& node, std::vector<Place>& ready);
+  std::uint32_t next_number(std::uint32_t group);
+  void wait_for(std::uint64_t id, Place place);
+
+  workload::GraphPosition position_;
+  bool at_end_ = false;
+  std::uint32_t waiting_ = 0;  // not begun
+  std::uint32_t held_ = 0;     // not over
+  std::uint64_t over_count_ = 0;
+  std::vector<Task> tasks_;
+  std::vector<Place> free_;
+  std::vector<Dependent> dependents_;  // by what they depend on
+  std::vector<Counter> counters_;      // of collectives, by group
+  IdSet over_;
+};
+
+}  // namespace tessera::executor

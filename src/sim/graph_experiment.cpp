@@ -1,0 +1,303 @@
+// The section `execution` of experiments whose workload is graphs:
+// | key                        | default         | meaning                                       |
+// | times                      | model           | model, recorded: see NodeTimes                |
+// | data_type                  | fp16            | of work whose type a graph does not tell      |
+// | window                     | 512             | nodes of an NPU read ahead of their begin     |
+// | lanes.host, compute, memory | 1              | nodes at a time                               |
+// | lanes.collective, message  | 0               | the same; 0: all that are ready               |
+// | collectives.shape          | the machine's   | sizes of its dimensions, the first fastest    |
+// | collectives.algorithms     | by dimension    | one for each dimension                        |
+// | collectives.other_algorithm | ring           | of communicators that are no box              |
+// | collectives.algorithm_window | 0             | messages of a member under way; 0: all        |
+// | collectives.chunks         | 1               | parts that a collective is cut in             |
+// | collectives.active_chunks  | 1               | of them in a dimension at a time              |
+// | collectives.order          | ascending       | of dimensions: ascending, round-robin, themis |
+// | collectives.decomposition  | bandwidth-aware | bandwidth-aware, baseline                     |
+// | collectives.bandwidths     | of the links    | of an NPU into each dimension, for themis     |
+// | collectives.endpoint_delay | 0 ns            | before a phase and after each message         |
+// | collectives.local_memory   | 0 B/s           | where messages are added up; 0: no time       |
+// | collectives.compatible     | none            | astra: times of additions in whole ns, the    |
+// |                            |                 | first of halving-doubling free                |
+#include "graph_experiment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/machine/routing.hpp"
+#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_workload.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+// Names that a trace can tell apart; the last stands for all beyond.
+constexpr std::size_t most_names = 65535;
+constexpr const char* other_names = "(other names)";
+
+// A dimension of the machine as its NPUs are numbered.
+struct NaturalDimension {
+  std::uint32_t size = 1;
+  std::string algorithm;
+};
+
+std::vector<NaturalDimension> natural_dimensions(const machine::Topology& topology) {
+  std::vector<NaturalDimension> dimensions;
+  if (const machine::Stack* stack = topology.stack(); stack != nullptr) {
+    for (const machine::StackDimension& dimension : stack->dimensions()) {
+      // ASTRA-sim 2.0, Table I.
+      const char* algorithm = dimension.block == machine::Block::ring ? "ring"
+                              : dimension.block == machine::Block::fully_connected
+                                  ? "direct"
+                                  : "halving-doubling";
+      dimensions.push_back({dimension.size, algorithm});
+    }
+  } else if (const auto grid = topology.grid()) {
+    dimensions.push_back({grid->columns, "ring"});
+    dimensions.push_back({grid->rows, "ring"});
+  } else if (const auto cluster = topology.cluster()) {
+    dimensions.push_back({cluster->accelerators, "ring"});
+    dimensions.push_back({cluster->servers, "ring"});
+  } else {
+    dimensions.push_back({topology.computing_nodes(), "ring"});
+  }
+  return dimensions;
+}
+
+void read_lanes(Section section, executor::GraphOptions& options) {
+  for (std::size_t lane = 0; lane < executor::lanes; ++lane) {
+    std::uint32_t& slots = options.slots[lane];
+    slots = static_cast<std::uint32_t>(
+        section.get_or<std::int64_t>(to_string(static_cast<executor::Lane>(lane)), slots,
+                                     config::between<std::int64_t>(0, 1'000'000)));
+  }
+}
+
+// Sizes of the dimensions that collectives go over.
+std::vector<NaturalDimension> read_shape(Section& section, std::uint32_t npus,
+                                         const machine::Topology& topology) {
+  std::vector<NaturalDimension> dimensions = natural_dimensions(topology);
+  std::vector<std::int64_t> sizes;
+  for (const NaturalDimension& dimension : dimensions) {
+    sizes.push_back(dimension.size);
+  }
+  const std::vector<std::int64_t> given = section.get_list<std::int64_t>("shape", sizes);
+  if (given == sizes) {
+    return dimensions;
+  }
+  std::int64_t product = 1;
+  for (const std::int64_t size : given) {
+    if (size < 1 || product > std::int64_t{npus}) {
+      product = 0;
+      break;
+    }
+    product *= size;
+  }
+  if (product != std::int64_t{npus}) {
+    section.error("shape", "its product must be the number of NPUs, " + std::to_string(npus));
+    return dimensions;
+  }
+  dimensions.clear();
+  for (const std::int64_t size : given) {
+    dimensions.push_back({static_cast<std::uint32_t>(size), "ring"});
+  }
+  return dimensions;
+}
+
+std::string read_algorithm(Section& section, const char* key, const std::string& name) {
+  if (!collective::algorithms().contains(name)) {
+    section.error(key,
+                  unknown_name("collective algorithm", name, collective::algorithms().names()));
+    return "ring";
+  }
+  return name;
+}
+
+void read_collectives(Section section, const machine::Topology& topology,
+                      const std::vector<EntityId>& nodes, executor::GraphOptions& options) {
+  const auto npus = static_cast<std::uint32_t>(nodes.size());
+  const std::vector<NaturalDimension> dimensions = read_shape(section, npus, topology);
+  std::vector<std::string> usual;
+  for (const NaturalDimension& dimension : dimensions) {
+    usual.push_back(dimension.algorithm);
+  }
+  std::vector<std::string> names = section.get_list<std::string>("algorithms", usual);
+  if (names.size() != dimensions.size()) {
+    section.error("algorithms", "one for each of the " + std::to_string(dimensions.size()) +
+                                    " dimensions is needed");
+    names = usual;
+  }
+  for (std::string& name : names) {
+    name = read_algorithm(section, "algorithms", name);
+  }
+  options.algorithms = names;
+  options.other_algorithm = read_algorithm(section, "other_algorithm",
+                                           section.get_or<std::string>("other_algorithm", "ring"));
+  options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
+      "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
+  options.collectives.chunks = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));
+  options.active_chunks = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("active_chunks", 1, config::between<std::int64_t>(1, 16'383)));
+  const std::string order =
+      section.get_name("order", {"ascending", "round-robin", "themis"}, "ascending");
+  options.collectives.order = order == "themis"        ? collective::DimensionOrder::themis
+                              : order == "round-robin" ? collective::DimensionOrder::round_robin
+                                                       : collective::DimensionOrder::ascending;
+  options.collectives.decomposition =
+      section.get_name("decomposition", {"bandwidth-aware", "baseline"}, "bandwidth-aware") ==
+              "baseline"
+          ? collective::Decomposition::baseline
+          : collective::Decomposition::bandwidth_aware;
+
+  std::vector<Bandwidth> rates;
+  const auto routing = machine::make_routing(topology.default_routing(), topology);
+  std::uint32_t stride = 1;
+  for (const NaturalDimension& dimension : dimensions) {
+    rates.push_back(
+        dimension.size > 1
+            ? machine::path_between(topology, *routing, nodes[0], nodes[stride]).bottleneck
+            : Bandwidth());
+    stride *= dimension.size;
+  }
+  std::vector<Bandwidth> given = section.get_list<Bandwidth>("bandwidths", rates);
+  if (given.size() != dimensions.size()) {
+    section.error("bandwidths", "one for each of the " + std::to_string(dimensions.size()) +
+                                    " dimensions is needed");
+    given = rates;
+  }
+  collective::StepCosts costs;
+  costs.endpoint =
+      section.get_or<SimTime>("endpoint_delay", SimTime::zero(), config::at_least(SimTime::zero()));
+  costs.local_memory = section.get_or<Bandwidth>("local_memory", Bandwidth());
+  const bool astra = section.get_name("compatible", {"none", "astra"}, "none") == "astra";
+  costs.whole_ns = astra;
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    options.dimensions.push_back({dimensions[d].size, given[d]});
+    options.step_costs.push_back(costs);
+    options.step_costs.back().free_additions =
+        astra && options.algorithms[d] == "halving-doubling" ? 1 : 0;
+  }
+}
+
+std::unique_ptr<workload::GraphSource> read_source(Section& section, std::uint32_t npus,
+                                                   const config::TextLoader& load) {
+  const std::string kind = section.get_name("kind", workload::graph_workloads().names());
+  section.get_or<std::string>("name", kind);
+  auto source = workload::graph_workloads().at(kind)(section, {npus, load});
+  section.finish();
+  return source;
+}
+
+// Algorithms need not offer every kind: whether they do for what graphs ask for.
+void check_algorithms(const workload::GraphLook& look, const executor::GraphOptions& options,
+                      Section collectives) {
+  for (std::size_t number = 0; number < look.collectives.size(); ++number) {
+    if (look.collectives[number] == 0) {
+      continue;
+    }
+    const auto asked = static_cast<workload::GraphCollective>(number);
+    for (const collective::ChunkPlan& chunk : collective::plan_chunks(
+             executor::kind_of(asked), Bytes(1), options.dimensions, options.collectives)) {
+      for (const collective::Phase& phase : chunk.phases) {
+        const std::string& name = options.algorithms[phase.dimension];
+        if (!collective::algorithms().at(name)({})->offers(phase.kind)) {
+          collectives.error("algorithms",
+                            name + " has no " + to_string(phase.kind) + ", which dimension " +
+                                std::to_string(phase.dimension) + " needs for " + to_string(asked));
+          return;
+        }
+      }
+    }
+  }
+}
+
+void note_look(const machine::Machine& machine, Section& section, Section collectives,
+               executor::GraphWork& work) {
+  const workload::GraphLook look = workload::look_through(*work.source);
+  work.graph_nodes = look.nodes;
+  work.flops = look.flops;
+  for (const std::string& name : look.names) {
+    if (work.names.size() + 1 < most_names) {
+      work.name_numbers[name] = static_cast<std::uint16_t>(work.names.size());
+      work.names.push_back(name);
+    }
+  }
+  work.names.emplace_back(other_names);
+  check_algorithms(look, work.options, std::move(collectives));
+  if (look.flops > 0 && machine.tile.peak.find(work.options.data_type) == machine.tile.peak.end()) {
+    section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
+                              " (execution.data_type), but machine.tile.peak has no rate for that");
+  }
+  if (look.local_accesses > 0 && machine.channels.empty()) {
+    section.error("kind", "its graphs load from and store to local memory " +
+                              std::to_string(look.local_accesses) +
+                              " times, but the machine has none (machine.dram)");
+  }
+  if (look.remote_accesses > 0) {
+    section.error("kind",
+                  "its graphs load from and store to remote memory, which no model here "
+                  "has yet");
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> execution_parameters() {
+  return {{"times", "", "model", "of nodes that compute: model, or recorded"},
+          {"data_type", "", "fp16", "of work whose type a graph does not tell"},
+          {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
+          {"lanes", "", "host, compute, memory: 1; collective, message: 0",
+           "nodes at a time; 0: all that are ready"},
+          {"collectives", "", "",
+           "shape, algorithms, other_algorithm, algorithm_window, chunks, active_chunks, order, "
+           "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
+}
+
+bool is_graph(const config::Value& workload) {
+  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
+    return member.key == "kind" && workload::graph_workloads().contains(member.value.text);
+  });
+}
+
+std::unique_ptr<executor::GraphWork> read_graphs(Section& workload, Section execution,
+                                                 const machine::Machine& machine,
+                                                 const config::TextLoader& load) {
+  auto work = std::make_unique<executor::GraphWork>();
+  const machine::Topology& topology = *machine.topology;
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    if (topology.computes(EntityId(node))) {
+      work->nodes.emplace_back(node);
+    }
+  }
+  executor::GraphOptions& options = work->options;
+  options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
+                      ? executor::NodeTimes::recorded
+                      : executor::NodeTimes::model;
+  options.data_type =
+      data_type_from(execution.get_name("data_type", data_type_names(), "fp16")).value();
+  options.window = static_cast<std::uint32_t>(
+      execution.get_or<std::int64_t>("window", 512, config::between<std::int64_t>(1, 1'000'000)));
+  read_lanes(execution.section("lanes"), options);
+  read_collectives(execution.section("collectives"), topology, work->nodes, options);
+  work->source = read_source(workload, work->npus(), load);
+  if (!work->source) {
+    return nullptr;
+  }
+  std::vector<std::uint32_t> everybody;
+  for (std::uint32_t npu = 0; npu < work->npus(); ++npu) {
+    everybody.push_back(npu);
+  }
+  work->groups.push_back({"", std::move(everybody)});
+  for (const auto& [name, members] : work->source->groups()) {
+    work->group_numbers[name] = static_cast<std::uint32_t>(work->groups.size());
+    work->groups.push_back({name, members});
+  }
+  note_look(machine, workload, execution.section("collectives"), *work);
+  return work;
+}
+
+}  // namespace tessera::sim

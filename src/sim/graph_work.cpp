@@ -1,0 +1,86 @@
+// Work that is graphs.
+#include <algorithm>
+#include <utility>
+
+#include "tessera/executor/graph.hpp"
+#include "tessera/machine/routing.hpp"
+#include "work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// State of an NPU beside its graph: a few tables, most of them empty or short.
+constexpr std::size_t npu_bytes = 2048;
+
+class GraphsWork final : public Work {
+ public:
+  explicit GraphsWork(const Experiment& experiment)
+      : experiment_(experiment), graph_(*experiment.graph) {}
+
+  std::uint64_t tiles() const override { return graph_.npus(); }
+  std::uint64_t instructions() const override { return graph_.graph_nodes; }
+  DataType data_type() const override { return graph_.options.data_type; }
+  std::uint64_t samples() const override { return 1; }
+  double flops_of_sample() const override { return graph_.flops; }
+
+  std::vector<executor::Activity> activities() const override {
+    return {executor::Activity::compute, executor::Activity::memory,
+            executor::Activity::host,    executor::Activity::collective,
+            executor::Activity::message, executor::Activity::bubble};
+  }
+  std::vector<Part> parts() const override { return {{"all", graph_.npus()}}; }
+  std::size_t part_of(std::uint32_t) const override { return 0; }
+  const std::vector<std::string>& names() const override { return graph_.names; }
+  std::vector<EntityId> samples_of_parts() const override {
+    constexpr std::size_t most = 8;
+    return {graph_.nodes.begin(), graph_.nodes.begin() + static_cast<std::ptrdiff_t>(
+                                                             std::min(most, graph_.nodes.size()))};
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    if (experiment_.machine.topology->computes(node)) {
+      row.stage = 0;
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    std::size_t bytes = graph_.nodes.size() * sizeof(EntityId);
+    for (const executor::GraphGroup& group : graph_.groups) {
+      bytes += group.members.size() * sizeof(std::uint32_t);
+    }
+    return bytes;
+  }
+  std::size_t bytes_a_tile() const override { return npu_bytes; }
+  std::vector<std::uint64_t> predicted_events() const override {
+    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+  }
+  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                    executor::Observer* observer) const override {
+    const machine::Machine& machine = experiment_.machine;
+    std::shared_ptr<const machine::Routing> routing =
+        machine::make_routing(experiment_.network->routing(), *machine.topology);
+    const SimTime overhead = experiment_.network->overheads().message;
+    return executor::make_graph_executor(
+        {machine, graph_, members,
+         [this](const workload::Operation& operation) {
+           return experiment_.compute->duration(experiment_.machine, operation);
+         },
+         [&topology = *machine.topology, routing, overhead](EntityId from, EntityId to,
+                                                            Bytes bytes) {
+           const machine::Path path = machine::path_between(topology, *routing, from, to);
+           return overhead + path.latency + serialization_time(bytes, path.bottleneck);
+         },
+         experiment_.options.iterations, executor_slot, network_slot, memory_slot, observer});
+  }
+
+ private:
+  const Experiment& experiment_;
+  const executor::GraphWork& graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> work_of_graphs(const Experiment& experiment) {
+  return std::make_unique<GraphsWork>(experiment);
+}
+
+}  // namespace tessera::sim

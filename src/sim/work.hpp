@@ -1,0 +1,62 @@
+// What the tiles of an experiment do: the programs of a plan, or graphs. The rest of the room asks
+// here and need not know which.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/executor/executor.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/trace/records.hpp"
+
+namespace tessera::sim {
+
+// The components' numbers at the engine.
+enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
+
+class Work {
+ public:
+  // Tiles that the breakdown of time tells apart.
+  struct Part {
+    std::string name;
+    std::uint64_t tiles = 0;  // simulated
+  };
+
+  virtual ~Work() = default;
+  // At work, whether simulated or stood for by others.
+  virtual std::uint64_t tiles() const = 0;
+  // Of one iteration, all tiles together: the measure of progress.
+  virtual std::uint64_t instructions() const = 0;
+  virtual DataType data_type() const = 0;
+  // Of one iteration; graphs are one sample.
+  virtual std::uint64_t samples() const = 0;
+  virtual double flops_of_sample() const = 0;
+
+  virtual std::vector<executor::Activity> activities() const = 0;
+  virtual std::vector<Part> parts() const = 0;
+  virtual std::size_t part_of(std::uint32_t role) const = 0;
+  // Of operators; their numbers are the places here.
+  virtual const std::vector<std::string>& names() const = 0;
+  // Tiles whose operators a summary trace holds.
+  virtual std::vector<EntityId> samples_of_parts() const = 0;
+  virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
+
+  // Of the description, which every rank holds whole, and of one tile's state.
+  virtual std::size_t shared_bytes() const = 0;
+  virtual std::size_t bytes_a_tile() const = 0;
+  // [nodes] see weights.hpp.
+  virtual std::vector<std::uint64_t> predicted_events() const = 0;
+  virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                            executor::Observer* observer) const = 0;
+};
+
+// Refers to the experiment.
+std::unique_ptr<Work> work_of(const Experiment& experiment);
+std::unique_ptr<Work> work_of_programs(const Experiment& experiment);
+std::unique_ptr<Work> work_of_graphs(const Experiment& experiment);
+
+}  // namespace tessera::sim

@@ -1,0 +1,240 @@
+#include "tessera/workload/graph_look.hpp"
+
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::workload {
+namespace {
+
+constexpr std::size_t nodes_at_a_time = 4096;
+
+// What the members of a communicator must have in common.
+struct SeenCollective {
+  GraphCollective kind = GraphCollective::all_reduce;
+  Bytes bytes;
+  std::uint32_t root = 0;
+  std::vector<bool> dimensions;
+  std::uint64_t node = 0;  // may differ
+  bool matches(const SeenCollective& other) const {
+    return kind == other.kind && bytes == other.bytes && root == other.root &&
+           dimensions == other.dimensions;
+  }
+};
+
+std::string described(const SeenCollective& seen) {
+  return to_string(seen.kind) + " of " + to_string(seen.bytes);
+}
+
+class Look {
+ public:
+  explicit Look(const GraphSource& source) : source_(source) {}
+
+  GraphLook make() {
+    check_groups();
+    for (std::uint32_t npu = 0; npu < source_.npus(); ++npu) {
+      look_at(npu);
+    }
+    check_messages();
+    check_missing();
+    return std::move(look_);
+  }
+
+ private:
+  struct Sequence {
+    std::uint32_t npu = 0;  // the first one that has any
+    std::vector<SeenCollective> seen;
+  };
+  struct Messages {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t sender = 0;  // the last node
+    std::uint64_t receiver = 0;
+  };
+
+  [[noreturn]] void refuse(std::uint32_t npu, std::uint64_t node, const std::string& fault) const {
+    throw ConfigError(source_.name_of(npu) + ": node " + std::to_string(node) + ": " + fault);
+  }
+
+  [[noreturn]] void refuse_missing(std::uint32_t npu, const std::string& group,
+                                   const Sequence& sequence, std::size_t own) const {
+    throw ConfigError(
+        source_.name_of(npu) + ": has " + std::to_string(own) + " collectives of " + named(group) +
+        ", " + source_.name_of(sequence.npu) + " has more; the next one there is node " +
+        std::to_string(sequence.seen[own].node) + ", " + described(sequence.seen[own]));
+  }
+
+  void check_groups() {
+    for (const auto& [name, members] : source_.groups()) {
+      std::unordered_set<std::uint32_t>& seen = members_[name];
+      for (const std::uint32_t npu : members) {
+        if (npu >= source_.npus()) {
+          throw ConfigError("communicator " + name + " has a member " + std::to_string(npu) +
+                            ", but there are " + std::to_string(source_.npus()) + " NPUs");
+        }
+        if (!seen.insert(npu).second) {
+          throw ConfigError("communicator " + name + " has member " + std::to_string(npu) +
+                            " twice");
+        }
+      }
+    }
+  }
+
+  void look_at(std::uint32_t npu) {
+    std::unordered_set<std::uint64_t> ids;
+    std::map<std::uint64_t, std::uint64_t> open;  // not seen yet, and who depends on it
+    std::map<std::string, std::size_t> counts;    // of collectives, by communicator
+    GraphPosition position;
+    for (auto nodes = source_.read(npu, position, nodes_at_a_time); !nodes.empty();
+         nodes = source_.read(npu, position, nodes_at_a_time)) {
+      for (const GraphNode& node : nodes) {
+        if (!ids.insert(node.id).second) {
+          refuse(npu, node.id, "its number is given twice");
+        }
+        open.erase(node.id);
+        for (const auto* dependencies : {&node.data_dependencies, &node.control_dependencies}) {
+          for (const std::uint64_t on : *dependencies) {
+            if (ids.count(on) == 0) {
+              open.try_emplace(on, node.id);
+            } else if (on == node.id) {
+              refuse(npu, node.id, "depends on itself");
+            }
+          }
+        }
+        take(npu, node, counts);
+      }
+    }
+    if (!open.empty()) {
+      refuse(npu, open.begin()->second,
+             "depends on node " + std::to_string(open.begin()->first) + ", which is not there");
+    }
+    for (const auto& [group, sequence] : sequences_) {
+      const auto count = counts.find(group);
+      const std::size_t own = count == counts.end() ? 0 : count->second;
+      if (is_member(npu, group) && own < sequence.seen.size()) {
+        refuse_missing(npu, group, sequence, own);
+      }
+    }
+  }
+
+  // Members that came before the first one that has a collective have none.
+  void check_missing() const {
+    for (const auto& [group, sequence] : sequences_) {
+      for (std::uint32_t npu = 0; npu < sequence.npu; ++npu) {
+        if (is_member(npu, group)) {
+          refuse_missing(npu, group, sequence, 0);
+        }
+      }
+    }
+  }
+
+  static std::string named(const std::string& group) {
+    return group.empty() ? "all NPUs" : "communicator " + group;
+  }
+
+  bool is_member(std::uint32_t npu, const std::string& group) const {
+    if (group.empty()) {
+      return true;
+    }
+    return members_.at(group).count(npu) != 0;
+  }
+
+  void take(std::uint32_t npu, const GraphNode& node, std::map<std::string, std::size_t>& counts) {
+    ++look_.nodes;
+    look_.names.insert(node.name);
+    switch (node.action) {
+      case GraphAction::nothing:
+        break;
+      case GraphAction::compute:
+        look_.flops += static_cast<double>(node.flops.count());
+        look_.without_work +=
+            node.flops.count() == 0 && node.bytes.count() == 0 && !node.recorded_duration ? 1 : 0;
+        break;
+      case GraphAction::load:
+      case GraphAction::store:
+        ++(node.in_remote ? look_.remote_accesses : look_.local_accesses);
+        break;
+      case GraphAction::send:
+      case GraphAction::receive: {
+        if (node.peer >= source_.npus()) {
+          refuse(npu, node.id, "its peer " + std::to_string(node.peer) + " is no NPU");
+        }
+        const bool sends = node.action == GraphAction::send;
+        Messages& messages =
+            messages_[{sends ? npu : node.peer, sends ? node.peer : npu, node.tag}];
+        (sends ? messages.sent : messages.received) += 1;
+        (sends ? messages.sender : messages.receiver) = node.id;
+        break;
+      }
+      case GraphAction::collective:
+        take_collective(npu, node, counts[node.group]);
+        break;
+    }
+  }
+
+  void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
+    ++look_.collectives[static_cast<std::size_t>(node.collective)];
+    if (!node.group.empty() && source_.groups().count(node.group) == 0) {
+      refuse(npu, node.id, "there is no communicator " + node.group);
+    }
+    if (!is_member(npu, node.group)) {
+      refuse(npu, node.id,
+             "is of " + named(node.group) + ", which NPU " + std::to_string(npu) + " is not in");
+    }
+    if (node.root >= source_.npus() || !is_member(node.root, node.group)) {
+      refuse(npu, node.id,
+             "its root " + std::to_string(node.root) + " is not in " + named(node.group));
+    }
+    const SeenCollective own{node.collective, node.bytes, node.root, node.dimensions, node.id};
+    Sequence& sequence = sequences_[node.group];
+    if (sequence.seen.empty()) {
+      sequence.npu = npu;
+    }
+    if (sequence.npu == npu) {
+      sequence.seen.push_back(own);
+    } else if (count >= sequence.seen.size()) {
+      refuse(npu, node.id,
+             "is collective " + std::to_string(count) + " of " + named(node.group) + ", but " +
+                 source_.name_of(sequence.npu) + " has " + std::to_string(sequence.seen.size()) +
+                 " only");
+    } else if (!own.matches(sequence.seen[count])) {
+      refuse(npu, node.id,
+             "is " + described(own) + " as collective " + std::to_string(count) + " of " +
+                 named(node.group) + ", but " + source_.name_of(sequence.npu) + " has " +
+                 described(sequence.seen[count]) + ", node " +
+                 std::to_string(sequence.seen[count].node));
+    }
+    ++count;
+  }
+
+  void check_messages() const {
+    for (const auto& [key, messages] : messages_) {
+      if (messages.sent == messages.received) {
+        continue;
+      }
+      const auto& [from, to, tag] = key;
+      const bool more_sent = messages.sent > messages.received;
+      refuse(more_sent ? from : to, more_sent ? messages.sender : messages.receiver,
+             "NPU " + std::to_string(from) + " sends " + std::to_string(messages.sent) +
+                 " messages with tag " + std::to_string(tag) + " to NPU " + std::to_string(to) +
+                 ", which receives " + std::to_string(messages.received));
+    }
+  }
+
+  const GraphSource& source_;
+  GraphLook look_;
+  std::map<std::string, std::unordered_set<std::uint32_t>> members_;
+  std::map<std::string, Sequence> sequences_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Messages> messages_;
+};
+
+}  // namespace
+
+GraphLook look_through(const GraphSource& source) {
+  return Look(source).make();
+}
+
+}  // namespace tessera::workload
