@@ -106,6 +106,29 @@ std::string rank_table(const sim::Experiment& experiment, const machine::Partiti
   return table.to_string();
 }
 
+void add_graphs(const executor::GraphWork& work, TextTable& entities) {
+  const workload::GraphLook& look = work.look;
+  entities.add({"NPUs", std::to_string(work.npus())});
+  entities.add({"nodes of graphs", std::to_string(look.nodes)});
+  entities.add({"FLOPs", format_number(look.flops)});
+  for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {
+    if (look.collectives[kind] > 0) {
+      entities.add({"nodes of " + to_string(static_cast<workload::GraphCollective>(kind)),
+                    std::to_string(look.collectives[kind])});
+    }
+  }
+  entities.add({"communicators", std::to_string(work.groups.size())});
+}
+
+void add_programs(const sim::Experiment& experiment, std::uint64_t instructions,
+                  TextTable& entities) {
+  entities.add({"tiles at work", std::to_string(experiment.plan.strategy.degrees.tiles())});
+  entities.add({"pipeline stages", std::to_string(experiment.plan.stages.size())});
+  entities.add({"micro-batches a replica", std::to_string(experiment.plan.strategy.micro_batches)});
+  entities.add({"instructions an iteration", std::to_string(instructions)});
+  entities.add({"parameters", std::to_string(experiment.workload.parameters())});
+}
+
 void print(const sim::Experiment& experiment, int ranks) {
   const sim::Forecast forecast = sim::forecast(experiment, ranks);
   const machine::Machine& machine = experiment.machine;
@@ -115,15 +138,17 @@ void print(const sim::Experiment& experiment, int ranks) {
   entities.add({"nodes", std::to_string(machine.topology->nodes())});
   entities.add({"directed links", std::to_string(forecast.links)});
   entities.add({"DRAM channels", std::to_string(machine.channels.size())});
-  entities.add({"tiles at work", std::to_string(experiment.plan.strategy.degrees.tiles())});
-  entities.add({"pipeline stages", std::to_string(experiment.plan.stages.size())});
-  entities.add({"micro-batches a replica", std::to_string(experiment.plan.strategy.micro_batches)});
-  entities.add({"instructions an iteration", std::to_string(forecast.instructions)});
-  entities.add({"parameters", std::to_string(experiment.workload.parameters())});
-  std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
-            << memory_table(experiment) << traffic_table(experiment) << "\n# the run\n";
   TextTable run({"what", "value"});
-  run.add({"ideal iteration (arithmetic only, PALM eq. 1)", to_string(experiment.ideal_time)});
+  if (experiment.graph) {
+    add_graphs(*experiment.graph, entities);
+    std::cout << entities.to_string();
+  } else {
+    add_programs(experiment, forecast.instructions, entities);
+    std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
+              << memory_table(experiment) << traffic_table(experiment);
+    run.add({"ideal iteration (arithmetic only, PALM eq. 1)", to_string(experiment.ideal_time)});
+  }
+  std::cout << "\n# the run\n";
   run.add({"lookahead", to_string(forecast.lookahead)});
   run.add({"predicted memory of the largest rank",
            std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});

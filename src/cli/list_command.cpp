@@ -16,6 +16,7 @@
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
@@ -28,8 +29,14 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"topologies", [] { return machine::topologies().infos(); }},
       {"partitions", [] { return machine::partitioners().infos(); }},
       {"workloads", [] { return workload::workloads().infos(); }},
+      {"graphs", [] { return workload::graph_workloads().infos(); }},
+      {"execution",
+       [] {
+         return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
+       }},
       {"networks", [] { return network::networks().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
+      {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},
       {"schedules", [] { return plan::schedules().infos(); }},

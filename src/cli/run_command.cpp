@@ -111,13 +111,18 @@ void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   config::Diagnostics none;
   const config::Value resolved = config::parse("resolved", experiment.resolved, none);
   const machine::Topology& topology = *experiment.machine.topology;
-  const plan::Plan& plan = experiment.plan;
-  const plan::Degrees& degrees = plan.strategy.degrees;
   logger.debug("machine: {} nodes, {} compute, {} DRAM channels", topology.nodes(),
                topology.computing_nodes(), experiment.machine.channels.size());
   logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
                experiment.network->routing(), model_of(resolved, "memory"),
                model_of(resolved, "compute"));
+  if (experiment.graph) {
+    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", experiment.graph->npus(),
+                 experiment.graph->look.nodes, experiment.graph->groups.size());
+    return;
+  }
+  const plan::Plan& plan = experiment.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
   logger.debug(
       "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
       "instructions an iteration",
@@ -194,9 +199,10 @@ int run_command(const Words& words, comm::Communicator& world) {
   if (request.resume && show_if_finished(request.folder, world, *logger)) {
     return 0;
   }
-  logger->info("{}: {} tiles of {} run {} on {}", experiment.name,
-               experiment.plan.strategy.degrees.tiles(), experiment.machine.name,
-               experiment.workload.name, world.description());
+  logger->info(
+      "{}: {} tiles of {} run {} on {}", experiment.name,
+      experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles(),
+      experiment.machine.name, experiment.workload.name, world.description());
   tell_parts(experiment, *logger);
   SignalWatch signals;
   Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {

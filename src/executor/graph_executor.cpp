@@ -400,7 +400,11 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::load:
       case GraphAction::store:
-        begin_access(context, npu, place);
+        if (task.in_remote) {
+          end_after(context, place, setup_.remote_time(Bytes(task.bytes), task.in_switch));
+        } else {
+          begin_access(context, npu, place);
+        }
         return;
       case GraphAction::send:
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),

@@ -52,6 +52,7 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node,
   task.priority = node.priority;
   task.on_host = node.on_host;
   task.in_remote = node.in_remote;
+  task.in_switch = node.in_switch;
   for (std::size_t d = 0; d < node.dimensions.size(); ++d) {
     task.dimensions =
         static_cast<std::uint16_t>(task.dimensions | (node.dimensions[d] ? 1U : 0U) << d);

@@ -29,6 +29,7 @@ struct Task {
   workload::GraphCollective collective = workload::GraphCollective::all_reduce;
   bool on_host = false;
   bool in_remote = false;
+  bool in_switch = false;
 
   Lane lane() const;
 };

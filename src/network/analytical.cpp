@@ -18,10 +18,10 @@ namespace {
 // smaller message may overtake a larger one of the same pair.
 class AnalyticalNetwork final : public Network {
  public:
-  AnalyticalNetwork(const NetworkSetup& setup, const std::string& routing, SimTime overhead)
+  AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model)
       : topology_(*setup.machine.topology),
-        routing_(machine::make_routing(routing, topology_)),
-        overhead_(overhead) {}
+        routing_(machine::make_routing(model.routing(), topology_)),
+        model_(model) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     const auto request = event.as<SendRequest>();
@@ -34,9 +34,8 @@ class AnalyticalNetwork final : public Network {
     const machine::Path path =
         machine::path_between(topology_, *routing_, context.self(), request.target);
     hops_ += path.hops;
-    const SimTime on_links =
-        path.latency + serialization_time(Bytes(request.bytes), path.bottleneck);
-    context.send(request.target, overhead_ + on_links, request.deliver, arrival, event.tag);
+    context.send(request.target, model_.idle_time(path, Bytes(request.bytes)), request.deliver,
+                 arrival, event.tag);
   }
 
   void visit_links(SimTime, const LinkUseSink&) const override {}
@@ -57,38 +56,54 @@ class AnalyticalNetwork final : public Network {
  private:
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
-  SimTime overhead_;
+  const NetworkModel& model_;  // outlives all networks made from it
   std::uint64_t hops_ = 0;
   std::uint64_t messages_ = 0;
 };
 
 class AnalyticalModel final : public NetworkModel {
  public:
-  AnalyticalModel(std::string routing, const Overheads& overheads)
-      : routing_(std::move(routing)), overheads_(overheads) {}
+  AnalyticalModel(std::string routing, const Overheads& overheads, SimTime tick)
+      : routing_(std::move(routing)), overheads_(overheads), tick_(tick) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
-    return std::make_unique<AnalyticalNetwork>(setup, routing_, overheads_.message);
+    return std::make_unique<AnalyticalNetwork>(setup, *this);
   }
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
     return 0;
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
+  SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
+    const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);
+    // Never shorter than the way itself, which the engine counts on.
+    const SimTime cut = SimTime::from_ps(on_links.ps() / tick_.ps() * tick_.ps());
+    return overheads_.message + std::max(path.latency, cut);
+  }
 
  private:
   std::string routing_;
   Overheads overheads_;
+  SimTime tick_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
-  return std::make_unique<AnalyticalModel>(read_routing(section, machine), read_overheads(section));
+  std::string routing = read_routing(section, machine);
+  const Overheads overheads = read_overheads(section);
+  constexpr SimTime least = SimTime::from_ps(1);
+  return std::make_unique<AnalyticalModel>(
+      std::move(routing), overheads,
+      section.get_or<SimTime>("message_tick", least, config::at_least(least)));
 }
 
 const Registration registration(
     networks(),
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",
-     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter()}},
+     {routing_parameter(),
+      message_overhead_parameter(),
+      collective_overhead_parameter(),
+      {"message_tick", "ps", "1 ps",
+       "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)"}}},
     make);
 
 }  // namespace

@@ -295,8 +295,8 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
                   "the workload is graphs, which hold their own; execution says how "
                   "they run");
   }
-  experiment.graph =
-      read_graphs(workload_section, section.section("execution"), experiment.machine, load);
+  experiment.graph = read_graphs(workload_section, section.section("execution"), experiment.machine,
+                                 experiment.remote_memory.get(), load);
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
@@ -334,6 +334,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.network =
       network::read_network(machine_section.section("network"), experiment.machine);
   experiment.memory = memory::read_memory(machine_section.section("memory"));
+  if (machine_section.has("remote_memory")) {
+    experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
+  }
   experiment.compute = compute::read_compute(machine_section.section("compute"));
   if (needed.size() == parts.size()) {
     read_programs(experiment, section, diagnostics);

@@ -26,6 +26,7 @@
 
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/machine/routing.hpp"
+#include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
@@ -215,11 +216,10 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
   }
 }
 
-void note_look(const machine::Machine& machine, Section& section, Section collectives,
-               executor::GraphWork& work) {
-  const workload::GraphLook look = workload::look_through(*work.source);
-  work.graph_nodes = look.nodes;
-  work.flops = look.flops;
+void note_look(const machine::Machine& machine, const memory::RemoteMemory* remote,
+               Section& section, Section collectives, executor::GraphWork& work) {
+  work.look = workload::look_through(*work.source);
+  const workload::GraphLook& look = work.look;
   for (const std::string& name : look.names) {
     if (work.names.size() + 1 < most_names) {
       work.name_numbers[name] = static_cast<std::uint16_t>(work.names.size());
@@ -237,10 +237,14 @@ void note_look(const machine::Machine& machine, Section& section, Section collec
                               std::to_string(look.local_accesses) +
                               " times, but the machine has none (machine.dram)");
   }
-  if (look.remote_accesses > 0) {
+  if (look.remote_accesses > 0 && remote == nullptr) {
+    section.error("kind", "its graphs load from and store to remote memory " +
+                              std::to_string(look.remote_accesses) +
+                              " times, but the machine has none (machine.remote_memory)");
+  } else if (look.gathered_accesses > 0 && !remote->gathers()) {
     section.error("kind",
-                  "its graphs load from and store to remote memory, which no model here "
-                  "has yet");
+                  "its graphs let switches gather what they load, but those of "
+                  "machine.remote_memory cannot");
   }
 }
 
@@ -265,6 +269,7 @@ bool is_graph(const config::Value& workload) {
 
 std::unique_ptr<executor::GraphWork> read_graphs(Section& workload, Section execution,
                                                  const machine::Machine& machine,
+                                                 const memory::RemoteMemory* remote,
                                                  const config::TextLoader& load) {
   auto work = std::make_unique<executor::GraphWork>();
   const machine::Topology& topology = *machine.topology;
@@ -296,7 +301,7 @@ std::unique_ptr<executor::GraphWork> read_graphs(Section& workload, Section exec
     work->group_numbers[name] = static_cast<std::uint32_t>(work->groups.size());
     work->groups.push_back({name, members});
   }
-  note_look(machine, workload, execution.section("collectives"), *work);
+  note_look(machine, remote, workload, execution.section("collectives"), *work);
   return work;
 }
 

@@ -6,10 +6,9 @@
 #include "tessera/config/document.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/memory/remote.hpp"
 
 namespace tessera::sim {
-
-std::vector<ParameterInfo> execution_parameters();
 
 // Whether the workload section names a kind of graphs.
 bool is_graph(const config::Value& workload);
@@ -19,6 +18,7 @@ bool is_graph(const config::Value& workload);
 std::unique_ptr<executor::GraphWork> read_graphs(config::Section& workload,
                                                  config::Section execution,
                                                  const machine::Machine& machine,
+                                                 const memory::RemoteMemory* remote,
                                                  const config::TextLoader& load);
 
 }  // namespace tessera::sim

@@ -18,10 +18,10 @@ class GraphsWork final : public Work {
       : experiment_(experiment), graph_(*experiment.graph) {}
 
   std::uint64_t tiles() const override { return graph_.npus(); }
-  std::uint64_t instructions() const override { return graph_.graph_nodes; }
+  std::uint64_t instructions() const override { return graph_.look.nodes; }
   DataType data_type() const override { return graph_.options.data_type; }
   std::uint64_t samples() const override { return 1; }
-  double flops_of_sample() const override { return graph_.flops; }
+  double flops_of_sample() const override { return graph_.look.flops; }
 
   std::vector<executor::Activity> activities() const override {
     return {executor::Activity::compute, executor::Activity::memory,
@@ -58,16 +58,18 @@ class GraphsWork final : public Work {
     const machine::Machine& machine = experiment_.machine;
     std::shared_ptr<const machine::Routing> routing =
         machine::make_routing(experiment_.network->routing(), *machine.topology);
-    const SimTime overhead = experiment_.network->overheads().message;
     return executor::make_graph_executor(
         {machine, graph_, members,
-         [this](const workload::Operation& operation) {
-           return experiment_.compute->duration(experiment_.machine, operation);
+         [&experiment = experiment_](const workload::Operation& operation) {
+           return experiment.compute->duration(experiment.machine, operation);
          },
-         [&topology = *machine.topology, routing, overhead](EntityId from, EntityId to,
-                                                            Bytes bytes) {
-           const machine::Path path = machine::path_between(topology, *routing, from, to);
-           return overhead + path.latency + serialization_time(bytes, path.bottleneck);
+         [&experiment = experiment_, routing](EntityId from, EntityId to, Bytes bytes) {
+           return experiment.network->idle_time(
+               machine::path_between(*experiment.machine.topology, *routing, from, to), bytes);
+         },
+         [&experiment = experiment_](Bytes bytes, bool in_switch) {
+           return experiment.remote_memory->access_time(
+               bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
          experiment_.options.iterations, executor_slot, network_slot, memory_slot, observer});
   }

@@ -237,6 +237,7 @@ void ChakraFile::State::describe(GraphNode& node) const {
     case GraphAction::store:
       node.bytes = Bytes(needed("tensor_size"));
       node.in_remote = count("tensor_loc").value_or(0) != 0;
+      node.in_switch = count("in_switch").value_or(0) != 0;
       break;
     case GraphAction::send:
       node.peer = small("comm_dst", needed("comm_dst"));

@@ -77,6 +77,9 @@ chakra::Node message_of(const GraphNode& node) {
     case GraphAction::store:
       add_count(message, "tensor_size", node.bytes.count());
       add_count(message, "tensor_loc", node.in_remote ? 1 : 0);
+      if (node.in_switch) {
+        add_count(message, "in_switch", 1);
+      }
       break;
     case GraphAction::send:
     case GraphAction::receive:

@@ -156,6 +156,7 @@ class Look {
       case GraphAction::load:
       case GraphAction::store:
         ++(node.in_remote ? look_.remote_accesses : look_.local_accesses);
+        look_.gathered_accesses += node.in_remote && node.in_switch ? 1 : 0;
         break;
       case GraphAction::send:
       case GraphAction::receive: {

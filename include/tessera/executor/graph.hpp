@@ -27,6 +27,7 @@
 #include "tessera/collective/turns.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/workload/graph.hpp"
+#include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::executor {
@@ -74,8 +75,7 @@ struct GraphWork {
   std::vector<std::string> names;  // of nodes; the last stands for those beyond
   std::unordered_map<std::string, std::uint32_t> group_numbers;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
-  std::uint64_t graph_nodes = 0;  // of all NPUs
-  double flops = 0;               // the same
+  workload::GraphLook look;
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
@@ -87,6 +87,8 @@ struct GraphSetup {
   // Of one operation, and of a message on an idle machine.
   std::function<SimTime(const workload::Operation&)> compute_time;
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time;
+  // Of an access to memory that is not the NPU's own.
+  std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
   unsigned slot = 0;
   unsigned network_slot = 0;

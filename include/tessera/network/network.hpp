@@ -12,6 +12,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/machine/routing.hpp"
 #include "tessera/pdes/component.hpp"
 
 namespace tessera::network {
@@ -85,6 +86,11 @@ class NetworkModel {
   // an idle machine.
   virtual std::string routing() const = 0;
   virtual Overheads overheads() const { return {}; }
+  // Of one message on an idle machine, from end to end, as if it went in one piece. To order things
+  // by; what a run gives may differ.
+  virtual SimTime idle_time(const machine::Path& path, Bytes bytes) const {
+    return overheads().message + path.latency + serialization_time(bytes, path.bottleneck);
+  }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }

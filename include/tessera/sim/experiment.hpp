@@ -14,6 +14,7 @@
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/memory.hpp"
+#include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/workload/workload.hpp"
@@ -47,6 +48,8 @@ struct RunOptions {
 };
 
 std::vector<ParameterInfo> run_parameters();
+// Of the section `execution`, which experiments have whose workload is graphs.
+std::vector<ParameterInfo> execution_parameters();
 
 // Everything of one experiment but the number of ranks. Immutable after reading.
 struct Experiment {
@@ -54,6 +57,7 @@ struct Experiment {
   machine::Machine machine;
   std::unique_ptr<network::NetworkModel> network;
   std::unique_ptr<memory::MemoryModel> memory;
+  std::unique_ptr<memory::RemoteMemory> remote_memory;  // null: the machine has none
   std::unique_ptr<compute::ComputeModel> compute;
   workload::Workload workload;                 // of programs; of graphs it has a name alone
   plan::Plan plan;                             // the same: empty

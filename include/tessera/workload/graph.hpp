@@ -49,6 +49,9 @@ struct GraphNode {
   GraphAction action = GraphAction::nothing;
   bool on_host = false;    // on the processor of the host, not on the device
   bool in_remote = false;  // load, store: memory that is not the NPU's own
+  // The same, of the parts of all NPUs, which switches on the way gather (load) or add up and
+  // scatter (store); `bytes` are those of the part.
+  bool in_switch = false;
   std::vector<std::uint64_t> data_dependencies;
   std::vector<std::uint64_t> control_dependencies;
   std::optional<SimTime> recorded_start;

@@ -17,6 +17,7 @@ struct GraphLook {
   std::array<std::uint64_t, graph_collectives> collectives{};  // how many
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
+  std::uint64_t gathered_accesses = 0;  // of them, in switches
   std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
   std::set<std::string> names;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,10 +43,11 @@ struct Outcome {
   }
 };
 
-// `models` holds the sections network, memory and compute.
-inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
-                       const std::string& models = "", std::uint32_t iterations = 1,
-                       int ranks = 1) {
+// Runs what `make` makes for the members of a rank and an observer. `models` holds the sections
+// network, memory and compute.
+template <class Make>
+Outcome execute_by(const machine::Machine& machine, std::span<const workload::Operation> operations,
+                   const std::string& models, int ranks, const Make& make) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("models.yaml", models, diagnostics), "", diagnostics);
   const auto network_model = network::read_network(section.section("network"), machine);
@@ -66,8 +68,9 @@ inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
     Noted noted;
     const auto network = network_model->build({machine, members, 0});
     const auto memory = memory_model->build({machine, members, 1, 0});
-    const auto compute = compute_model->build({machine, members, plan.operations, 2});
-    const auto executor = make_executor({machine, plan, members, iterations, 3, 0, 1, 2, &noted});
+    const auto compute = compute_model->build({machine, members, operations, 2});
+    const std::unique_ptr<Executor> executor =
+        make(std::span<const EntityId>(members), &noted, *network_model, *compute_model);
     engine.attach(*network);
     engine.attach(*memory);
     engine.attach(*compute);
@@ -88,6 +91,16 @@ inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
     append(outcome.noted.messages, noted.messages);
   });
   return outcome;
+}
+
+inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
+                       const std::string& models = "", std::uint32_t iterations = 1,
+                       int ranks = 1) {
+  return execute_by(machine, plan.operations, models, ranks,
+                    [&](std::span<const EntityId> members, Noted* noted,
+                        const network::NetworkModel&, const compute::ComputeModel&) {
+                      return make_executor({machine, plan, members, iterations, 3, 0, 1, 2, noted});
+                    });
 }
 
 }  // namespace tessera::executor::testing

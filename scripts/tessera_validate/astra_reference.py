@@ -1,0 +1,76 @@
+"""Times of single collectives, beside those of ASTRA-sim's public backends."""
+
+from page import Runner, percent, rows_of
+
+BLOCKS = {"Ring": "Ring", "FullyConnected": "FC", "Switch": "Switch"}
+# Its ring all-to-all is handed on from NPU to NPU.
+ALGORITHMS = {"ring": "ring-relay", "direct": "direct", "halvingDoubling": "halving-doubling",
+              "doubleBinaryTree": "double-binary-tree"}
+ORDERS = {"baseline": "ascending", "roundRobin": "round-robin", "themis": "themis"}
+UNAWARE_BOUND = 1.0  # per cent
+# Every how many rows the quick run takes.
+REDUCED_STEP = 9
+
+
+def experiment_of(row):
+    """The experiment of a row, as YAML."""
+    blocks = [BLOCKS[name] for name in row["topology"].split("_")]
+    sizes = row["npus_per_dim"].split("x")
+    rates = row["bandwidth_GBps_2p30"].split("_")
+    latencies = row["latency_ns"].split("_")
+    dimensions = ", ".join(f"{{bandwidth: {rate} GiB/s, latency: {latency} ns}}"
+                           for rate, latency in zip(rates, latencies))
+    algorithms = ", ".join(ALGORITHMS[name] for name in row["algorithm"].split("_"))
+    decomposition = "baseline" if row["coll_opt"] == "baseline" else "bandwidth-aware"
+    return f"""\
+machine:
+  name: stack
+  topology:
+    kind: stack
+    shape: {"_".join(f"{block}({size})" for block, size in zip(blocks, sizes))}
+    dimensions: [{dimensions}]
+  network: {{model: analytical, message_tick: 1 ns}}
+workload:
+  kind: collective
+  collective: {row["collective"].replace("_", "-")}
+  size: {row["size_bytes"]} B
+execution:
+  collectives:
+    algorithms: [{algorithms}]
+    chunks: {row["chunks"]}
+    active_chunks: {row["active_chunks"]}
+    order: {ORDERS[row["inter_dim"]]}
+    decomposition: {decomposition}
+    endpoint_delay: {row["endpoint_delay_ns"]} ns
+    local_memory: {float(row["local_mem_bw_GBps"]):.0f} GB/s
+    compatible: astra
+run: {{trace: none}}
+"""
+
+
+def sections(report, program, folder, reduced):
+    runner = Runner(program, folder)
+    rows = [row for row in rows_of("astra_reference.csv")
+            if row["backend"] == "unaware" and row["rc"] == "0"]
+    if reduced:
+        rows = rows[::REDUCED_STEP]
+    report.say("## Single collectives: the congestion-unaware backend")
+    report.say()
+    table = []
+    for number, row in enumerate(rows):
+        path = folder / f"row{number}.yaml"
+        path.write_text(experiment_of(row), encoding="utf-8")
+        summary = runner.run(str(path))
+        ours = summary["simulated_time_ps"] / 1000
+        theirs = float(row["sim_ns_max"])
+        off = 100 * (ours - theirs) / theirs
+        said = report.bound(abs(off) <= UNAWARE_BOUND,
+                            f"{row['topology']} {row['npus_per_dim']} {row['collective']} "
+                            f"{row['algorithm']} {row['inter_dim']} {row['intra_dim']} "
+                            f"chunks {row['chunks']}/{row['active_chunks']}: {off:+.2f} %")
+        table.append([row["topology"], row["npus_per_dim"], row["collective"], row["size_bytes"],
+                      row["algorithm"], row["chunks"], row["active_chunks"], row["inter_dim"],
+                      row["intra_dim"], f"{theirs:.0f}", f"{ours:.0f}", percent(ours, theirs),
+                      said])
+    report.table(["topology", "sizes", "collective", "bytes", "algorithm", "chunks", "active",
+                  "order", "queue", "theirs [ns]", "ours [ns]", "off", "within 1 %"], table)

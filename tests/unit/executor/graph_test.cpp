@@ -1,0 +1,352 @@
+// Graphs written by hand, whose times can be computed by hand.
+#include "tessera/executor/graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness.hpp"
+#include "tessera/machine/routing.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Outcome;
+using workload::GraphAction;
+using workload::GraphCollective;
+using workload::GraphNode;
+
+constexpr std::int64_t us = 1'000'000;
+
+class ListSource final : public workload::GraphSource {
+ public:
+  explicit ListSource(std::vector<std::vector<GraphNode>> graphs, workload::GraphGroups groups = {})
+      : graphs_(std::move(graphs)), groups_(std::move(groups)) {}
+  std::uint32_t npus() const override { return static_cast<std::uint32_t>(graphs_.size()); }
+  std::vector<GraphNode> read(std::uint32_t npu, workload::GraphPosition& position,
+                              std::size_t most) const override {
+    std::vector<GraphNode> nodes;
+    for (; nodes.size() < most && position.nodes < graphs_[npu].size(); ++position.nodes) {
+      nodes.push_back(graphs_[npu][position.nodes]);
+    }
+    return nodes;
+  }
+  std::string name_of(std::uint32_t npu) const override { return "graph " + std::to_string(npu); }
+  const workload::GraphGroups& groups() const override { return groups_; }
+
+ private:
+  std::vector<std::vector<GraphNode>> graphs_;
+  workload::GraphGroups groups_;
+};
+
+GraphNode node(std::uint64_t id, GraphAction action, std::vector<std::uint64_t> after = {}) {
+  GraphNode node;
+  node.id = id;
+  node.name = "n" + std::to_string(id);
+  node.action = action;
+  node.data_dependencies = std::move(after);
+  return node;
+}
+
+// At 1 TFLOP/s a FLOP takes a picosecond.
+GraphNode compute(std::uint64_t id, std::int64_t ps, std::vector<std::uint64_t> after = {}) {
+  GraphNode result = node(id, GraphAction::compute, std::move(after));
+  result.flops = Flops(static_cast<std::uint64_t>(ps));
+  return result;
+}
+
+GraphNode host(std::uint64_t id, std::int64_t ps, std::vector<std::uint64_t> after = {}) {
+  GraphNode result = node(id, GraphAction::compute, std::move(after));
+  result.on_host = true;
+  result.recorded_duration = SimTime::from_ps(ps);
+  return result;
+}
+
+GraphNode message(std::uint64_t id, GraphAction action, std::uint32_t peer, std::uint64_t bytes,
+                  std::vector<std::uint64_t> after = {}) {
+  GraphNode result = node(id, action, std::move(after));
+  result.peer = peer;
+  result.bytes = Bytes(bytes);
+  result.tag = 7;
+  return result;
+}
+
+GraphNode collective(std::uint64_t id, std::uint64_t bytes, std::vector<std::uint64_t> after = {},
+                     GraphCollective kind = GraphCollective::all_reduce) {
+  GraphNode result = node(id, GraphAction::collective, std::move(after));
+  result.collective = kind;
+  result.bytes = Bytes(bytes);
+  return result;
+}
+
+// Links of 10 GB/s, a byte in 100 ps, and 1 us.
+machine::Machine stack(const std::string& shape) {
+  config::Diagnostics diagnostics;
+  const auto dimensions = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), '('));
+  std::string each;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    each += std::string(d > 0 ? ", " : "") + "{bandwidth: 10 GB/s, latency: 1 us}";
+  }
+  const std::string text = "topology: {kind: stack, shape: " + shape + ", dimensions: [" + each +
+                           "]}\ntile: {peak: {fp16: 1 TFLOP/s}}\n";
+  config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
+  auto machine = machine::read_machine(section);
+  diagnostics.throw_if_any();
+  return *std::move(machine);
+}
+
+GraphWork work_on(const machine::Machine& machine, std::vector<std::vector<GraphNode>> graphs,
+                  workload::GraphGroups groups = {}) {
+  GraphWork work;
+  for (std::uint32_t npu = 0; npu < graphs.size(); ++npu) {
+    work.nodes.emplace_back(npu);
+    for (const GraphNode& one : graphs[npu]) {
+      if (work.name_numbers.try_emplace(one.name, work.names.size()).second) {
+        work.names.push_back(one.name);
+      }
+    }
+  }
+  work.names.emplace_back("other");
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t npu = 0; npu < graphs.size(); ++npu) {
+    all.push_back(npu);
+  }
+  work.groups.push_back({"", all});
+  for (const auto& [name, members] : groups) {
+    work.group_numbers[name] = static_cast<std::uint32_t>(work.groups.size());
+    work.groups.push_back({name, members});
+  }
+  for (const machine::StackDimension& dimension : machine.topology->stack()->dimensions()) {
+    work.options.dimensions.push_back(
+        {dimension.size, Bandwidth::bytes_per_second(10'000'000'000U)});
+    work.options.algorithms.emplace_back("ring");
+    work.options.step_costs.emplace_back();
+  }
+  work.source = std::make_unique<ListSource>(std::move(graphs), std::move(groups));
+  return work;
+}
+
+Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 1,
+            std::uint32_t iterations = 1) {
+  return testing::execute_by(
+      machine, {}, "network: {model: analytical}", ranks,
+      [&](std::span<const EntityId> members, testing::Noted* noted,
+          const network::NetworkModel& network, const compute::ComputeModel& compute) {
+        const std::shared_ptr<const machine::Routing> routing =
+            machine::make_routing(network.routing(), *machine.topology);
+        return make_graph_executor(
+            {machine, work, members,
+             [&](const workload::Operation& operation) {
+               return compute.duration(machine, operation);
+             },
+             [&machine, &network, routing](EntityId from, EntityId to, Bytes bytes) {
+               return network.idle_time(
+                   machine::path_between(*machine.topology, *routing, from, to), bytes);
+             },
+             [](Bytes bytes, bool) {
+               return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
+             },
+             iterations, 3, 0, 1, noted});
+      });
+}
+
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> times_of(const GraphWork& work,
+                                                                      const Outcome& outcome,
+                                                                      std::uint32_t npu) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> times;
+  for (const OperatorRecord& record : outcome.noted.operators) {
+    if (record.tile == EntityId(npu)) {
+      times[work.names[record.name]] = {record.start.ps(), record.end.ps()};
+    }
+  }
+  return times;
+}
+
+std::int64_t spent(const Outcome& outcome, std::uint32_t npu, Activity activity) {
+  for (const TileResult& tile : outcome.tiles) {
+    if (tile.role == npu) {
+      return tile.time[static_cast<std::size_t>(activity)].ps();
+    }
+  }
+  return -1;
+}
+
+TEST(Graph, NodesWaitForWhatTheyDependOnAndForTheirLane) {
+  const machine::Machine machine = stack("Ring(2)");
+  // 2 and 3 are ready together and share a lane; the host goes on beside them.
+  const GraphWork work =
+      work_on(machine, {{compute(1, 5 * us), compute(3, 2 * us, {1}), compute(2, 3 * us, {1}),
+                         host(4, 1 * us, {1}), compute(5, us, {2, 3})},
+                        {}});
+  const Outcome outcome = run(machine, work);
+  auto times = times_of(work, outcome, 0);
+  EXPECT_EQ(times["n1"], (std::pair<std::int64_t, std::int64_t>(0, 5 * us)));
+  EXPECT_EQ(times["n2"], (std::pair<std::int64_t, std::int64_t>(5 * us, 8 * us)));
+  EXPECT_EQ(times["n3"], (std::pair<std::int64_t, std::int64_t>(8 * us, 10 * us)));
+  EXPECT_EQ(times["n4"], (std::pair<std::int64_t, std::int64_t>(5 * us, 6 * us)));
+  EXPECT_EQ(times["n5"], (std::pair<std::int64_t, std::int64_t>(10 * us, 11 * us)));
+  EXPECT_EQ(outcome.unfinished, 0U);
+  EXPECT_EQ(outcome.instructions, 5U);
+  EXPECT_EQ(spent(outcome, 0, Activity::compute), 11 * us);
+}
+
+TEST(Graph, LanesHoldAsManyAsTheyMay) {
+  const machine::Machine machine = stack("Ring(2)");
+  GraphWork work = work_on(machine, {{compute(1, 5 * us), compute(2, 3 * us), compute(3, us)}, {}});
+  work.options.slots[static_cast<std::size_t>(Lane::compute)] = 2;
+  EXPECT_EQ(run(machine, work).end.ps(), 5 * us);
+  work.options.slots[static_cast<std::size_t>(Lane::compute)] = 0;
+  auto times = times_of(work, run(machine, work), 0);
+  EXPECT_EQ(times["n3"].first, 0);
+}
+
+TEST(Graph, PriorityComesBeforeNumber) {
+  const machine::Machine machine = stack("Ring(2)");
+  std::vector<GraphNode> graph{compute(1, us), compute(2, us), compute(3, us)};
+  graph[2].priority = 1;
+  const GraphWork work = work_on(machine, {graph, {}});
+  auto times = times_of(work, run(machine, work), 0);
+  EXPECT_EQ(times["n3"].first, 0);
+  EXPECT_EQ(times["n1"].first, us);
+}
+
+TEST(Graph, MessagesAreTakenWhenTheyCome) {
+  const machine::Machine machine = stack("Ring(2)");
+  // 10 kB take 1 us of latency and 1 us at the link.
+  const GraphWork work =
+      work_on(machine, {{compute(1, 3 * us), message(2, GraphAction::send, 1, 10'000, {1})},
+                        {message(1, GraphAction::receive, 0, 10'000), compute(2, us, {1})}});
+  const Outcome outcome = run(machine, work);
+  EXPECT_EQ(outcome.end.ps(), 6 * us);
+  EXPECT_EQ(spent(outcome, 1, Activity::message), 5 * us);
+  EXPECT_EQ(spent(outcome, 1, Activity::compute), us);
+}
+
+TEST(Graph, MessagesWaitForTheirReceiver) {
+  const machine::Machine machine = stack("Ring(2)");
+  const GraphWork work =
+      work_on(machine, {{message(1, GraphAction::send, 1, 10'000)},
+                        {compute(1, 9 * us), message(2, GraphAction::receive, 0, 10'000, {1}),
+                         compute(3, us, {2})}});
+  const Outcome outcome = run(machine, work);
+  EXPECT_EQ(outcome.end.ps(), 10 * us);
+  EXPECT_EQ(spent(outcome, 1, Activity::message), 0);
+}
+
+// 2 (n - 1) steps of a quarter of the vector each.
+constexpr std::int64_t all_reduce_of_four(std::int64_t bytes) {
+  return 6 * (us + bytes / 4 * 100);
+}
+
+TEST(Graph, CollectivesRunBesideComputing) {
+  const machine::Machine machine = stack("Ring(4)");
+  std::vector<std::vector<GraphNode>> graphs;
+  for (std::uint32_t npu = 0; npu < 4; ++npu) {
+    graphs.push_back({collective(1, 40'000), compute(2, 5 * us), compute(3, us, {1, 2})});
+  }
+  const GraphWork work = work_on(machine, graphs);
+  for (const int ranks : {1, 2, 3}) {
+    const Outcome outcome = run(machine, work, ranks);
+    EXPECT_EQ(outcome.unfinished, 0U);
+    EXPECT_EQ(outcome.end.ps(), all_reduce_of_four(40'000) + us);
+    EXPECT_EQ(spent(outcome, 2, Activity::compute), 6 * us);
+    EXPECT_EQ(spent(outcome, 2, Activity::collective), all_reduce_of_four(40'000) - 5 * us);
+  }
+}
+
+TEST(Graph, MembersOfACollectiveWaitForTheLast) {
+  const machine::Machine machine = stack("Ring(4)");
+  std::vector<std::vector<GraphNode>> graphs(4, {collective(1, 40'000)});
+  graphs[2] = {compute(1, 50 * us), collective(2, 40'000, {1})};
+  const Outcome outcome = run(machine, work_on(machine, graphs));
+  EXPECT_EQ(outcome.end.ps(), 50 * us + all_reduce_of_four(40'000));
+}
+
+// NPUs 0 and 2 of a ring of four are no neighbours; 0 to 3 of a stack of 2 x 4 are no box.
+TEST(Graph, CommunicatorsOfAnyMembers) {
+  const machine::Machine machine = stack("Ring(2)_Ring(4)");
+  const std::vector<std::vector<std::uint32_t>> groups{
+      {0, 2}, {1, 3, 5, 7}, {0, 1, 2}, {6, 4, 3}, {5}};
+  for (const std::vector<std::uint32_t>& members : groups) {
+    for (std::size_t kind = 0; kind < workload::graph_collectives; ++kind) {
+      std::vector<std::vector<GraphNode>> graphs(8);
+      for (const std::uint32_t npu : members) {
+        GraphNode one = collective(1, 1000, {}, static_cast<GraphCollective>(kind));
+        one.group = "some";
+        one.root = members.back();
+        GraphNode other = one;
+        other.id = 2;
+        graphs[npu] = {one, other};
+      }
+      const GraphWork work = work_on(machine, graphs, {{"some", members}});
+      const Outcome outcome = run(machine, work);
+      EXPECT_EQ(outcome.unfinished, 0U) << kind;
+      EXPECT_EQ(outcome.end > SimTime::zero(), members.size() > 1) << kind;
+      EXPECT_EQ(run(machine, work, 3).end, outcome.end) << kind;
+    }
+  }
+}
+
+TEST(Graph, SomeDimensionsOnly) {
+  const machine::Machine machine = stack("Ring(2)_Ring(4)");
+  std::vector<GraphNode> graph{collective(1, 40'000)};
+  graph[0].dimensions = {false, true};
+  const Outcome outcome =
+      run(machine, work_on(machine, std::vector<std::vector<GraphNode>>(8, graph)));
+  EXPECT_EQ(outcome.end.ps(), all_reduce_of_four(40'000));
+}
+
+TEST(Graph, DependenciesOnLaterNodes) {
+  const machine::Machine machine = stack("Ring(2)");
+  std::vector<GraphNode> graph;
+  constexpr std::uint64_t count = 200;
+  for (std::uint64_t id = 0; id < count; ++id) {
+    graph.push_back(compute(
+        id, us,
+        id + 1 < count ? std::vector<std::uint64_t>{id + 1} : std::vector<std::uint64_t>{}));
+  }
+  GraphWork work = work_on(machine, {graph, {}});
+  for (const std::uint32_t window : {1U, 7U, 512U}) {
+    work.options.window = window;
+    const Outcome outcome = run(machine, work);
+    EXPECT_EQ(outcome.unfinished, 0U);
+    EXPECT_EQ(outcome.end.ps(), static_cast<std::int64_t>(count) * us);
+  }
+}
+
+TEST(Graph, Iterations) {
+  const machine::Machine machine = stack("Ring(4)");
+  std::vector<std::vector<GraphNode>> graphs(4, {collective(1, 40'000), compute(2, us, {1})});
+  const Outcome outcome = run(machine, work_on(machine, graphs), 2, 3);
+  EXPECT_EQ(outcome.end.ps(), 3 * (all_reduce_of_four(40'000) + us));
+  EXPECT_EQ(outcome.instructions, 24U);
+}
+
+TEST(Graph, OppositeOrdersEndWithoutLimits) {
+  const machine::Machine machine = stack("Ring(4)");
+  GraphNode first = collective(1, 40'000);
+  first.group = "a";
+  GraphNode second = collective(2, 40'000);
+  second.group = "b";
+  std::vector<std::vector<GraphNode>> graphs(4, {first, second});
+  graphs[1][0].id = 3;  // begins the other one first
+  const workload::GraphGroups groups{{"a", {0, 1, 2, 3}}, {"b", {0, 1, 2, 3}}};
+  GraphWork work = work_on(machine, graphs, groups);
+  EXPECT_EQ(run(machine, work).unfinished, 0U);
+  work.options.slots[static_cast<std::size_t>(Lane::collective)] = 1;
+  const Outcome stuck = run(machine, work);
+  EXPECT_EQ(stuck.unfinished, 4U);
+  ASSERT_FALSE(stuck.waiting.empty());
+  EXPECT_THAT(stuck.waiting.front(), HasSubstr("graph 0"));
+  EXPECT_THAT(stuck.waiting.front(), HasSubstr("collective 0 of a"));
+}
+
+}  // namespace
+}  // namespace tessera::executor
