@@ -58,6 +58,28 @@ std::string to_string(Traffic traffic) {
   throw InternalError("a traffic outside its list");
 }
 
+std::string to_string(Group group) {
+  switch (group) {
+    case Group::each:
+      return "each";
+    case Group::tensor:
+      return "tensor";
+    case Group::data:
+      return "data";
+    case Group::context:
+      return "context";
+    case Group::expert:
+      return "expert";
+    case Group::expert_data:
+      return "expert data";
+    case Group::tied:
+      return "tied";
+    default:
+      return "cut " +
+             std::to_string(static_cast<unsigned>(group) - static_cast<unsigned>(Group::first_cut));
+  }
+}
+
 Traffic traffic_of(Group group) {
   switch (group) {
     case Group::data:

@@ -11,6 +11,7 @@
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/pdes/sync_policy.hpp"
+#include "tessera/plan/graph_source.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
@@ -276,14 +277,28 @@ void read_programs(Experiment& experiment, Section& section, Diagnostics& diagno
       plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
   check_machine_for(experiment.machine, experiment.workload, section);
+  if (section.has("execution")) {
+    // The programs of the plan are run as graphs.
+    experiment.graph = read_execution(section.section("execution"), experiment.machine,
+                                      experiment.workload.data_type);
+    if (experiment.options.replay) {
+      section.section("run").error("replay", "graphs are simulated whole");
+    }
+  }
   section.finish();
   diagnostics.throw_if_any();
   try {
     experiment.plan = plan_of(experiment, strategy);
+    experiment.ideal_time = experiment.plan.ideal_time();
+    if (experiment.graph) {
+      const auto plan = std::make_shared<plan::Plan>(std::exchange(experiment.plan, {}));
+      add_source(*experiment.graph, plan::make_graph_source(plan, experiment.graph->nodes),
+                 experiment.machine, nullptr, workload_section, section.section("execution"));
+    }
   } catch (const ConfigError& error) {
     throw placed(error, section);
   }
-  experiment.ideal_time = experiment.plan.ideal_time();
+  diagnostics.throw_if_any();
 }
 
 void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
@@ -295,8 +310,14 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
                   "the workload is graphs, which hold their own; execution says how "
                   "they run");
   }
-  experiment.graph = read_graphs(workload_section, section.section("execution"), experiment.machine,
-                                 experiment.remote_memory.get(), load);
+  Section execution = section.section("execution");
+  experiment.graph = read_execution(execution, experiment.machine, DataType::fp16);
+  std::unique_ptr<workload::GraphSource> source =
+      read_graph_source(workload_section, experiment.graph->npus(), load);
+  if (source) {
+    add_source(*experiment.graph, std::move(source), experiment.machine,
+               experiment.remote_memory.get(), workload_section, execution);
+  }
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);

@@ -184,15 +184,6 @@ void read_collectives(Section section, const machine::Topology& topology,
   }
 }
 
-std::unique_ptr<workload::GraphSource> read_source(Section& section, std::uint32_t npus,
-                                                   const config::TextLoader& load) {
-  const std::string kind = section.get_name("kind", workload::graph_workloads().names());
-  section.get_or<std::string>("name", kind);
-  auto source = workload::graph_workloads().at(kind)(section, {npus, load});
-  section.finish();
-  return source;
-}
-
 // Algorithms need not offer every kind: whether they do for what graphs ask for.
 void check_algorithms(const workload::GraphLook& look, const executor::GraphOptions& options,
                       Section collectives) {
@@ -218,7 +209,8 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
 
 void note_look(const machine::Machine& machine, const memory::RemoteMemory* remote,
                Section& section, Section collectives, executor::GraphWork& work) {
-  work.look = workload::look_through(*work.source);
+  const std::optional<workload::GraphLook> known = work.source->known();
+  work.look = known ? *known : workload::look_through(*work.source);
   const workload::GraphLook& look = work.look;
   for (const std::string& name : look.names) {
     if (work.names.size() + 1 < most_names) {
@@ -267,10 +259,9 @@ bool is_graph(const config::Value& workload) {
   });
 }
 
-std::unique_ptr<executor::GraphWork> read_graphs(Section& workload, Section execution,
-                                                 const machine::Machine& machine,
-                                                 const memory::RemoteMemory* remote,
-                                                 const config::TextLoader& load) {
+std::unique_ptr<executor::GraphWork> read_execution(Section execution,
+                                                    const machine::Machine& machine,
+                                                    DataType data_type) {
   auto work = std::make_unique<executor::GraphWork>();
   const machine::Topology& topology = *machine.topology;
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
@@ -282,27 +273,39 @@ std::unique_ptr<executor::GraphWork> read_graphs(Section& workload, Section exec
   options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
                       ? executor::NodeTimes::recorded
                       : executor::NodeTimes::model;
+  const std::string usual = to_string(data_type);
   options.data_type =
-      data_type_from(execution.get_name("data_type", data_type_names(), "fp16")).value();
+      data_type_from(execution.get_name("data_type", data_type_names(), usual)).value_or(data_type);
   options.window = static_cast<std::uint32_t>(
       execution.get_or<std::int64_t>("window", 512, config::between<std::int64_t>(1, 1'000'000)));
   read_lanes(execution.section("lanes"), options);
   read_collectives(execution.section("collectives"), topology, work->nodes, options);
-  work->source = read_source(workload, work->npus(), load);
-  if (!work->source) {
-    return nullptr;
-  }
+  return work;
+}
+
+std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload, std::uint32_t npus,
+                                                         const config::TextLoader& load) {
+  const std::string kind = workload.get_name("kind", workload::graph_workloads().names());
+  workload.get_or<std::string>("name", kind);
+  auto source = workload::graph_workloads().at(kind)(workload, {npus, load});
+  workload.finish();
+  return source;
+}
+
+void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
+                const machine::Machine& machine, const memory::RemoteMemory* remote,
+                Section& workload, Section execution) {
+  work.source = std::move(source);
   std::vector<std::uint32_t> everybody;
-  for (std::uint32_t npu = 0; npu < work->npus(); ++npu) {
+  for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
     everybody.push_back(npu);
   }
-  work->groups.push_back({"", std::move(everybody)});
-  for (const auto& [name, members] : work->source->groups()) {
-    work->group_numbers[name] = static_cast<std::uint32_t>(work->groups.size());
-    work->groups.push_back({name, members});
+  work.groups.push_back({"", std::move(everybody)});
+  for (const auto& [name, members] : work.source->groups()) {
+    work.group_numbers[name] = static_cast<std::uint32_t>(work.groups.size());
+    work.groups.push_back({name, members});
   }
-  note_look(machine, remote, workload, execution.section("collectives"), *work);
-  return work;
+  note_look(machine, remote, workload, execution.section("collectives"), work);
 }
 
 }  // namespace tessera::sim

@@ -13,12 +13,20 @@ namespace tessera::sim {
 // Whether the workload section names a kind of graphs.
 bool is_graph(const config::Value& workload);
 
-// Reads the sections `workload` and `execution` and looks through the graphs. Complaints go to the
-// sections' diagnostics; ConfigError for those of trace files.
-std::unique_ptr<executor::GraphWork> read_graphs(config::Section& workload,
-                                                 config::Section execution,
-                                                 const machine::Machine& machine,
-                                                 const memory::RemoteMemory* remote,
-                                                 const config::TextLoader& load);
+// Reads the section `execution`: options and NPUs, no graphs yet.
+std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
+                                                    const machine::Machine& machine,
+                                                    DataType data_type);
+
+// Reads the section of a workload that is graphs; null after complaints.
+std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& workload,
+                                                         std::uint32_t npus,
+                                                         const config::TextLoader& load);
+
+// Puts the graphs in and looks through them. Complaints go to the diagnostics of the sections;
+// ConfigError for those of trace files.
+void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
+                const machine::Machine& machine, const memory::RemoteMemory* remote,
+                config::Section& workload, config::Section execution);
 
 }  // namespace tessera::sim

@@ -110,6 +110,8 @@ enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context,
 inline constexpr std::size_t traffic_kinds = 7;
 std::string to_string(Traffic traffic);
 
+std::string to_string(Group group);
+
 // What the messages of a group are for.
 Traffic traffic_of(Group group);
 

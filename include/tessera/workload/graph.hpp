@@ -4,11 +4,13 @@
 // that they are read piece by piece, and a node may depend on one that comes later.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,18 @@ struct GraphPosition {
   friend bool operator==(const GraphPosition&, const GraphPosition&) = default;
 };
 
+// What is in the graphs of all NPUs together.
+struct GraphLook {
+  std::uint64_t nodes = 0;  // of all NPUs
+  double flops = 0;
+  std::array<std::uint64_t, graph_collectives> collectives{};  // how many
+  std::uint64_t local_accesses = 0;
+  std::uint64_t remote_accesses = 0;
+  std::uint64_t gathered_accesses = 0;  // of them, in switches
+  std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
+  std::set<std::string> names;
+};
+
 // Gives the graphs of all NPUs. Thread-safe; opens what it needs for the time of a call only.
 class GraphSource {
  public:
@@ -93,6 +107,8 @@ class GraphSource {
   // The graph of an NPU, for messages: "w.3.et".
   virtual std::string name_of(std::uint32_t npu) const = 0;
   virtual const GraphGroups& groups() const = 0;
+  // What a look through the graphs would find, where they are known to be sound.
+  virtual std::optional<GraphLook> known() const { return std::nullopt; }
 };
 
 }  // namespace tessera::workload

@@ -1,26 +1,9 @@
 // A look through graphs before they run: whether they can run to their end, and what is in them.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-
 #include "tessera/workload/graph.hpp"
 
 namespace tessera::workload {
-
-struct GraphLook {
-  std::uint64_t nodes = 0;  // of all NPUs
-  double flops = 0;
-  std::array<std::uint64_t, graph_collectives> collectives{};  // how many
-  std::uint64_t local_accesses = 0;
-  std::uint64_t remote_accesses = 0;
-  std::uint64_t gathered_accesses = 0;  // of them, in switches
-  std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
-  std::set<std::string> names;
-};
 
 // Reads all graphs once, in pieces. Throws ConfigError naming graph and node for
 //   - a number given twice, and a dependency on a node that is not there
