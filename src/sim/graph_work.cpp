@@ -20,8 +20,12 @@ class GraphsWork final : public Work {
   std::uint64_t tiles() const override { return graph_.npus(); }
   std::uint64_t instructions() const override { return graph_.look.nodes; }
   DataType data_type() const override { return graph_.options.data_type; }
-  std::uint64_t samples() const override { return 1; }
-  double flops_of_sample() const override { return graph_.look.flops; }
+  std::uint64_t samples() const override {
+    return std::max<std::uint64_t>(1, experiment_.workload.samples);
+  }
+  double flops_of_sample() const override {
+    return graph_.look.flops / static_cast<double>(samples());
+  }
 
   std::vector<executor::Activity> activities() const override {
     return {executor::Activity::compute, executor::Activity::memory,
