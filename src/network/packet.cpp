@@ -1,10 +1,12 @@
-// The `packet` network: packets over exclusive links, cut-through, first come first served.
+// The `packet` network: packets over exclusive links, cut-through or store-and-forward, first come
+// first served.
 //
 // Method: a message is cut into packets; each directed link carries one packet at a time in order
 // of arrival. A packet's head, arriving at t, starts on the next link at max(t, when the link is
 // free) and reaches the other end one link latency later; its tail follows the serialization time
-// after, or as late as it came in when the link before was slower. Buffers are unbounded, so a
-// router keeps no queue: the time at which each link is free says it all, and a hop is one event.
+// after, or as late as it came in when the link before was slower. With store-and-forward a packet
+// starts on the next link when all of it has arrived. Buffers are unbounded, so a router keeps no
+// queue: the time at which each link is free says it all, and a hop is one event.
 //
 // PALM (section IV-C, equations (2) and (5)) takes the links of a whole path at once and holds them
 // while it waits; here each link is held only while a packet is on it. Uncontended, both give
@@ -47,6 +49,7 @@ struct Cutting {
   std::uint64_t packet_size = 0;
   std::uint64_t max_packets = 0;
   std::uint64_t largest_packet = 0;  // so that the tail lag fits its field on the slowest link
+  bool store_and_forward = false;    // a packet goes on when its tail is in
 
   // Packets of a message and the size of all but the last.
   std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
@@ -292,6 +295,10 @@ class PacketNetwork final : public Network {
     if (next == packet.target && (flags & last_packet) == 0) {
       return;  // only the last packet of a message raises an arrival
     }
+    if (cutting_.store_and_forward) {
+      context.send(next, end - now + wire.latency(), packet_port_, packet, tag, flags);
+      return;
+    }
     packet.tail_lag_ps = static_cast<std::uint32_t>((end - start).ps());
     context.send(next, start - now + wire.latency(), packet_port_, packet, tag, flags);
   }
@@ -352,6 +359,8 @@ const std::vector<ParameterInfo>& parameters() {
       routing_parameter(),
       message_overhead_parameter(),
       collective_overhead_parameter(),
+      {"switching", "", "cut-through",
+       "cut-through, or store-and-forward: a packet goes on when all of it has come in"},
       {"packet_size", "B", "4 KiB", "payload of a packet; larger packets, fewer events"},
       {"max_packets", "", "64",
        "packets a message is cut into at most; larger messages get larger packets"}};
@@ -441,12 +450,15 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
       section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
   cutting.max_packets = static_cast<std::uint64_t>(
       section.get_or<std::int64_t>("max_packets", 64, config::between<std::int64_t>(1, 1'000'000)));
+  cutting.store_and_forward =
+      section.get_name("switching", {"cut-through", "store-and-forward"}, "cut-through") ==
+      "store-and-forward";
   std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
     slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
   }
   constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t in_field = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
+  const std::uint64_t in_field = cutting.store_and_forward ? field : bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
                                           Bandwidth::bytes_per_second(slowest))
                                      .count();
   if (in_field == 0) {
