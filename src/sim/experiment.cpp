@@ -367,6 +367,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.resolved = section.resolved_yaml();
   const SimTime latency = experiment.machine.topology->smallest_latency();
   experiment.lookahead = latency.is_never() ? width_without_links : latency;
+  if (const auto reach = experiment.network->reach(experiment.machine)) {
+    experiment.lookahead = std::min(experiment.lookahead, *reach);
+  }
   read_weights(experiment, section.section("run"), measured, load);
   return experiment;
 }

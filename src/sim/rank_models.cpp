@@ -1,11 +1,26 @@
 #include "rank_models.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
+
+// Between regions [ranks x ranks], of whatever the models send.
+std::vector<SimTime> delays_of(const Experiment& experiment, const machine::Partition& partition) {
+  std::vector<SimTime> delays = machine::region_delays(*experiment.machine.topology, partition);
+  if (const auto reach = experiment.network->reach(experiment.machine)) {
+    const auto ranks = static_cast<std::size_t>(partition.ranks);
+    for (std::size_t pair = 0; pair < delays.size(); ++pair) {
+      if (pair / ranks != pair % ranks) {
+        delays[pair] = std::min(delays[pair], *reach);
+      }
+    }
+  }
+  return delays;
+}
 
 // How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
 std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
@@ -15,7 +30,7 @@ std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
   const bool along_links =
       experiment.network->sends_along_links() && experiment.memory->sends_along_links();
   pdes::RegionDelays delays;
-  delays.least = machine::region_delays(topology, partition);
+  delays.least = delays_of(experiment, partition);
   delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.least;
   return pdes::sync_policies().at(experiment.options.synchronization)(communicator,
                                                                       std::move(delays));
@@ -28,9 +43,7 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       communicator(the_communicator),
       partition(partition_of(experiment, communicator.size())),
       members(partition.members[static_cast<std::size_t>(communicator.rank())]),
-      engine(communicator,
-             {partition.owner, members,
-              machine::region_delays(*experiment.machine.topology, partition)},
+      engine(communicator, {partition.owner, members, delays_of(experiment, partition)},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       network(experiment.network->build({experiment.machine, members, network_slot})),
       memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),

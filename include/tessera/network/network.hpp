@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -82,6 +83,9 @@ class NetworkModel {
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }
+  // Where every entity may send to every other, however far: the shortest delay. Else none, and
+  // delays are at least those of the links on the way.
+  virtual std::optional<SimTime> reach(const machine::Machine&) const { return std::nullopt; }
   // The routing it uses, and what messages and collectives take beyond links; to estimate times on
   // an idle machine.
   virtual std::string routing() const = 0;
