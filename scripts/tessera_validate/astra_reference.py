@@ -1,6 +1,6 @@
 """Times of single collectives, beside those of ASTRA-sim's public backends."""
 
-from page import Runner, percent, rows_of
+from page import REFERENCE, Runner, percent, rows_of
 
 BLOCKS = {"Ring": "Ring", "FullyConnected": "FC", "Switch": "Switch"}
 # Its ring all-to-all is handed on from NPU to NPU.
@@ -53,8 +53,59 @@ run: {{trace: none}}
 """
 
 
+# Traces of a small GPT with tensor, data and pipeline parallelism of two each: backend, shape,
+# bandwidths [GiB/s], latencies [ns], time [ns] of the public code.
+TRACES = [
+    ("unaware", "Ring(2)_FC(2)_Switch(2)", (300, 100, 50), (100, 200, 500), 144316),
+    ("unaware", "Ring(8)", (100,), (500,), 254284),
+    ("aware", "Ring(8)", (100,), (500,), 327490),
+]
+
+
+def trace_experiment(shape, rates, latencies, network):
+    dimensions = ", ".join(f"{{bandwidth: {rate} GiB/s, latency: {latency} ns}}"
+                           for rate, latency in zip(rates, latencies))
+    return f"""\
+machine:
+  name: stack
+  topology: {{kind: stack, shape: {shape}, dimensions: [{dimensions}]}}
+  tile: {{peak: {{fp16: 234 TFLOP/s}}, operands: dram}}
+  dram: {{at: each, bandwidth: 2000 GB/s, latency: 0 ns}}
+  network: {network}
+workload:
+  kind: chakra
+  traces: {REFERENCE}/gpt_222/w
+  groups: {REFERENCE}/gpt_222/w.json
+execution:
+  sends: delivered
+  lanes: {{collective: 1}}
+  collectives: {{chunks: 4, endpoint_delay: 10 ns, local_memory: 2000 GB/s, compatible: astra}}
+run: {{trace: none}}
+"""
+
+
+def traces(report, runner, folder):
+    report.say("## Execution traces")
+    report.say()
+    report.say("Chakra traces of eight NPUs, `tests/validation/reference/gpt_222`. The public code "
+               "begins one collective or send at a time, and a send is over when it has arrived: "
+               "`lanes.collective: 1`, `sends: delivered`.")
+    report.say()
+    table = []
+    for number, (backend, shape, rates, latencies, theirs) in enumerate(TRACES):
+        network, bound = BACKENDS[backend]
+        path = folder / f"trace{number}.yaml"
+        path.write_text(trace_experiment(shape, rates, latencies, network), encoding="utf-8")
+        ours = runner.run(str(path))["simulated_time_ps"] / 1000
+        off = 100 * (ours - theirs) / theirs
+        said = report.bound(abs(off) <= bound, f"gpt_222 on {shape}, {backend}: {off:+.2f} %")
+        table.append([shape, backend, theirs, f"{ours:.0f}", percent(ours, theirs), said])
+    report.table(["topology", "backend", "theirs [ns]", "ours [ns]", "off", "holds"], table)
+
+
 def sections(report, program, folder, reduced):
     runner = Runner(program, folder)
+    traces(report, runner, folder)
     for backend, (network, bound) in BACKENDS.items():
         rows = [row for row in rows_of("astra_reference.csv")
                 if row["backend"] == backend and row["rc"] == "0"]

@@ -365,7 +365,7 @@ class GraphExecutor final : public Executor {
         ++tasks_done_;
         continue;
       }
-      std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(task.lane())];
+      std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(lane_of(task))];
       queue.push_back(place);
       std::push_heap(queue.begin(), queue.end(), BeginsLater{npu.tasks});
     }
@@ -392,7 +392,7 @@ class GraphExecutor final : public Executor {
     const Task& task = npu.tasks[place];
     npu.tasks.begin(place);
     book(npu, context.now());
-    ++npu.under_way[static_cast<std::size_t>(task.lane())];
+    ++npu.under_way[static_cast<std::size_t>(lane_of(task))];
     npu.begun.push_back({place, context.now()});
     switch (task.action) {
       case GraphAction::compute:
@@ -409,7 +409,7 @@ class GraphExecutor final : public Executor {
       case GraphAction::send:
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
                       port(arrival_kind), 0, task.tag);
-        end_after(context, place, SimTime::zero());
+        end_after(context, place, send_time(context.self(), task));
         return;
       case GraphAction::receive: {
         const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
@@ -430,6 +430,17 @@ class GraphExecutor final : public Executor {
         break;
     }
     throw InternalError("a task that cannot begin");
+  }
+
+  Lane lane_of(const Task& task) const {
+    const bool holds = task.action == GraphAction::send && work_.options.sends == Sends::delivered;
+    return holds ? Lane::collective : task.lane();
+  }
+
+  SimTime send_time(EntityId self, const Task& task) const {
+    return work_.options.sends == Sends::eager
+               ? SimTime::zero()
+               : setup_.message_time(self, work_.nodes[task.peer], Bytes(task.bytes));
   }
 
   void end_after(pdes::Context& context, Place place, SimTime time) {
@@ -459,9 +470,9 @@ class GraphExecutor final : public Executor {
                    task.action == GraphAction::store, port(accessed_kind),
                    static_cast<std::uint16_t>(place));
   }
-  static Place place_of_access(const Npu& npu, std::uint16_t tag) {
+  Place place_of_access(const Npu& npu, std::uint16_t tag) const {
     const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
-      return npu.tasks[begun.place].lane() == Lane::memory &&
+      return lane_of(npu.tasks[begun.place]) == Lane::memory &&
              static_cast<std::uint16_t>(begun.place) == tag;
     });
     ensure(found != npu.begun.end(), "an access that nobody has begun");
@@ -471,13 +482,13 @@ class GraphExecutor final : public Executor {
   void end_task(pdes::Context& context, Npu& npu, Place place) {
     const Task& task = npu.tasks[place];
     book(npu, context.now());
-    --npu.under_way[static_cast<std::size_t>(task.lane())];
+    --npu.under_way[static_cast<std::size_t>(lane_of(task))];
     const auto begun = std::find_if(npu.begun.begin(), npu.begun.end(),
                                     [place](const auto& entry) { return entry.place == place; });
     ensure(begun != npu.begun.end(), "a task that ends has begun");
     if (setup_.observer != nullptr && begun->time != context.now()) {
       setup_.observer->on_operator({context.self(), task.name, plan::Phase::forward,
-                                    activity_of(task.lane()), npu.iteration, begun->time,
+                                    activity_of(lane_of(task)), npu.iteration, begun->time,
                                     context.now()});
     }
     npu.begun.erase(begun);
@@ -531,7 +542,7 @@ class GraphExecutor final : public Executor {
                         task.collective == workload::GraphCollective::gather ||
                         task.collective == workload::GraphCollective::scatter;
     std::vector<std::uint32_t> coordinates = active.plan->coordinates(npu.number);
-    std::vector<std::uint32_t> root = rooted ? active.plan->coordinates(task.peer)
+    std::vector<std::uint32_t> root = rooted ? active.plan->coordinates(work_.groups[task.group].members[task.peer])
                                              : std::vector<std::uint32_t>(coordinates.size());
     active.run = std::make_unique<collective::StackedRun>(active.plan->shared(),
                                                           std::move(coordinates), std::move(root));
@@ -616,7 +627,7 @@ class GraphExecutor final : public Executor {
         text += " in dimension " + std::to_string(active->run->waits_in());
       }
     } else {
-      text += to_string(task.lane());
+      text += to_string(lane_of(task));
     }
     return text + ", since " + to_string(time);
   }

@@ -19,7 +19,7 @@ struct Task {
   std::int64_t recorded_ps = -1;  // duration; -1: none
   std::uint32_t group = 0;        // in GraphWork::groups
   std::uint32_t number = 0;       // of a collective, among those of its group
-  std::uint32_t peer = 0;         // of messages; else the root of a collective
+  std::uint32_t peer = 0;         // of messages; of a collective the root's number
   std::uint32_t tag = 0;
   std::uint32_t unmet = 0;  // dependencies
   std::uint32_t priority = 0;

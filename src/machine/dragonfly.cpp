@@ -9,6 +9,7 @@
 // Minimal routing: the paper's adaptive one is not here.
 #include "graph_builder.hpp"
 #include "readers.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -79,7 +80,7 @@ std::unique_ptr<Topology> make(config::Section& section) {
   }
   const std::uint64_t routers = std::uint64_t{shape.groups} * shape.routers;
   const auto links =
-      static_cast<unsigned __int128>(routers) * (2ULL * shape.npus + shape.routers + shape.global);
+      static_cast<Wide>(routers) * (2ULL * shape.npus + shape.routers + shape.global);
   const std::uint64_t most = generated_limit;
   if (!fits_generated_limit(section, "groups", std::min(most, routers) * (shape.npus + 1ULL),
                             links > most ? most : static_cast<std::uint64_t>(links))) {

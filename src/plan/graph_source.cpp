@@ -241,7 +241,8 @@ class PlanSource final : public workload::GraphSource {
     }
     role.stage = plan_.peer_stage(role.stage, instruction.peer);
     node.peer = npu_of_.at(plan_.placement.tile(role).value());
-    node.tag = (from.pass.micro_batch * plan_.strategy.chunks + chunk) * traffic_kinds +
+    constexpr auto kinds = static_cast<std::uint32_t>(traffic_kinds);
+    node.tag = (from.pass.micro_batch * plan_.strategy.chunks + chunk) * kinds +
                static_cast<std::uint32_t>(instruction.traffic);
   }
 
@@ -254,7 +255,6 @@ class PlanSource final : public workload::GraphSource {
     node.action = GraphAction::collective;
     node.collective = collective_of(instruction.collective);
     node.group = name_of(instruction.group, members.front());
-    node.root = npu_of_role(members.front());
     if (counts_parts(node.collective)) {
       node.bytes = Bytes((instruction.bytes + members.size() - 1) / members.size());
     }

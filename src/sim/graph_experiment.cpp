@@ -244,6 +244,9 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
 
 std::vector<ParameterInfo> execution_parameters() {
   return {{"times", "", "model", "of nodes that compute: model, or recorded"},
+          {"sends", "", "eager",
+           "are over: eager, at once; delivered, after the time of their message, in the lane of "
+           "collectives"},
           {"data_type", "", "fp16", "of work whose type a graph does not tell"},
           {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
@@ -273,6 +276,9 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
                       ? executor::NodeTimes::recorded
                       : executor::NodeTimes::model;
+  options.sends = execution.get_name("sends", {"eager", "delivered"}, "eager") == "delivered"
+                      ? executor::Sends::delivered
+                      : executor::Sends::eager;
   const std::string usual = to_string(data_type);
   options.data_type =
       data_type_from(execution.get_name("data_type", data_type_names(), usual)).value_or(data_type);

@@ -1,5 +1,8 @@
 #include "tessera/workload/graph.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "tessera/core/error.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
@@ -39,7 +42,9 @@ Registry<GraphWorkloadMaker>& graph_workloads() {
 std::vector<std::string> graph_collective_names() {
   std::vector<std::string> names;
   for (std::size_t number = 0; number < graph_collectives; ++number) {
-    names.push_back(to_string(static_cast<GraphCollective>(number)));
+    std::string name = to_string(static_cast<GraphCollective>(number));
+    std::replace(name.begin(), name.end(), '_', '-');
+    names.push_back(std::move(name));
   }
   return names;
 }

@@ -69,7 +69,7 @@ const Registration registration(
        "all-to-all, reduce-scatter, reduce-scatter-block or barrier"},
       {"size", "B", "", "vector of a member; of all-gather, gather and scatter its part"},
       {"repeat", "", "1", "one after the other"},
-      {"root", "", "0", "NPU; of collectives that have one"}}},
+      {"root", "", "0", "number of the NPU; of collectives that have one"}}},
     make);
 
 }  // namespace

@@ -185,9 +185,11 @@ class Look {
       refuse(npu, node.id,
              "is of " + named(node.group) + ", which NPU " + std::to_string(npu) + " is not in");
     }
-    if (node.root >= source_.npus() || !is_member(node.root, node.group)) {
-      refuse(npu, node.id,
-             "its root " + std::to_string(node.root) + " is not in " + named(node.group));
+    const std::size_t size =
+        node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
+    if (node.root >= size) {
+      refuse(npu, node.id, "its root is member " + std::to_string(node.root) + " of " +
+                               named(node.group) + ", which has " + std::to_string(size));
     }
     const SeenCollective own{node.collective, node.bytes, node.root, node.dimensions, node.id};
     Sequence& sequence = sequences_[node.group];

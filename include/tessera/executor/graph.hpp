@@ -8,8 +8,8 @@
 // A communicator whose members fill a box of the machine's dimensions goes through them one by one
 // (collective/stacked.hpp), any other in one dimension, in the order of its members.
 //
-// Sends are over at once, and what is sent waits at the receiver; messages of one pair and tag are
-// taken in the order sent.
+// What is sent waits at the receiver until it is taken; messages of one pair and tag are taken in the
+// order sent.
 #pragma once
 
 #include <array>
@@ -42,8 +42,17 @@ enum class NodeTimes : std::uint8_t {
   recorded,  // as recorded; by the compute model where the trace gives no time
 };
 
+// When a send is over.
+enum class Sends : std::uint8_t {
+  eager,      // at once
+  // After the time that its message takes on an idle machine. Until then it holds a place in the
+  // lane of collectives (ASTRA-sim 2.0).
+  delivered,
+};
+
 struct GraphOptions {
   NodeTimes times = NodeTimes::model;
+  Sends sends = Sends::eager;
   DataType data_type = DataType::fp16;
   // Nodes at a time in each lane; 0: all that are ready. Where NPUs begin collectives or receives
   // in different orders, a limit can make them wait for each other for ever.

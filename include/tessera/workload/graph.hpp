@@ -66,7 +66,7 @@ struct GraphNode {
   std::uint32_t peer = 0;  // NPU
   std::uint32_t tag = 0;
   GraphCollective collective = GraphCollective::all_reduce;
-  std::uint32_t root = 0;  // NPU; of collectives that have one
+  std::uint32_t root = 0;  // number of the member; of collectives that have one
   std::string group;       // name of a communicator; empty: all NPUs
   std::uint32_t priority = 0;
   // Which dimensions of the machine a collective goes over; empty: as the group says.

@@ -9,7 +9,7 @@ namespace tessera::workload {
 //   - a number given twice, and a dependency on a node that is not there
 //   - a communicator that is not known, has a member that is none of the machine's NPUs or twice
 //   the
-//     same, or does not have the NPU that uses it; a root or a peer that is no NPU, or not a member
+//     same, or does not have the NPU that uses it; a peer that is no NPU; a root that is no member
 //   - collectives of a communicator that its members do not all have, in one order
 //   - a message that is sent and never received, or the other way.
 // Circles of dependencies show as deadlocks when they run.

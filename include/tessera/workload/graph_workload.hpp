@@ -31,7 +31,7 @@ using GraphWorkloadMaker =
     std::function<std::unique_ptr<GraphSource>(config::Section&, const GraphRequest&)>;
 Registry<GraphWorkloadMaker>& graph_workloads();
 
-// In the order of GraphCollective.
+// In the order of GraphCollective, with hyphens.
 std::vector<std::string> graph_collective_names();
 
 }  // namespace tessera::workload

@@ -280,7 +280,7 @@ TEST(Graph, CommunicatorsOfAnyMembers) {
       for (const std::uint32_t npu : members) {
         GraphNode one = collective(1, 1000, {}, static_cast<GraphCollective>(kind));
         one.group = "some";
-        one.root = members.back();
+        one.root = static_cast<std::uint32_t>(members.size() - 1);
         GraphNode other = one;
         other.id = 2;
         graphs[npu] = {one, other};
