@@ -6,6 +6,7 @@ BLOCKS = {"Ring": "Ring", "FullyConnected": "FC", "Switch": "Switch"}
 # Its ring all-to-all is handed on from NPU to NPU.
 ALGORITHMS = {"ring": "ring-relay", "direct": "direct", "halvingDoubling": "halving-doubling",
               "doubleBinaryTree": "double-binary-tree"}
+QUEUES = {"FIFO": "fifo", "smallestFirst": "smallest-first"}
 ORDERS = {"baseline": "ascending", "roundRobin": "round-robin", "themis": "themis"}
 # Backend: our network, and how far from it we may be [%]. The aware one stores whole messages at
 # each hop.
@@ -17,15 +18,27 @@ BACKENDS = {
 REDUCED_STEP = 9
 
 
+def latency_of(text):
+    """A link without any latency would leave the engine no lookahead."""
+    return f"{text} ns" if float(text) > 0 else "1 ps"
+
+
 def experiment_of(row, network):
     """The experiment of a row, as YAML."""
     blocks = [BLOCKS[name] for name in row["topology"].split("_")]
     sizes = row["npus_per_dim"].split("x")
     rates = row["bandwidth_GBps_2p30"].split("_")
     latencies = row["latency_ns"].split("_")
-    dimensions = ", ".join(f"{{bandwidth: {rate} GiB/s, latency: {latency} ns}}"
-                           for rate, latency in zip(rates, latencies))
+    dimensions = ", ".join(
+        f"{{bandwidth: {round(float(rate) * 2 ** 30)} B/s, latency: {latency_of(latency)}}}"
+        for rate, latency in zip(rates, latencies))
     algorithms = ", ".join(ALGORITHMS[name] for name in row["algorithm"].split("_"))
+    # In some rows Themis was told what an NPU sends into a full mesh over all its links.
+    told = ""
+    if "told" in row["note"]:
+        per_npu = [round(float(rate) * 2 ** 30) * (int(size) - 1 if block == "FC" else 1)
+                   for rate, size, block in zip(rates, sizes, blocks)]
+        told = f"\n    bandwidths: [{', '.join(f'{rate} B/s' for rate in per_npu)}]"
     decomposition = "baseline" if row["coll_opt"] == "baseline" else "bandwidth-aware"
     return f"""\
 machine:
@@ -44,7 +57,8 @@ execution:
     algorithms: [{algorithms}]
     chunks: {row["chunks"]}
     active_chunks: {row["active_chunks"]}
-    order: {ORDERS[row["inter_dim"]]}
+    order: {ORDERS[row["inter_dim"]]}{told}
+    queue: {QUEUES[row["intra_dim"]]}
     decomposition: {decomposition}
     endpoint_delay: {row["endpoint_delay_ns"]} ns
     local_memory: {float(row["local_mem_bw_GBps"]):.0f} GB/s

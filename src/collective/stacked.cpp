@@ -12,6 +12,8 @@ namespace {
 // Where the difference of loads is worth less than this part of a chunk, the order is ascending
 // (the public code of ASTRA-sim 2.0; the paper leaves the value open).
 constexpr double worth_a_turn = 1.0 / 16;
+// Loads are often just that far apart, but for rounding.
+constexpr double rounding = 1e-6;
 
 // Loads are in seconds of the dimension's bandwidth, in double arithmetic: the same on every NPU.
 class Themis {
@@ -30,7 +32,7 @@ class Themis {
     const double size = dimensions_[least].size;
     const double spare = (load_[sorted.back()] - load_[least]) * rate(least) /
                          (gathers_ ? size - 1 : (size - 1) / size);
-    if (size > 1 && spare >= bytes * worth_a_turn) {
+    if (size > 1 && spare >= bytes * worth_a_turn * (1 - rounding)) {
       order = sorted;
     }
     add(order, bytes);

@@ -10,9 +10,9 @@
 namespace tessera::collective {
 
 StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
-                                  const StackedOptions& options, std::uint32_t at_a_time,
+                                  const StackedOptions& options, const TurnOptions& turn_options,
                                   const DimensionMessageTime& message) {
-  StackedCollective collective{kind, bytes, std::move(dimensions), {}, at_a_time, {}};
+  StackedCollective collective{kind, bytes, std::move(dimensions), {}, turn_options.at_a_time, {}};
   for (const RunDimension& dimension : collective.dimensions) {
     collective.shape.push_back(dimension.dimension);
   }
@@ -32,7 +32,7 @@ StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimensi
     }
     return entry->second;
   };
-  collective.turns = plan_turns(kind, bytes, collective.shape, options, at_a_time, time);
+  collective.turns = plan_turns(kind, bytes, collective.shape, options, turn_options, time);
   return collective;
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 
@@ -16,24 +17,29 @@ constexpr int passes_of_an_addition = 3;
 
 class ListSchedule {
  public:
-  ListSchedule(Turns& turns, std::size_t dimensions, std::uint32_t at_a_time)
-      : turns_(turns), at_a_time_(at_a_time), queues_(dimensions), under_way_(dimensions) {
+  // `bytes` gives the vector of a turn, `time` how long it takes.
+  ListSchedule(Turns& turns, std::size_t dimensions, const TurnOptions& options,
+               std::function<Bytes(const Turn&)> bytes, std::function<SimTime(const Turn&)> time)
+      : turns_(turns),
+        options_(options),
+        bytes_(std::move(bytes)),
+        time_(std::move(time)),
+        queues_(dimensions),
+        under_way_(dimensions) {
     turns_.of.resize(dimensions);
   }
 
-  // `time` gives that of a turn.
-  template <class Time>
-  void run(const Time& time) {
+  void run() {
     for (std::uint32_t chunk = 0; chunk < turns_.chunks.size(); ++chunk) {
       enqueue({chunk, 0});
     }
-    begin_turns(SimTime::zero(), time);
+    begin_turns(SimTime::zero());
     while (!ends_.empty()) {
       const auto [now, number, turn] = ends_.top();
       ends_.pop();
       --under_way_[dimension_of(turn)];
       enqueue({turn.chunk, turn.phase + 1});
-      begin_turns(now, time);
+      begin_turns(now);
     }
   }
 
@@ -57,22 +63,38 @@ class ListSchedule {
     }
   }
 
-  template <class Time>
-  void begin_turns(SimTime now, const Time& time) {
+  void begin_turns(SimTime now) {
     for (std::size_t dimension = 0; dimension < queues_.size(); ++dimension) {
       std::deque<Turn>& queue = queues_[dimension];
-      while (!queue.empty() && under_way_[dimension] < at_a_time_) {
-        const Turn turn = queue.front();
-        queue.pop_front();
+      while (!queue.empty() && under_way_[dimension] < options_.at_a_time) {
+        const auto next = first_of(queue);
+        const Turn turn = *next;
+        queue.erase(next);
         ++under_way_[dimension];
         turns_.of[dimension].push_back(turn);
-        ends_.push({now + time(turn), begun_++, turn});
+        ends_.push({now + time_(turn), begun_++, turn});
       }
     }
   }
 
+  std::deque<Turn>::iterator first_of(std::deque<Turn>& queue) const {
+    switch (options_.queue) {
+      case ChunkQueue::fifo:
+        break;
+      case ChunkQueue::lifo:
+        return queue.end() - 1;
+      case ChunkQueue::smallest_first:
+        return std::min_element(queue.begin(), queue.end(), [this](const Turn& a, const Turn& b) {
+          return bytes_(a) < bytes_(b);
+        });
+    }
+    return queue.begin();
+  }
+
   Turns& turns_;
-  std::uint32_t at_a_time_;
+  TurnOptions options_;
+  std::function<Bytes(const Turn&)> bytes_;
+  std::function<SimTime(const Turn&)> time_;
   std::vector<std::deque<Turn>> queues_;
   std::vector<std::uint32_t> under_way_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
@@ -94,17 +116,20 @@ SimTime StepCosts::after_message(const Step& step, std::uint32_t number) const {
 }
 
 Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimensions,
-                 const StackedOptions& options, std::uint32_t at_a_time, const PhaseTime& time) {
-  ensure(at_a_time > 0, "a dimension that nothing may go through");
+                 const StackedOptions& options, const TurnOptions& turn_options,
+                 const PhaseTime& time) {
+  ensure(turn_options.at_a_time > 0, "a dimension that nothing may go through");
   Turns turns;
   turns.chunks = plan_chunks(kind, bytes, dimensions, options);
   const std::vector<std::uint32_t> origin(dimensions.size());
-  ListSchedule(turns, dimensions.size(), at_a_time).run([&](const Turn& turn) {
+  const auto bytes_of = [&](const Turn& turn) {
     const ChunkPlan& chunk = turns.chunks[turn.chunk];
-    const Phase& phase = chunk.phases[turn.phase];
-    return time(phase, phase_bytes(chunk, phase, chunk_bytes(bytes, options.chunks, turn.chunk),
-                                   dimensions, origin));
-  });
+    return phase_bytes(chunk, chunk.phases[turn.phase],
+                       chunk_bytes(bytes, options.chunks, turn.chunk), dimensions, origin);
+  };
+  ListSchedule(turns, dimensions.size(), turn_options, bytes_of, [&](const Turn& turn) {
+    return time(turns.chunks[turn.chunk].phases[turn.phase], bytes_of(turn));
+  }).run();
   return turns;
 }
 

@@ -129,7 +129,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
   const Kind kind = kind_of(task.collective);
   const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
   plan->shared_ = collective::plan_collective(
-      kind, bytes, std::move(dimensions), options.collectives, options.active_chunks,
+      kind, bytes, std::move(dimensions), options.collectives, options.turns,
       [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {
         const auto node = [&](collective::Member member) {
           return setup_.work.nodes[plan->npu_at(first, dimension, member)];

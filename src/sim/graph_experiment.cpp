@@ -11,13 +11,14 @@
 // | collectives.algorithm_window | 0             | messages of a member under way; 0: all        |
 // | collectives.chunks         | 1               | parts that a collective is cut in             |
 // | collectives.active_chunks  | 1               | of them in a dimension at a time              |
-// | collectives.order          | ascending       | of dimensions: ascending, round-robin, themis |
-// | collectives.decomposition  | bandwidth-aware | bandwidth-aware, baseline                     |
-// | collectives.bandwidths     | of the links    | of an NPU into each dimension, for themis     |
-// | collectives.endpoint_delay | 0 ns            | before a phase and after each message         |
-// | collectives.local_memory   | 0 B/s           | where messages are added up; 0: no time       |
-// | collectives.compatible     | none            | astra: times of additions in whole ns, the    |
-// |                            |                 | first of halving-doubling free                |
+// | collectives.queue          | fifo            | of chunks at a dimension: fifo, lifo,
+// smallest-first | | collectives.order          | ascending       | of dimensions: ascending,
+// round-robin, themis | | collectives.decomposition  | bandwidth-aware | bandwidth-aware, baseline
+// | | collectives.bandwidths     | of the links    | of an NPU into each dimension, for themis | |
+// collectives.endpoint_delay | 0 ns            | before a phase and after each message         | |
+// collectives.local_memory   | 0 B/s           | where messages are added up; 0: no time       | |
+// collectives.compatible     | none            | astra: times of additions in whole ns, the    | |
+// |                 | first of halving-doubling free                |
 #include "graph_experiment.hpp"
 
 #include <algorithm>
@@ -141,8 +142,12 @@ void read_collectives(Section section, const machine::Topology& topology,
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
   options.collectives.chunks = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));
-  options.active_chunks = static_cast<std::uint32_t>(
+  options.turns.at_a_time = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("active_chunks", 1, config::between<std::int64_t>(1, 16'383)));
+  const std::string queue = section.get_name("queue", {"fifo", "lifo", "smallest-first"}, "fifo");
+  options.turns.queue = queue == "lifo"             ? collective::ChunkQueue::lifo
+                        : queue == "smallest-first" ? collective::ChunkQueue::smallest_first
+                                                    : collective::ChunkQueue::fifo;
   const std::string order =
       section.get_name("order", {"ascending", "round-robin", "themis"}, "ascending");
   options.collectives.order = order == "themis"        ? collective::DimensionOrder::themis
@@ -243,17 +248,18 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
 }  // namespace
 
 std::vector<ParameterInfo> execution_parameters() {
-  return {{"times", "", "model", "of nodes that compute: model, or recorded"},
-          {"sends", "", "eager",
-           "are over: eager, at once; delivered, after the time of their message, in the lane of "
-           "collectives"},
-          {"data_type", "", "fp16", "of work whose type a graph does not tell"},
-          {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
-          {"lanes", "", "host, compute, memory: 1; collective, message: 0",
-           "nodes at a time; 0: all that are ready"},
-          {"collectives", "", "",
-           "shape, algorithms, other_algorithm, algorithm_window, chunks, active_chunks, order, "
-           "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
+  return {
+      {"times", "", "model", "of nodes that compute: model, or recorded"},
+      {"sends", "", "eager",
+       "are over: eager, at once; delivered, after the time of their message, in the lane of "
+       "collectives"},
+      {"data_type", "", "fp16", "of work whose type a graph does not tell"},
+      {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
+      {"lanes", "", "host, compute, memory: 1; collective, message: 0",
+       "nodes at a time; 0: all that are ready"},
+      {"collectives", "", "",
+       "shape, algorithms, other_algorithm, algorithm_window, chunks, active_chunks, queue, order, "
+       "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
 }
 
 bool is_graph(const config::Value& workload) {

@@ -31,7 +31,7 @@ struct StackedCollective {
 using DimensionMessageTime =
     std::function<SimTime(std::uint32_t dimension, Member from, Member to, Bytes bytes)>;
 StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
-                                  const StackedOptions& options, std::uint32_t at_a_time,
+                                  const StackedOptions& options, const TurnOptions& turn_options,
                                   const DimensionMessageTime& message);
 
 // A step of a collective, the same name at both ends of its message.

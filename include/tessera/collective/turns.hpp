@@ -40,14 +40,26 @@ struct Turns {
   std::vector<std::vector<Turn>> of;  // [dimensions] in order
 };
 
+// Which chunk goes first where several wait for a dimension.
+enum class ChunkQueue : std::uint8_t {
+  fifo,            // that came first
+  lifo,            // that came last
+  smallest_first,  // with the smallest vector there, then that came first
+};
+
+struct TurnOptions {
+  std::uint32_t at_a_time = 1;  // > 0, chunks in a dimension
+  ChunkQueue queue = ChunkQueue::fifo;
+};
+
 // Of a phase whose vector has so many bytes.
 using PhaseTime = std::function<SimTime(const Phase& phase, Bytes bytes)>;
 
-// Runs the chunks through the dimensions once: first come first served, up to `at_a_time` (> 0)
-// chunks in a dimension. Of chunks that come at the same instant the one goes first that was first
-// in a turn before.
+// Runs the chunks through the dimensions once. Of chunks that come at the same instant the one came
+// first that was first in a turn before.
 Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimensions,
-                 const StackedOptions& options, std::uint32_t at_a_time, const PhaseTime& time);
+                 const StackedOptions& options, const TurnOptions& turn_options,
+                 const PhaseTime& time);
 
 // From the sender of a message to its receiver.
 using MessageTime = std::function<SimTime(Member from, Member to, Bytes bytes)>;

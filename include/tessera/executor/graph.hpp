@@ -8,8 +8,8 @@
 // A communicator whose members fill a box of the machine's dimensions goes through them one by one
 // (collective/stacked.hpp), any other in one dimension, in the order of its members.
 //
-// What is sent waits at the receiver until it is taken; messages of one pair and tag are taken in the
-// order sent.
+// What is sent waits at the receiver until it is taken; messages of one pair and tag are taken in
+// the order sent.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ enum class NodeTimes : std::uint8_t {
 
 // When a send is over.
 enum class Sends : std::uint8_t {
-  eager,      // at once
+  eager,  // at once
   // After the time that its message takes on an idle machine. Until then it holds a place in the
   // lane of collectives (ASTRA-sim 2.0).
   delivered,
@@ -59,7 +59,7 @@ struct GraphOptions {
   std::array<std::uint32_t, lanes> slots{1, 1, 1, 0, 0};
   std::uint32_t window = 512;  // nodes of one NPU that are read ahead of their begin
   collective::StackedOptions collectives;
-  std::uint32_t active_chunks = 1;  // of one collective in one dimension
+  collective::TurnOptions turns;  // of one collective
   // Of the machine as its NPUs are numbered, the first counting fastest; their product is the
   // number of NPUs.
   std::vector<collective::StackedDimension> dimensions;

@@ -37,6 +37,7 @@ struct Setting {
   std::uint64_t bytes = 0;
   StackedOptions options = {};
   std::uint32_t at_a_time = 1;
+  ChunkQueue queue = ChunkQueue::fifo;
   SimTime endpoint = {};
   Bandwidth local_memory = {};
 };
@@ -189,7 +190,8 @@ Bandwidth per_ns(std::uint64_t bytes) {
 // time of a message, R of its addition, ep the endpoint delay.
 TEST(StackedRun, TakesTheClosedFormsOfOneDimension) {
   constexpr std::int64_t ep = 10;
-  const Setting base{Kind::all_reduce, 1U << 20, {}, 1, SimTime::from_ps(ep * ns), per_ns(1600)};
+  const Setting base{Kind::all_reduce,          1U << 20,    {}, 1, ChunkQueue::fifo,
+                     SimTime::from_ps(ep * ns), per_ns(1600)};
   const auto end = [&](const Layer& layer, Kind kind) {
     Setting setting = base;
     setting.kind = kind;
@@ -252,6 +254,7 @@ std::vector<Case> cases() {
           setting.options.chunks = 7;
           setting.options.order = order;
           setting.at_a_time = 1 + static_cast<std::uint32_t>(kind) % 3;
+          setting.queue = static_cast<ChunkQueue>((kind + cases.size()) % 3);
           setting.endpoint = SimTime::from_ps(kind % 2 == 0 ? 0 : 7 * ns);
           cases.push_back({layers, setting});
         }
@@ -308,7 +311,7 @@ TEST(Turns, AnOrderForEachDimension) {
   const std::vector<StackedDimension> shape{{4, per_ns(100)}, {2, per_ns(100)}};
   StackedOptions options;
   options.chunks = 2;
-  const Turns turns = plan_turns(Kind::all_reduce, Bytes(1U << 20), shape, options, 1,
+  const Turns turns = plan_turns(Kind::all_reduce, Bytes(1U << 20), shape, options, {},
                                  [](const Phase&, Bytes) { return SimTime::from_ps(ns); });
   // Reduce-scatter, all-reduce, all-gather: 0 of chunk 0, 0 of chunk 1, then the way back.
   EXPECT_EQ(turns.of[0], (std::vector<Turn>{{0, 0}, {1, 0}, {0, 2}, {1, 2}}));
