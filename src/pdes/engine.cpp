@@ -152,6 +152,7 @@ void Engine::arrive(std::span<const Event> events) {
     const Event& event = events[i];
     const std::int32_t place = locator_[event.target];
     ensure(place >= 0, "an event came to a rank that does not own its target");
+    ensure(event.time >= window_end_, "an event came after its time: regions are closer than said");
     const auto index = static_cast<std::uint32_t>(place);
     calendar_.insert(event.time, index, [&](Event& slot) {
       slot = event;

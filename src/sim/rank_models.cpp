@@ -14,9 +14,8 @@ std::vector<SimTime> delays_of(const Experiment& experiment, const machine::Part
   if (const auto reach = experiment.network->reach(experiment.machine)) {
     const auto ranks = static_cast<std::size_t>(partition.ranks);
     for (std::size_t pair = 0; pair < delays.size(); ++pair) {
-      if (pair / ranks != pair % ranks) {
-        delays[pair] = std::min(delays[pair], *reach);
-      }
+      const bool out_and_back = pair / ranks == pair % ranks;
+      delays[pair] = std::min(delays[pair], out_and_back ? *reach * 2 : *reach);
     }
   }
   return delays;

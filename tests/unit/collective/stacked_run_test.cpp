@@ -61,7 +61,7 @@ class Cluster {
       npus_ *= layer.size;
     }
     collective_ = plan_collective(setting.kind, Bytes(setting.bytes), std::move(dimensions),
-                                  setting.options, setting.at_a_time,
+                                  setting.options, {setting.at_a_time, setting.queue},
                                   [this](std::uint32_t dimension, Member, Member, Bytes bytes) {
                                     return message_time(dimension, bytes);
                                   });
