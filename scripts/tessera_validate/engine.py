@@ -60,7 +60,7 @@ def introduce(report, options):
                "does only slows a run down; medians stand beside them. Ratios come from runs in one "
                "process or in turns, never from another day. Processor seconds are used on one rank, "
                "wall seconds wherever ranks wait for each other. Parts run one after the other, and "
-               "nothing else is started meanwhile.")
+               "nothing else should be started meanwhile.")
     report.say()
 
 

@@ -205,7 +205,9 @@ std::size_t common_bytes(const std::byte* a, const std::byte* b, std::size_t mos
 
 }  // namespace
 
-Deflater::Deflater() : tokens_(block_tokens), places_(std::size_t{1} << hash_bits) {}
+Deflater::Deflater() : places_(std::size_t{1} << hash_bits) {
+  tokens_.reserve(block_tokens);
+}
 
 void Deflater::start(std::vector<std::byte>& out) {
   out_ = &out;
@@ -219,8 +221,8 @@ void Deflater::start(std::vector<std::byte>& out) {
 }
 
 inline void Deflater::token(std::uint32_t value) {
-  tokens_[token_count_++] = value;
-  if (token_count_ == block_tokens) [[unlikely]] {
+  tokens_.push_back(value);
+  if (tokens_.size() == block_tokens) [[unlikely]] {
     write_block(false);
   }
 }
@@ -320,18 +322,14 @@ void Deflater::write_block(bool last) {
   out.put(last ? 1 : 0, 1);
   out.put(2, 2);  // codes of its own
   header.write(out);
-  for (std::size_t first = 0; first < token_count_; first += piece) {
-    const std::size_t end = std::min(first + piece, token_count_);
+  for (std::size_t first = 0; first < tokens_.size(); first += piece) {
+    const std::size_t end = std::min(first + piece, tokens_.size());
     out.make_room(token_bytes * piece);
     for (std::size_t i = first; i < end; ++i) {
       const std::uint32_t token = tokens_[i];
       const std::uint32_t distance = token >> 16;
       if (distance == 0) {
         out.put(literals[token]);
-        // Literals come in long rows: two at a time.
-        if (i + 1 < end && tokens_[i + 1] >> 16 == 0) {
-          out.put(literals[tokens_[++i]]);
-        }
       } else {
         const std::uint32_t length = token & 0xFFFF;
         const Symbol symbol = distance_symbol(distance);
@@ -349,7 +347,7 @@ void Deflater::write_block(bool last) {
   bits_ = out.bits();
   bit_count_ = out.count();
 
-  token_count_ = 0;
+  tokens_.clear();
   literal_frequency_.fill(0);
   distance_frequency_.fill(0);
 }

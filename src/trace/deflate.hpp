@@ -60,8 +60,7 @@ class Deflater {
   unsigned bit_count_ = 0;  // fewer than 8 between blocks
   std::uint32_t adler_low_ = 1;
   std::uint32_t adler_high_ = 0;
-  std::vector<std::uint32_t> tokens_;  // [block_tokens] literal, or distance << 16 | length
-  std::size_t token_count_ = 0;
+  std::vector<std::uint32_t> tokens_;  // literal, or distance << 16 | length
   std::vector<std::uint16_t> places_;  // by hash of four bytes: where they were last
   std::array<std::uint32_t, literal_symbols> literal_frequency_{};
   std::array<std::uint32_t, distance_symbols> distance_frequency_{};
