@@ -4,7 +4,7 @@ set -euo pipefail
 scripts=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 source "$scripts/lib.sh"
 
-usage="usage: scripts/soak.sh [--minutes N] [--quick] [--seed S] [--program FILE]
+usage="usage: scripts/soak.sh [--minutes N] [--quick] [--seed S] [--ledger FILE] [--program FILE]
 Builds Tessera and disturbs its runs under mpirun: ranks that are late, killed, stopped or out of
 memory, signals, interrupted and resumed runs, kills while a checkpoint is written, runs of ten times
 the length. Trials and times are random; the seed is printed. Writes counts and worst times to
@@ -14,6 +14,7 @@ results/soak.md. Ends with 1 at the first failure, says why, and keeps the folde
                   results/soak.md says, about an hour on two processors)
   --quick         as few trials as the test suite makes
   --seed S        the trials of an earlier call again
+  --ledger FILE   keep in FILE what has been done, and go on from there: a soak in several sittings
   --program FILE  another program than build/release/tessera; nothing is built
   -h, --help      this text"
 
@@ -21,7 +22,7 @@ words=()
 program=
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --minutes | --seed) words+=("$1" "${2:?$1 needs a number}"); shift 2 ;;
+    --minutes | --seed | --ledger) words+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --program) program=${2:?--program needs a file}; shift 2 ;;
     --quick) words+=("$1"); shift ;;
     -h | --help) printf '%s\n' "$usage"; exit 0 ;;

@@ -2,11 +2,13 @@
 """Reruns everything behind results/engine.md and rewrites it.
 
 Ends with 1 when a bound is missed. `--only PART` (repeatable) runs a part and prints what it would
-write; `--reduced` runs all parts on small cases, with bounds on counts and generous ones on ratios,
-and writes nothing: what the test suite does.
+write, or with `--update` puts it in its place in the page, where each part says which program made
+it; `--reduced` runs all parts on small cases, with bounds on counts and generous ones on ratios, and
+writes nothing: what the test suite does.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -44,7 +46,7 @@ def introduce(report, options):
     load = load_average()
     report.say("# The engine")
     report.say()
-    report.say(f"Made by `scripts/validate engine` with {version(options.program)}.")
+    report.say("Made by `scripts/validate engine`; below each part stands which program made it.")
     report.say()
     report.say(f"Machine: {machine()}. Load average of the last minute before the start: {load:.2f}.")
     report.say()
@@ -58,8 +60,32 @@ def introduce(report, options):
                "does only slows a run down; medians stand beside them. Ratios come from runs in one "
                "process or in turns, never from another day. Processor seconds are used on one rank, "
                "wall seconds wherever ranks wait for each other. Parts run one after the other, and "
-               "nothing else is started meanwhile.")
+               "nothing else should be started meanwhile.")
     report.say()
+
+
+def part_of_page(name, part, tools, setting):
+    """What a part says, between marks by which it can be found again, and the bounds it misses."""
+    report = Report()
+    started = time.time()
+    print(f"part    {name}", flush=True)
+    part(report, tools, setting)
+    report.say(f"*Made in {time.time() - started:.0f} s by {version(tools.program)}; "
+               f"{missed_text(report.missed)}.*")
+    report.say()
+    return [f"<!-- part {name} -->", *report.lines, f"<!-- end {name} -->"], report.missed
+
+
+def missed_text(missed):
+    return "all bounds hold" if not missed else "MISSED: " + "; ".join(missed)
+
+
+def put_in(page, name, lines):
+    """The page with the part in place of the one it has."""
+    mark = re.compile(rf"<!-- part {name} -->.*?<!-- end {name} -->", re.DOTALL)
+    if not mark.search(page):
+        sys.exit(f"error: results/engine.md has no part {name}; run all parts once")
+    return mark.sub(lambda _: "\n".join(lines), page)
 
 
 def main():
@@ -68,29 +94,34 @@ def main():
     parser.add_argument("--program", default=str(ROOT / "build/release/tessera"))
     parser.add_argument("--bench", default=str(ROOT / "build/release/tessera-bench"))
     parser.add_argument("--only", action="append", choices=list(PARTS))
+    parser.add_argument("--update", action="store_true", help="with --only: rewrite it in the page")
     parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--counts-only", action="store_true",
                         help="with --reduced: no bound on any ratio of times")
     options = parser.parse_args()
+    if options.update and (options.reduced or not options.only):
+        parser.error("--update goes with --only, and not with --reduced")
     setting = Setting(options.reduced, options.counts_only)
     report = Report()
-    started = time.time()
     introduce(report, options)
+    page = ROOT / "results" / "engine.md"
+    missed = []
     with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
         tools = Tools(ROOT, options.program, Bench(options.bench), Runner(options.program, folder),
                       Path(folder))
-        for name, part in PARTS.items():
-            if not options.only or name in options.only:
-                print(f"part    {name}", flush=True)
-                part(report, tools, setting)
-    report.say(f"{'All bounds hold' if not report.missed else 'MISSED: ' + '; '.join(report.missed)}. "
-               f"The whole took {time.time() - started:.0f} s.")
-    page = "\n".join(report.lines) + "\n"
-    if options.only:
-        print(page)
-    elif not options.reduced:
-        (ROOT / "results" / "engine.md").write_text(page, encoding="utf-8")
-    return 1 if report.missed else 0
+        for name in options.only or PARTS:
+            lines, missed_here = part_of_page(name, PARTS[name], tools, setting)
+            missed += missed_here
+            if options.only and options.update:
+                page.write_text(put_in(page.read_text(encoding="utf-8"), name, lines),
+                                encoding="utf-8")
+            report.lines += lines
+    print(missed_text(missed), flush=True)
+    if options.only and not options.update:
+        print("\n".join(report.lines))
+    elif not options.only and not options.reduced:
+        page.write_text("\n".join(report.lines) + "\n", encoding="utf-8")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -34,11 +34,35 @@ TRIALS = [
     ("long_run", "ten times longer, on 1 and 2 ranks: memory grows by less than 1 %", 4, 1)]
 
 
-class Ledger:
-    """What has been done of each trial."""
+# Of the full count, what is made at a time: a sitting that is interrupted loses no more.
+BATCHES = 6
 
-    def __init__(self):
+
+class Ledger:
+    """What has been done of each trial; kept in a file, if there is one, from sitting to sitting."""
+
+    def __init__(self, path, version):
+        self.path = path
+        self.version = version
         self.entries = {name: {"trials": 0, "seconds": 0, "figures": {}} for name, *_ in TRIALS}
+        if path and path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["version"] != version:
+                sys.exit(f"error: {path} is of {kept['version']}, this is {version}")
+            self.entries.update(kept["entries"])
+
+    def done(self, name):
+        return self.entries[name]["trials"]
+
+    def seconds(self):
+        return sum(entry["seconds"] for entry in self.entries.values())
+
+    def keep(self):
+        if self.path:
+            aside = self.path.with_name(self.path.name + ".new")
+            aside.write_text(json.dumps({"version": self.version, "entries": self.entries}),
+                             encoding="utf-8")
+            aside.replace(self.path)
 
     def add(self, report):
         entry = self.entries[report["trial"]]
@@ -52,6 +76,7 @@ class Ledger:
                 # Whole numbers are counts, others the worst.
                 entry["figures"][name] = (before + value if isinstance(value, int)
                                           else max(before, value))
+        self.keep()
 
 
 def run_trials(options, name, count, seed, folder):
@@ -63,16 +88,21 @@ def run_trials(options, name, count, seed, folder):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def plan(options):
-    """Batches of trials: each kind once, or few of each kind again and again until time is up."""
+def plan(options, ledger):
+    """Batches of trials: what is left of each kind, or few of each kind again and again until time
+    is up."""
     seeds = random.Random(options.seed)
     deadline = time.time() + 60 * options.minutes
+    few = options.quick or options.minutes > 0
     while True:
         for name, _, full, quick in TRIALS:
-            few = options.quick or options.minutes > 0
-            yield name, quick if few else full, seeds.randrange(1 << 32)
-            if options.minutes > 0 and time.time() > deadline:
-                return
+            left = quick if few else full - ledger.done(name)
+            batch = left if few else -(-full // BATCHES)
+            while left > 0:
+                yield name, min(batch, left), seeds.randrange(1 << 32)
+                left -= batch
+                if options.minutes > 0 and time.time() > deadline:
+                    return
         if options.minutes == 0:
             return
 
@@ -81,11 +111,11 @@ def shown(name, value):
     return f"{name}: {value if isinstance(value, int) else format(value, '.3g')}"
 
 
-def page(options, ledger, version, seconds):
+def page(options, ledger, version):
     counts = " ".join(f"{name} {full}," for name, _, full, _ in TRIALS).rstrip(",")
     lines = ["# Soak", "",
              f"Made by `scripts/soak.sh` with {version}, on {os.cpu_count()} processors "
-             f"({platform.machine()}), seed {options.seed}, in {seconds / 60:.0f} minutes. The full "
+             f"({platform.machine()}), seed {options.seed}, in {ledger.seconds() / 60:.0f} minutes. The full "
              f"counts: {counts}. Figures are counts, and the worst times.", "",
              "| trial | must show | trials | minutes | figures |", "|---|---|---|---|---|"]
     for name, meaning, *_ in TRIALS:
@@ -103,23 +133,22 @@ def main():
     parser.add_argument("--mpiexec", default="mpirun")
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--ledger", type=Path)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     version = subprocess.run([options.program, "--version"], capture_output=True, text=True,
                              check=True).stdout.strip()
-    ledger = Ledger()
-    began = time.time()
+    ledger = Ledger(options.ledger, version)
     with tempfile.TemporaryDirectory(prefix="tessera-soak-") as folder:
-        for name, count, seed in plan(options):
+        for name, count, seed in plan(options, ledger):
             report = run_trials(options, name, count, seed, folder)
             if report is None or not report["good"]:
                 print(f"error: {name} failed; again with: check_faults.py {options.program} "
                       f"{options.mpiexec} {name} --count {count} --seed {seed}", file=sys.stderr)
                 return 1
             ledger.add(report)
-    (ROOT / "results" / "soak.md").write_text(page(options, ledger, version, time.time() - began),
-                                              encoding="utf-8")
+    (ROOT / "results" / "soak.md").write_text(page(options, ledger, version), encoding="utf-8")
     return 0
 
 

@@ -38,7 +38,7 @@ Registry<AlgorithmMaker>& algorithms() {
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk) {
   ensure(chunk < size, "a chunk outside its vector");
   const auto all = bytes.count();
-  // Quotients of 32 bits take half the time, and hold nearly every vector.
+  // Nearly every vector fits 32 bits, whose quotients are cheaper.
   if (all >> 32 == 0) {
     const auto few = static_cast<std::uint32_t>(all);
     return Bytes(few / size + (chunk < few % size ? 1 : 0));

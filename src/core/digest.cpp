@@ -45,11 +45,51 @@ std::uint32_t fold_by_tables(const unsigned char* bytes, std::size_t size, std::
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-// The same by the processor's own instruction, three times as fast.
+// Bytes of each of three pieces that are folded side by side: the processor folds eight bytes a
+// cycle, but gives the result of each after three.
+constexpr std::size_t piece_bytes = 512;
+
+// By place and value of a byte of a CRC: what it becomes when `piece_bytes` zeros are folded in.
+constexpr auto behind_a_piece = [] {
+  std::array<std::array<std::uint32_t, 256>, 4> tables{};
+  for (std::size_t place = 0; place < 4; ++place) {
+    for (std::size_t bit = 0; bit < 8; ++bit) {
+      std::uint32_t crc = 1U << (8 * place + bit);
+      for (std::size_t i = 0; i < piece_bytes; ++i) {
+        crc = (crc >> 8) ^ crc_tables[0][crc & 0xFF];
+      }
+      for (std::size_t value = 0; value < 256; ++value) {
+        tables[place][value] ^= (value >> bit & 1) != 0 ? crc : 0;
+      }
+    }
+  }
+  return tables;
+}();
+
+std::uint64_t behind_piece(std::uint64_t crc) {
+  return behind_a_piece[0][crc & 0xFF] ^ behind_a_piece[1][crc >> 8 & 0xFF] ^
+         behind_a_piece[2][crc >> 16 & 0xFF] ^ behind_a_piece[3][crc >> 24];
+}
+
+// The same as `fold_by_tables` by the processor's own instruction, many times as fast.
 __attribute__((target("sse4.2"))) std::uint32_t fold_by_processor(const unsigned char* bytes,
                                                                   std::size_t size,
                                                                   std::uint32_t crc) {
   std::uint64_t wide = crc;
+  for (; size >= 3 * piece_bytes; size -= 3 * piece_bytes, bytes += 3 * piece_bytes) {
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+    for (std::size_t at = 0; at < piece_bytes; at += 8) {
+      std::array<std::uint64_t, 3> words;
+      std::memcpy(&words[0], bytes + at, 8);
+      std::memcpy(&words[1], bytes + piece_bytes + at, 8);
+      std::memcpy(&words[2], bytes + 2 * piece_bytes + at, 8);
+      wide = __builtin_ia32_crc32di(wide, words[0]);
+      second = __builtin_ia32_crc32di(second, words[1]);
+      third = __builtin_ia32_crc32di(third, words[2]);
+    }
+    wide = behind_piece(behind_piece(wide) ^ second) ^ third;
+  }
   for (; size >= 8; size -= 8, bytes += 8) {
     std::uint64_t word;
     std::memcpy(&word, bytes, sizeof(word));

@@ -1,97 +1,34 @@
 #include "chunk_filters.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {
 namespace {
 
-constexpr std::size_t word_bytes = 8;
-constexpr std::size_t plane_stride = Deflater::longest_plane + Deflater::slack;
-constexpr std::size_t planes_bytes = word_bytes * plane_stride;
 // A chunk of 1 MiB that does not pack at all, and some more.
 constexpr std::size_t longest_stream = (std::size_t{1} << 20) * 9 / 8;
 
-std::uint64_t load(const std::byte* place, std::size_t width) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, place, width);
-  return word;
-}
-
-// The bits in which the words of all rows differ.
-std::uint64_t changing_bits(const std::byte* rows, std::size_t count, std::size_t row_bytes,
-                            std::size_t width) {
-  const std::uint64_t first = load(rows, width);
-  std::uint64_t changing = 0;
-  if (width == word_bytes) {
-    for (std::size_t row = 1; row < count; ++row) {
-      changing |= load(rows + row * row_bytes, word_bytes) ^ first;
-    }
-  } else {
-    for (std::size_t row = 1; row < count; ++row) {
-      changing |= load(rows + row * row_bytes, width) ^ first;
-    }
-  }
-  return changing;
-}
-
-// Exchanges the blocks of `bits` bits beside the diagonal of two rows of a matrix of bytes.
-void swap_blocks(std::uint64_t& upper, std::uint64_t& lower, unsigned bits, std::uint64_t mask) {
-  const std::uint64_t difference = (upper >> bits ^ lower) & mask;
-  lower ^= difference;
-  upper ^= difference << bits;
-}
-
-// Transposes a matrix of 8 x 8 bytes.
-void transpose(std::array<std::uint64_t, 8>& matrix) {
-  for (std::size_t i = 0; i < 4; ++i) {
-    swap_blocks(matrix[i], matrix[i + 4], 32, 0x0000'0000'FFFF'FFFF);
-  }
-  for (const std::size_t i : {0, 1, 4, 5}) {
-    swap_blocks(matrix[i], matrix[i + 2], 16, 0x0000'FFFF'0000'FFFF);
-  }
-  for (const std::size_t i : {0, 2, 4, 6}) {
-    swap_blocks(matrix[i], matrix[i + 1], 8, 0x00FF'00FF'00FF'00FF);
-  }
-}
-
-// Spreads the words of all rows over eight planes.
-void split(const std::byte* rows, std::size_t count, std::size_t row_bytes, std::byte* planes) {
-  std::size_t row = 0;
-  for (; row + word_bytes <= count; row += word_bytes) {
-    std::array<std::uint64_t, word_bytes> matrix;
-    for (std::size_t i = 0; i < word_bytes; ++i) {
-      matrix[i] = load(rows + (row + i) * row_bytes, word_bytes);
-    }
-    transpose(matrix);
-    for (std::size_t plane = 0; plane < word_bytes; ++plane) {
-      std::memcpy(planes + plane * plane_stride + row, &matrix[plane], word_bytes);
-    }
-  }
-  for (; row < count; ++row) {
-    for (std::size_t plane = 0; plane < word_bytes; ++plane) {
-      planes[plane * plane_stride + row] = rows[row * row_bytes + plane];
-    }
-  }
-}
-
 }  // namespace
 
-std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
-                                               std::size_t row_bytes) {
-  const std::size_t count = rows.size() / row_bytes;
-  ensure(count > 0 && count * row_bytes == rows.size(), "a chunk of broken rows");
-  planes_.resize(planes_bytes);
+std::span<const std::byte> ChunkFilters::apply(std::span<const BytePlane> planes, std::size_t rows,
+                                               std::size_t chunk_rows) {
+  ensure(rows > 0 && rows <= chunk_rows, "a chunk of no rows, or of too many");
   out_.clear();
   // Once and for all: a buffer that grows later leaves holes in the heap. What is not written to
   // takes no memory.
   out_.reserve(std::max(out_.capacity(), longest_stream));
   deflater_.start(out_);
-  for (std::size_t first = 0; first < row_bytes; first += word_bytes) {
-    add_columns(rows.data() + first, count, row_bytes, std::min(word_bytes, row_bytes - first));
+  for (const BytePlane& plane : planes) {
+    if (plane.bytes == nullptr) {
+      deflater_.add_same(plane.value, rows);
+    } else {
+      deflater_.add(plane.bytes, rows);
+    }
+    if (rows < chunk_rows) {
+      deflater_.add_same(std::byte{0}, chunk_rows - rows);
+    }
   }
   deflater_.finish();
   const std::uint32_t sum = fletcher32(out_);
@@ -100,27 +37,6 @@ std::span<const std::byte> ChunkFilters::apply(std::span<const std::byte> rows,
   }
   largest_ = std::max(largest_, out_.size());
   return out_;
-}
-
-void ChunkFilters::add_columns(const std::byte* rows, std::size_t count, std::size_t row_bytes,
-                               std::size_t width) {
-  const std::uint64_t changing = changing_bits(rows, count, row_bytes, width);
-  if (changing != 0 && width == word_bytes) {
-    split(rows, count, row_bytes, planes_.data());
-  }
-  for (std::size_t column = 0; column < width; ++column) {
-    if ((changing >> (8 * column) & 0xFF) == 0) {
-      deflater_.add_same(rows[column], count);
-      continue;
-    }
-    std::byte* plane = planes_.data() + column * plane_stride;
-    if (width != word_bytes) {
-      for (std::size_t row = 0; row < count; ++row) {
-        plane[row] = rows[row * row_bytes + column];
-      }
-    }
-    deflater_.add(plane, count);
-  }
 }
 
 std::uint32_t fletcher32(std::span<const std::byte> bytes) {
@@ -152,12 +68,12 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
 }
 
 std::size_t ChunkFilters::resident_bytes() const {
-  return Deflater::working_bytes + planes_.capacity() + largest_;
+  return Deflater::working_bytes + largest_;
 }
 
 std::size_t ChunkFilters::predicted_bytes() {
   constexpr std::size_t packed_bytes = std::size_t{1} << 18;
-  return Deflater::working_bytes + planes_bytes + packed_bytes;
+  return Deflater::working_bytes + packed_bytes;
 }
 
 }  // namespace tessera::trace

@@ -14,6 +14,8 @@ constexpr std::size_t shortest_match = 3;
 constexpr std::size_t longest_match = 258;
 constexpr std::size_t end_of_block = 256;
 constexpr std::uint32_t adler_modulus = 65'521;
+// A plane of whose first bytes less than a quarter are repetitions is noise.
+constexpr std::size_t probe_bytes = 1'024;
 
 template <class Word>
 Word load(const std::byte* place) {
@@ -29,8 +31,17 @@ struct Symbol {
   std::uint32_t extra;
 };
 
+// All values a byte has, in memory.
+constexpr auto byte_values = [] {
+  std::array<std::byte, 256> values{};
+  for (std::size_t value = 0; value < values.size(); ++value) {
+    values[value] = static_cast<std::byte>(value);
+  }
+  return values;
+}();
+
 // RFC 1951, section 3.2.5: four symbols a power of two for lengths, two for distances.
-Symbol length_symbol(std::uint32_t length) {
+constexpr Symbol length_symbol(std::uint32_t length) {
   const std::uint32_t over = length - static_cast<std::uint32_t>(shortest_match);
   if (length == longest_match) {
     return {285, 0, 0};
@@ -42,7 +53,7 @@ Symbol length_symbol(std::uint32_t length) {
   return {257 + 4 * (bits + 1) + (over >> bits & 3), bits, over & ((1U << bits) - 1)};
 }
 
-Symbol distance_symbol(std::uint32_t distance) {
+constexpr Symbol distance_symbol(std::uint32_t distance) {
   const std::uint32_t over = distance - 1;
   if (over < 4) {
     return {over, 0, 0};
@@ -51,17 +62,24 @@ Symbol distance_symbol(std::uint32_t distance) {
   return {2 * (bits + 1) + (over >> bits & 1), bits, over & ((1U << bits) - 1)};
 }
 
+constexpr std::size_t room_piece = 4'096;              // bytes
+constexpr std::size_t longest_piece = room_piece / 2;  // literals, of at most 15 bits
+
 // Writes bits, lowest first, behind what `out` holds.
 class BitWriter {
  public:
   BitWriter(std::vector<std::byte>& out, std::uint64_t bits, unsigned count)
-      : out_(out), place_(out.data() + out.size()), bits_(bits), count_(count) {}
+      : out_(out), place_(out.data() + out.size()), end_(place_), bits_(bits), count_(count) {}
 
-  // For what is drained until the next call.
+  // For what is drained until the next call, at most `room_piece` bytes. Room is made a piece at a
+  // time, so that little more memory is touched than is filled.
   void make_room(std::size_t bytes) {
-    const std::size_t size = written();
-    out_.resize(size + bytes + sizeof(bits_));
-    place_ = out_.data() + size;
+    if (static_cast<std::size_t>(end_ - place_) < bytes + sizeof(bits_)) {
+      const std::size_t size = written();
+      out_.resize(size + room_piece + sizeof(bits_));
+      place_ = out_.data() + size;
+      end_ = out_.data() + out_.size();
+    }
   }
   // Gives back the room that was not needed.
   void end() { out_.resize(written()); }
@@ -87,6 +105,7 @@ class BitWriter {
 
   std::vector<std::byte>& out_;
   std::byte* place_;
+  std::byte* end_;  // of the room
   std::uint64_t bits_;
   unsigned count_;
 };
@@ -206,7 +225,7 @@ std::size_t common_bytes(const std::byte* a, const std::byte* b, std::size_t mos
 }  // namespace
 
 Deflater::Deflater() : places_(std::size_t{1} << hash_bits) {
-  tokens_.reserve(block_tokens);
+  sequences_.reserve(block_tokens / 8);
 }
 
 void Deflater::start(std::vector<std::byte>& out) {
@@ -220,16 +239,13 @@ void Deflater::start(std::vector<std::byte>& out) {
   adler_high_ = 0;
 }
 
-inline void Deflater::token(std::uint32_t value) {
-  tokens_.push_back(value);
-  if (tokens_.size() == block_tokens) [[unlikely]] {
-    write_block(false);
+// Literals go in front of the repetition that comes next.
+inline void Deflater::literals(const std::byte* bytes, std::size_t count) {
+  sequences_.push_back({bytes, static_cast<std::uint32_t>(count), 0, 0});
+  for (std::size_t i = 0; i < count; ++i) {
+    ++literal_frequency_[static_cast<std::size_t>(bytes[i])];
   }
-}
-
-inline void Deflater::literal(std::byte value) {
-  ++literal_frequency_[static_cast<std::size_t>(value)];
-  token(static_cast<std::uint32_t>(value));
+  tokens_ += count;
 }
 
 inline void Deflater::match(std::size_t length, std::size_t distance) {
@@ -238,10 +254,21 @@ inline void Deflater::match(std::size_t length, std::size_t distance) {
     if (length - part > 0 && length - part < shortest_match) {
       part -= shortest_match;
     }
+    if (sequences_.back().length != 0) {
+      sequences_.push_back({nullptr, 0, 0, 0});
+    }
+    sequences_.back().length = static_cast<std::uint16_t>(part);
+    sequences_.back().distance = static_cast<std::uint16_t>(distance);
     ++literal_frequency_[length_symbol(static_cast<std::uint32_t>(part)).symbol];
     ++distance_frequency_[distance_symbol(static_cast<std::uint32_t>(distance)).symbol];
-    token(static_cast<std::uint32_t>(distance << 16 | part));
+    ++tokens_;
     length -= part;
+  }
+}
+
+void Deflater::end_of_plane() {
+  if (tokens_ >= block_tokens) {
+    write_block(false);
   }
 }
 
@@ -252,35 +279,49 @@ void Deflater::add(const std::byte* plane, std::size_t size) {
   const auto place_of = [this](std::uint32_t four) -> std::uint16_t& {
     return places_[four * 0x9E3779B1U >> (32 - hash_bits)];
   };
-  literal(plane[0]);
-  for (std::size_t at = 1; at < size;) {
+  std::size_t done = 0;  // bytes of which there are sequences
+  std::size_t at = 1;
+  std::size_t repeated = 0;
+  const std::size_t last = size - std::min<std::size_t>(size, 4);  // where four bytes are left
+  while (at <= last) {
     const auto four = load<std::uint32_t>(plane + at);
     std::uint16_t& place = place_of(four);
     const std::size_t before = std::exchange(place, static_cast<std::uint16_t>(at));
-    if (load<std::uint32_t>(plane + before) == four && size - at >= 4) {
-      const std::size_t length = common_bytes(plane + before, plane + at, size - at);
-      match(length, at - before);
-      at += length;
-      // Where the repetition ended is where another may start.
-      place_of(load<std::uint32_t>(plane + at - 2)) = static_cast<std::uint16_t>(at - 2);
-    } else {
-      literal(plane[at]);
+    if (load<std::uint32_t>(plane + before) != four) {
       ++at;
+      if (at == probe_bytes && repeated < probe_bytes / 4) {
+        break;
+      }
+      continue;
     }
+    const std::size_t length = common_bytes(plane + before, plane + at, size - at);
+    literals(plane + done, at - done);
+    match(length, at - before);
+    repeated += length;
+    at += length;
+    done = at;
+    // Where the repetition ended is where another may start.
+    place_of(load<std::uint32_t>(plane + at - 2)) = static_cast<std::uint16_t>(at - 2);
   }
+  if (done < size) {
+    literals(plane + done, size - done);
+  }
+  end_of_plane();
 }
 
 void Deflater::add_same(std::byte value, std::size_t size) {
   const auto byte = static_cast<std::uint64_t>(value);
   add_sums(byte * size, byte * size * (size + 1) / 2, size);
-  literal(value);
+  const std::byte* const place = &byte_values[static_cast<std::size_t>(value)];
+  literals(place, 1);
   if (size > shortest_match) {
     match(size - 1, 1);
   } else {
     for (std::size_t i = 1; i < size; ++i) {
-      literal(value);
+      literals(place, 1);
     }
   }
+  end_of_plane();
 }
 
 void Deflater::finish() {
@@ -313,41 +354,49 @@ void Deflater::write_block(bool last) {
     length_count[length] = static_cast<std::uint8_t>(code.length + symbol.extra_bits);
   }
 
-  // Room is made for a piece at a time, so that little more memory is touched than is filled.
-  constexpr std::size_t piece = 1024;
   constexpr std::size_t header_bytes = 576;  // at most 320 items of 14 bits
-  constexpr std::size_t token_bytes = 6;     // at most 15 + 5 + 15 + 13 bits
+  constexpr std::size_t match_bytes = 6;     // at most 15 + 5 + 15 + 13 bits
   BitWriter out(*out_, bits_, bit_count_);
   out.make_room(header_bytes);
   out.put(last ? 1 : 0, 1);
   out.put(2, 2);  // codes of its own
   header.write(out);
-  for (std::size_t first = 0; first < tokens_.size(); first += piece) {
-    const std::size_t end = std::min(first + piece, tokens_.size());
-    out.make_room(token_bytes * piece);
-    for (std::size_t i = first; i < end; ++i) {
-      const std::uint32_t token = tokens_[i];
-      const std::uint32_t distance = token >> 16;
-      if (distance == 0) {
-        out.put(literals[token]);
-      } else {
-        const std::uint32_t length = token & 0xFFFF;
-        const Symbol symbol = distance_symbol(distance);
-        out.put(length_bits[length], length_count[length]);
-        out.put(distances[symbol.symbol]);
-        out.put(symbol.extra, symbol.extra_bits);
+  for (const Sequence& sequence : sequences_) {
+    const std::byte* literal = sequence.literals;
+    for (std::size_t left = sequence.literal_count; left > 0;) {
+      const std::size_t piece = std::min(left, longest_piece);
+      out.make_room(2 * piece);
+      left -= piece;
+      const std::byte* const end = literal + piece;
+      for (; end - literal >= 3; literal += 3) {
+        out.put(literals[static_cast<std::size_t>(literal[0])]);
+        out.put(literals[static_cast<std::size_t>(literal[1])]);
+        out.put(literals[static_cast<std::size_t>(literal[2])]);
+        out.drain();
       }
+      for (; literal != end; ++literal) {
+        out.put(literals[static_cast<std::size_t>(*literal)]);
+        out.drain();
+      }
+    }
+    if (sequence.length != 0) {
+      out.make_room(match_bytes);
+      const Symbol symbol = distance_symbol(sequence.distance);
+      out.put(length_bits[sequence.length], length_count[sequence.length]);
+      out.put(distances[symbol.symbol]);
+      out.put(symbol.extra, symbol.extra_bits);
       out.drain();
     }
   }
-  out.make_room(token_bytes);
+  out.make_room(match_bytes);
   out.put(literals[end_of_block]);
   out.drain();
   out.end();
   bits_ = out.bits();
   bit_count_ = out.count();
 
-  tokens_.clear();
+  sequences_.clear();
+  tokens_ = 0;
   literal_frequency_.fill(0);
   distance_frequency_.fill(0);
 }

@@ -1,6 +1,7 @@
 #include "tessera/trace/segment.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "posix_file.hpp"
@@ -27,7 +28,8 @@ void copy_rows(const TraceReader& from, const std::string& table, std::uint64_t 
   for (std::uint64_t first = 0; first < rows; first += block_rows) {
     const ReadTable block = from.read(table, first, std::min(block_rows, rows - first));
     for (std::uint64_t row = 0; row < block.rows; ++row) {
-      to.append_bytes(index, block.bytes.data() + row * block.spec.row_bytes, block.spec.row_bytes);
+      std::memcpy(to.add(index, block.spec.row_bytes),
+                  block.bytes.data() + row * block.spec.row_bytes, block.spec.row_bytes);
     }
   }
 }

@@ -13,7 +13,6 @@
 #include "posix_file.hpp"
 #include "schema.hpp"
 #include "table_buffer.hpp"
-#include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {
@@ -27,6 +26,8 @@ struct Table {
 
   // Rows in the file that are in no commit yet.
   std::uint64_t uncommitted() const { return buffer.taken() - committed; }
+  // A commit would have something new, without partial chunks.
+  bool has_news() const { return uncommitted() > 0 || buffer.whole(); }
 
   TableSpec spec;
   TableBuffer buffer;
@@ -77,7 +78,7 @@ struct TraceFile::Impl {
        std::chrono::milliseconds interval);
   ~Impl();
 
-  void append(TableIndex index, const void* record, std::size_t size);
+  std::byte* add(TableIndex index, std::size_t size);
   void commit(SimTime now, bool with_tails);
   void close(SimTime now);
 
@@ -87,9 +88,9 @@ struct TraceFile::Impl {
   void create(const Attributes& attributes);
   void open_tables();
   void write_chunk(Table& table);
-  void write_tails();
+  void write_chunks(bool with_tails);
   void write_commit(SimTime now);
-  bool uncommitted() const;
+  bool has_news() const;
 
   std::string path;
   std::chrono::milliseconds tail_interval;
@@ -197,7 +198,7 @@ void TraceFile::Impl::guarded(Body body) {
   }
 }
 
-void TraceFile::Impl::append(TableIndex index, const void* record, std::size_t size) {
+std::byte* TraceFile::Impl::add(TableIndex index, std::size_t size) {
   if (!open) [[unlikely]] {
     if (failure.has_value()) {
       throw IoError(*failure);
@@ -206,34 +207,36 @@ void TraceFile::Impl::append(TableIndex index, const void* record, std::size_t s
   }
   ensure(index < tables.size(), "a row for a table that is not there");
   Table& table = tables[index];
-  if (table.buffer.add(record, size)) [[unlikely]] {
+  if (table.buffer.whole()) [[unlikely]] {
     guarded([&] { write_chunk(table); });
   }
+  return table.buffer.add(size);
 }
 
 // Writes the present chunk, whole or not, in the form the table's filters give it.
 void TraceFile::Impl::write_chunk(Table& table) {
   const hsize_t base = table.buffer.base();
   const TableBuffer::Taken taken = table.buffer.take();
-  table.crc = crc32c(taken.fresh.data(), taken.fresh.size(), table.crc);
-  const std::span<const std::byte> stored = filters.apply(taken.chunk, table.buffer.row_bytes());
+  table.crc = crc_join(table.crc, taken.fresh_crc, taken.fresh_bytes);
+  const std::span<const std::byte> stored =
+      filters.apply(taken.planes, taken.rows, table.buffer.chunk_rows());
   extend(table.dataset.get(), table.buffer.taken(), path);
   hdf5::check(
       H5Dwrite_chunk(table.dataset.get(), H5P_DEFAULT, 0, &base, stored.size(), stored.data()),
       path, "write rows");
 }
 
-void TraceFile::Impl::write_tails() {
+void TraceFile::Impl::write_chunks(bool with_tails) {
   for (Table& table : tables) {
-    if (table.buffer.rows() > table.buffer.taken()) {
+    if (table.buffer.whole() || (with_tails && table.buffer.rows() > table.buffer.taken())) {
       write_chunk(table);
     }
   }
 }
 
-bool TraceFile::Impl::uncommitted() const {
+bool TraceFile::Impl::has_news() const {
   return std::any_of(tables.begin(), tables.end(),
-                     [](const Table& table) { return table.uncommitted() > 0; });
+                     [](const Table& table) { return table.has_news(); });
 }
 
 void TraceFile::Impl::write_commit(SimTime now) {
@@ -264,15 +267,15 @@ void TraceFile::Impl::commit(SimTime now, bool with_tails) {
   ensure(open, "a commit of a trace that is closed");
   const WallClock::time_point wall = WallClock::now();
   const bool tails_due = with_tails || wall - last_tail >= tail_interval;
-  if (!tails_due && !uncommitted()) {
+  if (!tails_due && !has_news()) {
     return;
   }
   guarded([&] {
+    write_chunks(tails_due);
     if (tails_due) {
-      write_tails();
       last_tail = wall;
     }
-    if (uncommitted()) {
+    if (has_news()) {
       write_commit(now);
     }
   });
@@ -286,7 +289,7 @@ void TraceFile::Impl::close(SimTime now) {
     return;
   }
   guarded([&] {
-    write_tails();
+    write_chunks(true);
     write_commit(now);
     open = false;
     for (Table& table : tables) {
@@ -304,8 +307,8 @@ TraceFile::TraceFile(const std::string& path, std::vector<TableSpec> tables,
 
 TraceFile::~TraceFile() = default;
 
-void TraceFile::append_bytes(TableIndex table, const void* record, std::size_t size) {
-  impl_->append(table, record, size);
+std::byte* TraceFile::add(TableIndex table, std::size_t size) {
+  return impl_->add(table, size);
 }
 
 void TraceFile::commit(SimTime now, bool with_tails) {
@@ -340,7 +343,7 @@ std::size_t TraceFile::buffered_bytes() const {
 std::size_t TraceFile::predicted_bytes(const std::vector<TableSpec>& tables) {
   std::size_t bytes = ChunkFilters::predicted_bytes();
   for (const TableSpec& spec : tables) {
-    bytes += TableBuffer(spec).chunk_bytes();
+    bytes += TableBuffer(spec).predicted_bytes();
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -71,9 +72,10 @@ class TraceFile {
   // first failed write; the file is then not touched again, and every later call throws the same.
   template <class Record>
   void append(TableIndex table, const Record& record) {
-    append_bytes(table, &record, sizeof(Record));
+    std::memcpy(add(table, sizeof(Record)), &record, sizeof(Record));
   }
-  void append_bytes(TableIndex table, const void* record, std::size_t size);
+  // The place of one more record, of `size` bytes, to be filled before the next call.
+  std::byte* add(TableIndex table, std::size_t size);
 
   // Commits the whole chunks written since the last commit; `now` is stored in the commit row. Also
   // writes partial tails when `tail_interval` has passed since it last did. Costs a look at the

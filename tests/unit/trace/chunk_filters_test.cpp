@@ -8,10 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
+#include "crc_join.hpp"
 #include "deflate.hpp"
 #include "huffman.hpp"
+#include "table_buffer.hpp"
+#include "tessera/core/digest.hpp"
 #include "trace_test_support.hpp"
 
 namespace tessera::trace::test {
@@ -73,11 +77,12 @@ TEST(Deflater, IsInflatedByZlib) {
     Bytes all;
     stream.clear();
     deflater.start(stream);
-    const std::size_t planes = 1 + mix64(seed) % 5;
-    for (std::size_t plane = 0; plane < planes; ++plane) {
+    std::vector<Bytes> planes(1 + mix64(seed) % 5);
+    for (std::size_t plane = 0; plane < planes.size(); ++plane) {
       const std::uint64_t dice = mix64(seed * 8 + plane);
       const std::size_t size = dice % 4 == 0 ? 1 + dice / 4 % 20 : 1 + dice / 4 % 16'384;
-      Bytes bytes = bytes_of_kind(dice >> 32, size, dice);
+      Bytes& bytes = planes[plane];
+      bytes = bytes_of_kind(dice >> 32, size, dice);
       all.insert(all.end(), bytes.begin(), bytes.end());
       // What lies behind a plane must not matter: here it looks like more of the same.
       bytes.resize(size + Deflater::slack, bytes.back());
@@ -187,12 +192,39 @@ class FilteredDataset {
   hid_t dataset_ = -1;
 };
 
+// A table of opaque rows.
+TableBuffer buffer_of(std::size_t row_bytes) {
+  TableSpec spec{"rows", "", row_bytes, {}};
+  for (std::size_t column = 0; column < row_bytes; ++column) {
+    spec.fields.push_back({std::to_string(column), FieldType::u8, column, "", ""});
+  }
+  return TableBuffer(spec);
+}
+
+// The rows as a chunk of a fresh table.
+TableBuffer::Taken taken(TableBuffer& buffer, const Bytes& rows) {
+  for (std::size_t at = 0; at < rows.size(); at += buffer.row_bytes()) {
+    std::memcpy(buffer.add(buffer.row_bytes()), rows.data() + at, buffer.row_bytes());
+  }
+  return buffer.take();
+}
+
+Bytes filtered(ChunkFilters& filters, const Bytes& rows, std::size_t row_bytes) {
+  TableBuffer buffer = buffer_of(row_bytes);
+  const TableBuffer::Taken chunk = taken(buffer, rows);
+  const std::span<const std::byte> stored =
+      filters.apply(chunk.planes, chunk.rows, buffer.chunk_rows());
+  return {stored.begin(), stored.end()};
+}
+
 TEST(ChunkFilters, AreUndoneByHdf5) {
   ChunkFilters filters;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const std::uint64_t dice = mix64(seed);
     const std::size_t row_bytes = 1 + dice % 70;
-    const std::size_t count = dice % 5 == 0 ? 1 + dice / 70 % 40 : 1 + dice / 70 % 16'384;
+    const std::size_t chunk_rows = buffer_of(row_bytes).chunk_rows();
+    const std::size_t most = dice % 5 == 0 ? 150 : chunk_rows;
+    const std::size_t count = dice % 7 == 0 ? chunk_rows : 1 + dice / 70 % most;
     Bytes rows(count * row_bytes);
     for (std::size_t column = 0; column < row_bytes; ++column) {
       const Bytes plane =
@@ -201,21 +233,61 @@ TEST(ChunkFilters, AreUndoneByHdf5) {
         rows[row * row_bytes + column] = plane[row];
       }
     }
-    FilteredDataset dataset(count, row_bytes, 1);
-    ASSERT_TRUE(dataset.write_filtered(filters.apply(rows, row_bytes)));
+    FilteredDataset dataset(chunk_rows, row_bytes, 1);
+    ASSERT_TRUE(dataset.write_filtered(filtered(filters, rows, row_bytes)));
+    rows.resize(chunk_rows * row_bytes);  // zeros where no row is yet
     ASSERT_EQ(dataset.read(rows.size()), rows) << "seed " << seed;
+  }
+}
+
+// Tails taken at any row, also within a stage, leave each row in its place and the sum of all.
+TEST(TableBuffer, HoldsEveryRowHoweverOftenATailIsTaken) {
+  ChunkFilters filters;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const std::size_t row_bytes = 1 + mix64(seed) % 50;
+    TableBuffer buffer = buffer_of(row_bytes);
+    const std::size_t chunk_rows = buffer.chunk_rows();
+    const std::size_t count = 2 * chunk_rows + mix64(seed + 1) % chunk_rows;
+    const Bytes column = bytes_of_kind(seed, count, seed);
+    Bytes rows(count * row_bytes);
+    for (std::size_t row = 0; row < count; ++row) {
+      rows[row * row_bytes + seed % row_bytes] = column[row];
+      rows[row * row_bytes] ^= static_cast<std::byte>(row / 5'000);
+    }
+    std::uint32_t sum = 0;
+    std::uint64_t state = seed;
+    for (std::size_t row = 0; row < count; ++row) {
+      std::memcpy(buffer.add(row_bytes), rows.data() + row * row_bytes, row_bytes);
+      state = mix64(state);
+      if (!buffer.whole() && row + 1 < count && state % 3'000 != 0) {
+        continue;
+      }
+      const std::size_t base = buffer.base();
+      const TableBuffer::Taken chunk = buffer.take();
+      ASSERT_EQ(base + chunk.rows, row + 1);
+      ASSERT_EQ(buffer.taken(), row + 1);
+      sum = crc_join(sum, chunk.fresh_crc, chunk.fresh_bytes);
+      ASSERT_EQ(sum, crc32c(rows.data(), (row + 1) * row_bytes));
+      FilteredDataset dataset(chunk_rows, row_bytes, 1);
+      ASSERT_TRUE(
+          dataset.write_filtered(filters.apply(chunk.planes, chunk.rows, buffer.chunk_rows())));
+      Bytes expected(rows.begin() + static_cast<std::ptrdiff_t>(base * row_bytes),
+                     rows.begin() + static_cast<std::ptrdiff_t>((row + 1) * row_bytes));
+      expected.resize(chunk_rows * row_bytes);
+      ASSERT_EQ(dataset.read(expected.size()), expected) << "seed " << seed << " row " << row;
+    }
   }
 }
 
 TEST(ChunkFilters, DamageIsSeenByHdf5) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   ChunkFilters filters;
-  const Bytes rows = bytes_of_kind(5, 48 * 1'024, 1);
-  const std::span<const std::byte> good = filters.apply(rows, 48);
+  const Bytes rows = bytes_of_kind(5, std::size_t{48} * 16'384, 1);
+  const Bytes good = filtered(filters, rows, 48);
   for (std::size_t at = 0; at < good.size(); at += good.size() / 20) {
     Bytes bad(good.begin(), good.end());
     bad[at] ^= std::byte{0x10};
-    FilteredDataset dataset(1'024, 48, 1);
+    FilteredDataset dataset(16'384, 48, 1);
     ASSERT_TRUE(dataset.write_filtered(bad));
     EXPECT_TRUE(dataset.read(rows.size()).empty()) << "byte " << at;
   }
@@ -224,11 +296,9 @@ TEST(ChunkFilters, DamageIsSeenByHdf5) {
 TEST(ChunkFilters, GiveTheSameBytesWhateverCameBefore) {
   const Bytes rows = bytes_of_kind(5, 48 * 1'000, 1);
   ChunkFilters used;
-  used.apply(bytes_of_kind(1, 16'384 * 24, 2), 24);
-  const std::span<const std::byte> again = used.apply(rows, 48);
+  filtered(used, bytes_of_kind(1, 16'384 * 24, 2), 24);
   ChunkFilters fresh;
-  const std::span<const std::byte> once = fresh.apply(rows, 48);
-  EXPECT_TRUE(std::equal(again.begin(), again.end(), once.begin(), once.end()));
+  EXPECT_EQ(filtered(used, rows, 48), filtered(fresh, rows, 48));
 }
 
 }  // namespace
