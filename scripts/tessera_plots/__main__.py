@@ -54,6 +54,8 @@ _PICTURES = {
     "link_map_over_time": _picture("link_map", "draw_over_time"),
     "communication_bars": _picture("communication_bars"),
     "bandwidth": _picture("bandwidth"),
+    "exposed_communication": _picture("exposed"),
+    "stragglers": _picture("exposed", "draw_stragglers"),
 }
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from page import ROOT, Report, version
 
-PARTS = ("astra_reference",)
+PARTS = ("astra_reference", "astra_tables")
 
 
 def main():

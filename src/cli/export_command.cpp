@@ -1,46 +1,45 @@
 #include <iostream>
 #include <limits>
+#include <memory>
 
 #include "commands.hpp"
 #include "options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/plan/graph_source.hpp"
+#include "tessera/sim/simulation.hpp"
 #include "tessera/trace/chrome_export.hpp"
+#include "tessera/workload/chakra.hpp"
 
 namespace tessera::cli {
 namespace {
 
 Options describe() {
   Options options("export",
-                  "Turn the trace of a run into a timeline for Perfetto or chrome://tracing.",
-                  "run folder", "DIR");
-  options.add()("format", "chrome", cxxopts::value<std::string>()->default_value("chrome"), "NAME")(
-      "o,output", "file to write (default: DIR/trace.json.gz)", cxxopts::value<std::string>(),
-      "FILE")("stage", "only this pipeline stage (repeatable)",
-              cxxopts::value<std::vector<std::string>>(),
-              "N")("tile", "only this tile, by node number (repeatable)",
-                   cxxopts::value<std::vector<std::string>>(), "N")(
+                  "Turn the trace of a run into a timeline for Perfetto or chrome://tracing, or "
+                  "what an experiment does into Chakra execution traces.",
+                  "run folder or experiment", "DIR | EXPERIMENT.yaml");
+  options.add()("format", "chrome (of a run folder), or chakra (of an experiment)",
+                cxxopts::value<std::string>()->default_value("chrome"), "NAME")(
+      "o,output",
+      "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
+      "PREFIX.json",
+      cxxopts::value<std::string>(), "FILE")("stage", "only this pipeline stage (repeatable)",
+                                             cxxopts::value<std::vector<std::string>>(), "N")(
+      "tile", "only this tile, by node number (repeatable)",
+      cxxopts::value<std::vector<std::string>>(), "N")(
       "from", "from this simulated time on, e.g. '2 ms'", cxxopts::value<std::string>(), "TIME")(
       "to", "up to this simulated time", cxxopts::value<std::string>(), "TIME")(
       "limit", "most events to write, the earliest ones",
       cxxopts::value<std::string>()->default_value("1000000"), "N");
+  options.add_settings();
   return options;
 }
 
-}  // namespace
-
-int export_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
-  if (!options.parse(words, world)) {
-    return 0;
-  }
+void export_chrome(const Options& options) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   trace::ChromeExportOptions request;
   request.folder = options.subject();
-  if (const std::string format = options.text("format"); format != "chrome") {
-    const std::vector<std::string> formats{"chrome"};
-    throw ConfigError("--format: " + unknown_name("format", format, formats));
-  }
   if (options.has("output")) {
     request.output = options.text("output");
   }
@@ -52,9 +51,6 @@ int export_command(const Words& words, comm::Communicator& world) {
   request.from = options.value<SimTime>("from").value_or(SimTime::zero());
   request.to = options.value<SimTime>("to").value_or(SimTime::never());
   request.limit = static_cast<std::uint64_t>(options.number("limit", 0, most));
-  if (world.rank() != 0) {
-    return 0;
-  }
   require_folder(request.folder);
   const trace::ChromeExport result = trace::export_chrome(request);
   std::cout << result.output << ": " << result.slices << " slices, " << result.messages
@@ -64,6 +60,46 @@ int export_command(const Words& words, comm::Communicator& world) {
               << to_string(result.complete_until);
   }
   std::cout << std::endl;
+}
+
+void export_chakra(const Options& options) {
+  if (!options.has("output")) {
+    throw ConfigError("--output: the prefix of the traces is needed");
+  }
+  sim::Experiment experiment =
+      sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
+  std::unique_ptr<workload::GraphSource> source;
+  if (experiment.graph) {
+    source = std::move(experiment.graph->source);
+  } else {
+    source = plan::make_graph_source(std::make_shared<plan::Plan>(std::move(experiment.plan)),
+                                     experiment.machine.topology->computing_node_ids());
+  }
+  workload::write_chakra(*source, options.text("output"));
+  std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()
+            << " NPUs" << std::endl;
+}
+
+}  // namespace
+
+int export_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const std::string format = options.text("format");
+  if (format != "chrome" && format != "chakra") {
+    const std::vector<std::string> formats{"chrome", "chakra"};
+    throw ConfigError("--format: " + unknown_name("format", format, formats));
+  }
+  if (world.rank() != 0) {
+    return 0;
+  }
+  if (format == "chrome") {
+    export_chrome(options);
+  } else {
+    export_chakra(options);
+  }
   return 0;
 }
 

@@ -115,6 +115,9 @@ void StackedRun::begin_phase(const Turn& turn, RunActions& actions) {
       }
     }
   }
+  if (run.lanes_left > 0) {
+    actions.phase_begins(turn.chunk, static_cast<std::uint16_t>(turn.phase));
+  }
   const SimTime first = dimension.costs.endpoint;
   if (run.lanes_left > 0 && first > SimTime::zero()) {
     actions.wait(first, {turn.chunk, static_cast<std::uint16_t>(turn.phase), 0, before_steps});
@@ -189,6 +192,9 @@ void StackedRun::settle(PhaseRun& run, RunActions& actions) {
     return;
   }
   const Turn turn = run.turn;
+  if (!run.lanes.empty()) {
+    actions.phase_ends(turn.chunk, static_cast<std::uint16_t>(turn.phase));
+  }
   --under_way_[phase_of(turn).dimension];
   running_.erase(running_.begin() + (&run - running_.data()));
   if (++chunk_phase_[turn.chunk] == collective_.turns.chunks[turn.chunk].phases.size()) {
@@ -217,8 +223,9 @@ void StackedRun::elapsed(const StepName& name, RunActions& actions) {
   begin_turns(actions);
 }
 
-std::uint32_t StackedRun::waits_in() const {
-  return running_.empty() ? 0 : phase_of(running_.front().turn).dimension;
+std::string StackedRun::waits_in() const {
+  return running_.empty() ? "no dimension"
+                          : "dimension " + std::to_string(phase_of(running_.front().turn).dimension);
 }
 
 std::vector<std::uint32_t> StackedRun::save() const {

@@ -16,7 +16,8 @@ class FixedTimes final : public pdes::Component {
   void restore(std::uint32_t, pdes::StateReader&) override {}
 
  private:
-  std::vector<SimTime> durations_;  // by operation
+  const machine::Machine* machine_;
+  std::vector<SimTime> durations_;  // by operation, on a node of full speed
 };
 
 }  // namespace tessera::compute

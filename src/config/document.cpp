@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace tessera::config {
@@ -62,6 +63,12 @@ std::string load_text_file(const std::string& path) {
     fail();
   }
   return text;
+}
+
+std::string path_beside(const Place& place, const std::string& path) {
+  return place.file.starts_with("--set ")
+             ? path
+             : (std::filesystem::path(place.file).parent_path() / path).lexically_normal().string();
 }
 
 std::string load_named(const std::string& path, const TextLoader& load) {

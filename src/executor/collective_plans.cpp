@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "group_dimensions.hpp"
+#include "tessera/collective/unequal_all_to_all.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -56,6 +57,34 @@ std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) con
   return coordinates;
 }
 
+std::unique_ptr<collective::CollectiveRun> PlannedCollective::run(
+    std::uint32_t npu, std::optional<std::uint32_t> root) const {
+  std::vector<std::uint32_t> own = coordinates(npu);
+  // Kinds without a root have it at the origin.
+  std::vector<std::uint32_t> of_root =
+      root ? coordinates(*root) : std::vector<std::uint32_t>(own.size());
+  if (program_ != nullptr) {
+    return std::make_unique<collective::ProgramRun>(*program_, shared_.bytes, own[0], of_root[0],
+                                                    costs_);
+  }
+  return std::make_unique<collective::StackedRun>(shared_, std::move(own), std::move(of_root));
+}
+
+std::unique_ptr<collective::CollectiveRun> PlannedCollective::unequal_run(
+    std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const {
+  return std::make_unique<collective::UnequalAllToAll>(bytes_to, coordinates(npu)[0], window_,
+                                                       costs_);
+}
+
+Bytes PlannedCollective::phase_bytes(std::uint32_t npu, std::uint32_t chunk,
+                                     std::uint16_t phase) const {
+  const std::vector<collective::ChunkPlan>& chunks = shared_.turns.chunks;
+  return collective::phase_bytes(
+      chunks[chunk], chunks[chunk].phases[phase],
+      collective::chunk_bytes(shared_.bytes, static_cast<std::uint32_t>(chunks.size()), chunk),
+      shared_.shape, coordinates(npu));
+}
+
 std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimension,
                                         std::uint32_t coordinate) const {
   if (is_list_) {
@@ -87,11 +116,24 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
     box->second = box_of(setup_.work.groups[task.group].members, sizes_);
   }
   const auto [entry, is_new] =
-      plans_.try_emplace(Key{task.group, task.dimensions, task.collective, task.bytes});
+      plans_.try_emplace(
+      Key{task.group, task.dimensions, task.collective, task.bytes, task.has_parts});
   if (is_new) {
     entry->second = make(task);
   }
   return *entry->second;
+}
+
+// Programs are for whole communicators.
+const collective::Program* CollectivePlans::program_of(const Task& task) const {
+  const std::vector<collective::Program>& programs = setup_.work.options.programs;
+  const auto found =
+      std::find_if(programs.begin(), programs.end(), [&](const collective::Program& program) {
+        return program.kind == kind_of(task.collective) && task.dimensions == 0 &&
+               !task.has_parts &&
+               program.members == setup_.work.groups[task.group].members.size();
+      });
+  return found == programs.end() ? nullptr : &*found;
 }
 
 // The same on every rank: times are those between the first member and its neighbours in the
@@ -99,7 +141,11 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
 std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
   const GraphOptions& options = setup_.work.options;
   auto plan = std::make_unique<PlannedCollective>();
-  plan->members_ = boxes_.at(task.group);
+  const Kind kind = kind_of(task.collective);
+  plan->program_ = program_of(task);
+  if (plan->program_ == nullptr && !task.has_parts) {
+    plan->members_ = boxes_.at(task.group);
+  }
   plan->is_list_ = plan->members_.empty();
   std::vector<collective::RunDimension> dimensions;
   std::uint64_t members = 1;
@@ -126,8 +172,13 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
     }
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();
-  const Kind kind = kind_of(task.collective);
   const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
+  if (plan->program_ != nullptr || task.has_parts) {
+    plan->shared_.bytes = bytes;
+    plan->costs_ = dimensions.front().costs;
+    plan->window_ = options.algorithm_window;
+    return plan;
+  }
   plan->shared_ = collective::plan_collective(
       kind, bytes, std::move(dimensions), options.collectives, options.turns,
       [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "collective_plans.hpp"
@@ -95,11 +96,19 @@ struct StepEvent {
   std::uint32_t step = 0;
 };
 
+// A phase of a collective under way.
+struct OpenPhase {
+  std::uint32_t chunk = 0;
+  std::uint32_t phase = 0;
+  SimTime begin;
+};
+
 struct ActiveCollective {
   CollectiveId id;
   Place place = 0;
   const PlannedCollective* plan = nullptr;
-  std::unique_ptr<collective::StackedRun> run;
+  std::unique_ptr<collective::CollectiveRun> run;
+  std::vector<OpenPhase> phases;
 };
 
 struct WaitingReceive {
@@ -243,6 +252,7 @@ class GraphExecutor final : public Executor {
       writer.put(active.id);
       writer.put(active.place);
       writer.put_all(active.run->save());
+      writer.put_all(active.phases);
     }
     writer.put_all(npu.receives);
     writer.put(static_cast<std::uint64_t>(npu.early.size()));
@@ -271,6 +281,7 @@ class GraphExecutor final : public Executor {
       const auto place = reader.get<Place>();
       ActiveCollective& active = add_collective(npu, id, place);
       active.run->restore(reader.get_all<std::uint32_t>());
+      active.phases = reader.get_all<OpenPhase>();
     }
     npu.receives = reader.get_all<WaitingReceive>();
     for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
@@ -293,7 +304,7 @@ class GraphExecutor final : public Executor {
   class Actions final : public collective::RunActions {
    public:
     Actions(GraphExecutor& executor, pdes::Context& context, Npu& npu,
-            const ActiveCollective& active)
+            ActiveCollective& active)
         : executor_(executor), context_(context), npu_(npu), active_(active) {}
 
     void send(std::uint32_t dimension, std::uint32_t coordinate, const collective::StepName& name,
@@ -306,6 +317,17 @@ class GraphExecutor final : public Executor {
     bool take_early(const collective::StepName& name) override {
       return executor_.take_early(npu_, id_of(active_.id, name));
     }
+    void phase_begins(std::uint32_t chunk, std::uint16_t phase) override {
+      active_.phases.push_back({chunk, phase, context_.now()});
+    }
+    void phase_ends(std::uint32_t chunk, std::uint16_t phase) override {
+      const auto open = std::find_if(
+          active_.phases.begin(), active_.phases.end(),
+          [&](const OpenPhase& one) { return one.chunk == chunk && one.phase == phase; });
+      ensure(open != active_.phases.end(), "a phase that ends has begun");
+      executor_.report(context_, npu_, active_, *open);
+      active_.phases.erase(open);
+    }
     void wait(SimTime time, const collective::StepName& name) override {
       context_.send_self(time, executor_.port(step_kind),
                          StepEvent{active_.id.group, active_.id.number, name.chunk, name.phase,
@@ -316,7 +338,7 @@ class GraphExecutor final : public Executor {
     GraphExecutor& executor_;
     pdes::Context& context_;
     Npu& npu_;
-    const ActiveCollective& active_;
+    ActiveCollective& active_;
   };
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
@@ -396,7 +418,9 @@ class GraphExecutor final : public Executor {
     npu.begun.push_back({place, context.now()});
     switch (task.action) {
       case GraphAction::compute:
-        end_after(context, place, compute_time(task));
+        end_after(context, place,
+                  task.on_host ? compute_time(task)
+                               : setup_.machine.time_at(context.self(), compute_time(task)));
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -498,6 +522,27 @@ class GraphExecutor final : public Executor {
     enqueue_ready(npu);
   }
 
+  void report(const pdes::Context& context, const Npu& npu, const ActiveCollective& active,
+              const OpenPhase& open) const {
+    if (setup_.observer == nullptr) {
+      return;
+    }
+    const auto number = static_cast<std::uint16_t>(open.phase);
+    const collective::Phase& phase = active.plan->phase(open.chunk, number);
+    CollectivePhaseRecord record;
+    record.tile = context.self();
+    record.name = npu.tasks[active.place].name;
+    record.kind = phase.kind;
+    if (active.plan->is_box()) {
+      record.dimension = static_cast<std::uint8_t>(phase.dimension);
+    }
+    record.chunk = open.chunk;
+    record.bytes = active.plan->phase_bytes(npu.number, open.chunk, number);
+    record.start = open.begin;
+    record.end = context.now();
+    setup_.observer->on_collective_phase(record);
+  }
+
   static Activity activity_of(Lane lane) {
     switch (lane) {
       case Lane::host:
@@ -536,16 +581,16 @@ class GraphExecutor final : public Executor {
     active.id = id;
     active.place = place;
     active.plan = &plans_.of(task);
-    // Kinds without a root have it at the origin.
     const bool rooted = task.collective == workload::GraphCollective::reduce ||
                         task.collective == workload::GraphCollective::broadcast ||
                         task.collective == workload::GraphCollective::gather ||
                         task.collective == workload::GraphCollective::scatter;
-    std::vector<std::uint32_t> coordinates = active.plan->coordinates(npu.number);
-    std::vector<std::uint32_t> root = rooted ? active.plan->coordinates(work_.groups[task.group].members[task.peer])
-                                             : std::vector<std::uint32_t>(coordinates.size());
-    active.run = std::make_unique<collective::StackedRun>(active.plan->shared(),
-                                                          std::move(coordinates), std::move(root));
+    std::optional<std::uint32_t> root;
+    if (rooted) {
+      root = work_.groups[task.group].members[task.peer];
+    }
+    active.run = task.has_parts ? active.plan->unequal_run(npu.number, npu.tasks.parts(place))
+                                : active.plan->run(npu.number, root);
     return active;
   }
 
@@ -624,7 +669,7 @@ class GraphExecutor final : public Executor {
       text += "collective " + std::to_string(task.number) + " of " +
               (task.group == 0 ? "all NPUs" : work_.groups[task.group].name);
       if (active != npu.collectives.end()) {
-        text += " in dimension " + std::to_string(active->run->waits_in());
+        text += " in " + active->run->waits_in();
       }
     } else {
       text += to_string(lane_of(task));

@@ -81,6 +81,14 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node,
       }
     }
   }
+  if (!node.parts.empty()) {
+    task.has_parts = true;
+    task.bytes = 0;
+    std::vector<std::uint64_t>& parts = parts_[place];
+    for (const Bytes part : node.parts) {
+      parts.push_back(part.count());
+    }
+  }
   tasks_[place] = task;
   ++waiting_;
   ++held_;
@@ -117,6 +125,7 @@ void GraphTasks::end(Place place, std::vector<Place>& ready) {
     }
   }
   dependents_.erase(first, last);
+  parts_.erase(place);
   free_.push_back(place);
   --held_;
   ++over_count_;
@@ -147,6 +156,11 @@ void GraphTasks::save(pdes::StateWriter& writer) const {
   writer.put_all(dependents_);
   writer.put_all(counters_);
   writer.put_all(over_.intervals());
+  writer.put(static_cast<std::uint64_t>(parts_.size()));
+  for (const auto& [place, parts] : parts_) {
+    writer.put(place);
+    writer.put_all(parts);
+  }
 }
 
 void GraphTasks::restore(pdes::StateReader& reader) {
@@ -160,6 +174,10 @@ void GraphTasks::restore(pdes::StateReader& reader) {
   dependents_ = reader.get_all<Dependent>();
   counters_ = reader.get_all<Counter>();
   over_.restore(reader.get_all<IdSet::Interval>());
+  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+    const auto place = reader.get<Place>();
+    parts_[place] = reader.get_all<std::uint64_t>();
+  }
 }
 
 }  // namespace tessera::executor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Task {
   bool on_host = false;
   bool in_remote = false;
   bool in_switch = false;
+  bool has_parts = false;  // GraphTasks::parts
 
   Lane lane() const;
 };
@@ -48,6 +50,8 @@ class GraphTasks {
 
   Task& operator[](Place place) { return tasks_[place]; }
   const Task& operator[](Place place) const { return tasks_[place]; }
+  // Bytes to each member, of a task that has parts.
+  const std::vector<std::uint64_t>& parts(Place place) const { return parts_.at(place); }
   bool all_over() const { return at_end_ && held_ == 0; }
   bool at_end() const { return at_end_; }
   std::uint64_t over() const { return over_count_; }
@@ -79,6 +83,7 @@ class GraphTasks {
   std::vector<Place> free_;
   std::vector<Dependent> dependents_;  // by what they depend on
   std::vector<Counter> counters_;      // of collectives, by group
+  std::map<Place, std::vector<std::uint64_t>> parts_;
   IdSet over_;
 };
 

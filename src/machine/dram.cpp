@@ -75,16 +75,6 @@ Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
   return nodes;
 }
 
-Nodes computing(const Topology& topology) {
-  Nodes nodes;
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    if (topology.computes(EntityId(node))) {
-      nodes.push_back(EntityId(node));
-    }
-  }
-  return nodes;
-}
-
 void refuse(config::Section& dram, const char* key, const char* placement) {
   if (dram.has(key)) {
     dram.raw(key);
@@ -111,7 +101,7 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     nodes = read_edges(dram, topology);
   } else {
     refuse(dram, "edges", "edge");
-    nodes = at == "nodes" ? read_listed_nodes(dram, topology) : computing(topology);
+    nodes = at == "nodes" ? read_listed_nodes(dram, topology) : topology.computing_node_ids();
   }
   if (at != "nodes") {
     refuse(dram, "nodes", "nodes");

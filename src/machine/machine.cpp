@@ -17,6 +17,14 @@ FlopRate Tile::rate(DataType type) const {
                     (known.empty() ? "nothing" : join(known)) + ")");
 }
 
+SimTime Machine::time_at(EntityId node, SimTime time) const {
+  const auto slow = speeds.find(node);
+  return slow == speeds.end()
+             ? time
+             : rounded_up_duration(static_cast<std::uint64_t>(time.ps()), Fraction::one,
+                                   slow->second.millionths());
+}
+
 Bandwidth Machine::operand_bandwidth() const {
   return tile.operands_in_dram ? channels.front().bandwidth : tile.sram_bandwidth;
 }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "dram.hpp"
+#include "faults.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/machine.hpp"
 
@@ -81,11 +82,14 @@ std::optional<Machine> read_machine(config::Section& section) {
   machine.topology = read_topology(section);
   machine.tile = read_tile(section);
   if (!machine.topology) {
-    if (section.has("dram")) {
-      section.raw("dram");  // cannot be judged without a topology
+    for (const char* key : {"dram", "faults"}) {
+      if (section.has(key)) {
+        section.raw(key);  // cannot be judged without a topology
+      }
     }
     return std::nullopt;
   }
+  machine.topology = apply_faults(section, std::move(machine.topology), machine.speeds);
   machine.channels = read_channels(section, *machine.topology);
   machine.channel_of = nearest_channels(*machine.topology, machine.channels);
   check_operands(machine, section);

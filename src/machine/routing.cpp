@@ -35,6 +35,9 @@ std::string routing_problem(const std::string& name, const Topology& topology) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return unknown_name("routing", name, names);
   }
+  if (topology.has_dead_links() && name != "shortest" && name != "ecmp") {
+    return "'" + name + "' would cross dead links; use 'shortest'";
+  }
   if ((name == "xy" || name == "yx") && !topology.grid()) {
     return "'" + name + "' needs a mesh, torus or wafer; use '" + topology.default_routing() + "'";
   }

@@ -41,6 +41,16 @@ std::uint64_t Topology::links() const {
   return count;
 }
 
+std::vector<EntityId> Topology::computing_node_ids() const {
+  std::vector<EntityId> ids;
+  for (std::uint32_t node = 0; node < nodes(); ++node) {
+    if (computes(EntityId(node))) {
+      ids.emplace_back(node);
+    }
+  }
+  return ids;
+}
+
 std::uint32_t Topology::computing_nodes() const {
   std::uint32_t count = 0;
   for (std::uint32_t n = 0; n < nodes(); ++n) {

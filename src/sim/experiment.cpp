@@ -43,10 +43,7 @@ void include_parts(Value& root, const config::TextLoader& load, Diagnostics& dia
       continue;
     }
     Value* const value = &part->value;
-    const std::filesystem::path beside = std::filesystem::path(value->place.file).parent_path();
-    const bool from_command_line = value->place.file.rfind("--set ", 0) == 0;
-    const std::string path =
-        from_command_line ? value->text : (beside / value->text).lexically_normal().string();
+    const std::string path = config::path_beside(value->place, value->text);
     std::string text;
     try {
       text = load(path);
@@ -201,8 +198,8 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
   if (by_path) {
     if (measured == MeasuredWeights::leave) {
       weights = "predicted";
-    } else if (const std::string file = run.place_of("weights").file; !file.starts_with("--set ")) {
-      weights = (std::filesystem::path(file).parent_path() / weights).lexically_normal().string();
+    } else {
+      weights = config::path_beside(run.place_of("weights"), weights);
     }
   }
   try {
@@ -275,12 +272,17 @@ void read_programs(Experiment& experiment, Section& section, Diagnostics& diagno
   Section strategy_section = section.section("strategy");
   const plan::Strategy strategy =
       plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
+  if (strategy.aggregation != plan::Aggregation::none &&
+      section.section("machine").has("faults")) {
+    strategy_section.error("aggregation",
+                           "a tile cannot stand for others on a machine with faults");
+  }
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
   check_machine_for(experiment.machine, experiment.workload, section);
   if (section.has("execution")) {
     // The programs of the plan are run as graphs.
     experiment.graph = read_execution(section.section("execution"), experiment.machine,
-                                      experiment.workload.data_type);
+                                      experiment.workload.data_type, load);
     if (experiment.options.replay) {
       section.section("run").error("replay", "graphs are simulated whole");
     }
@@ -311,7 +313,7 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
                   "they run");
   }
   Section execution = section.section("execution");
-  experiment.graph = read_execution(execution, experiment.machine, DataType::fp16);
+  experiment.graph = read_execution(execution, experiment.machine, DataType::fp16, load);
   std::unique_ptr<workload::GraphSource> source =
       read_graph_source(workload_section, experiment.graph->npus(), load);
   if (source) {

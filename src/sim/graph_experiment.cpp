@@ -9,6 +9,9 @@
 // | collectives.algorithms     | by dimension    | one for each dimension                        |
 // | collectives.other_algorithm | ring           | of communicators that are no box              |
 // | collectives.algorithm_window | 0             | messages of a member under way; 0: all        |
+// | collectives.programs       | none            | files (collective/program.hpp) that take the  |
+// |                            |                 | place of algorithms in communicators of their |
+// |                            |                 | kind and number of members                    |
 // | collectives.chunks         | 1               | parts that a collective is cut in             |
 // | collectives.active_chunks  | 1               | of them in a dimension at a time              |
 // | collectives.queue          | fifo            | of chunks at a dimension: fifo, lifo,
@@ -26,6 +29,7 @@
 #include <utility>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_look.hpp"
@@ -119,7 +123,8 @@ std::string read_algorithm(Section& section, const char* key, const std::string&
 }
 
 void read_collectives(Section section, const machine::Topology& topology,
-                      const std::vector<EntityId>& nodes, executor::GraphOptions& options) {
+                      const std::vector<EntityId>& nodes, const config::TextLoader& load,
+                      executor::GraphOptions& options) {
   const auto npus = static_cast<std::uint32_t>(nodes.size());
   const std::vector<NaturalDimension> dimensions = read_shape(section, npus, topology);
   std::vector<std::string> usual;
@@ -140,6 +145,10 @@ void read_collectives(Section section, const machine::Topology& topology,
                                            section.get_or<std::string>("other_algorithm", "ring"));
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
+  for (const std::string& path : section.get_list<std::string>("programs")) {
+    options.programs.push_back(collective::read_program(
+        config::path_beside(section.place_of("programs"), path), load));
+  }
   options.collectives.chunks = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));
   options.turns.at_a_time = static_cast<std::uint32_t>(
@@ -258,7 +267,7 @@ std::vector<ParameterInfo> execution_parameters() {
       {"lanes", "", "host, compute, memory: 1; collective, message: 0",
        "nodes at a time; 0: all that are ready"},
       {"collectives", "", "",
-       "shape, algorithms, other_algorithm, algorithm_window, chunks, active_chunks, queue, order, "
+       "shape, algorithms, other_algorithm, algorithm_window, programs, chunks, active_chunks, queue, order, "
        "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
 }
 
@@ -270,14 +279,11 @@ bool is_graph(const config::Value& workload) {
 
 std::unique_ptr<executor::GraphWork> read_execution(Section execution,
                                                     const machine::Machine& machine,
-                                                    DataType data_type) {
+                                                    DataType data_type,
+                                                    const config::TextLoader& load) {
   auto work = std::make_unique<executor::GraphWork>();
   const machine::Topology& topology = *machine.topology;
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    if (topology.computes(EntityId(node))) {
-      work->nodes.emplace_back(node);
-    }
-  }
+  work->nodes = topology.computing_node_ids();
   executor::GraphOptions& options = work->options;
   options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
                       ? executor::NodeTimes::recorded
@@ -291,7 +297,7 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   options.window = static_cast<std::uint32_t>(
       execution.get_or<std::int64_t>("window", 512, config::between<std::int64_t>(1, 1'000'000)));
   read_lanes(execution.section("lanes"), options);
-  read_collectives(execution.section("collectives"), topology, work->nodes, options);
+  read_collectives(execution.section("collectives"), topology, work->nodes, load, options);
   return work;
 }
 
@@ -302,6 +308,19 @@ std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload, std:
   auto source = workload::graph_workloads().at(kind)(workload, {npus, load});
   workload.finish();
   return source;
+}
+
+std::string ignored_nodes(const workload::GraphLook& look) {
+  std::vector<std::string> parts;
+  if (look.without_action > 0) {
+    parts.push_back(std::to_string(look.without_action) +
+                    " nodes are metadata or of no type and do nothing");
+  }
+  if (look.without_work > 0) {
+    parts.push_back(std::to_string(look.without_work) +
+                    " nodes compute, but give neither work nor a time and take none");
+  }
+  return parts.empty() ? "" : "of " + std::to_string(look.nodes) + " nodes " + join(parts);
 }
 
 void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,

@@ -16,12 +16,16 @@ bool is_graph(const config::Value& workload);
 // Reads the section `execution`: options and NPUs, no graphs yet.
 std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
                                                     const machine::Machine& machine,
-                                                    DataType data_type);
+                                                    DataType data_type,
+                                                    const config::TextLoader& load);
 
 // Reads the section of a workload that is graphs; null after complaints.
 std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& workload,
                                                          std::uint32_t npus,
                                                          const config::TextLoader& load);
+
+// What of the graphs has no effect on a run, and why; "" when all has.
+std::string ignored_nodes(const workload::GraphLook& look);
 
 // Puts the graphs in and looks through them. Complaints go to the diagnostics of the sections;
 // ConfigError for those of trace files.

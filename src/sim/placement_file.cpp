@@ -95,10 +95,7 @@ void include_placement(Value& root, const config::TextLoader& load, Diagnostics&
   if (tiles == nullptr || tiles->kind != Value::Kind::scalar) {
     return;
   }
-  const std::filesystem::path beside = std::filesystem::path(tiles->place.file).parent_path();
-  const bool from_command_line = tiles->place.file.starts_with("--set ");
-  const std::string path =
-      from_command_line ? tiles->text : (beside / tiles->text).lexically_normal().string();
+  const std::string path = config::path_beside(tiles->place, tiles->text);
   std::string text;
   try {
     text = load(path);

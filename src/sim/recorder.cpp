@@ -1,5 +1,7 @@
 #include "recorder.hpp"
 
+#include <algorithm>
+
 namespace tessera::sim {
 namespace {
 
@@ -8,7 +10,8 @@ std::uint64_t word(SimTime time) {
 }
 
 // The first field of a digest record, so that records of different kinds never match.
-enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_kind, tile_kind };
+enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_kind, tile_kind,
+                            phase_kind };
 
 }  // namespace
 
@@ -68,6 +71,20 @@ void Recorder::on_message(const executor::MessageRecord& record) {
   }
 }
 
+void Recorder::on_collective_phase(const executor::CollectivePhaseRecord& record) {
+  digest_.add({phase_kind, record.tile.value(),
+               static_cast<std::uint64_t>(record.kind) << 8 | record.dimension, record.chunk,
+               record.bytes.count(), word(record.start), word(record.end)});
+  if (!file_ || !writes_operators_[record.tile.value()]) {
+    return;
+  }
+  file_->append(trace::collective_phases,
+                trace::CollectivePhaseRow{record.start.ps(), record.end.ps(), record.bytes.count(),
+                                          record.tile.value(), record.chunk, record.name,
+                                          static_cast<std::uint8_t>(record.kind),
+                                          record.dimension});
+}
+
 namespace {
 
 trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topology) {
@@ -78,7 +95,9 @@ trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topo
   row.busy_ps = use.busy.ps();
   row.largest_queue_bytes = use.largest_queue.count();
   row.node = use.node.value();
-  row.to = topology.link(use.node, use.port).to.value();
+  const machine::Link link = topology.link(use.node, use.port);
+  row.to = link.to.value();
+  row.link_class = static_cast<std::uint8_t>(std::min<std::uint16_t>(link.link_class, 255));
   row.port = static_cast<std::uint8_t>(use.port);
   return row;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoints.hpp"
+#include "graph_experiment.hpp"
 #include "rank_models.hpp"
 #include "results.hpp"
 #include "tessera/comm/first_rank.hpp"
@@ -25,6 +26,14 @@ std::string names_of(std::size_t count) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) {
     names.push_back(to_string(static_cast<Enum>(i)));
+  }
+  return join(names, ",");
+}
+
+std::string link_classes(const machine::Topology& topology) {
+  std::vector<std::string> names;
+  for (const machine::LinkClass& link_class : topology.link_classes()) {
+    names.push_back(link_class.name);
   }
   return join(names, ",");
 }
@@ -112,6 +121,11 @@ class RankRun {
   }
 
   void prepare_folder() {
+    if (experiment_.graph && communicator_.rank() == 0 && request_.hooks.on_warning) {
+      if (const std::string ignored = ignored_nodes(experiment_.graph->look); !ignored.empty()) {
+        request_.hooks.on_warning(ignored);
+      }
+    }
     segments_.emplace_back();
     segments_.back().cost.ranks = communicator_.size();
     if (!writes_folder()) {
@@ -200,7 +214,9 @@ class RankRun {
                            {"trace_level", name_of(experiment_.options.trace)},
                            {"phases", names_of<plan::Phase>(plan::phases)},
                            {"activities", names_of<executor::Activity>(executor::activities)},
-                           {"traffic", names_of<plan::Traffic>(plan::traffic_kinds)}});
+                           {"traffic", names_of<plan::Traffic>(plan::traffic_kinds)},
+                           {"collectives", names_of<collective::Kind>(collective::kinds)},
+                           {"link_classes", link_classes(*experiment_.machine.topology)}});
     if (segment == 0) {  // a later one has them from the first
       models_.recorder.describe(models_.members, rank);
     }

@@ -30,7 +30,9 @@ TableSpec link_table(std::string name, std::string description) {
        field("node", &LinkRow::node, "", "where the link starts"),
        field("to", &LinkRow::to, "", "where the link ends"),
        field("port", &LinkRow::port, "",
-             "port of the node; on grids 0 west 1 east 2 north 3 south")});
+             "port of the node; on grids 0 west 1 east 2 north 3 south"),
+       field("class", &LinkRow::link_class, "",
+             "number in the root attribute link_classes; 255: a later one")});
 }
 
 TableSpec channel_table(std::string name, std::string description) {
@@ -82,6 +84,17 @@ std::vector<TableSpec> tables() {
            field("source", &MessageRow::source, "", "sending tile"),
            field("target", &MessageRow::target, "", "receiving tile"),
            field("traffic", &MessageRow::traffic, "", "number in the root attribute traffic")}),
+      describe<CollectivePhaseRow>(
+          "collective_phases", "one row a chunk of a collective in one dimension, at one tile",
+          {field("start", &CollectivePhaseRow::start_ps, "ps", "when it began"),
+           field("end", &CollectivePhaseRow::end_ps, "ps", "when it was done"),
+           field("bytes", &CollectivePhaseRow::bytes, "B", "vector that the phase is about"),
+           field("node", &CollectivePhaseRow::node, "", "the tile"),
+           field("chunk", &CollectivePhaseRow::chunk, "", "number of the chunk"),
+           field("name", &CollectivePhaseRow::name, "", "row of the table names"),
+           field("kind", &CollectivePhaseRow::kind, "", "number in the root attribute collectives"),
+           field("dimension", &CollectivePhaseRow::dimension, "",
+                 "of the machine; 255: members that fill no box of dimensions")}),
       link_table("link_bins", "one row a directed link and time bin in which it was used"),
       link_table("links", "one row a directed link that was used, over the whole run"),
       channel_table("channel_bins", "one row a DRAM channel and time bin in which it was used"),

@@ -40,6 +40,19 @@ std::optional<std::vector<bool>> flags_of(const List& list) {
   return flags;
 }
 
+template <class List>
+std::optional<std::vector<std::uint64_t>> counts_of(const List& list) {
+  std::vector<std::uint64_t> counts;
+  for (const auto value : list.values()) {
+    const auto count = count_of(value);
+    if (!count) {
+      return std::nullopt;
+    }
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
 }  // namespace
 
 const chakra::Attribute* find_attribute(const chakra::Node& node, const std::string& name) {
@@ -96,6 +109,22 @@ std::optional<std::string> as_text(const chakra::Attribute& attribute) {
   }
   const auto count = as_count(attribute);
   return count ? std::optional(std::to_string(*count)) : std::nullopt;
+}
+
+std::optional<std::vector<std::uint64_t>> as_counts(const chakra::Attribute& attribute) {
+  using Kind = chakra::Attribute;
+  switch (attribute.value_case()) {
+    case Kind::kInt32List:
+      return counts_of(attribute.int32_list());
+    case Kind::kInt64List:
+      return counts_of(attribute.int64_list());
+    case Kind::kUint32List:
+      return counts_of(attribute.uint32_list());
+    case Kind::kUint64List:
+      return counts_of(attribute.uint64_list());
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<std::vector<bool>> as_flags(const chakra::Attribute& attribute) {

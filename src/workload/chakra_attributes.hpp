@@ -17,6 +17,8 @@ const chakra::Attribute* find_attribute(const chakra::Node& node, const std::str
 std::optional<std::uint64_t> as_count(const chakra::Attribute& attribute);
 // A text, or a number as it would be written.
 std::optional<std::string> as_text(const chakra::Attribute& attribute);
+// A list of numbers of any integer kind.
+std::optional<std::vector<std::uint64_t>> as_counts(const chakra::Attribute& attribute);
 // A list of bools or numbers, or one of them.
 std::optional<std::vector<bool>> as_flags(const chakra::Attribute& attribute);
 

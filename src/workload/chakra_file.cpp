@@ -264,8 +264,18 @@ void ChakraFile::State::describe_collective(GraphNode& node) const {
          "comm_type " + std::to_string(kind) + " is none from 0 to 9");
   }
   node.collective = static_cast<GraphCollective>(kind);
-  node.bytes = Bytes(node.collective == GraphCollective::barrier ? count("comm_size").value_or(0)
-                                                                 : needed("comm_size"));
+  const chakra::Attribute* const sizes =
+      node.collective == GraphCollective::all_to_all ? attribute("comm_sizes") : nullptr;
+  node.bytes = Bytes(node.collective == GraphCollective::barrier || sizes != nullptr
+                         ? count("comm_size").value_or(0)
+                         : needed("comm_size"));
+  if (sizes != nullptr) {
+    const auto counts = as_counts(*sizes);
+    if (!counts || counts->empty()) {
+      fail("node " + std::to_string(node.id), "attribute comm_sizes is no list of sizes");
+    }
+    node.parts.assign(counts->begin(), counts->end());
+  }
   node.root = small("root_rank", count("root_rank").value_or(0));
   node.priority = small("comm_priority", count("comm_priority").value_or(0));
   if (const chakra::Attribute* const name = attribute("pg_name")) {

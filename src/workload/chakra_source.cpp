@@ -36,14 +36,6 @@ class ChakraSource final : public GraphSource {
   GraphGroups groups_;
 };
 
-// `path` as seen from the file that gives it.
-std::string beside(const config::Section& section, std::string_view key, const std::string& path) {
-  const std::string file = section.place_of(key).file;
-  return file.starts_with("--set ")
-             ? path
-             : (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
-}
-
 std::uint32_t count_files(const std::string& prefix) {
   std::uint32_t count = 0;
   while (std::filesystem::exists(chakra_path(prefix, count))) {
@@ -58,7 +50,7 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   if (traces.empty()) {
     return nullptr;
   }
-  const std::string prefix = beside(section, "traces", traces);
+  const std::string prefix = config::path_beside(section.place_of("traces"), traces);
   const std::uint32_t files = count_files(prefix);
   if (files == 0) {
     section.error("traces", "there is no " + chakra_path(prefix, 0));
@@ -72,7 +64,7 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   }
   GraphGroups groups;
   if (groups_file) {
-    groups = read_groups(beside(section, "groups", *groups_file), request.load);
+    groups = read_groups(config::path_beside(section.place_of("groups"), *groups_file), request.load);
   }
   // Communicators may also stand in the traces; every NPU names those that it is in.
   for (std::uint32_t npu = 0; npu < files; ++npu) {

@@ -101,6 +101,13 @@ chakra::Node message_of(const GraphNode& node) {
         group.set_name("pg_name");
         group.set_string_value(node.group);
       }
+      if (!node.parts.empty()) {
+        chakra::Attribute& sizes = *message.add_attributes();
+        sizes.set_name("comm_sizes");
+        for (const Bytes part : node.parts) {
+          sizes.mutable_uint64_list()->add_values(part.count());
+        }
+      }
       if (!node.dimensions.empty()) {
         chakra::Attribute& dimensions = *message.add_attributes();
         dimensions.set_name("involved_dim");

@@ -10,8 +10,10 @@ namespace {
 
 class CollectiveSource final : public GraphSource {
  public:
-  CollectiveSource(GraphNode node, std::uint32_t npus, std::uint64_t repeat)
-      : node_(std::move(node)), npus_(npus), repeat_(repeat) {}
+  // `parts`: [npus][npus] of an all-to-all with a size for each pair, or empty.
+  CollectiveSource(GraphNode node, std::vector<std::vector<Bytes>> parts, std::uint32_t npus,
+                   std::uint64_t repeat)
+      : node_(std::move(node)), parts_(std::move(parts)), npus_(npus), repeat_(repeat) {}
 
   std::uint32_t npus() const override { return npus_; }
   std::string name_of(std::uint32_t npu) const override {
@@ -19,12 +21,15 @@ class CollectiveSource final : public GraphSource {
   }
   const GraphGroups& groups() const override { return groups_; }
 
-  std::vector<GraphNode> read(std::uint32_t /*npu*/, GraphPosition& position,
+  std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
                               std::size_t most) const override {
     std::vector<GraphNode> nodes;
     for (; nodes.size() < most && position.nodes < repeat_; ++position.nodes) {
       GraphNode& node = nodes.emplace_back(node_);
       node.id = position.nodes;
+      if (!parts_.empty()) {
+        node.parts = parts_[npu];
+      }
       if (node.id > 0) {
         node.data_dependencies.push_back(node.id - 1);
       }
@@ -34,10 +39,40 @@ class CollectiveSource final : public GraphSource {
 
  private:
   GraphNode node_;
+  std::vector<std::vector<Bytes>> parts_;
   std::uint32_t npus_;
   std::uint64_t repeat_;
   GraphGroups groups_;
 };
+
+// A row an NPU, a size for each NPU it sends to.
+std::vector<std::vector<Bytes>> read_parts(config::Section& section, std::uint32_t npus) {
+  const config::Value table = section.raw("sizes");
+  std::vector<std::vector<Bytes>> parts;
+  const std::string shape = "must be " + std::to_string(npus) + " lists of " +
+                            std::to_string(npus) + " sizes, from each NPU to each";
+  if (table.kind != config::Value::Kind::sequence || table.items.size() != npus) {
+    section.error("sizes", table, shape);
+    return parts;
+  }
+  for (const config::Value& row : table.items) {
+    if (row.kind != config::Value::Kind::sequence || row.items.size() != npus) {
+      section.error("sizes", row, shape);
+      return {};
+    }
+    std::vector<Bytes>& own = parts.emplace_back();
+    for (const config::Value& cell : row.items) {
+      std::string problem;
+      const auto size = config::parse_as<Bytes>(cell.text, problem);
+      if (cell.kind != config::Value::Kind::scalar || !size) {
+        section.error("sizes", cell, problem.empty() ? shape : problem);
+        return {};
+      }
+      own.push_back(*size);
+    }
+  }
+  return parts;
+}
 
 std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
   const std::vector<std::string> names = graph_collective_names();
@@ -45,7 +80,15 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   GraphNode node;
   node.name = name;
   node.action = GraphAction::collective;
-  node.bytes = section.get<Bytes>("size");
+  std::vector<std::vector<Bytes>> parts;
+  if (section.has("sizes")) {
+    parts = read_parts(section, request.npus);
+    if (name != "all-to-all") {
+      section.error("sizes", "are for all-to-all");
+    }
+  } else {
+    node.bytes = section.get<Bytes>("size");
+  }
   const auto repeat =
       section.get_or<std::int64_t>("repeat", 1, config::between<std::int64_t>(1, 1'000'000'000));
   const auto root = section.get_or<std::int64_t>(
@@ -56,7 +99,7 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   }
   node.collective = static_cast<GraphCollective>(found - names.begin());
   node.root = static_cast<std::uint32_t>(root);
-  return std::make_unique<CollectiveSource>(std::move(node), request.npus,
+  return std::make_unique<CollectiveSource>(std::move(node), std::move(parts), request.npus,
                                             static_cast<std::uint64_t>(repeat));
 }
 
@@ -68,6 +111,7 @@ const Registration registration(
        "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
        "all-to-all, reduce-scatter, reduce-scatter-block or barrier"},
       {"size", "B", "", "vector of a member; of all-gather, gather and scatter its part"},
+      {"sizes", "B", "", "of all-to-all in place of size: for each NPU a list of sizes to each"},
       {"repeat", "", "1", "one after the other"},
       {"root", "", "0", "number of the NPU; of collectives that have one"}}},
     make);

@@ -16,17 +16,19 @@ constexpr std::size_t nodes_at_a_time = 4096;
 struct SeenCollective {
   GraphCollective kind = GraphCollective::all_reduce;
   Bytes bytes;
+  bool has_parts = false;
   std::uint32_t root = 0;
   std::vector<bool> dimensions;
   std::uint64_t node = 0;  // may differ
   bool matches(const SeenCollective& other) const {
-    return kind == other.kind && bytes == other.bytes && root == other.root &&
+    return kind == other.kind && bytes == other.bytes && has_parts == other.has_parts && root == other.root &&
            dimensions == other.dimensions;
   }
 };
 
 std::string described(const SeenCollective& seen) {
-  return to_string(seen.kind) + " of " + to_string(seen.bytes);
+  return to_string(seen.kind) + " of " +
+         (seen.has_parts ? "a size for each member" : to_string(seen.bytes));
 }
 
 class Look {
@@ -147,6 +149,7 @@ class Look {
     look_.names.insert(node.name);
     switch (node.action) {
       case GraphAction::nothing:
+        ++look_.without_action;
         break;
       case GraphAction::compute:
         look_.flops += static_cast<double>(node.flops.count());
@@ -191,7 +194,15 @@ class Look {
       refuse(npu, node.id, "its root is member " + std::to_string(node.root) + " of " +
                                named(node.group) + ", which has " + std::to_string(size));
     }
-    const SeenCollective own{node.collective, node.bytes, node.root, node.dimensions, node.id};
+    const std::size_t members =
+        node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
+    if (!node.parts.empty() && node.parts.size() != members) {
+      refuse(npu, node.id, "has bytes for " + std::to_string(node.parts.size()) +
+                               " members, its communicator " + std::to_string(members));
+    }
+    const bool equal = node.parts.empty();
+    const SeenCollective own{node.collective, equal ? node.bytes : Bytes(), !equal, node.root,
+                             node.dimensions, node.id};
     Sequence& sequence = sequences_[node.group];
     if (sequence.seen.empty()) {
       sequence.npu = npu;

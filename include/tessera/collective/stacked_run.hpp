@@ -1,11 +1,12 @@
-// One NPU's part in a stacked collective, step by step: a state machine without a clock, which says
-// what to send and is told what has arrived.
+// One NPU's part in a stacked collective.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "tessera/collective/run.hpp"
 #include "tessera/collective/turns.hpp"
 
 namespace tessera::collective {
@@ -34,47 +35,19 @@ StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimensi
                                   const StackedOptions& options, const TurnOptions& turn_options,
                                   const DimensionMessageTime& message);
 
-// A step of a collective, the same name at both ends of its message.
-struct StepName {
-  std::uint32_t chunk = 0;
-  std::uint16_t phase = 0;
-  std::uint16_t lane = 0;
-  std::uint32_t step = 0;
-  friend auto operator<=>(const StepName&, const StepName&) = default;
-};
-
-// What a run asks for. Called from within its member functions, which it must not call back.
-class RunActions {
- public:
-  virtual ~RunActions() = default;
-  // To the member with this coordinate in the dimension, the other coordinates being the same; the
-  // receiver takes it in the step `name`.
-  virtual void send(std::uint32_t dimension, std::uint32_t coordinate, const StepName& name,
-                    Bytes bytes) = 0;
-  // Whether the message of the step is here already; it is taken then.
-  virtual bool take_early(const StepName& name) = 0;
-  // After this time, which is not zero, calls StackedRun::elapsed.
-  virtual void wait(SimTime time, const StepName& name) = 0;
-};
-
-class StackedRun {
+class StackedRun final : public CollectiveRun {
  public:
   // `coordinates` of this member, and of the root (of kinds that have none: the origin).
   StackedRun(const StackedCollective& collective, std::vector<std::uint32_t> coordinates,
              std::vector<std::uint32_t> root);
 
-  void begin(RunActions& actions);
-  // A message has come for a step. False when that step has not begun yet: the caller keeps the
-  // message until take_early.
-  bool arrived(const StepName& name, RunActions& actions);
-  void elapsed(const StepName& name, RunActions& actions);
-  bool is_over() const { return chunks_over_ == chunk_phase_.size(); }
-  // The dimension that the first unfinished chunk waits in, for reports.
-  std::uint32_t waits_in() const;
-
-  // The state as numbers, for checkpoints; `restore` takes what `save` gave, on a new run.
-  std::vector<std::uint32_t> save() const;
-  void restore(const std::vector<std::uint32_t>& state);
+  void begin(RunActions& actions) override;
+  bool arrived(const StepName& name, RunActions& actions) override;
+  void elapsed(const StepName& name, RunActions& actions) override;
+  bool is_over() const override { return chunks_over_ == chunk_phase_.size(); }
+  std::string waits_in() const override;
+  std::vector<std::uint32_t> save() const override;
+  void restore(const std::vector<std::uint32_t>& state) override;
 
  private:
   // Steps of one lane. Those of an algorithm that goes in step end in order; else `ended` says

@@ -71,6 +71,9 @@ using TextLoader = std::function<std::string(const std::string& path)>;
 // Reads from the file system of this process.
 std::string load_text_file(const std::string& path);
 
+// A path that stands in a file, as seen from that file; one from the command line stays as it is.
+std::string path_beside(const Place& place, const std::string& path);
+
 // The text of a file that the user named: one that cannot be read is bad input, a ConfigError.
 std::string load_named(const std::string& path, const TextLoader& load);
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/machine/machine.hpp"
@@ -64,12 +65,27 @@ struct MessageRecord {
   SimTime taken;
 };
 
+// A chunk of a collective in one dimension of the machine, at one tile.
+struct CollectivePhaseRecord {
+  static constexpr std::uint8_t no_dimension = 255;  // of members that fill no box
+
+  EntityId tile;
+  std::uint16_t name = 0;  // of the node
+  collective::Kind kind = collective::Kind::all_reduce;
+  std::uint8_t dimension = no_dimension;
+  std::uint32_t chunk = 0;
+  Bytes bytes;  // of the vector of the phase, in the sense of collective::Algorithm
+  SimTime start;
+  SimTime end;
+};
+
 // Hears what happens, in each tile's own order.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_operator(const OperatorRecord& record) = 0;
   virtual void on_message(const MessageRecord& record) = 0;
+  virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
 };
 
 // What one tile did in all.

@@ -6,7 +6,8 @@
 //
 // Collectives: the k-th one of a communicator in the file of an NPU is the k-th of all its members.
 // A communicator whose members fill a box of the machine's dimensions goes through them one by one
-// (collective/stacked.hpp), any other in one dimension, in the order of its members.
+// (collective/stacked.hpp), any other in one dimension, in the order of its members. Where there is
+// a program for its kind and size, that is run instead.
 //
 // What is sent waits at the receiver until it is taken; messages of one pair and tag are taken in
 // the order sent.
@@ -23,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tessera/collective/program.hpp"
 #include "tessera/collective/stacked.hpp"
 #include "tessera/collective/turns.hpp"
 #include "tessera/executor/executor.hpp"
@@ -68,6 +70,8 @@ struct GraphOptions {
   // Of communicators that are no box.
   std::string other_algorithm = "ring";
   std::uint32_t algorithm_window = 0;
+  // In communicators of as many members as they have, in place of algorithms.
+  std::vector<collective::Program> programs;
 };
 
 struct GraphGroup {

@@ -44,7 +44,11 @@ struct Machine {
   // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
   // empty when there are no channels.
   std::vector<std::uint32_t> channel_of;
+  // Of nodes that are slower than the others, as a share of their speed.
+  std::map<EntityId, Fraction> speeds;
 
+  // What takes `time` on other nodes, at this one.
+  SimTime time_at(EntityId node, SimTime time) const;
   // Between a core and the memory that its operands are in; 0: never the limit.
   Bandwidth operand_bandwidth() const;
   // Bytes this object holds, for the memory prediction.
@@ -71,6 +75,9 @@ struct Machine {
 // | dram.bandwidth      | required | B/s    | of one channel, > 0                                |
 // | dram.latency        | required | ps     | response time of an idle channel                   |
 // | dram.capacity       | 0 B      | B      | of one channel; 0: not stated                      |
+// | faults.links        | none     |        | {from, to, bandwidth: 50 % or dead: true,          |
+// |                     |          |        | directions: both (default) or one}                 |
+// | faults.nodes        | none     |        | {node, speed: 80 %}: it computes slower            |
 // `tile` and `dram` may be absent as a whole. `operands: dram` needs a channel at every computing
 // node, as `at: each` gives. `at: edge` puts one channel at every node on the named sides of a grid
 // (a corner on two named sides gets one), numbered by node; `at: none` ignores the other keys of

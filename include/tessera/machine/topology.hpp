@@ -79,6 +79,8 @@ class Topology {
   virtual std::optional<Cluster> cluster() const { return std::nullopt; }
   // Null for machines that are no stack.
   virtual const Stack* stack() const { return nullptr; }
+  // Then only routings that look at the links find a way: "shortest" and "ecmp".
+  virtual bool has_dead_links() const { return false; }
   // The routing to use when none is asked for: "xy", "cluster", "stack" or "shortest".
   virtual std::string default_routing() const { return "shortest"; }
 
@@ -90,7 +92,8 @@ class Topology {
   virtual std::size_t resident_bytes() const;
   // Directed links that lead somewhere. O(nodes).
   std::uint64_t links() const;
-  std::uint32_t computing_nodes() const;  // O(nodes)
+  std::uint32_t computing_nodes() const;              // O(nodes)
+  std::vector<EntityId> computing_node_ids() const;   // ascending
 
  protected:
   std::vector<LinkClass> classes_;

@@ -54,6 +54,18 @@ struct MessageRow {
   std::uint8_t traffic = 0;
 };
 
+// One row a chunk of a collective in one dimension, at one tile.
+struct CollectivePhaseRow {
+  std::int64_t start_ps = 0;
+  std::int64_t end_ps = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t node = 0;
+  std::uint32_t chunk = 0;
+  std::uint16_t name = 0;
+  std::uint8_t kind = 0;
+  std::uint8_t dimension = 0;
+};
+
 // One row a directed link and bin in which it was used; and, in `links`, over the whole run.
 struct LinkRow {
   std::int64_t begin_ps = 0;
@@ -64,6 +76,7 @@ struct LinkRow {
   std::uint32_t node = 0;
   std::uint32_t to = 0;
   std::uint8_t port = 0;
+  std::uint8_t link_class = 0;
 };
 
 // One row a DRAM channel and bin in which it was used; and, in `channels`, over the whole run.
@@ -99,6 +112,7 @@ enum Table : TableIndex {
   names,
   operators,
   messages,
+  collective_phases,
   link_bins,
   links,
   channel_bins,

@@ -18,6 +18,8 @@
 // | comm_priority | collective | default 0                                                 |
 // | pg_name      | collective | communicator, a text or number; absent: all NPUs           |
 // | involved_dim | collective | list of bools                                              |
+// | comm_sizes   | all-to-all | list of bytes, to each member; takes the place of comm_size |
+// |              |            | (our own)                                                  |
 // Others are kept out of the graph without a word, as they describe, and so are start times and
 // names of tensors. `duration_micros` is the recorded time of a node, 0 for none.
 //
@@ -80,6 +82,10 @@ class ChakraWriter {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Writes the graphs of all NPUs as `<prefix>.<npu>.et`, and their communicators, if there are any,
+// to `<prefix>.json`. Throws IoError.
+void write_chakra(const GraphSource& source, const std::string& prefix);
 
 // `<prefix>.<npu>.et`.
 std::string chakra_path(const std::string& prefix, std::uint32_t npu);

@@ -23,9 +23,9 @@ struct GraphRequest {
 //   chakra      {traces: PREFIX, groups: FILE.json}
 //               Reads PREFIX.<npu>.et for each NPU; paths are relative to the file that gives them.
 //               The machine must have as many NPUs as there are files.
-//   collective  {collective, size, repeat, root}
+//   collective  {collective, size | sizes, repeat, root}
 //               One collective of all NPUs, again and again. `size` is what a node of a trace gives
-//               (GraphNode::bytes).
+//               (GraphNode::bytes); `sizes` is for an all-to-all with one for each pair.
 // A maker reads its section (all keys but `kind` and `name`) and returns null after complaints.
 using GraphWorkloadMaker =
     std::function<std::unique_ptr<GraphSource>(config::Section&, const GraphRequest&)>;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "run_clock.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 
@@ -49,7 +50,7 @@ class Cluster {
   using Delay = std::function<std::int64_t()>;
 
   Cluster(std::vector<Layer> layers, const Setting& setting, Delay delay = {})
-      : layers_(std::move(layers)), delay_(std::move(delay)) {
+      : layers_(std::move(layers)) {
     std::vector<RunDimension> dimensions;
     for (const Layer& layer : layers_) {
       algorithms_.push_back(algorithms().at(layer.algorithm)({}));
@@ -65,49 +66,30 @@ class Cluster {
                                   [this](std::uint32_t dimension, Member, Member, Bytes bytes) {
                                     return message_time(dimension, bytes);
                                   });
-    for (std::uint32_t npu = 0; npu < npus_; ++npu) {
-      runs_.push_back(new_run(npu));
-      ends_.emplace_back();
-    }
+    clock_ = std::make_unique<test::RunClock>(test::RunWorld{
+        npus_, [this](std::uint32_t npu) { return new_run(npu); },
+        [this](std::uint32_t npu, std::uint32_t dimension, std::uint32_t coordinate) {
+          std::uint32_t stride = 1;
+          for (std::uint32_t d = 0; d < dimension; ++d) {
+            stride *= layers_[d].size;
+          }
+          const std::uint32_t own = npu / stride % layers_[dimension].size;
+          return npu + (coordinate - own) * stride;
+        },
+        [this](std::uint32_t dimension, Bytes bytes) { return message_time(dimension, bytes); },
+        std::move(delay)});
   }
 
-  // Until nothing is left to happen.
-  void run(std::size_t most_events = 10'000'000) {
-    for (std::uint32_t npu = 0; npu < npus_; ++npu) {
-      schedule(delay_ ? delay_() : 0,
-               [this, npu] { act(npu, [](auto& r, auto& a) { r.begin(a); }); });
-    }
-    go_on(most_events);
-  }
-  void go_on(std::size_t most_events) {
-    while (!events_.empty() && most_events-- > 0) {
-      const auto first = events_.begin();
-      now_ = first->first.first;
-      const auto action = std::move(first->second);
-      events_.erase(first);
-      action();
-    }
-  }
-
-  bool all_over() const {
-    return std::all_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->is_over(); });
-  }
-  std::int64_t last_end_ns() const { return *std::max_element(ends_.begin(), ends_.end()) / ns; }
-  const std::vector<std::int64_t>& ends() const { return ends_; }
-  std::size_t kept() const { return early_.size(); }
-
-  // Replaces every run by one made of what it saves.
-  void save_and_restore() {
-    for (std::uint32_t npu = 0; npu < npus_; ++npu) {
-      const std::vector<std::uint32_t> state = runs_[npu]->save();
-      runs_[npu] = new_run(npu);
-      runs_[npu]->restore(state);
-      EXPECT_EQ(runs_[npu]->save(), state);
-    }
-  }
+  void run(std::size_t most_events = 10'000'000) { clock_->run(most_events); }
+  void go_on(std::size_t most_events) { clock_->go_on(most_events); }
+  bool all_over() const { return clock_->all_over(); }
+  std::int64_t last_end_ns() const { return *std::max_element(ends().begin(), ends().end()) / ns; }
+  const std::vector<std::int64_t>& ends() const { return clock_->ends(); }
+  std::size_t kept() const { return clock_->kept(); }
+  void save_and_restore() { clock_->save_and_restore(); }
 
  private:
-  std::unique_ptr<StackedRun> new_run(std::uint32_t npu) const {
+  std::unique_ptr<CollectiveRun> new_run(std::uint32_t npu) const {
     std::vector<std::uint32_t> coordinates;
     for (const Layer& layer : layers_) {
       coordinates.push_back(npu % layer.size);
@@ -117,69 +99,16 @@ class Cluster {
                                         std::vector<std::uint32_t>(layers_.size()));
   }
 
-  class Actions final : public RunActions {
-   public:
-    Actions(Cluster& cluster, std::uint32_t npu) : cluster_(cluster), npu_(npu) {}
-    void send(std::uint32_t dimension, std::uint32_t coordinate, const StepName& name,
-              Bytes bytes) override {
-      Cluster& cluster = cluster_;
-      std::uint32_t stride = 1;
-      for (std::uint32_t d = 0; d < dimension; ++d) {
-        stride *= cluster.layers_[d].size;
-      }
-      const std::uint32_t own = npu_ / stride % cluster.layers_[dimension].size;
-      const std::uint32_t to = npu_ + (coordinate - own) * stride;
-      const std::int64_t time =
-          cluster.message_time(dimension, bytes).ps() + (cluster.delay_ ? cluster.delay_() : 0);
-      cluster.schedule(time, [&cluster, to, name] {
-        bool taken = false;
-        cluster.act(to, [&](auto& run, auto& actions) { taken = run.arrived(name, actions); });
-        if (!taken) {
-          EXPECT_TRUE(cluster.early_.insert({to, name}).second) << "two messages of one name";
-        }
-      });
-    }
-    bool take_early(const StepName& name) override {
-      return cluster_.early_.erase({npu_, name}) > 0;
-    }
-    void wait(SimTime time, const StepName& name) override {
-      Cluster& cluster = cluster_;
-      cluster.schedule(time.ps(), [&cluster, npu = npu_, name] {
-        cluster.act(npu, [&](auto& run, auto& actions) { run.elapsed(name, actions); });
-      });
-    }
-
-   private:
-    Cluster& cluster_;
-    std::uint32_t npu_;
-  };
-
   SimTime message_time(std::uint32_t dimension, Bytes bytes) const {
     const Layer& layer = layers_[dimension];
     return SimTime::from_ps(
         (layer.latency_ns + static_cast<std::int64_t>(bytes.count()) / layer.bytes_per_ns) * ns);
   }
-  void schedule(std::int64_t delay, std::function<void()> action) {
-    events_.emplace(std::pair{now_ + delay, number_++}, std::move(action));
-  }
-  template <class Act>
-  void act(std::uint32_t npu, const Act& action) {
-    Actions actions(*this, npu);
-    action(*runs_[npu], actions);
-    ends_[npu] = now_;
-  }
-
   std::vector<Layer> layers_;
-  Delay delay_;
   std::vector<std::unique_ptr<Algorithm>> algorithms_;
   std::uint32_t npus_ = 1;
   StackedCollective collective_;
-  std::vector<std::unique_ptr<StackedRun>> runs_;
-  std::vector<std::int64_t> ends_;
-  std::int64_t now_ = 0;
-  std::uint64_t number_ = 0;
-  std::map<std::pair<std::int64_t, std::uint64_t>, std::function<void()>> events_;
-  std::set<std::pair<std::uint32_t, StepName>> early_;
+  std::unique_ptr<test::RunClock> clock_;
 };
 
 Bandwidth per_ns(std::uint64_t bytes) {

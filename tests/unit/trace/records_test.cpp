@@ -47,6 +47,7 @@ TEST(Tables, StandInTheOrderOfTheEnumeration) {
   EXPECT_EQ(names[trace::names], "names");
   EXPECT_EQ(names[operators], "operators");
   EXPECT_EQ(names[messages], "messages");
+  EXPECT_EQ(names[collective_phases], "collective_phases");
   EXPECT_EQ(names[link_bins], "link_bins");
   EXPECT_EQ(names[links], "links");
   EXPECT_EQ(names[channel_bins], "channel_bins");
@@ -63,7 +64,10 @@ TEST(Tables, DescribeEveryMember) {
   EXPECT_THAT(fields_of(messages),
               ElementsAre("sent", "arrived", "taken", "bytes", "source", "target", "traffic"));
   EXPECT_THAT(fields_of(link_bins),
-              ElementsAre("begin", "end", "bytes", "busy", "largest_queue", "node", "to", "port"));
+              ElementsAre("begin", "end", "bytes", "busy", "largest_queue", "node", "to", "port",
+                          "class"));
+  EXPECT_THAT(fields_of(collective_phases), ElementsAre("start", "end", "bytes", "node", "chunk",
+                                                        "name", "kind", "dimension"));
   EXPECT_THAT(fields_of(channel_bins), ElementsAre("begin", "end", "read", "written", "busy",
                                                    "longest_wait", "channel", "node"));
   EXPECT_THAT(fields_of(engine),
@@ -84,7 +88,8 @@ TEST(Tables, KeepWhatIsWritten) {
   const std::string path = folder.file("trace.h5");
   const OperatorRow step{(std::int64_t{1} << 53) + 1, (std::int64_t{1} << 62) + 1, 7, 8, 9, 2, 5};
   const MessageRow message{1, 2, 3, std::uint64_t{1} << 63, 4, 5, 3};
-  const LinkRow link{10, 20, 30, 40, 50, 60, 70, 3};
+  const LinkRow link{10, 20, 30, 40, 50, 60, 70, 3, 4};
+  const CollectivePhaseRow phase{12, 22, 32, 42, 52, 62, 7, 8};
   const ChannelRow channel{11, 21, 31, 41, 51, 61, 71, 81};
   TraceFile file(path, tables(), {});
   file.append(nodes, NodeRow{});
@@ -92,6 +97,7 @@ TEST(Tables, KeepWhatIsWritten) {
   file.append(operators, step);
   file.append(messages, message);
   file.append(links, link);
+  file.append(collective_phases, phase);
   file.append(channel_bins, channel);
   file.close(SimTime::from_ps(100));
 
@@ -116,6 +122,9 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(read_message.traffic, 3);
   EXPECT_EQ(reader.read("links").record<LinkRow>(0).port, 3);
   EXPECT_EQ(reader.read("links").record<LinkRow>(0).largest_queue_bytes, 50U);
+  EXPECT_EQ(reader.read("links").record<LinkRow>(0).link_class, 4);
+  EXPECT_EQ(reader.read("collective_phases").record<CollectivePhaseRow>(0).dimension, 8);
+  EXPECT_EQ(reader.read("collective_phases").record<CollectivePhaseRow>(0).bytes, 32U);
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).longest_wait_ps, 61);
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).node, 81U);
   EXPECT_EQ(reader.committed_rows("engine"), 0U);

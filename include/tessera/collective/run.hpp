@@ -1,0 +1,58 @@
+// One member's part in a collective, step by step: a state machine without a clock, which says what
+// to send and is told what has arrived.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::collective {
+
+// A step of a collective, the same name at both ends of its message.
+struct StepName {
+  std::uint32_t chunk = 0;
+  std::uint16_t phase = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t step = 0;
+  friend auto operator<=>(const StepName&, const StepName&) = default;
+};
+
+// What a run asks for. Called from within its member functions, which it must not call back.
+class RunActions {
+ public:
+  virtual ~RunActions() = default;
+  // To the member with this coordinate in the dimension, the other coordinates being the same; the
+  // receiver takes it in the step `name`.
+  virtual void send(std::uint32_t dimension, std::uint32_t coordinate, const StepName& name,
+                    Bytes bytes) = 0;
+  // Whether the message of the step is here already; it is taken then.
+  virtual bool take_early(const StepName& name) = 0;
+  // A phase of a chunk (StackedCollective::turns) begins and ends here.
+  virtual void phase_begins(std::uint32_t /*chunk*/, std::uint16_t /*phase*/) {}
+  virtual void phase_ends(std::uint32_t /*chunk*/, std::uint16_t /*phase*/) {}
+  // After this time, which is not zero, calls CollectiveRun::elapsed.
+  virtual void wait(SimTime time, const StepName& name) = 0;
+};
+
+class CollectiveRun {
+ public:
+  virtual ~CollectiveRun() = default;
+  virtual void begin(RunActions& actions) = 0;
+  // A message has come for a step. False when that step has not begun yet: the caller keeps the
+  // message until take_early.
+  virtual bool arrived(const StepName& name, RunActions& actions) = 0;
+  virtual void elapsed(const StepName& name, RunActions& actions) = 0;
+  virtual bool is_over() const = 0;
+  // What it waits for, for reports: "dimension 2".
+  virtual std::string waits_in() const = 0;
+
+  // The state as numbers, for checkpoints; `restore` takes what `save` gave, on a new run.
+  virtual std::vector<std::uint32_t> save() const = 0;
+  virtual void restore(const std::vector<std::uint32_t>& state) = 0;
+};
+
+}  // namespace tessera::collective

@@ -1,0 +1,188 @@
+#include "faults.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "reverse_links.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/node_finder.hpp"
+
+namespace tessera::machine {
+namespace {
+
+// Another topology, with some links of their own.
+class FaultyTopology final : public Topology {
+ public:
+  explicit FaultyTopology(std::unique_ptr<Topology> sound) : sound_(std::move(sound)) {
+    classes_ = sound_->link_classes();
+  }
+
+  std::uint32_t nodes() const override { return sound_->nodes(); }
+  unsigned ports(EntityId node) const override { return sound_->ports(node); }
+  Link link(EntityId node, unsigned port) const override {
+    const auto found = faulty_.find(key(node, port));
+    return found == faulty_.end() ? sound_->link(node, port) : found->second;
+  }
+  Position position(EntityId node) const override { return sound_->position(node); }
+  std::string node_name(EntityId node) const override { return sound_->node_name(node); }
+  bool computes(EntityId node) const override { return sound_->computes(node); }
+  std::uint32_t domain(EntityId node) const override { return sound_->domain(node); }
+  std::optional<Grid> grid() const override { return sound_->grid(); }
+  std::optional<Cluster> cluster() const override { return sound_->cluster(); }
+  const Stack* stack() const override { return sound_->stack(); }
+  bool has_dead_links() const override { return dead_; }
+  std::string default_routing() const override {
+    return dead_ ? "shortest" : sound_->default_routing();
+  }
+  std::size_t resident_bytes() const override {
+    return sound_->resident_bytes() + Topology::resident_bytes() +
+           faulty_.size() * (sizeof(std::uint64_t) + sizeof(Link) + 2 * sizeof(void*));
+  }
+
+  void kill(EntityId node, unsigned port) {
+    faulty_[key(node, port)] = Link{};
+    dead_ = true;
+  }
+  void slow(EntityId node, unsigned port, Fraction share) {
+    const Link link = sound_->link(node, port);
+    const auto [entry, is_new] = slower_.try_emplace(
+        {link.link_class, share}, static_cast<std::uint16_t>(classes_.size()));
+    if (is_new) {
+      LinkClass slower = classes_[link.link_class];
+      slower.name += " at " + format_number(100 * share.value()) + " %";
+      const auto whole = static_cast<double>(slower.bandwidth.bytes_per_second());
+      slower.bandwidth = Bandwidth::bytes_per_second(
+          std::max<std::uint64_t>(1, static_cast<std::uint64_t>(whole * share.value())));
+      classes_.push_back(std::move(slower));
+    }
+    faulty_[key(node, port)] = {link.to, entry->second};
+  }
+
+ private:
+  static std::uint64_t key(EntityId node, unsigned port) {
+    return std::uint64_t{node.value()} << 32 | port;
+  }
+
+  std::unique_ptr<Topology> sound_;
+  std::unordered_map<std::uint64_t, Link> faulty_;
+  std::map<std::pair<std::uint16_t, Fraction>, std::uint16_t> slower_;
+  bool dead_ = false;
+};
+
+std::optional<EntityId> read_node(config::Section& section, const char* key, NodeFinder& find,
+                                  const Topology& topology) {
+  const auto text = section.get<std::string>(key);
+  const std::optional<EntityId> node = find(text);
+  if (!node && !text.empty()) {
+    section.error(key, "there is no node '" + text + "'; nodes are numbered 0 to " +
+                           std::to_string(topology.nodes() - 1));
+  }
+  return node;
+}
+
+// All links from one node to another.
+void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topology) {
+  const std::optional<EntityId> from = read_node(fault, "from", find, topology);
+  const std::optional<EntityId> to = read_node(fault, "to", find, topology);
+  const bool dead = fault.get_or<bool>("dead", false);
+  const auto share = fault.get_optional<Fraction>("bandwidth",
+                                                  config::at_least(Fraction::millionths(1)));
+  const bool both = fault.get_name("directions", {"both", "one"}, "both") == "both";
+  if (dead == share.has_value()) {
+    fault.error("", "a link is either 'dead: true' or has a share of its 'bandwidth'");
+    return;
+  }
+  if (!from || !to) {
+    return;
+  }
+  bool any = false;
+  const auto change = [&](EntityId here, EntityId there) {
+    for (unsigned port = 0; port < topology.ports(here); ++port) {
+      if (topology.link(here, port).to == there) {
+        any = true;
+        if (dead) {
+          topology.kill(here, port);
+        } else {
+          topology.slow(here, port, *share);
+        }
+      }
+    }
+  };
+  change(*from, *to);
+  if (both) {
+    change(*to, *from);
+  }
+  if (!any) {
+    fault.error("to", "no link joins " + topology.node_name(*from) + " and " +
+                          topology.node_name(*to));
+  }
+}
+
+// A node that cannot be reached from the first one, or from which that cannot be reached.
+std::optional<EntityId> cut_off(const Topology& topology) {
+  const ReverseLinks reverse(topology);
+  for (const bool forward : {true, false}) {
+    std::vector<bool> reached(topology.nodes(), false);
+    std::vector<EntityId> left{EntityId(0)};
+    reached[0] = true;
+    const auto reach = [&](EntityId node) {
+      if (node.valid() && !reached[node.value()]) {
+        reached[node.value()] = true;
+        left.push_back(node);
+      }
+    };
+    while (!left.empty()) {
+      const EntityId node = left.back();
+      left.pop_back();
+      if (forward) {
+        for (unsigned port = 0; port < topology.ports(node); ++port) {
+          reach(topology.link(node, port).to);
+        }
+      } else {
+        for (const ReverseLinks::Source& source : reverse.into(node)) {
+          reach(source.from);
+        }
+      }
+    }
+    const auto missing = std::find(reached.begin(), reached.end(), false);
+    if (missing != reached.end()) {
+      return EntityId(static_cast<std::uint32_t>(missing - reached.begin()));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
+                                       std::map<EntityId, Fraction>& speeds) {
+  if (!machine.has("faults")) {
+    return topology;
+  }
+  config::Section section = machine.section("faults");
+  auto faulty = std::make_unique<FaultyTopology>(std::move(topology));
+  NodeFinder find(*faulty);
+  for (config::Section fault : section.sections("links")) {
+    read_link(fault, find, *faulty);
+  }
+  for (config::Section fault : section.sections("nodes")) {
+    const std::optional<EntityId> node = read_node(fault, "node", find, *faulty);
+    const auto speed = fault.get<Fraction>("speed", config::at_least(Fraction::millionths(1)));
+    if (node && !faulty->computes(*node)) {
+      fault.error("node", faulty->node_name(*node) + " does not compute");
+    } else if (node) {
+      speeds[*node] = speed;
+    }
+  }
+  if (faulty->has_dead_links()) {
+    if (const std::optional<EntityId> node = cut_off(*faulty)) {
+      section.error("links", "without the dead links " + faulty->node_name(*node) +
+                                 " is cut off from the rest");
+    }
+  }
+  return faulty;
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,84 @@
+// Links that are slower or dead, and slower nodes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tessera/machine/machine.hpp"
+#include "tessera/machine/routing.hpp"
+
+namespace tessera::machine {
+namespace {
+
+using testing::HasSubstr;
+
+struct Reading {
+  std::optional<Machine> machine;
+  std::string problems;
+};
+
+Reading read(const std::string& faults) {
+  const std::string text = "topology: {kind: mesh, rows: 3, columns: 3, bandwidth: 100 GB/s, "
+                           "latency: 10 ns}\nfaults: " + faults + "\n";
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
+  Reading reading;
+  reading.machine = read_machine(section);
+  section.finish();
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    reading.problems += diagnostic.to_string() + "\n";
+  }
+  return reading;
+}
+
+Bandwidth rate(const Machine& machine, std::uint32_t from, std::uint32_t to) {
+  const Topology& topology = *machine.topology;
+  const auto routing = make_routing(topology.default_routing(), topology);
+  return path_between(topology, *routing, EntityId(from), EntityId(to)).bottleneck;
+}
+
+TEST(Faults, SlowLinksAreSlowInBothDirectionsOrOne) {
+  const Reading both = read("{links: [{from: 0, to: 1, bandwidth: 25 %}]}");
+  ASSERT_EQ(both.problems, "");
+  EXPECT_EQ(rate(*both.machine, 0, 1), Bandwidth::bytes_per_second(25'000'000'000));
+  EXPECT_EQ(rate(*both.machine, 1, 0), Bandwidth::bytes_per_second(25'000'000'000));
+  EXPECT_EQ(rate(*both.machine, 1, 2), Bandwidth::bytes_per_second(100'000'000'000));
+  EXPECT_EQ(both.machine->topology->default_routing(), "xy");
+  const Reading one = read("{links: [{from: 0, to: 1, bandwidth: 25 %, directions: one}]}");
+  EXPECT_EQ(rate(*one.machine, 0, 1), Bandwidth::bytes_per_second(25'000'000'000));
+  EXPECT_EQ(rate(*one.machine, 1, 0), Bandwidth::bytes_per_second(100'000'000'000));
+}
+
+TEST(Faults, RoutesGoAroundDeadLinks) {
+  const Reading reading = read("{links: [{from: 0, to: 1, dead: true}]}");
+  ASSERT_EQ(reading.problems, "");
+  const Topology& topology = *reading.machine->topology;
+  EXPECT_EQ(topology.links(), 22U);
+  EXPECT_THAT(routing_problem("xy", topology), HasSubstr("would cross dead links"));
+  const auto routing = make_routing(topology.default_routing(), topology);
+  EXPECT_EQ(path_between(topology, *routing, EntityId(0), EntityId(1)).hops, 3U);
+  EXPECT_EQ(path_between(topology, *routing, EntityId(4), EntityId(8)).hops, 2U);
+}
+
+TEST(Faults, SlowNodesTakeLonger) {
+  const Reading reading = read("{nodes: [{node: 4, speed: 80 %}]}");
+  ASSERT_EQ(reading.problems, "");
+  const SimTime time = SimTime::from_ps(1'000);
+  EXPECT_EQ(reading.machine->time_at(EntityId(4), time), SimTime::from_ps(1'250));
+  EXPECT_EQ(reading.machine->time_at(EntityId(5), time), time);
+}
+
+TEST(Faults, AreRefusedWithTheirPlace) {
+  EXPECT_THAT(read("{links: [{from: 0, to: 4, dead: true}]}").problems, HasSubstr("no link joins"));
+  EXPECT_THAT(read("{links: [{from: 0, to: 9, dead: true}]}").problems,
+              HasSubstr("m.yaml:2:31: "));
+  EXPECT_THAT(read("{links: [{from: 0, to: 1}]}").problems,
+              HasSubstr("either 'dead: true' or has a share"));
+  EXPECT_THAT(read("{links: [{from: 0, to: 1, dead: true}, {from: 0, to: 3, dead: true}]}").problems,
+              HasSubstr("is cut off from the rest"));
+  EXPECT_THAT(read("{nodes: [{node: 4, speed: 0 %}]}").problems, HasSubstr("speed"));
+  EXPECT_THAT(read("{node: []}").problems, HasSubstr("node"));
+}
+
+}  // namespace
+}  // namespace tessera::machine
