@@ -27,9 +27,9 @@ Options describe() {
       cxxopts::value<std::string>(), "FILE")("stage", "only this pipeline stage (repeatable)",
                                              cxxopts::value<std::vector<std::string>>(), "N")(
       "tile", "only this tile, by node number (repeatable)",
-      cxxopts::value<std::vector<std::string>>(), "N")(
-      "from", "from this simulated time on, e.g. '2 ms'", cxxopts::value<std::string>(), "TIME")(
-      "to", "up to this simulated time", cxxopts::value<std::string>(), "TIME")(
+      cxxopts::value<std::vector<std::string>>(),
+      "N")("from", "from this simulated time on, e.g. '2 ms'", cxxopts::value<std::string>(),
+           "TIME")("to", "up to this simulated time", cxxopts::value<std::string>(), "TIME")(
       "limit", "most events to write, the earliest ones",
       cxxopts::value<std::string>()->default_value("1000000"), "N");
   options.add_settings();

@@ -40,9 +40,9 @@ ProgramMaker::ProgramMaker(std::string name, Kind kind, std::uint32_t members,
                       std::to_string(members));
   }
   if (chunks == 0 || chunks % members != 0 || chunks > most_chunks) {
-    throw ConfigError("the vector is cut in a multiple of the members, " +
-                      std::to_string(members) + ", up to " + std::to_string(most_chunks) +
-                      ", not in " + std::to_string(chunks));
+    throw ConfigError("the vector is cut in a multiple of the members, " + std::to_string(members) +
+                      ", up to " + std::to_string(most_chunks) + ", not in " +
+                      std::to_string(chunks));
   }
   program_.name = std::move(name);
   program_.kind = kind;
@@ -222,8 +222,8 @@ std::uint32_t ProgramMaker::receive(Member member, Member from, std::uint32_t se
 }
 
 std::uint32_t ProgramMaker::add_up(Member member, std::span<const Piece> pieces,
-                                   std::span<Piece* const> places,
-                                   std::vector<std::uint32_t> after, std::string& problem) {
+                                   std::span<Piece* const> places, std::vector<std::uint32_t> after,
+                                   std::string& problem) {
   merge(pieces, places, problem);
   if (!problem.empty()) {
     return 0;

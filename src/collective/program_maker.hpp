@@ -46,9 +46,8 @@ class ProgramMaker {
   std::uint32_t receive(Member member, Member from, std::uint32_t sent,
                         std::span<const Piece> pieces, std::span<Piece* const> places, bool adds,
                         std::vector<std::uint32_t> after, std::string& problem);
-  std::uint32_t add_up(Member member, std::span<const Piece> pieces,
-                       std::span<Piece* const> places, std::vector<std::uint32_t> after,
-                       std::string& problem);
+  std::uint32_t add_up(Member member, std::span<const Piece> pieces, std::span<Piece* const> places,
+                       std::vector<std::uint32_t> after, std::string& problem);
   // Only waits.
   std::uint32_t nothing(Member member, std::vector<std::uint32_t> after) {
     return add(member, {}, {}, std::move(after));

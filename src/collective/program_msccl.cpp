@@ -69,10 +69,10 @@ class Reader {
         },
         [](void*, const char*) {});
     // Entities could make a small file a large one; programs have none.
-    XML_SetStartDoctypeDeclHandler(parser_, [](void* self, const char*, const char*, const char*,
-                                               int) {
-      static_cast<Reader*>(self)->stop("a document type is not read");
-    });
+    XML_SetStartDoctypeDeclHandler(
+        parser_, [](void* self, const char*, const char*, const char*, int) {
+          static_cast<Reader*>(self)->stop("a document type is not read");
+        });
     const XML_Status status =
         XML_Parse(parser_, text.data(), static_cast<int>(text.size()), XML_TRUE);
     if (!problem_.message.empty()) {
@@ -119,8 +119,8 @@ class Reader {
       algorithm_.in_place = number("inplace", 0, 0, 1) == 1;
       algorithm_.gpus.resize(static_cast<std::size_t>(number("ngpus", -1, 2, 1'024)));
     } else if (name == "gpu") {
-      const auto id = static_cast<std::size_t>(
-          number("id", -1, 0, std::ssize(algorithm_.gpus) - 1));
+      const auto id =
+          static_cast<std::size_t>(number("id", -1, 0, std::ssize(algorithm_.gpus) - 1));
       gpu_ = &algorithm_.gpus[id];
       if (gpu_->is_there) {
         fail("gpu " + std::to_string(id) + " is there twice");
@@ -291,16 +291,14 @@ class Follower {
   }
 
   [[noreturn]] void fail(const BlockStep& step, const std::string& message) const {
-    throw ConfigError(
-        {path_, static_cast<int>(step.line), static_cast<int>(step.column), message});
+    throw ConfigError({path_, static_cast<int>(step.line), static_cast<int>(step.column), message});
   }
 
   // In place, the input lies in the output where its result will be, or the other way.
   Piece& place(Member member, char buffer, std::uint32_t offset) {
     const std::uint32_t part = maker_.chunks() / maker_.members();
     if (algorithm_.in_place && buffer != 's') {
-      const bool input_is_part =
-          maker_.kind() == Kind::all_gather || maker_.kind() == Kind::gather;
+      const bool input_is_part = maker_.kind() == Kind::all_gather || maker_.kind() == Kind::gather;
       const bool output_is_part =
           maker_.kind() == Kind::reduce_scatter || maker_.kind() == Kind::scatter;
       if ((buffer == 'i' && input_is_part) || (buffer == 'o' && output_is_part)) {

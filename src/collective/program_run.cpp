@@ -55,8 +55,8 @@ void ProgramRun::begin_operation(std::uint32_t number, RunActions& actions) {
   const ProgramOperation& operation = operations_[number];
   states_[number] = State::begun;
   if (operation.send_to != nobody) {
-    actions.send(0, (operation.send_to + root_) % program_.members,
-                 {0, 0, 0, operation.taken_by}, bytes_of(operation));
+    actions.send(0, (operation.send_to + root_) % program_.members, {0, 0, 0, operation.taken_by},
+                 bytes_of(operation));
   }
   if (operation.receive_from != nobody) {
     if (actions.take_early({0, 0, 0, number})) {

@@ -84,9 +84,10 @@ Program read_transfers(const std::string& path, const std::string& text) {
   if (!kind && diagnostics.empty()) {
     section.error("collective", "'" + kind_name + "' is no collective that can be written");
   }
-  const auto members = section.get<std::int64_t>("members", config::between<std::int64_t>(2, 1'024));
-  const auto chunks = section.get_or<std::int64_t>(
-      "chunks", members, config::between<std::int64_t>(1, 65'536));
+  const auto members =
+      section.get<std::int64_t>("members", config::between<std::int64_t>(2, 1'024));
+  const auto chunks =
+      section.get_or<std::int64_t>("chunks", members, config::between<std::int64_t>(1, 65'536));
   diagnostics.throw_if_any();
   if (chunks % members != 0) {
     section.error("chunks", "must be a multiple of members, " + std::to_string(members));
@@ -97,22 +98,22 @@ Program read_transfers(const std::string& path, const std::string& text) {
   Transfers transfers(maker);
   for (config::Section transfer : section.sections("transfers")) {
     const auto member = [&](const char* key) {
-      return static_cast<Member>(transfer.get<std::int64_t>(
-          key, config::between<std::int64_t>(0, members - 1)));
+      return static_cast<Member>(
+          transfer.get<std::int64_t>(key, config::between<std::int64_t>(0, members - 1)));
     };
     const Member from = member("from");
     const Member to = member("to");
     const bool adds = transfer.get_or<bool>("add", false);
-    const auto of = transfer.get_or<std::int64_t>(
-        "of", from, config::between<std::int64_t>(0, members - 1));
+    const auto of =
+        transfer.get_or<std::int64_t>("of", from, config::between<std::int64_t>(0, members - 1));
     std::vector<std::uint32_t> ids;
     for (const std::int64_t chunk : transfer.get_list<std::int64_t>("chunks")) {
       if (chunk < 0 || chunk >= chunks) {
         transfer.error("chunks", "chunks are numbered from 0 to " + std::to_string(chunks - 1));
         break;
       }
-      ids.push_back(static_cast<std::uint32_t>(
-          *kind == Kind::all_to_all ? of * chunks + chunk : chunk));
+      ids.push_back(
+          static_cast<std::uint32_t>(*kind == Kind::all_to_all ? of * chunks + chunk : chunk));
     }
     if (ids.empty()) {
       transfer.error("chunks", "names the chunks that are sent");

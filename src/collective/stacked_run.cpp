@@ -224,8 +224,9 @@ void StackedRun::elapsed(const StepName& name, RunActions& actions) {
 }
 
 std::string StackedRun::waits_in() const {
-  return running_.empty() ? "no dimension"
-                          : "dimension " + std::to_string(phase_of(running_.front().turn).dimension);
+  return running_.empty()
+             ? "no dimension"
+             : "dimension " + std::to_string(phase_of(running_.front().turn).dimension);
 }
 
 std::vector<std::uint32_t> StackedRun::save() const {

@@ -115,8 +115,7 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
   if (is_new_box) {
     box->second = box_of(setup_.work.groups[task.group].members, sizes_);
   }
-  const auto [entry, is_new] =
-      plans_.try_emplace(
+  const auto [entry, is_new] = plans_.try_emplace(
       Key{task.group, task.dimensions, task.collective, task.bytes, task.has_parts});
   if (is_new) {
     entry->second = make(task);
@@ -130,8 +129,7 @@ const collective::Program* CollectivePlans::program_of(const Task& task) const {
   const auto found =
       std::find_if(programs.begin(), programs.end(), [&](const collective::Program& program) {
         return program.kind == kind_of(task.collective) && task.dimensions == 0 &&
-               !task.has_parts &&
-               program.members == setup_.work.groups[task.group].members.size();
+               !task.has_parts && program.members == setup_.work.groups[task.group].members.size();
       });
   return found == programs.end() ? nullptr : &*found;
 }

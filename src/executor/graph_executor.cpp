@@ -303,8 +303,7 @@ class GraphExecutor final : public Executor {
   // What a run of a collective asks for, done at one NPU in the present event.
   class Actions final : public collective::RunActions {
    public:
-    Actions(GraphExecutor& executor, pdes::Context& context, Npu& npu,
-            ActiveCollective& active)
+    Actions(GraphExecutor& executor, pdes::Context& context, Npu& npu, ActiveCollective& active)
         : executor_(executor), context_(context), npu_(npu), active_(active) {}
 
     void send(std::uint32_t dimension, std::uint32_t coordinate, const collective::StepName& name,

@@ -47,8 +47,8 @@ class FaultyTopology final : public Topology {
   }
   void slow(EntityId node, unsigned port, Fraction share) {
     const Link link = sound_->link(node, port);
-    const auto [entry, is_new] = slower_.try_emplace(
-        {link.link_class, share}, static_cast<std::uint16_t>(classes_.size()));
+    const auto [entry, is_new] =
+        slower_.try_emplace({link.link_class, share}, static_cast<std::uint16_t>(classes_.size()));
     if (is_new) {
       LinkClass slower = classes_[link.link_class];
       slower.name += " at " + format_number(100 * share.value()) + " %";
@@ -87,8 +87,8 @@ void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topolog
   const std::optional<EntityId> from = read_node(fault, "from", find, topology);
   const std::optional<EntityId> to = read_node(fault, "to", find, topology);
   const bool dead = fault.get_or<bool>("dead", false);
-  const auto share = fault.get_optional<Fraction>("bandwidth",
-                                                  config::at_least(Fraction::millionths(1)));
+  const auto share =
+      fault.get_optional<Fraction>("bandwidth", config::at_least(Fraction::millionths(1)));
   const bool both = fault.get_name("directions", {"both", "one"}, "both") == "both";
   if (dead == share.has_value()) {
     fault.error("", "a link is either 'dead: true' or has a share of its 'bandwidth'");
@@ -115,8 +115,8 @@ void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topolog
     change(*to, *from);
   }
   if (!any) {
-    fault.error("to", "no link joins " + topology.node_name(*from) + " and " +
-                          topology.node_name(*to));
+    fault.error("to",
+                "no link joins " + topology.node_name(*from) + " and " + topology.node_name(*to));
   }
 }
 

@@ -19,10 +19,9 @@ FlopRate Tile::rate(DataType type) const {
 
 SimTime Machine::time_at(EntityId node, SimTime time) const {
   const auto slow = speeds.find(node);
-  return slow == speeds.end()
-             ? time
-             : rounded_up_duration(static_cast<std::uint64_t>(time.ps()), Fraction::one,
-                                   slow->second.millionths());
+  return slow == speeds.end() ? time
+                              : rounded_up_duration(static_cast<std::uint64_t>(time.ps()),
+                                                    Fraction::one, slow->second.millionths());
 }
 
 Bandwidth Machine::operand_bandwidth() const {

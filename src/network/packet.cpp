@@ -450,17 +450,18 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
       section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
   cutting.max_packets = static_cast<std::uint64_t>(
       section.get_or<std::int64_t>("max_packets", 64, config::between<std::int64_t>(1, 1'000'000)));
-  cutting.store_and_forward =
-      section.get_name("switching", {"cut-through", "store-and-forward"}, "cut-through") ==
-      "store-and-forward";
+  cutting.store_and_forward = section.get_name("switching", {"cut-through", "store-and-forward"},
+                                               "cut-through") == "store-and-forward";
   std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
     slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
   }
   constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t in_field = cutting.store_and_forward ? field : bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
-                                          Bandwidth::bytes_per_second(slowest))
-                                     .count();
+  const std::uint64_t in_field = cutting.store_and_forward
+                                     ? field
+                                     : bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
+                                                Bandwidth::bytes_per_second(slowest))
+                                           .count();
   if (in_field == 0) {
     section.error("", "the packet model needs links of at least 233 B/s; use 'analytical'");
   }

@@ -261,7 +261,8 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
 }
 
 // Workload and strategy, cut into programs.
-void read_programs(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
+void read_programs(Experiment& experiment, Section& section, const config::TextLoader& load,
+                   Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
   std::optional<workload::Workload> workload = workload::read_workload(workload_section);
   if (!workload) {
@@ -272,8 +273,7 @@ void read_programs(Experiment& experiment, Section& section, Diagnostics& diagno
   Section strategy_section = section.section("strategy");
   const plan::Strategy strategy =
       plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
-  if (strategy.aggregation != plan::Aggregation::none &&
-      section.section("machine").has("faults")) {
+  if (strategy.aggregation != plan::Aggregation::none && section.section("machine").has("faults")) {
     strategy_section.error("aggregation",
                            "a tile cannot stand for others on a machine with faults");
   }
@@ -362,7 +362,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   }
   experiment.compute = compute::read_compute(machine_section.section("compute"));
   if (needed.size() == parts.size()) {
-    read_programs(experiment, section, diagnostics);
+    read_programs(experiment, section, load, diagnostics);
   } else {
     read_graph_work(experiment, section, load, diagnostics);
   }

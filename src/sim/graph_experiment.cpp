@@ -146,8 +146,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
   for (const std::string& path : section.get_list<std::string>("programs")) {
-    options.programs.push_back(collective::read_program(
-        config::path_beside(section.place_of("programs"), path), load));
+    options.programs.push_back(
+        collective::read_program(config::path_beside(section.place_of("programs"), path), load));
   }
   options.collectives.chunks = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));
@@ -257,18 +257,18 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
 }  // namespace
 
 std::vector<ParameterInfo> execution_parameters() {
-  return {
-      {"times", "", "model", "of nodes that compute: model, or recorded"},
-      {"sends", "", "eager",
-       "are over: eager, at once; delivered, after the time of their message, in the lane of "
-       "collectives"},
-      {"data_type", "", "fp16", "of work whose type a graph does not tell"},
-      {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
-      {"lanes", "", "host, compute, memory: 1; collective, message: 0",
-       "nodes at a time; 0: all that are ready"},
-      {"collectives", "", "",
-       "shape, algorithms, other_algorithm, algorithm_window, programs, chunks, active_chunks, queue, order, "
-       "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
+  return {{"times", "", "model", "of nodes that compute: model, or recorded"},
+          {"sends", "", "eager",
+           "are over: eager, at once; delivered, after the time of their message, in the lane of "
+           "collectives"},
+          {"data_type", "", "fp16", "of work whose type a graph does not tell"},
+          {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
+          {"lanes", "", "host, compute, memory: 1; collective, message: 0",
+           "nodes at a time; 0: all that are ready"},
+          {"collectives", "", "",
+           "shape, algorithms, other_algorithm, algorithm_window, programs, chunks, active_chunks, "
+           "queue, order, "
+           "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
 }
 
 bool is_graph(const config::Value& workload) {

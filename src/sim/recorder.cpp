@@ -10,8 +10,14 @@ std::uint64_t word(SimTime time) {
 }
 
 // The first field of a digest record, so that records of different kinds never match.
-enum Kind : std::uint64_t { operator_kind = 1, message_kind, link_kind, channel_kind, tile_kind,
-                            phase_kind };
+enum Kind : std::uint64_t {
+  operator_kind = 1,
+  message_kind,
+  link_kind,
+  channel_kind,
+  tile_kind,
+  phase_kind
+};
 
 }  // namespace
 
@@ -78,11 +84,11 @@ void Recorder::on_collective_phase(const executor::CollectivePhaseRecord& record
   if (!file_ || !writes_operators_[record.tile.value()]) {
     return;
   }
-  file_->append(trace::collective_phases,
-                trace::CollectivePhaseRow{record.start.ps(), record.end.ps(), record.bytes.count(),
-                                          record.tile.value(), record.chunk, record.name,
-                                          static_cast<std::uint8_t>(record.kind),
-                                          record.dimension});
+  file_->append(
+      trace::collective_phases,
+      trace::CollectivePhaseRow{record.start.ps(), record.end.ps(), record.bytes.count(),
+                                record.tile.value(), record.chunk, record.name,
+                                static_cast<std::uint8_t>(record.kind), record.dimension});
 }
 
 namespace {

@@ -274,7 +274,9 @@ void ChakraFile::State::describe_collective(GraphNode& node) const {
     if (!counts || counts->empty()) {
       fail("node " + std::to_string(node.id), "attribute comm_sizes is no list of sizes");
     }
-    node.parts.assign(counts->begin(), counts->end());
+    for (const std::uint64_t bytes : *counts) {
+      node.parts.emplace_back(bytes);
+    }
   }
   node.root = small("root_rank", count("root_rank").value_or(0));
   node.priority = small("comm_priority", count("comm_priority").value_or(0));

@@ -64,7 +64,8 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   }
   GraphGroups groups;
   if (groups_file) {
-    groups = read_groups(config::path_beside(section.place_of("groups"), *groups_file), request.load);
+    groups =
+        read_groups(config::path_beside(section.place_of("groups"), *groups_file), request.load);
   }
   // Communicators may also stand in the traces; every NPU names those that it is in.
   for (std::uint32_t npu = 0; npu < files; ++npu) {

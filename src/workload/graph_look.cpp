@@ -21,8 +21,8 @@ struct SeenCollective {
   std::vector<bool> dimensions;
   std::uint64_t node = 0;  // may differ
   bool matches(const SeenCollective& other) const {
-    return kind == other.kind && bytes == other.bytes && has_parts == other.has_parts && root == other.root &&
-           dimensions == other.dimensions;
+    return kind == other.kind && bytes == other.bytes && has_parts == other.has_parts &&
+           root == other.root && dimensions == other.dimensions;
   }
 };
 
@@ -191,18 +191,20 @@ class Look {
     const std::size_t size =
         node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
     if (node.root >= size) {
-      refuse(npu, node.id, "its root is member " + std::to_string(node.root) + " of " +
-                               named(node.group) + ", which has " + std::to_string(size));
+      refuse(npu, node.id,
+             "its root is member " + std::to_string(node.root) + " of " + named(node.group) +
+                 ", which has " + std::to_string(size));
     }
     const std::size_t members =
         node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
     if (!node.parts.empty() && node.parts.size() != members) {
-      refuse(npu, node.id, "has bytes for " + std::to_string(node.parts.size()) +
-                               " members, its communicator " + std::to_string(members));
+      refuse(npu, node.id,
+             "has bytes for " + std::to_string(node.parts.size()) + " members, its communicator " +
+                 std::to_string(members));
     }
     const bool equal = node.parts.empty();
-    const SeenCollective own{node.collective, equal ? node.bytes : Bytes(), !equal, node.root,
-                             node.dimensions, node.id};
+    const SeenCollective own{
+        node.collective, equal ? node.bytes : Bytes(), !equal, node.root, node.dimensions, node.id};
     Sequence& sequence = sequences_[node.group];
     if (sequence.seen.empty()) {
       sequence.npu = npu;

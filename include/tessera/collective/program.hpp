@@ -8,15 +8,17 @@
 //   chunks: 4                      # the vector is cut in, a multiple of members; default: members
 //   transfers:
 //     - {from: 0, to: 1, chunks: [0], add: true}    # added to what is there; default: replaces it
-//     - {from: 2, to: 3, chunks: [5], of: 1}        # all-to-all: chunk 5 of the vector of member 1;
+//     - {from: 2, to: 3, chunks: [5], of: 1}        # all-to-all: chunk 5 of the vector of member
+//     1;
 //                                                   # default: of the sender
 //   Two transfers go at once unless the later one reads or writes what the earlier one writes, or
 //   writes what it reads, at the same member.
 //
 // .xml: programs of MSCCL (M. Cowan et al., "MSCCLang", ASPLOS 2023, doi:10.1145/3575693.3575724,
 //   as its compiler writes them): steps of thread blocks, each after the one before and after the
-//   one that it names. Step types s, r, rcs, rrc, rrs, rrcs, cpy, re, nop; buffers i, o, s; in place
-//   or not. Chunks of several loops go as one. The time of a copy within a member is not counted.
+//   one that it names. Step types s, r, rcs, rrc, rrs, rrcs, cpy, re, nop; buffers i, o, s; in
+//   place or not. Chunks of several loops go as one. The time of a copy within a member is not
+//   counted.
 //
 // A program is followed with the contribution of each member marked: it is refused, with the place
 // of a step where there is one, if it adds a contribution twice, sends what is not there, adds two

@@ -92,8 +92,8 @@ class Topology {
   virtual std::size_t resident_bytes() const;
   // Directed links that lead somewhere. O(nodes).
   std::uint64_t links() const;
-  std::uint32_t computing_nodes() const;              // O(nodes)
-  std::vector<EntityId> computing_node_ids() const;   // ascending
+  std::uint32_t computing_nodes() const;             // O(nodes)
+  std::vector<EntityId> computing_node_ids() const;  // ascending
 
  protected:
   std::vector<LinkClass> classes_;

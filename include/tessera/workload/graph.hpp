@@ -63,7 +63,8 @@ struct GraphNode {
   // and all-to-all what each member holds at first (broadcast: the root); of all-gather, gather and
   // scatter the part of one member.
   Bytes bytes;
-  // Of an all-to-all with a size for each pair: bytes to each member. Empty: `bytes` in equal parts.
+  // Of an all-to-all with a size for each pair: bytes to each member. Empty: `bytes` in equal
+  // parts.
   std::vector<Bytes> parts;
   std::uint32_t peer = 0;  // NPU
   std::uint32_t tag = 0;
@@ -93,7 +94,7 @@ struct GraphLook {
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t gathered_accesses = 0;  // of them, in switches
-  std::uint64_t without_action = 0;  // metadata, and nodes of no type
+  std::uint64_t without_action = 0;     // metadata, and nodes of no type
   std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
   std::set<std::string> names;
 };

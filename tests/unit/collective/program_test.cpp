@@ -7,6 +7,7 @@
 #include <string>
 
 #include "run_clock.hpp"
+#include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 
@@ -43,8 +44,8 @@ test::RunWorld world_of(const Program& program, std::uint64_t bytes, Member root
 
 // All-gather among so many in a ring, as transfers.
 std::string ring_all_gather(std::uint32_t members) {
-  std::string text = "collective: all-gather\nmembers: " + std::to_string(members) +
-                     "\ntransfers:\n";
+  std::string text =
+      "collective: all-gather\nmembers: " + std::to_string(members) + "\ntransfers:\n";
   for (std::uint32_t step = 0; step + 1 < members; ++step) {
     for (std::uint32_t from = 0; from < members; ++from) {
       text += "  - {from: " + std::to_string(from) +

@@ -21,7 +21,8 @@ struct RunWorld {
   std::uint32_t members = 0;
   std::function<std::unique_ptr<CollectiveRun>(std::uint32_t member)> run;
   // The member that differs from another in one coordinate.
-  std::function<std::uint32_t(std::uint32_t member, std::uint32_t dimension, std::uint32_t coordinate)>
+  std::function<std::uint32_t(std::uint32_t member, std::uint32_t dimension,
+                              std::uint32_t coordinate)>
       member_at;
   std::function<SimTime(std::uint32_t dimension, Bytes bytes)> message_time;
   // Beyond that, of a message, and before a member begins [ps]; may be empty.

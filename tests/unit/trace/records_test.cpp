@@ -63,11 +63,10 @@ TEST(Tables, DescribeEveryMember) {
               ElementsAre("start", "end", "node", "micro_batch", "name", "phase", "activity"));
   EXPECT_THAT(fields_of(messages),
               ElementsAre("sent", "arrived", "taken", "bytes", "source", "target", "traffic"));
-  EXPECT_THAT(fields_of(link_bins),
-              ElementsAre("begin", "end", "bytes", "busy", "largest_queue", "node", "to", "port",
-                          "class"));
-  EXPECT_THAT(fields_of(collective_phases), ElementsAre("start", "end", "bytes", "node", "chunk",
-                                                        "name", "kind", "dimension"));
+  EXPECT_THAT(fields_of(link_bins), ElementsAre("begin", "end", "bytes", "busy", "largest_queue",
+                                                "node", "to", "port", "class"));
+  EXPECT_THAT(fields_of(collective_phases),
+              ElementsAre("start", "end", "bytes", "node", "chunk", "name", "kind", "dimension"));
   EXPECT_THAT(fields_of(channel_bins), ElementsAre("begin", "end", "read", "written", "busy",
                                                    "longest_wait", "channel", "node"));
   EXPECT_THAT(fields_of(engine),
