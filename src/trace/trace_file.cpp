@@ -8,11 +8,11 @@
 
 #include "chunk_filters.hpp"
 #include "commit_log.hpp"
-#include "crc_join.hpp"
 #include "hdf5_support.hpp"
 #include "posix_file.hpp"
 #include "schema.hpp"
 #include "table_buffer.hpp"
+#include "tessera/core/crc_join.hpp"
 #include "tessera/core/error.hpp"
 #include "written_sum.hpp"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
-#include "crc_join.hpp"
 #include "posix_file.hpp"
+#include "tessera/core/crc_join.hpp"
 #include "tessera/core/digest.hpp"
 
 namespace tessera::trace {
