@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tessera/core/crc_join.hpp"
+
 namespace tessera {
 namespace {
 
@@ -54,10 +56,7 @@ constexpr auto behind_a_piece = [] {
   std::array<std::array<std::uint32_t, 256>, 4> tables{};
   for (std::size_t place = 0; place < 4; ++place) {
     for (std::size_t bit = 0; bit < 8; ++bit) {
-      std::uint32_t crc = 1U << (8 * place + bit);
-      for (std::size_t i = 0; i < piece_bytes; ++i) {
-        crc = (crc >> 8) ^ crc_tables[0][crc & 0xFF];
-      }
+      const std::uint32_t crc = crc_join(1U << (8 * place + bit), 0, piece_bytes);
       for (std::size_t value = 0; value < 256; ++value) {
         tables[place][value] ^= (value >> bit & 1) != 0 ? crc : 0;
       }

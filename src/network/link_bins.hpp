@@ -9,7 +9,7 @@
 
 namespace tessera::network {
 
-// What a link had done when the last bin ended, and the longest wait since.
+// What a link had done when the last bin ended, and the longest wait until then.
 struct BinState {
   std::int64_t busy_ps = 0;
   std::uint64_t bytes = 0;
@@ -28,11 +28,6 @@ class BinTable {
       ++used_;
     }
     return (*page)[link % page_links];
-  }
-  // Null where no link of the page was used.
-  BinState* find(std::uint32_t link) {
-    Page* const page = pages_[link / page_links].get();
-    return page == nullptr ? nullptr : &(*page)[link % page_links];
   }
   BinState value(std::uint32_t link) const {
     const Page* const page = pages_[link / page_links].get();

@@ -121,17 +121,19 @@ class PacketNetwork final : public Network {
       return;
     }
     for_each_link([&](std::uint32_t link, EntityId node, unsigned port) {
-      BinState* const found = bins_.find(link);
-      if (found == nullptr) {
+      LinkState& state = links_[link];
+      if (state.busy_ps == 0 && state.bytes == 0) {
         return;
       }
-      BinState& bin = *found;
-      const BinState now = done_by(boundary, link, bin);
+      BinState& bin = bins_[link];
+      BinState now = done_by(boundary, link, bin);
       if (now.busy_ps != bin.busy_ps || now.bytes != bin.bytes) {
         bin_sink_({node, port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
                    SimTime::from_ps(now.busy_ps - bin.busy_ps),
-                   queue_bytes(link, bin.longest_wait_ps)});
+                   queue_bytes(link, state.longest_wait_ps)});
       }
+      now.longest_wait_ps = std::max(bin.longest_wait_ps, state.longest_wait_ps);
+      state.longest_wait_ps = 0;
       bin = now;
     });
     bin_begin_ = boundary;
@@ -143,7 +145,7 @@ class PacketNetwork final : public Network {
       if (state.busy_ps > 0 || state.bytes > 0) {
         const BinState done = done_by(end, link, {});
         sink({node, port, SimTime::zero(), end, Bytes(done.bytes), SimTime::from_ps(done.busy_ps),
-              queue_bytes(link, state.longest_wait_ps)});
+              queue_bytes(link, longest_wait_ps(link))});
       }
     });
   }
@@ -247,6 +249,12 @@ class PacketNetwork final : public Network {
     return done;
   }
 
+  // Over the whole run.
+  float longest_wait_ps(std::uint32_t link) const {
+    const float before = bins_.is_open() ? bins_.value(link).longest_wait_ps : 0;
+    return std::max(before, links_[link].longest_wait_ps);
+  }
+
   Bytes queue_bytes(std::uint32_t link, float wait_ps) const {
     return bytes_in(SimTime::from_ps(static_cast<std::int64_t>(wait_ps)),
                     class_of(link).bandwidth());
@@ -287,9 +295,6 @@ class PacketNetwork final : public Network {
     state.free_at = end;
     const auto wait = static_cast<float>((start - now).ps());
     state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
-    if (bin_sink_) {
-      bins_[link].longest_wait_ps = std::max(bins_[link].longest_wait_ps, wait);
-    }
     ++hops_;
     const EntityId next = fabric_.neighbour(context.self(), port);
     if (next == packet.target && (flags & last_packet) == 0) {

@@ -185,11 +185,14 @@ void Recorder::add_totals(pdes::StateReader& reader) {
   digest_.merge(Digest(high, low));
 }
 
-void Recorder::close(SimTime now) {
-  if (file_) {
-    file_->close(now);
-    file_.reset();
+trace::FileSum Recorder::close(SimTime now) {
+  if (!file_) {
+    return {};
   }
+  file_->close(now);
+  const trace::FileSum sum = file_->sum();
+  file_.reset();
+  return sum;
 }
 
 }  // namespace tessera::sim

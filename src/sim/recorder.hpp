@@ -39,7 +39,8 @@ class Recorder final : public executor::Observer {
 
   // Makes what was written so far safe.
   void commit(SimTime now);
-  void close(SimTime now);
+  // The sum of the file; of none without one.
+  trace::FileSum close(SimTime now);
   // Makes all of it safe, also from a power cut, and says how much that is; nothing without a file.
   trace::RowCounts secure(SimTime now);
 

@@ -270,6 +270,21 @@ void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {
   summary.peak_rss_bytes = peaks;
 }
 
+std::vector<trace::FileSum> gather_sums(comm::Communicator& communicator,
+                                        const trace::FileSum& own) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const auto rank = static_cast<std::size_t>(communicator.rank());
+  std::vector<std::uint64_t> numbers(2 * ranks);
+  numbers[2 * rank] = own.bytes;
+  numbers[2 * rank + 1] = own.crc;
+  communicator.reduce_sum(numbers);
+  std::vector<trace::FileSum> sums;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    sums.push_back({numbers[2 * i], static_cast<std::uint32_t>(numbers[2 * i + 1])});
+  }
+  return sums;
+}
+
 void gather_events(const RankModels& models, trace::Summary& summary) {
   std::vector<std::uint64_t> events(static_cast<std::size_t>(models.communicator.size()));
   events[static_cast<std::size_t>(models.communicator.rank())] = models.engine.statistics().events;

@@ -37,6 +37,9 @@ void note_iteration(const Experiment& experiment, trace::Summary& summary);
 
 // Peak memory of each rank. Collective.
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary);
+// Of the ranks' traces.
+std::vector<trace::FileSum> gather_sums(comm::Communicator& communicator,
+                                        const trace::FileSum& own);
 
 // Events that each rank handled, those before a checkpoint counted by the rank that took them up.
 // Collective.

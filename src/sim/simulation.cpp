@@ -337,7 +337,7 @@ class RankRun {
     segments_.back().cost = cost_so_far(models_, begin(), end, wall_s);
     gather_results(models_, segments_, end, complete, summary);
     models_.recorder.on_engine(engine_row(models_, wall_s));
-    models_.recorder.close(end);
+    trace_sum_ = models_.recorder.close(end);
     gather_memory(communicator_, summary);
     gather_events(models_, summary);
     if (writes_folder()) {
@@ -362,12 +362,12 @@ class RankRun {
       return;
     }
     detail("index and manifest of " + request_.folder);
-    communicator_.barrier();  // all traces are closed
-    pause_watch(true);        // the others wait for rank 0, which reads every file once more
+    const std::vector<trace::FileSum> sums = gather_sums(communicator_, trace_sum_);
+    pause_watch(true);  // the others wait for rank 0
     on_first_rank(communicator_, [&] {
       if (writes_trace()) {
         trace::write_index(request_.folder, segments_);
-        trace::write_manifest(request_.folder, segments_);
+        trace::write_manifest(request_.folder, segments_, sums);
       } else {
         trace::write_manifest(request_.folder, 0);
       }
@@ -382,6 +382,7 @@ class RankRun {
   Checkpoints checkpoints_;
   std::optional<trace::Checkpoint> base_;  // from which the run goes on
   std::vector<trace::Segment> segments_;   // the last one is this
+  trace::FileSum trace_sum_;               // of this rank's, once it is closed
   WallClock::time_point began_;
   WallClock::time_point reported_;
   WallClock::time_point last_checkpoint_;

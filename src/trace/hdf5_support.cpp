@@ -163,4 +163,10 @@ hsize_t extent(hid_t dataset, const std::string& path) {
   return rows;
 }
 
+haddr_t end_of(hid_t file, const std::string& path) {
+  haddr_t end = 0;
+  check(H5Fget_eoa(file, &end), path, "ask where the file ends");
+  return end;
+}
+
 }  // namespace tessera::trace::hdf5

@@ -114,4 +114,7 @@ Space select_rows(hid_t dataset, hsize_t first, hsize_t count, const std::string
 // Number of rows of a one-dimensional dataset. Throws IoError when it has another shape.
 hsize_t extent(hid_t dataset, const std::string& path);
 
+// Where the file ends for now: new space begins there. Throws IoError.
+haddr_t end_of(hid_t file, const std::string& path);
+
 }  // namespace tessera::trace::hdf5

@@ -16,8 +16,7 @@ using Json = SignedJson;
 
 constexpr const char* manifest_file_type = "tessera-manifest";
 
-Json describe_file(const std::string& folder, const std::string& name) {
-  const FileSum sum = sum_file(folder + "/" + name);
+Json describe_file(const std::string& name, const FileSum& sum) {
   return {{"path", name}, {"bytes", sum.bytes}, {"crc32c", hexadecimal(sum.crc)}};
 }
 
@@ -61,17 +60,23 @@ std::string fault_of(const std::string& folder, const Json& entry) {
 
 namespace {
 
-void write_manifest(const std::string& folder, int ranks, const std::vector<TracePart>& traces) {
+// `last` are the sums of the last traces, if any.
+void write_manifest(const std::string& folder, int ranks, const std::vector<TracePart>& traces,
+                    std::span<const FileSum> last) {
   Json files = Json::array();
   const auto add_if_present = [&](const char* name) {
     if (std::filesystem::exists(folder + "/" + name)) {
-      files.push_back(describe_file(folder, name));
+      files.push_back(describe_file(name, sum_file(folder + "/" + name)));
     }
   };
   add_if_present(config_name);
-  for (const TracePart& part : traces) {
-    Json entry = describe_file(folder, part.name);
-    entry["rows"] = rows_of(folder, part);
+  ensure(last.size() <= traces.size(), "as many sums as traces");
+  const std::size_t first_known = traces.size() - last.size();
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    const std::string& name = traces[i].name;
+    Json entry = describe_file(
+        name, i < first_known ? sum_file(folder + "/" + name) : last[i - first_known]);
+    entry["rows"] = rows_of(folder, traces[i]);
     files.push_back(std::move(entry));
   }
   add_if_present(segments_name);
@@ -85,11 +90,13 @@ void write_manifest(const std::string& folder, int ranks, const std::vector<Trac
 }  // namespace
 
 void write_manifest(const std::string& folder, int ranks) {
-  write_manifest(folder, ranks, trace_parts(ranks));
+  write_manifest(folder, ranks, trace_parts(ranks), {});
 }
 
-void write_manifest(const std::string& folder, const std::vector<Segment>& segments) {
-  write_manifest(folder, segments.empty() ? 0 : segments.back().cost.ranks, trace_parts(segments));
+void write_manifest(const std::string& folder, const std::vector<Segment>& segments,
+                    std::span<const FileSum> last) {
+  write_manifest(folder, segments.empty() ? 0 : segments.back().cost.ranks, trace_parts(segments),
+                 last);
 }
 
 std::vector<std::string> verify_run_folder(const std::string& folder) {

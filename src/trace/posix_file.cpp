@@ -43,9 +43,10 @@ Descriptor::~Descriptor() {
   }
 }
 
-std::size_t Descriptor::read(std::vector<char>& buffer) const {
+template <class Call>
+std::size_t Descriptor::read_by(Call call) const {
   for (;;) {
-    const ssize_t count = ::read(descriptor_, buffer.data(), buffer.size());
+    const ssize_t count = call();
     if (count >= 0) {
       return static_cast<std::size_t>(count);
     }
@@ -53,6 +54,16 @@ std::size_t Descriptor::read(std::vector<char>& buffer) const {
       throw_errno(path_, "read the file");
     }
   }
+}
+
+std::size_t Descriptor::read(std::vector<char>& buffer) const {
+  return read_by([&] { return ::read(descriptor_, buffer.data(), buffer.size()); });
+}
+
+std::size_t Descriptor::read_at(std::uint64_t place, std::span<char> buffer) const {
+  return read_by([&] {
+    return ::pread(descriptor_, buffer.data(), buffer.size(), static_cast<off_t>(place));
+  });
 }
 
 void Descriptor::write(const std::string& text) const {

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "tessera/trace/file_sum.hpp"
 
 namespace tessera::trace {
 
@@ -30,6 +33,8 @@ class Descriptor {
 
   // Bytes read into `buffer`, at most its size; 0 at the end of the file.
   std::size_t read(std::vector<char>& buffer) const;
+  // The same from a place in the file; its own position stays.
+  std::size_t read_at(std::uint64_t place, std::span<char> buffer) const;
   // All of the text.
   void write(const std::string& text) const;
   // Forces what was written to the disk.
@@ -37,6 +42,9 @@ class Descriptor {
   void close();
 
  private:
+  template <class Call>
+  std::size_t read_by(Call call) const;
+
   std::string path_;
   int descriptor_;
 };
@@ -54,11 +62,7 @@ void sync_path(const std::string& path);
 // All of a small file. Throws IoError.
 std::string read_file(const std::string& path);
 
-// Size and CRC-32C of a file, read in pieces. Throws IoError.
-struct FileSum {
-  std::uint64_t bytes = 0;
-  std::uint32_t crc = 0;
-};
+// Of a file, read in pieces. Throws IoError.
 FileSum sum_file(const std::string& path);
 
 }  // namespace tessera::trace

@@ -8,12 +8,13 @@
 
 #include "chunk_filters.hpp"
 #include "commit_log.hpp"
-#include "crc_join.hpp"
 #include "hdf5_support.hpp"
 #include "posix_file.hpp"
 #include "schema.hpp"
 #include "table_buffer.hpp"
+#include "tessera/core/crc_join.hpp"
 #include "tessera/core/error.hpp"
+#include "written_sum.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -98,6 +99,7 @@ struct TraceFile::Impl {
   WallClock::time_point last_tail = created;
   std::vector<Table> tables;
   ChunkFilters filters;
+  WrittenSum written;
   CommitLayout layout;
   std::uint64_t commits = 0;
   bool open = false;
@@ -221,9 +223,15 @@ void TraceFile::Impl::write_chunk(Table& table) {
   const std::span<const std::byte> stored =
       filters.apply(taken.planes, taken.rows, table.buffer.chunk_rows());
   extend(table.dataset.get(), table.buffer.taken(), path);
+  const haddr_t end_before = hdf5::end_of(file.get(), path);
   hdf5::check(
       H5Dwrite_chunk(table.dataset.get(), H5P_DEFAULT, 0, &base, stored.size(), stored.data()),
       path, "write rows");
+  // A whole chunk stays where it is; a partial one is written again, perhaps in its place.
+  if (taken.rows == table.buffer.chunk_rows() &&
+      hdf5::end_of(file.get(), path) == end_before + stored.size()) {
+    written.add(path, end_before, stored);
+  }
 }
 
 void TraceFile::Impl::write_chunks(bool with_tails) {
@@ -321,6 +329,11 @@ void TraceFile::sync() {
 
 void TraceFile::close(SimTime now) {
   impl_->close(now);
+}
+
+FileSum TraceFile::sum() const {
+  ensure(!impl_->open && !impl_->failure, "the sum of a trace that is closed");
+  return impl_->written.of(impl_->path);
 }
 
 const std::string& TraceFile::path() const {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "tessera/trace/file_sum.hpp"
 #include "tessera/trace/segment.hpp"
 
 namespace tessera::trace {
@@ -48,8 +50,10 @@ void write_index(const std::string& folder, int ranks);
 
 // Writes manifest.json (format, and size, CRC-32C and good rows of every file of the run): the
 // traces of all segments (none for a run without traces), and of the other files those that are
-// there. Called by rank 0 last. Throws IoError.
-void write_manifest(const std::string& folder, const std::vector<Segment>& segments);
+// there. `last` are the sums of the last segment's traces by rank, where they are known; all other
+// files are read. Called by rank 0 last. Throws IoError.
+void write_manifest(const std::string& folder, const std::vector<Segment>& segments,
+                    std::span<const FileSum> last = {});
 // The same for a run of one segment; `ranks` is 0 for a run without traces.
 void write_manifest(const std::string& folder, int ranks);
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tessera/core/time.hpp"
+#include "tessera/trace/file_sum.hpp"
 
 namespace tessera::trace {
 
@@ -86,6 +87,10 @@ class TraceFile {
   void sync();
   // Writes everything, commits, closes; nothing when already closed. Throws as `append`.
   void close(SimTime now);
+
+  // Of the file, once it is closed; reads only what was not summed as it was written. Throws
+  // IoError.
+  FileSum sum() const;
 
   const std::string& path() const;
   std::uint64_t rows(TableIndex table) const;

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <string>
 
-#include "crc_join.hpp"
 #include "deflate.hpp"
 #include "huffman.hpp"
 #include "table_buffer.hpp"
+#include "tessera/core/crc_join.hpp"
 #include "tessera/core/digest.hpp"
 #include "trace_test_support.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tessera::trace {
+namespace tessera {
 
 // a * b modulo the Castagnoli polynomial.
 constexpr std::uint32_t crc_multiply(std::uint32_t a, std::uint32_t b) {
@@ -33,4 +33,4 @@ constexpr std::uint32_t crc_join(std::uint32_t first, std::uint32_t second,
   return first ^ second;
 }
 
-}  // namespace tessera::trace
+}  // namespace tessera
