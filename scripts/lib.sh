@@ -133,3 +133,21 @@ formatted() {
         xargs -0 -r "$tool" --dry-run --Werror
   )
 }
+
+# read_traces MODULE [WORD...]: ends with what a module of Python that reads traces ends with.
+read_traces() {
+  local python code=0
+  python=$(python_with_libraries) || fail 2 "no Python with h5py, matplotlib and numpy;" \
+    "install them: apt-get install python3-h5py python3-matplotlib"
+  exec 3>&2
+  # The shell's own remark on a process that a signal ended is not for the user.
+  {
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$repository/scripts${PYTHONPATH:+:$PYTHONPATH}" \
+      "$python" -m "$@" 2>&3 || code=$?
+  } 2>/dev/null
+  # The HDF5 library can crash or hang (signal 14 ends it) on a damaged file without a manifest.
+  case $code in
+    134 | 135 | 136 | 139 | 142) fail 74 "a trace of this run is damaged: HDF5 could not read it" ;;
+  esac
+  exit "$code"
+}

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from .errors import NothingToDraw, PlotError
+from .errors import NothingToDraw, PlotError, ended
 
 
 def _parse(words):
@@ -18,7 +18,7 @@ def _parse(words):
                         help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
     parser.add_argument("-o", "--output", metavar="DIR",
                         help="where to put them (RUN_DIR/plots, or beside FILE)")
-    parser.add_argument("--only", metavar="NAME", action="append", 
+    parser.add_argument("--only", metavar="NAME", action="append",
                         choices=(*_PICTURES, *_SWEEP_PICTURES),
                         help="draw only this (repeatable): " + ", ".join(_PICTURES) + "; of a sweep: "
                         + ", ".join(_SWEEP_PICTURES))
@@ -111,31 +111,8 @@ def _draw_scaling(options):
 
 def main(words):
     options = _parse(words)
-    try:
-        if options.scale is not None:
-            _draw_scaling(options)
-        else:
-            _draw_all(options)
-    except PlotError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 74
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 74
-    except MemoryError:
-        print(f"error: {options.run or options.scale}: not enough memory to draw it", file=sys.stderr)
-        return 74
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:  # a defect of ours, or a file that no writer of ours left
-        text = " ".join(str(error).split())
-        print(f"error: {options.run or options.scale}: cannot be drawn: {type(error).__name__}: {text}",
-              file=sys.stderr)
-        return 70
-    return 0
+    draw = _draw_all if options.scale is None else _draw_scaling
+    return ended(lambda: draw(options), options.run or options.scale)
 
 
 if __name__ == "__main__":

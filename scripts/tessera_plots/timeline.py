@@ -1,4 +1,7 @@
-"""Pipeline timeline: one row a stage, what its tile of replica 0 and shard 0 does when."""
+"""Timeline: one row a pipeline stage, what its tile of replica 0 and shard 0 does when.
+
+Of runs of graphs, which have no stages, one row an NPU.
+"""
 
 import numpy as np
 from matplotlib.colors import to_rgb
@@ -8,6 +11,7 @@ from . import figure
 from .binning import spread
 from .errors import NothingToDraw
 
+_MOST_NPUS = 32
 _COLUMNS = 1600  # of the picture in which time is drawn; slices below one are summed
 
 
@@ -15,9 +19,15 @@ def _category(activity, phase):
     return phase if activity == "compute" else activity
 
 
-def _stage_tiles(run):
-    """Stage and node of the tiles drawn, by stage."""
+def _drawn_tiles(run):
+    """Number of the row and node of the tiles drawn: by stage, or of graphs the first in the trace."""
     nodes = run.nodes()
+    if run.names("phases") == ["compute"]:
+        seen = np.isin(nodes["node"], np.unique(run.read("operators")["node"]))
+        tiles = np.sort(nodes["node"][seen & (nodes["stage"] >= 0)])[:_MOST_NPUS]
+        if tiles.size == 0:
+            raise NothingToDraw("no NPU did anything")
+        return tiles, tiles
     tiles = nodes[(nodes["stage"] >= 0) & (nodes["replica"] == 0) & (nodes["shard"] == 0)]
     if tiles.size == 0:
         raise NothingToDraw("no tile belongs to a pipeline stage")
@@ -65,7 +75,8 @@ def _codes(run, rows):
 
 
 def draw(run, directory):
-    stages, tiles = _stage_tiles(run)
+    stages, tiles = _drawn_tiles(run)
+    of_graphs = stages is tiles
     rows = run.read("operators", keep=lambda block: np.isin(block["node"], tiles))
     categories, codes = _codes(run, rows)
     colours = np.array([to_rgb(figure.colour_of(name, index))
@@ -84,14 +95,15 @@ def draw(run, directory):
         image[top:top + height - gap] = _stripe(shares, colours, height - gap)
 
     inches = image.shape[0] / figure.DPI
-    fig, axes = figure.new_figure(run, "Pipeline timeline (tile of replica 0, shard 0 of each stage)",
-                                  _COLUMNS / figure.DPI + 1.2, inches + 2.2)
+    title = ("Timeline of the first NPUs in the trace" if of_graphs else
+             "Pipeline timeline (tile of replica 0, shard 0 of each stage)")
+    fig, axes = figure.new_figure(run, title, _COLUMNS / figure.DPI + 1.2, inches + 2.2)
     ax = axes[0, 0]
     factor, unit = figure.time_unit(end_ps)
     ax.imshow(image, aspect="auto", interpolation="nearest",
               extent=(0, end_ps / factor, stages.size - 0.5, -0.5))
     ax.set_xlabel(f"simulated time [{unit}]")
-    ax.set_ylabel("pipeline stage")
+    ax.set_ylabel("node" if of_graphs else "pipeline stage")
     step = max(1, int(np.ceil(stages.size * 12 / image.shape[0])), -(-stages.size // 40))
     ax.set_yticks(range(0, stages.size, step), [str(stage) for stage in stages[::step]])
     ax.tick_params(axis="y", length=0)

@@ -56,7 +56,7 @@ void ProgramRun::begin_operation(std::uint32_t number, RunActions& actions) {
   states_[number] = State::begun;
   if (operation.send_to != nobody) {
     actions.send(0, (operation.send_to + root_) % program_.members, {0, 0, 0, operation.taken_by},
-                 bytes_of(operation));
+                 costs_.on_wire(bytes_of(operation)));
   }
   if (operation.receive_from != nobody) {
     if (actions.take_early({0, 0, 0, number})) {

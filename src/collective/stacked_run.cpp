@@ -143,7 +143,7 @@ void StackedRun::begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& acti
                   static_cast<std::uint16_t>(lane), step.send_step};
     if (step.send_to != nobody) {
       actions.send(phase.dimension, (step.send_to + root_[phase.dimension]) % size, name,
-                   step.send_bytes);
+                   dimension.costs.on_wire(step.send_bytes));
     }
     name.step = number;
     if (step.receive_from == nobody) {

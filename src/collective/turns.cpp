@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::collective {
 namespace {
@@ -103,6 +104,14 @@ class ListSchedule {
 
 }  // namespace
 
+Bytes StepCosts::on_wire(Bytes data) const {
+  if (data_ppm == whole_ppm) {
+    return data;
+  }
+  const Wide scaled = static_cast<Wide>(data.count()) * whole_ppm;
+  return Bytes(static_cast<std::uint64_t>((scaled + data_ppm - 1) / data_ppm));
+}
+
 SimTime StepCosts::after_message(const Step& step, std::uint32_t number) const {
   SimTime time = endpoint;
   if (step.reduces && number >= free_additions && local_memory > Bandwidth()) {
@@ -147,7 +156,8 @@ SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, By
       SimTime over = all_over[step.after];
       if (step.receive_from != nobody) {
         over +=
-            message(step.receive_from, 0, step.receive_bytes) + costs.after_message(step, number);
+            message(step.receive_from, 0, costs.on_wire(step.receive_bytes)) +
+            costs.after_message(step, number);
       }
       all_over[number + std::size_t{1}] = std::max(all_over[number], over);
     }

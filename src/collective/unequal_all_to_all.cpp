@@ -38,7 +38,7 @@ void UnequalAllToAll::send_on(RunActions& actions) {
   while (sent_ < others() && (window_ == 0 || sent_ < over_ + window_)) {
     const std::uint32_t distance = ++sent_;
     const Member to = (member_ + distance) % size;
-    actions.send(0, to, {0, 0, 0, distance}, Bytes(bytes_to_[to]));
+    actions.send(0, to, {0, 0, 0, distance}, costs_.on_wire(Bytes(bytes_to_[to])));
   }
 }
 

@@ -18,6 +18,18 @@ bool counts_parts(Kind kind) {
   return kind == Kind::all_gather || kind == Kind::gather || kind == Kind::scatter;
 }
 
+void take_protocol(const std::vector<CollectiveProtocol>& protocols, Bytes bytes,
+                   collective::StepCosts& costs) {
+  if (protocols.empty()) {
+    return;
+  }
+  const auto found =
+      std::find_if(protocols.begin(), protocols.end() - 1,
+                   [bytes](const CollectiveProtocol& each) { return bytes <= each.up_to; });
+  costs.endpoint = found->endpoint;
+  costs.data_ppm = found->data_ppm;
+}
+
 }  // namespace
 
 Kind kind_of(GraphCollective collective) {
@@ -171,6 +183,9 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();
   const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
+  for (collective::RunDimension& dimension : dimensions) {
+    take_protocol(options.protocols, bytes, dimension.costs);
+  }
   if (plan->program_ != nullptr || task.has_parts) {
     plan->shared_.bytes = bytes;
     plan->costs_ = dimensions.front().costs;

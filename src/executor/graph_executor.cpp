@@ -141,11 +141,12 @@ struct Npu {
 // Of tasks that wait for a lane: puts the first to begin at the front of a heap.
 struct BeginsLater {
   const GraphTasks& tasks;
+  bool newest_first = false;
   bool operator()(Place a, Place b) const {
     const Task& first = tasks[a];
     const Task& second = tasks[b];
     return first.priority != second.priority ? first.priority < second.priority
-                                             : first.id > second.id;
+                                             : newest_first != (first.id > second.id);
   }
 };
 
@@ -386,10 +387,15 @@ class GraphExecutor final : public Executor {
         ++tasks_done_;
         continue;
       }
-      std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(lane_of(task))];
+      const Lane lane = lane_of(task);
+      std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(lane)];
       queue.push_back(place);
-      std::push_heap(queue.begin(), queue.end(), BeginsLater{npu.tasks});
+      std::push_heap(queue.begin(), queue.end(), begins_later(npu, lane));
     }
+  }
+
+  BeginsLater begins_later(const Npu& npu, Lane lane) const {
+    return {npu.tasks, lane == Lane::collective && work_.options.newest_collective_first};
   }
 
   // As many as lanes allow; whether there was any.
@@ -399,7 +405,7 @@ class GraphExecutor final : public Executor {
       std::vector<Place>& queue = npu.queues[lane];
       const std::uint32_t slots = work_.options.slots[lane];
       while (!queue.empty() && (slots == 0 || npu.under_way[lane] < slots)) {
-        std::pop_heap(queue.begin(), queue.end(), BeginsLater{npu.tasks});
+        std::pop_heap(queue.begin(), queue.end(), begins_later(npu, static_cast<Lane>(lane)));
         const Place place = queue.back();
         queue.pop_back();
         begin_task(context, npu, place);

@@ -1,31 +1,10 @@
-// The section `execution` of experiments whose workload is graphs:
-// | key                        | default         | meaning                                       |
-// | times                      | model           | model, recorded: see NodeTimes                |
-// | data_type                  | fp16            | of work whose type a graph does not tell      |
-// | window                     | 512             | nodes of an NPU read ahead of their begin     |
-// | lanes.host, compute, memory | 1              | nodes at a time                               |
-// | lanes.collective, message  | 0               | the same; 0: all that are ready               |
-// | collectives.shape          | the machine's   | sizes of its dimensions, the first fastest    |
-// | collectives.algorithms     | by dimension    | one for each dimension                        |
-// | collectives.other_algorithm | ring           | of communicators that are no box              |
-// | collectives.algorithm_window | 0             | messages of a member under way; 0: all        |
-// | collectives.programs       | none            | files (collective/program.hpp) that take the  |
-// |                            |                 | place of algorithms in communicators of their |
-// |                            |                 | kind and number of members                    |
-// | collectives.chunks         | 1               | parts that a collective is cut in             |
-// | collectives.active_chunks  | 1               | of them in a dimension at a time              |
-// | collectives.queue          | fifo            | of chunks at a dimension: fifo, lifo,
-// smallest-first | | collectives.order          | ascending       | of dimensions: ascending,
-// round-robin, themis | | collectives.decomposition  | bandwidth-aware | bandwidth-aware, baseline
-// | | collectives.bandwidths     | of the links    | of an NPU into each dimension, for themis | |
-// collectives.endpoint_delay | 0 ns            | before a phase and after each message         | |
-// collectives.local_memory   | 0 B/s           | where messages are added up; 0: no time       | |
-// collectives.compatible     | none            | astra: times of additions in whole ns, the    | |
-// |                 | first of halving-doubling free                |
+// Reads the section `execution` of experiments whose workload is graphs; docs/user-guide.md has its
+// keys with their defaults.
 #include "graph_experiment.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "tessera/collective/algorithm.hpp"
@@ -80,6 +59,8 @@ void read_lanes(Section section, executor::GraphOptions& options) {
         section.get_or<std::int64_t>(to_string(static_cast<executor::Lane>(lane)), slots,
                                      config::between<std::int64_t>(0, 1'000'000)));
   }
+  options.newest_collective_first =
+      section.get_name("collective_queue", {"fifo", "lifo"}, "fifo") == "lifo";
 }
 
 // Sizes of the dimensions that collectives go over.
@@ -120,6 +101,32 @@ std::string read_algorithm(Section& section, const char* key, const std::string&
     return "ring";
   }
   return name;
+}
+
+// By size, each for what is larger than the one before takes.
+std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTime endpoint) {
+  std::vector<executor::CollectiveProtocol> protocols;
+  std::vector<Section> sections = section.sections("protocols");
+  for (std::size_t number = 0; number < sections.size(); ++number) {
+    Section& own = sections[number];
+    executor::CollectiveProtocol protocol;
+    const auto up_to = own.get_optional<Bytes>("up_to", config::at_least(Bytes(1)));
+    const bool is_last = number + 1 == sections.size();
+    if (up_to.has_value() == is_last) {
+      own.error("up_to", is_last ? "the last protocol is for all sizes beyond"
+                                 : "all protocols but the last end at a size");
+    } else if (up_to && !protocols.empty() && *up_to <= protocols.back().up_to) {
+      own.error("up_to", "protocols must be in the order of their sizes");
+    }
+    protocol.up_to = up_to.value_or(Bytes(0));
+    protocol.endpoint =
+        own.get_or<SimTime>("endpoint_delay", endpoint, config::at_least(SimTime::zero()));
+    const double share = own.get_or<double>("data_share", 1.0, config::between(1e-6, 1.0));
+    protocol.data_ppm = static_cast<std::uint32_t>(
+        std::lround(share * static_cast<double>(collective::StepCosts::whole_ppm)));
+    protocols.push_back(protocol);
+  }
+  return protocols;
 }
 
 void read_collectives(Section section, const machine::Topology& topology,
@@ -187,6 +194,7 @@ void read_collectives(Section section, const machine::Topology& topology,
   collective::StepCosts costs;
   costs.endpoint =
       section.get_or<SimTime>("endpoint_delay", SimTime::zero(), config::at_least(SimTime::zero()));
+  options.protocols = read_protocols(section, costs.endpoint);
   costs.local_memory = section.get_or<Bandwidth>("local_memory", Bandwidth());
   const bool astra = section.get_name("compatible", {"none", "astra"}, "none") == "astra";
   costs.whole_ns = astra;
@@ -264,11 +272,11 @@ std::vector<ParameterInfo> execution_parameters() {
           {"data_type", "", "fp16", "of work whose type a graph does not tell"},
           {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
-           "nodes at a time; 0: all that are ready"},
+           "nodes at a time; 0: all that are ready; and collective_queue: fifo, lifo"},
           {"collectives", "", "",
-           "shape, algorithms, other_algorithm, algorithm_window, programs, chunks, active_chunks, "
-           "queue, order, "
-           "decomposition, bandwidths, endpoint_delay, local_memory, compatible"}};
+           "shape, algorithms, other_algorithm, algorithm_window, programs, protocols, chunks, "
+           "active_chunks, queue, order, decomposition, bandwidths, endpoint_delay, local_memory, "
+           "compatible"}};
 }
 
 bool is_graph(const config::Value& workload) {

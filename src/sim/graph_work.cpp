@@ -27,6 +27,7 @@ class GraphsWork final : public Work {
     return graph_.look.flops / static_cast<double>(samples());
   }
 
+  std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more
   std::vector<executor::Activity> activities() const override {
     return {executor::Activity::compute, executor::Activity::memory,
             executor::Activity::host,    executor::Activity::collective,

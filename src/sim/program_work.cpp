@@ -93,6 +93,13 @@ class ProgramWork final : public Work {
     return static_cast<double>(experiment_.workload.flops_per_sample().count());
   }
 
+  std::vector<std::string> phases() const override {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < plan::phases; ++i) {
+      names.push_back(to_string(static_cast<plan::Phase>(i)));
+    }
+    return names;
+  }
   std::vector<executor::Activity> activities() const override {
     std::vector<executor::Activity> activities;
     for (std::size_t i = 0; i < executor::program_activities; ++i) {

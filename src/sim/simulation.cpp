@@ -212,7 +212,7 @@ class RankRun {
                            {"experiment", experiment_.name},
                            {"configuration_hash", experiment_.configuration_hash()},
                            {"trace_level", name_of(experiment_.options.trace)},
-                           {"phases", names_of<plan::Phase>(plan::phases)},
+                           {"phases", join(models_.work->phases(), ",")},
                            {"activities", names_of<executor::Activity>(executor::activities)},
                            {"traffic", names_of<plan::Traffic>(plan::traffic_kinds)},
                            {"collectives", names_of<collective::Kind>(collective::kinds)},

@@ -37,6 +37,8 @@ class Work {
   virtual double flops_of_sample() const = 0;
 
   virtual std::vector<executor::Activity> activities() const = 0;
+  // Names of what computing is for, by the numbers of plan::Phase.
+  virtual std::vector<std::string> phases() const = 0;
   virtual std::vector<Part> parts() const = 0;
   virtual std::size_t part_of(std::uint32_t role) const = 0;
   // Of operators; their numbers are the places here.

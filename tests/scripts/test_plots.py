@@ -3,6 +3,8 @@
     TESSERA=build/release/tessera python3 -m unittest tests/scripts/test_plots.py
 """
 
+import ast
+import csv
 import os
 import pathlib
 import shutil
@@ -14,6 +16,7 @@ import zlib
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PLOT = REPOSITORY / "scripts" / "plot"
+REPORT = REPOSITORY / "scripts" / "report"
 PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
 EXPERIMENT = """
 name: small
@@ -118,6 +121,73 @@ class Sweeps(unittest.TestCase):
             done = run(PLOT, self.folder, *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(text, done.stderr)
+
+
+class Graphs(unittest.TestCase):
+    """Pictures of runs of graphs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="tessera graphs ")
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.base = pathlib.Path(cls.scratch.name)
+
+    def run_of(self, name, *words):
+        folder = self.base / f"{name} {len(os.listdir(self.base))}"
+        experiment = REPOSITORY / "tests" / "parallel" / f"{name}.yaml"
+        done = run(os.environ["TESSERA"], "run", experiment, "--trace", "full", "-o", folder, "-q",
+                   *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder
+
+    def shares(self, folder):
+        """[(kind, dimension, busy, exposed)] as the picture has them."""
+        code = ("import sys; from tessera_plots.run_folder import RunFolder; "
+                "from tessera_plots import exposed as e; "
+                "print(e.by_kind_and_dimension(RunFolder(sys.argv[1])))")
+        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}" '
+                   f'"{folder}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return ast.literal_eval(done.stdout)
+
+    def test_collectives_alone_are_exposed(self):
+        folder = self.run_of("graph_stack")
+        shares = self.shares(folder)
+        self.assertEqual({dimension for _, dimension, _, _ in shares}, {0, 1, 2})
+        for _, _, busy, exposed in shares:
+            self.assertGreater(busy, 0)
+            self.assertEqual(busy, exposed)
+        done = run(PLOT, folder, "--only", "exposed_communication")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_report_adds_up(self):
+        folder = self.run_of("graph_stack")
+        done = run(REPORT, folder)
+        self.assertEqual((done.returncode, done.stderr.count("error")), (0, 0), done.stderr)
+        done = run(REPORT, folder, "--only", "links", "--csv")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            self.assertLessEqual(float(row["mean use [%]"]), float(row["its use [%]"]))
+        done = run(REPORT, folder, "--only", "operators", "--csv")
+        share = sum(float(row["of its time [%]"])
+                    for row in csv.DictReader(done.stdout.splitlines()))
+        self.assertAlmostEqual(share, 100, delta=1)  # collectives follow each other without a gap
+        done = run(REPORT, folder / "nowhere")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no such folder", done.stderr)
+
+    def test_computing_hides_some_and_a_slow_node_is_seen(self):
+        folder = self.run_of("graph_trace", "--set", "machine.faults.nodes=[{node: 2, speed: 50 %}]")
+        shares = self.shares(folder)
+        self.assertTrue(any(exposed < busy for _, _, busy, exposed in shares), shares)
+        for name in ("exposed_communication", "stragglers"):
+            done = run(PLOT, folder, "--only", name)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            width, height, values = read_png(folder / "plots" / f"{name}.png")
+            self.assertGreater(min(width, height, values), 50)
 
 
 class Plots(unittest.TestCase):

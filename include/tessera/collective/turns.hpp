@@ -23,7 +23,14 @@ struct StepCosts {
   bool whole_ns = false;   // every addition is cut to whole nanoseconds
   // Additions in the steps below this one take no time.
   std::uint32_t free_additions = 0;
+  // Of what goes over the network, the rest being flags and gaps of the library's protocol: NCCL's
+  // LL sends 4 bytes of data with 4 of flags, its LL128 120 of data with 8.
+  std::uint32_t data_ppm = whole_ppm;  // > 0
 
+  static constexpr std::uint32_t whole_ppm = 1'000'000;
+
+  // What a message of so much data takes on links; rounded up.
+  Bytes on_wire(Bytes data) const;
   // From the arrival of the message of a step to its end.
   SimTime after_message(const Step& step, std::uint32_t number) const;
 };

@@ -1,8 +1,8 @@
 // Execution graphs in motion: every NPU runs its own graph of nodes as their dependencies allow.
 //
 // Nodes that are ready go to lanes, each of which holds so many at a time; of those that wait for a
-// lane the one of the highest priority goes first, then the one of the lowest number. So compute,
-// memory accesses, collectives and messages overlap as far as dependencies and lanes let them.
+// lane the one of the highest priority goes first, then the one of the lowest number (of
+// collectives, by choice, of the highest). So compute, memory accesses, collectives and messages overlap as far as dependencies and lanes let them.
 //
 // Collectives: the k-th one of a communicator in the file of an NPU is the k-th of all its members.
 // A communicator whose members fill a box of the machine's dimensions goes through them one by one
@@ -52,6 +52,13 @@ enum class Sends : std::uint8_t {
   delivered,
 };
 
+// How a library moves the data of collectives up to some size.
+struct CollectiveProtocol {
+  Bytes up_to;  // of the vector of a member, in the sense of Algorithm
+  SimTime endpoint;
+  std::uint32_t data_ppm = collective::StepCosts::whole_ppm;
+};
+
 struct GraphOptions {
   NodeTimes times = NodeTimes::model;
   Sends sends = Sends::eager;
@@ -59,6 +66,9 @@ struct GraphOptions {
   // Nodes at a time in each lane; 0: all that are ready. Where NPUs begin collectives or receives
   // in different orders, a limit can make them wait for each other for ever.
   std::array<std::uint32_t, lanes> slots{1, 1, 1, 0, 0};
+  // Of collectives of one priority that wait for their lane: the one of the highest number first
+  // (LIFO: gradients of the first layers, which the next iteration needs first).
+  bool newest_collective_first = false;
   std::uint32_t window = 512;  // nodes of one NPU that are read ahead of their begin
   collective::StackedOptions collectives;
   collective::TurnOptions turns;  // of one collective
@@ -67,6 +77,8 @@ struct GraphOptions {
   std::vector<collective::StackedDimension> dimensions;
   std::vector<std::string> algorithms;            // [dimensions] by name
   std::vector<collective::StepCosts> step_costs;  // [dimensions]
+  // By size, the last for all beyond; empty: as `step_costs` say.
+  std::vector<CollectiveProtocol> protocols;
   // Of communicators that are no box.
   std::string other_algorithm = "ring";
   std::uint32_t algorithm_window = 0;

@@ -261,6 +261,66 @@ TEST(Graph, CollectivesRunBesideComputing) {
   }
 }
 
+// Behind a first one all others wait for the lane.
+TEST(Graph, CollectivesInTheirLaneGoInOrderOrTheNewestFirst) {
+  const machine::Machine machine = stack("Ring(4)");
+  const std::vector<std::vector<GraphNode>> graphs(
+      4, {collective(1, 40'000), collective(2, 40'000, {5}), collective(3, 40'000, {5}),
+          collective(4, 40'000, {5}), compute(5, us)});
+  GraphWork work = work_on(machine, graphs);
+  work.options.slots[static_cast<std::size_t>(Lane::collective)] = 1;
+  const std::int64_t each = all_reduce_of_four(40'000);
+  auto times = times_of(work, run(machine, work), 1);
+  EXPECT_EQ(times["n2"].second, 2 * each);
+  EXPECT_EQ(times["n4"].second, 4 * each);
+  work.options.newest_collective_first = true;
+  times = times_of(work, run(machine, work), 1);
+  EXPECT_EQ(times["n1"].second, each);
+  EXPECT_EQ(times["n4"].second, 2 * each);
+  EXPECT_EQ(times["n2"].second, 4 * each);
+}
+
+// Messages of small vectors are twice their data, those of large ones have a delay each.
+TEST(Graph, ProtocolsFollowTheSizeOfTheVector) {
+  const machine::Machine machine = stack("Ring(4)");
+  const auto end = [&](std::uint64_t bytes, GraphCollective kind) {
+    const std::vector<std::vector<GraphNode>> graphs(4, {collective(1, bytes, {}, kind)});
+    GraphWork work = work_on(machine, graphs);
+    work.options.protocols = {{Bytes(40'000), SimTime::zero(), 500'000},
+                              {Bytes(0), SimTime::from_ps(us), 1'000'000}};
+    return run(machine, work).end.ps();
+  };
+  EXPECT_EQ(end(40'000, GraphCollective::all_reduce), all_reduce_of_four(80'000));
+  EXPECT_EQ(end(40'004, GraphCollective::all_reduce), all_reduce_of_four(40'004) + 7 * us);
+  // The part of a member; what it ends with decides.
+  EXPECT_EQ(end(10'000, GraphCollective::all_gather), 3 * (us + 20'000 * 100));
+  EXPECT_EQ(end(10'001, GraphCollective::all_gather), 3 * (us + 10'001 * 100) + 4 * us);
+}
+
+// NPU 0 sends 10 kB to 1 and nothing to 2, 1 sends 20 kB to 2, 2 sends 30 kB to 0, each to a
+// neighbour; messages of nothing take the latency.
+TEST(Graph, AllToAllWithASizeForEachPair) {
+  const machine::Machine machine = stack("Ring(3)");
+  const std::vector<std::vector<Bytes>> parts{{Bytes(5), Bytes(10'000), Bytes(0)},
+                                              {Bytes(0), Bytes(5), Bytes(20'000)},
+                                              {Bytes(30'000), Bytes(0), Bytes(5)}};
+  std::vector<std::vector<GraphNode>> graphs;
+  for (const std::vector<Bytes>& own : parts) {
+    GraphNode one = collective(1, 0, {}, GraphCollective::all_to_all);
+    one.parts = own;
+    graphs.push_back({one});
+  }
+  const GraphWork work = work_on(machine, graphs);
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = run(machine, work, ranks);
+    EXPECT_EQ(outcome.unfinished, 0U);
+    auto times = times_of(work, outcome, 0);
+    EXPECT_EQ(times["n1"].second, us + 30'000 * 100);
+    EXPECT_EQ(times_of(work, outcome, 1)["n1"].second, us + 10'000 * 100);
+    EXPECT_EQ(times_of(work, outcome, 2)["n1"].second, us + 20'000 * 100);
+  }
+}
+
 TEST(Graph, MembersOfACollectiveWaitForTheLast) {
   const machine::Machine machine = stack("Ring(4)");
   std::vector<std::vector<GraphNode>> graphs(4, {collective(1, 40'000)});

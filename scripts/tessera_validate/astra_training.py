@@ -1,0 +1,127 @@
+"""ASTRA-sim 2.0's comparison of conventional and wafer-scale systems in training: Tables I and II.
+
+The paper shows bars without figures and gives the models' parameters and degrees of parallelism only.
+Assumed here: degrees of model parallelism as in Table II (GPT-3 16, Transformer-1T 128, DLRM's tables
+over all), data parallelism over what is left of 512 NPUs; 8 and 4 sequences of 2048 tokens a replica,
+so that collectives have 100 MB to 1 GB as section III-C says; 12 layers of each language model, which
+are alike; DLRM with 512 samples and 128 MB of embeddings an NPU. NPUs compute at 234 TFLOP/s (section
+IV). Language models have Megatron's two all-reduces a layer and pass, and one of each layer's gradients
+behind the backward pass.
+"""
+
+import json
+
+import astra_tables
+import chakra_writer as chakra
+from page import Runner
+
+NPUS = 512
+LAYERS = 12
+CHUNKS = 16
+# Hidden size, model parallelism, sequences a replica.
+MODELS = {"GPT-3": (12288, 16, 8), "Transformer-1T": (25600, 128, 4)}
+SEQUENCE = 2048
+DLRM_PARAMETERS, DLRM_SAMPLES, DLRM_EXCHANGED = 57_000_000, 512, 128_000_000
+# Same bandwidth of an NPU: a wafer, and a conventional system.
+EQUAL = (("W-1D-350", "Conv-3D"), ("W-1D-600", "Conv-4D"))
+# What "identical" may differ by, in %.
+IDENTICAL = 5
+
+
+def language_model(hidden, model_parallel, sequences):
+    """Groups "mNNNN" are of model, "dNNNN" of data parallelism."""
+    trace = chakra.Trace()
+    tokens = sequences * SEQUENCE
+    activations, parameters = 2 * tokens * hidden, 12 * hidden ** 2 // model_parallel
+    flops = 2 * parameters * tokens + 4 * SEQUENCE * hidden * tokens // model_parallel
+    last = None
+    for layer in range(LAYERS):
+        for part in ("attention", "mlp"):
+            last = trace.compute(f"forward {part}", flops // 2, 0, [last])
+            last = trace.collective(f"forward {part} reduce", chakra.ALL_REDUCE, activations, [last],
+                                    "mNNNN")
+    for layer in reversed(range(LAYERS)):
+        for part in ("mlp", "attention"):
+            last = trace.compute(f"backward {part}", flops, 0, [last])
+            last = trace.collective(f"backward {part} reduce", chakra.ALL_REDUCE, activations, [last],
+                                    "mNNNN")
+        trace.collective("gradients", chakra.ALL_REDUCE, 2 * parameters, [last], "dNNNN")
+    return trace.data()
+
+
+def dlrm():
+    trace = chakra.Trace()
+    half = DLRM_PARAMETERS * DLRM_SAMPLES  # of two FLOPs a parameter, for half of the layers
+    looked_up = trace.collective("embeddings", chakra.ALL_TO_ALL, DLRM_EXCHANGED, [])
+    bottom = trace.compute("forward bottom", half, 0, [])
+    last = trace.compute("forward top", half, 0, [looked_up, bottom])
+    last = trace.compute("backward top", 2 * half, 0, [last])
+    trace.collective("gradients top", chakra.ALL_REDUCE, 2 * DLRM_PARAMETERS, [last])
+    trace.collective("embeddings back", chakra.ALL_TO_ALL, DLRM_EXCHANGED, [last])
+    last = trace.compute("backward bottom", 2 * half, 0, [last])
+    trace.collective("gradients bottom", chakra.ALL_REDUCE, 2 * DLRM_PARAMETERS, [last])
+    return trace.data()
+
+
+def write_workload(folder, name):
+    """The prefix of traces and the file of groups."""
+    groups = {}
+    if name in MODELS:
+        hidden, degree, sequences = MODELS[name]
+        template = language_model(hidden, degree, sequences)
+        for npu in range(NPUS):
+            groups.setdefault(f"m{npu // degree:04}", []).append(npu)
+            groups.setdefault(f"d{npu % degree:04}", []).append(npu)
+    else:
+        template, degree = dlrm(), NPUS
+    for npu in range(NPUS):
+        own = template.replace(b"mNNNN", b"m%04d" % (npu // degree))
+        own = own.replace(b"dNNNN", b"d%04d" % (npu % degree))
+        (folder / f"{name}.{npu}.et").write_bytes(own)
+    (folder / f"{name}.json").write_text(json.dumps(groups), encoding="utf-8")
+    return f"{{kind: chakra, traces: {folder / name}, groups: {folder / name}.json}}"
+
+
+def sections(report, program, folder, setting):
+    if setting.reduced:
+        return
+    runner = Runner(program, folder)
+    report.say("## Table I in training")
+    report.say()
+    report.say(__doc__.split("\n\n", 1)[1].replace("\n", " ").strip())
+    report.say()
+    times = {}
+    for workload in ("DLRM", *MODELS):
+        described = write_workload(folder, workload)
+        for number, (system, blocks, sizes, npu_rates, _, themis) in enumerate(astra_tables.TABLE_1):
+            for order in ("ascending",) if themis is None else ("ascending", "themis"):
+                text = astra_tables.system_of(blocks, sizes, npu_rates, order, CHUNKS, described,
+                                              "tile: {peak: {fp16: 234 TFLOP/s}}")
+                path = folder / f"{workload}-{number}-{order}.yaml"
+                times[workload, system, order] = astra_tables.run_us(runner, path, text)
+    for workload in ("DLRM", *MODELS):
+        base = times[workload, "W-1D-350", "ascending"]
+        rows = []
+        for system, *_, themis in astra_tables.TABLE_1:
+            row = [system]
+            for order in ("ascending", "themis"):
+                time = times.get((workload, system, order))
+                row += ["", ""] if time is None else [f"{time / 1e3:.2f}", f"{base / time:.3f}"]
+            rows.append(row)
+        report.say(f"### {workload}")
+        report.say()
+        report.table(["system", "step [ms]", "speed-up over W-1D-350", "with Themis [ms]",
+                      "speed-up over W-1D-350"], rows)
+        for system, *_, themis in astra_tables.TABLE_1:
+            if themis is not None:
+                report.bound(times[workload, system, "themis"] <=
+                             1.001 * times[workload, system, "ascending"],
+                             f"{workload}: Themis does not slow {system}")
+        for wafer, conventional in EQUAL:
+            ratio = times[workload, conventional, "themis"] / times[workload, wafer, "ascending"]
+            if workload == "DLRM":
+                report.bound(100 * abs(ratio - 1) <= IDENTICAL,
+                             f"DLRM: {conventional} with Themis as fast as {wafer}: {ratio:.3f}")
+            else:
+                report.bound(ratio > 1, f"{workload}: {wafer} faster than {conventional} with Themis: "
+                                        f"{ratio:.3f}")

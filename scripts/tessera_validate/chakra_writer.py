@@ -1,0 +1,60 @@
+"""Writes Chakra execution traces: messages of proto3, each after its length (src/workload/chakra.proto)."""
+
+LOAD, STORE, COMPUTE, COLLECTIVE = 2, 3, 4, 7
+ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 2, 6, 7
+
+
+def _varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _number(field, number):
+    return _varint(field << 3) + _varint(number)
+
+
+def _bytes(field, data):
+    return _varint(field << 3 | 2) + _varint(len(data)) + data
+
+
+def _attribute(name, value):
+    typed = _bytes(29, value.encode()) if isinstance(value, str) else _number(13, value)
+    return _bytes(10, _bytes(1, name.encode()) + typed)  # string_val, uint64_val
+
+
+class Trace:
+    """The graph of one NPU; nodes are named by the numbers that adding them gives."""
+
+    def __init__(self):
+        self._messages = [_bytes(1, b"1.0.0")]
+        self._nodes = 0
+
+    def _add(self, name, kind, after, attributes):
+        number, self._nodes = self._nodes, self._nodes + 1
+        message = _number(1, number) + _bytes(2, name.encode()) + _number(3, kind)
+        after = [before for before in after if before is not None]
+        if after:
+            message += _bytes(5, b"".join(map(_varint, after)))
+        for key, value in attributes.items():
+            message += _attribute(key, value)
+        self._messages.append(message)
+        return number
+
+    def compute(self, name, flops, tensor_bytes, after):
+        return self._add(name, COMPUTE, after, {"num_ops": flops, "tensor_size": tensor_bytes})
+
+    def access(self, name, kind, tensor_bytes, after, in_switch=False):
+        """A load or a store of remote memory."""
+        return self._add(name, kind, after, {"tensor_size": tensor_bytes, "tensor_loc": 1,
+                                             "in_switch": int(in_switch)})
+
+    def collective(self, name, kind, size, after, group=None):
+        named = {} if group is None else {"pg_name": group}
+        return self._add(name, COLLECTIVE, after, {"comm_type": kind, "comm_size": size, **named})
+
+    def data(self):
+        return b"".join(_varint(len(message)) + message for message in self._messages)
