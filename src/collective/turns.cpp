@@ -155,9 +155,8 @@ SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, By
       const Step step = algorithm.step(kind, size, 0, of_lane, number, lane);
       SimTime over = all_over[step.after];
       if (step.receive_from != nobody) {
-        over +=
-            message(step.receive_from, 0, costs.on_wire(step.receive_bytes)) +
-            costs.after_message(step, number);
+        over += message(step.receive_from, 0, costs.on_wire(step.receive_bytes)) +
+                costs.after_message(step, number);
       }
       all_over[number + std::size_t{1}] = std::max(all_over[number], over);
     }

@@ -185,13 +185,16 @@ class GraphExecutor final : public Executor {
         end_task(context, npu, place_of_access(npu, event.tag));
         break;
       case arrival_kind:
-        take_arrival(context, npu, event.as<network::Arrival>(), event.tag);
+        if (!take_arrival(context, npu, event.as<network::Arrival>(), event.tag)) {
+          return;
+        }
         break;
       default: {
         const auto step = event.as<StepEvent>();
         advance(context, npu, {step.group, step.number}, [&](auto& run, auto& actions) {
           run.elapsed({step.chunk, step.phase, step.lane, step.step}, actions);
         });
+        return;  // a collective that is over ends its task in an event of its own
       }
     }
     go_on(context, npu);
@@ -630,7 +633,8 @@ class GraphExecutor final : public Executor {
     return true;
   }
 
-  void take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
+  // Whether a task is over now.
+  bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
                     std::uint16_t tag) {
     if (is_of_collective(arrival.word)) {
       const auto [id, name] = parts_of(arrival.word, tag);
@@ -640,7 +644,7 @@ class GraphExecutor final : public Executor {
       if (!taken) {
         ++npu.early[{arrival.word, 0, tag}];
       }
-      return;
+      return false;
     }
     const MessageId message{arrival.word, arrival.source.value(), 0};
     const auto receive =
@@ -648,11 +652,12 @@ class GraphExecutor final : public Executor {
                      [&](const WaitingReceive& one) { return one.message == message; });
     if (receive == npu.receives.end()) {
       ++npu.early[message];
-      return;
+      return false;
     }
     const Place place = receive->place;
     npu.receives.erase(receive);
     end_task(context, npu, place);
+    return true;
   }
 
   std::string describe(const Npu& npu) const {

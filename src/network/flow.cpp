@@ -33,6 +33,7 @@ constexpr unsigned share_kind = 2;  // all of an instant is known
 constexpr unsigned end_kind = 3;    // the next flow may be over
 constexpr EntityId hub = EntityId(0);
 constexpr SimTime tick = SimTime::from_ps(1);
+constexpr SimTime least_latency = SimTime::from_ps(2);
 constexpr double ps_per_second = 1e12;
 constexpr unsigned port_bits = 8;
 
@@ -409,7 +410,7 @@ class FlowModel final : public NetworkModel {
   Overheads overheads() const override { return options_.overheads; }
   std::optional<SimTime> reach(const machine::Machine& machine) const override {
     return SimTime::from_ps(
-        std::max<std::int64_t>(1, machine.topology->smallest_latency().ps() / 2));
+        std::max<std::int64_t>(1, machine.topology->smallest_latency().ps() / 2));  // 1: refused
   }
 
  private:
@@ -421,6 +422,12 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   options.routing = read_routing(section, machine);
   options.overheads = read_overheads(section);
   options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
+  if (machine.topology->smallest_latency() < least_latency) {
+    section.error("model",
+                  "flow works ahead of the links by half of the smallest latency, which must "
+                  "be 2 ps at least; this machine's is " +
+                      to_string(machine.topology->smallest_latency()));
+  }
   return std::make_unique<FlowModel>(std::move(options));
 }
 

@@ -2,7 +2,8 @@
 //
 // Nodes that are ready go to lanes, each of which holds so many at a time; of those that wait for a
 // lane the one of the highest priority goes first, then the one of the lowest number (of
-// collectives, by choice, of the highest). So compute, memory accesses, collectives and messages overlap as far as dependencies and lanes let them.
+// collectives, by choice, of the highest). So compute, memory accesses, collectives and messages
+// overlap as far as dependencies and lanes let them.
 //
 // Collectives: the k-th one of a communicator in the file of an NPU is the k-th of all its members.
 // A communicator whose members fill a box of the machine's dimensions goes through them one by one
