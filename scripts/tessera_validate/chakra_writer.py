@@ -1,6 +1,6 @@
 """Writes Chakra execution traces: messages of proto3, each after its length (src/workload/chakra.proto)."""
 
-LOAD, STORE, COMPUTE, COLLECTIVE = 2, 3, 4, 7
+LOAD, STORE, COMPUTE, SEND, RECEIVE, COLLECTIVE = 2, 3, 4, 5, 6, 7
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 2, 6, 7
 
 
@@ -55,6 +55,10 @@ class Trace:
     def collective(self, name, kind, size, after, group=None):
         named = {} if group is None else {"pg_name": group}
         return self._add(name, COLLECTIVE, after, {"comm_type": kind, "comm_size": size, **named})
+
+    def message(self, name, kind, peer, size, after):
+        to = "comm_dst" if kind == SEND else "comm_src"
+        return self._add(name, kind, after, {to: peer, "comm_size": size})
 
     def data(self):
         return b"".join(_varint(len(message)) + message for message in self._messages)

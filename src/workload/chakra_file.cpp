@@ -205,6 +205,7 @@ void ChakraFile::State::take_groups() {
 
 void ChakraFile::State::describe(GraphNode& node) const {
   node.id = message.id();
+  node.offset = node_offset;
   node.name = message.name();
   if (message.type() == invalid_node || message.type() > collective_node) {
     fail("node " + std::to_string(node.id),

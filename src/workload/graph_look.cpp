@@ -1,5 +1,6 @@
 #include "tessera/workload/graph_look.hpp"
 
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -12,6 +13,20 @@ namespace {
 
 constexpr std::size_t nodes_at_a_time = 4096;
 
+struct NodePlace {
+  std::uint64_t id = 0;
+  std::optional<std::uint64_t> offset;
+};
+
+NodePlace place_of(const GraphNode& node) {
+  return {node.id, node.offset};
+}
+
+std::string named(const NodePlace& place) {
+  return "node " + std::to_string(place.id) +
+         (place.offset ? " at byte " + std::to_string(*place.offset) : "");
+}
+
 // What the members of a communicator must have in common.
 struct SeenCollective {
   GraphCollective kind = GraphCollective::all_reduce;
@@ -19,7 +34,7 @@ struct SeenCollective {
   bool has_parts = false;
   std::uint32_t root = 0;
   std::vector<bool> dimensions;
-  std::uint64_t node = 0;  // may differ
+  NodePlace node;  // may differ
   bool matches(const SeenCollective& other) const {
     return kind == other.kind && bytes == other.bytes && has_parts == other.has_parts &&
            root == other.root && dimensions == other.dimensions;
@@ -53,20 +68,21 @@ class Look {
   struct Messages {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
-    std::uint64_t sender = 0;  // the last node
-    std::uint64_t receiver = 0;
+    NodePlace sender;  // the last node
+    NodePlace receiver;
   };
 
-  [[noreturn]] void refuse(std::uint32_t npu, std::uint64_t node, const std::string& fault) const {
-    throw ConfigError(source_.name_of(npu) + ": node " + std::to_string(node) + ": " + fault);
+  [[noreturn]] void refuse(std::uint32_t npu, const NodePlace& node,
+                           const std::string& fault) const {
+    throw ConfigError(source_.name_of(npu) + ": " + named(node) + ": " + fault);
   }
 
   [[noreturn]] void refuse_missing(std::uint32_t npu, const std::string& group,
                                    const Sequence& sequence, std::size_t own) const {
-    throw ConfigError(
-        source_.name_of(npu) + ": has " + std::to_string(own) + " collectives of " + named(group) +
-        ", " + source_.name_of(sequence.npu) + " has more; the next one there is node " +
-        std::to_string(sequence.seen[own].node) + ", " + described(sequence.seen[own]));
+    throw ConfigError(source_.name_of(npu) + ": has " + std::to_string(own) + " collectives of " +
+                      group_name(group) + ", " + source_.name_of(sequence.npu) +
+                      " has more; the next one there is " + named(sequence.seen[own].node) + ", " +
+                      described(sequence.seen[own]));
   }
 
   void check_groups() {
@@ -87,22 +103,22 @@ class Look {
 
   void look_at(std::uint32_t npu) {
     std::unordered_set<std::uint64_t> ids;
-    std::map<std::uint64_t, std::uint64_t> open;  // not seen yet, and who depends on it
-    std::map<std::string, std::size_t> counts;    // of collectives, by communicator
+    std::map<std::uint64_t, NodePlace> open;    // not seen yet, and who depends on it
+    std::map<std::string, std::size_t> counts;  // of collectives, by communicator
     GraphPosition position;
     for (auto nodes = source_.read(npu, position, nodes_at_a_time); !nodes.empty();
          nodes = source_.read(npu, position, nodes_at_a_time)) {
       for (const GraphNode& node : nodes) {
         if (!ids.insert(node.id).second) {
-          refuse(npu, node.id, "its number is given twice");
+          refuse(npu, place_of(node), "its number is given twice");
         }
         open.erase(node.id);
         for (const auto* dependencies : {&node.data_dependencies, &node.control_dependencies}) {
           for (const std::uint64_t on : *dependencies) {
             if (ids.count(on) == 0) {
-              open.try_emplace(on, node.id);
+              open.try_emplace(on, place_of(node));
             } else if (on == node.id) {
-              refuse(npu, node.id, "depends on itself");
+              refuse(npu, place_of(node), "depends on itself");
             }
           }
         }
@@ -133,7 +149,7 @@ class Look {
     }
   }
 
-  static std::string named(const std::string& group) {
+  static std::string group_name(const std::string& group) {
     return group.empty() ? "all NPUs" : "communicator " + group;
   }
 
@@ -164,13 +180,13 @@ class Look {
       case GraphAction::send:
       case GraphAction::receive: {
         if (node.peer >= source_.npus()) {
-          refuse(npu, node.id, "its peer " + std::to_string(node.peer) + " is no NPU");
+          refuse(npu, place_of(node), "its peer " + std::to_string(node.peer) + " is no NPU");
         }
         const bool sends = node.action == GraphAction::send;
         Messages& messages =
             messages_[{sends ? npu : node.peer, sends ? node.peer : npu, node.tag}];
         (sends ? messages.sent : messages.received) += 1;
-        (sends ? messages.sender : messages.receiver) = node.id;
+        (sends ? messages.sender : messages.receiver) = place_of(node);
         break;
       }
       case GraphAction::collective:
@@ -182,29 +198,29 @@ class Look {
   void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
     ++look_.collectives[static_cast<std::size_t>(node.collective)];
     if (!node.group.empty() && source_.groups().count(node.group) == 0) {
-      refuse(npu, node.id, "there is no communicator " + node.group);
+      refuse(npu, place_of(node), "there is no communicator " + node.group);
     }
     if (!is_member(npu, node.group)) {
-      refuse(npu, node.id,
-             "is of " + named(node.group) + ", which NPU " + std::to_string(npu) + " is not in");
+      refuse(
+          npu, place_of(node),
+          "is of " + group_name(node.group) + ", which NPU " + std::to_string(npu) + " is not in");
     }
     const std::size_t size =
         node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
     if (node.root >= size) {
-      refuse(npu, node.id,
-             "its root is member " + std::to_string(node.root) + " of " + named(node.group) +
+      refuse(npu, place_of(node),
+             "its root is member " + std::to_string(node.root) + " of " + group_name(node.group) +
                  ", which has " + std::to_string(size));
     }
-    const std::size_t members =
-        node.group.empty() ? source_.npus() : source_.groups().at(node.group).size();
-    if (!node.parts.empty() && node.parts.size() != members) {
-      refuse(npu, node.id,
+    if (!node.parts.empty() && node.parts.size() != size) {
+      refuse(npu, place_of(node),
              "has bytes for " + std::to_string(node.parts.size()) + " members, its communicator " +
-                 std::to_string(members));
+                 std::to_string(size));
     }
     const bool equal = node.parts.empty();
-    const SeenCollective own{
-        node.collective, equal ? node.bytes : Bytes(), !equal, node.root, node.dimensions, node.id};
+    const SeenCollective own{node.collective, equal ? node.bytes : Bytes(),
+                             !equal,          node.root,
+                             node.dimensions, place_of(node)};
     Sequence& sequence = sequences_[node.group];
     if (sequence.seen.empty()) {
       sequence.npu = npu;
@@ -212,16 +228,15 @@ class Look {
     if (sequence.npu == npu) {
       sequence.seen.push_back(own);
     } else if (count >= sequence.seen.size()) {
-      refuse(npu, node.id,
-             "is collective " + std::to_string(count) + " of " + named(node.group) + ", but " +
+      refuse(npu, place_of(node),
+             "is collective " + std::to_string(count) + " of " + group_name(node.group) + ", but " +
                  source_.name_of(sequence.npu) + " has " + std::to_string(sequence.seen.size()) +
                  " only");
     } else if (!own.matches(sequence.seen[count])) {
-      refuse(npu, node.id,
+      refuse(npu, place_of(node),
              "is " + described(own) + " as collective " + std::to_string(count) + " of " +
-                 named(node.group) + ", but " + source_.name_of(sequence.npu) + " has " +
-                 described(sequence.seen[count]) + ", node " +
-                 std::to_string(sequence.seen[count].node));
+                 group_name(node.group) + ", but " + source_.name_of(sequence.npu) + " has " +
+                 described(sequence.seen[count]) + ", " + named(sequence.seen[count].node));
     }
     ++count;
   }

@@ -47,6 +47,7 @@ std::string to_string(GraphCollective collective);
 
 struct GraphNode {
   std::uint64_t id = 0;
+  std::optional<std::uint64_t> offset;  // byte of the file it is in, where there is one
   std::string name;
   GraphAction action = GraphAction::nothing;
   bool on_host = false;    // on the processor of the host, not on the device

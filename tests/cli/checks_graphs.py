@@ -1,0 +1,94 @@
+"""Runs of graphs, and what is said of graphs that cannot run."""
+import sys
+
+from program import HERE, check, expect, expect_refusal
+
+sys.path.append(str(HERE.parents[1] / "scripts" / "tessera_validate"))
+import chakra_writer as chakra  # noqa: E402
+
+PAIR = """\
+machine:
+  name: pair
+  topology: {{kind: stack, shape: Ring(2), dimensions: [{{bandwidth: 10 GB/s, latency: 1 us}}]}}
+  tile: {{peak: {{fp16: 1 TFLOP/s}}}}
+  network: {{model: {network}}}
+workload: {{kind: chakra, traces: w}}
+"""
+
+
+def write_pair(program, first, second, network="analytical"):
+    """An experiment of two traces; its path."""
+    for number, trace in enumerate((first, second)):
+        data = trace if isinstance(trace, bytes) else trace.data()
+        (program.scratch / ("w.%d.et" % number)).write_bytes(data)
+    experiment = program.scratch / "pair.yaml"
+    experiment.write_text(PAIR.format(network=network), encoding="utf-8")
+    return experiment
+
+
+def traces(*makers):
+    made = []
+    for maker in makers:
+        made.append(chakra.Trace())
+        maker(made[-1])
+    return made
+
+
+@check
+def exported_plan_runs_alike(program):
+    plan = HERE / "short.yaml"
+    done = program.call("run", plan, "-o", program.folder, "-q", "--set", "execution.times=model")
+    expect(done.returncode == 0, done.stderr_text)
+    done = program.call("export", plan, "--format", "chakra", "-o", program.scratch / "w")
+    expect(done.returncode == 0, done.stderr_text)
+    text = plan.read_text(encoding="utf-8")
+    again = program.scratch / "again.yaml"
+    again.write_text(text[:text.index("workload:")] +
+                     "workload: {kind: chakra, traces: w, groups: w.json}\n", encoding="utf-8")
+    second = program.scratch / "second"
+    for ranks in (1, 2):
+        done = program.call("run", again, "-o", second, "-q", "--force", ranks=ranks)
+        expect(done.returncode == 0, done.stderr_text)
+        for key in ("simulated_time_ps", "messages", "packet_hops"):
+            expect(program.summary(second)[key] == program.summary()[key],
+                   "%s: %s instead of %s" % (key, program.summary(second)[key],
+                                             program.summary()[key]))
+
+
+@check
+def graphs_that_cannot_run(program):
+    def both(trace):
+        trace.collective("c", chakra.ALL_REDUCE, 100, [])
+
+    def refused(first, second, pattern):
+        expect_refusal(program.call("run", write_pair(program, first, second), "-o", program.folder),
+                       2, pattern)
+        expect(not program.folder.exists(), "something was written")
+
+    good, other = traces(both, both)
+    data = good.data()
+    refused(data[:-3], other, r"w\.0\.et: message 1 at byte \d+: it should have \d+ bytes")
+    refused(b"", other, r"w\.0\.et: is empty")
+    refused(data + b"\x05abcde", other, r"w\.0\.et: message \d+ at byte %d" % len(data))
+    dangling, = traces(lambda trace: trace.compute("x", 5, 0, [7]))
+    refused(dangling, dangling, r"w\.0\.et: node 0 at byte \d+: depends on node 7, which is not")
+    missing = chakra.Trace()
+    refused(good, missing, r"w\.1\.et: has 0 collectives of all NPUs, .*w\.0\.et has more; .* node 0")
+    alone, nobody = traces(lambda trace: trace.message("s", chakra.SEND, 1, 10, []),
+                           lambda trace: trace.compute("x", 5, 0, []))
+    refused(alone, nobody, r"w\.0\.et: node 0 at byte \d+: NPU 0 sends 1 messages .* receives 0")
+    (program.scratch / "w.1.et").unlink()
+    expect_refusal(program.call("check", program.scratch / "pair.yaml"), 2, r"w\.1\.et: cannot be read")
+
+
+@check
+def flow_network_needs_latency(program):
+    def both(trace):
+        trace.collective("c", chakra.ALL_REDUCE, 100, [])
+
+    experiment = write_pair(program, *traces(both, both), network="flow")
+    done = program.call("run", experiment, "-o", program.folder, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    expect_refusal(program.call("check", experiment, "--set",
+                                "machine.topology.dimensions=[{bandwidth: 1 GB/s, latency: 1 ps}]"),
+                   2, "2 ps at least")
