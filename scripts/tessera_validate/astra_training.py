@@ -9,8 +9,6 @@ IV). Language models have Megatron's two all-reduces a layer and pass, and one o
 behind the backward pass.
 """
 
-import json
-
 import astra_tables
 import chakra_writer as chakra
 from page import Runner
@@ -29,7 +27,7 @@ IDENTICAL = 5
 
 
 def language_model(hidden, model_parallel, sequences):
-    """Groups "mNNNN" are of model, "dNNNN" of data parallelism."""
+    """Neighbours share the model, those of one number in all groups the data."""
     trace = chakra.Trace()
     tokens = sequences * SEQUENCE
     activations, parameters = 2 * tokens * hidden, 12 * hidden ** 2 // model_parallel
@@ -39,14 +37,14 @@ def language_model(hidden, model_parallel, sequences):
         for part in ("attention", "mlp"):
             last = trace.compute(f"forward {part}", flops // 2, 0, [last])
             last = trace.collective(f"forward {part} reduce", chakra.ALL_REDUCE, activations, [last],
-                                    "mNNNN")
+                                    chakra.NEAR)
     for layer in reversed(range(LAYERS)):
         for part in ("mlp", "attention"):
             last = trace.compute(f"backward {part}", flops, 0, [last])
             last = trace.collective(f"backward {part} reduce", chakra.ALL_REDUCE, activations, [last],
-                                    "mNNNN")
-        trace.collective("gradients", chakra.ALL_REDUCE, 2 * parameters, [last], "dNNNN")
-    return trace.data()
+                                    chakra.NEAR)
+        trace.collective("gradients", chakra.ALL_REDUCE, 2 * parameters, [last], chakra.FAR)
+    return trace
 
 
 def dlrm():
@@ -60,26 +58,13 @@ def dlrm():
     trace.collective("embeddings back", chakra.ALL_TO_ALL, DLRM_EXCHANGED, [last])
     last = trace.compute("backward bottom", 2 * half, 0, [last])
     trace.collective("gradients bottom", chakra.ALL_REDUCE, 2 * DLRM_PARAMETERS, [last])
-    return trace.data()
+    return trace
 
 
 def write_workload(folder, name):
-    """The prefix of traces and the file of groups."""
-    groups = {}
-    if name in MODELS:
-        hidden, degree, sequences = MODELS[name]
-        template = language_model(hidden, degree, sequences)
-        for npu in range(NPUS):
-            groups.setdefault(f"m{npu // degree:04}", []).append(npu)
-            groups.setdefault(f"d{npu % degree:04}", []).append(npu)
-    else:
-        template, degree = dlrm(), NPUS
-    for npu in range(NPUS):
-        own = template.replace(b"mNNNN", b"m%04d" % (npu // degree))
-        own = own.replace(b"dNNNN", b"d%04d" % (npu % degree))
-        (folder / f"{name}.{npu}.et").write_bytes(own)
-    (folder / f"{name}.json").write_text(json.dumps(groups), encoding="utf-8")
-    return f"{{kind: chakra, traces: {folder / name}, groups: {folder / name}.json}}"
+    if name not in MODELS:
+        return chakra.write_alike(folder, name, dlrm(), NPUS, NPUS)
+    return chakra.write_alike(folder, name, language_model(*MODELS[name]), NPUS, MODELS[name][1])
 
 
 def sections(report, program, folder, setting):

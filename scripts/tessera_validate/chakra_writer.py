@@ -1,5 +1,7 @@
 """Writes Chakra execution traces: messages of proto3, each after its length (src/workload/chakra.proto)."""
 
+import json
+
 LOAD, STORE, COMPUTE, SEND, RECEIVE, COLLECTIVE = 2, 3, 4, 5, 6, 7
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 2, 6, 7
 
@@ -62,3 +64,21 @@ class Trace:
 
     def data(self):
         return b"".join(_varint(len(message)) + message for message in self._messages)
+
+
+# Names of communicators in the trace of any NPU: of neighbours, and of those as far from each other.
+NEAR, FAR = "mNNNN", "dNNNN"
+
+
+def write_alike(folder, name, trace, npus, degree):
+    """Traces of NPUs that do the same in groups of `degree` neighbours (NEAR), and among the members
+    of one number in all those groups (FAR). What `workload` is in an experiment."""
+    template, groups = trace.data(), {}
+    for npu in range(npus):
+        near, far = f"m{npu // degree:04}", f"d{npu % degree:04}"
+        groups.setdefault(near, []).append(npu)
+        groups.setdefault(far, []).append(npu)
+        own = template.replace(NEAR.encode(), near.encode()).replace(FAR.encode(), far.encode())
+        (folder / f"{name}.{npu}.et").write_bytes(own)
+    (folder / f"{name}.json").write_text(json.dumps(groups), encoding="utf-8")
+    return f"{{kind: chakra, traces: {folder / name}, groups: {folder / name}.json}}"

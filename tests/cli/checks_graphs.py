@@ -47,7 +47,7 @@ def exported_plan_runs_alike(program):
                      "workload: {kind: chakra, traces: w, groups: w.json}\n", encoding="utf-8")
     second = program.scratch / "second"
     for ranks in (1, 2):
-        done = program.call("run", again, "-o", second, "-q", "--force", ranks=ranks)
+        done = program.call("run", again, "-o", second, "-q", ranks=ranks)
         expect(done.returncode == 0, done.stderr_text)
         for key in ("simulated_time_ps", "messages", "packet_hops"):
             expect(program.summary(second)[key] == program.summary()[key],
