@@ -59,6 +59,11 @@ _PICTURES = {
 }
 
 
+# Of runs of graphs alone, and of all others.
+_GRAPH_PICTURES = ("exposed_communication", "stragglers")
+_PLAN_PICTURES = ("placement",)
+
+
 _SWEEP_PICTURES = {
     "pareto": _picture("sweep", "draw_pareto"),
     "heat_map": _picture("sweep", "draw_heat_map"),
@@ -83,7 +88,11 @@ def _draw_all(options):
                         + ", ".join(pictures), exit_code=2)
     _make(directory)
     drawn = 0
-    for name in dict.fromkeys(options.only or pictures):
+    usual = list(pictures)
+    if pictures is _PICTURES:
+        foreign = _PLAN_PICTURES if run.of_graphs() else _GRAPH_PICTURES
+        usual = [name for name in pictures if name not in foreign]
+    for name in dict.fromkeys(options.only or usual):
         try:
             print(pictures[name](run, directory), flush=True)
             drawn += 1

@@ -106,6 +106,8 @@ def _stage_scale(stages):
 
 
 def draw(run, directory):
+    if run.of_graphs():
+        raise NothingToDraw("NPUs that run graphs have no stages")
     nodes = run.nodes()
     if not (nodes["stage"] >= 0).any():
         raise NothingToDraw("no tile belongs to a pipeline stage")

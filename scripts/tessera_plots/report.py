@@ -79,6 +79,7 @@ def stragglers(run):
     return "tiles in the trace, the slowest first", head, table
 
 
+_OF_GRAPHS = ("collectives", "stragglers")
 TABLES = {"operators": operators, "collectives": collectives, "links": links,
           "stragglers": stragglers}
 
@@ -102,7 +103,8 @@ def _report(options):
     from .run_folder import RunFolder
     run = RunFolder(options.run)
     printed = 0
-    for name in dict.fromkeys(options.only or TABLES):
+    usual = [name for name in TABLES if name not in _OF_GRAPHS or run.of_graphs()]
+    for name in dict.fromkeys(options.only or usual):
         try:
             title, head, table = TABLES[name](run)
         except NothingToDraw as nothing:

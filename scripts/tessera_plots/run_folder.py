@@ -103,6 +103,10 @@ class RunFolder:
         text = self.traces[0].attributes.get(attribute, "") if self.traces else ""
         return text.split(",") if text else []
 
+    def of_graphs(self):
+        """Whether NPUs ran graphs, which have no stages and no passes."""
+        return self.names("phases") == ["compute"]
+
     def end_ps(self):
         """End of what is known of the run."""
         simulated = self.summary.get("simulated_time_ps") if self.complete else None

@@ -22,7 +22,7 @@ def _category(activity, phase):
 def _drawn_tiles(run):
     """Number of the row and node of the tiles drawn: by stage, or of graphs the first in the trace."""
     nodes = run.nodes()
-    if run.names("phases") == ["compute"]:
+    if run.of_graphs():
         seen = np.isin(nodes["node"], np.unique(run.read("operators")["node"]))
         tiles = np.sort(nodes["node"][seen & (nodes["stage"] >= 0)])[:_MOST_NPUS]
         if tiles.size == 0:

@@ -3,8 +3,9 @@
 The paper shows bars without figures and gives the models' parameters and degrees of parallelism only.
 Assumed here: degrees of model parallelism as in Table II (GPT-3 16, Transformer-1T 128, DLRM's tables
 over all), data parallelism over what is left of 512 NPUs; 8 and 4 sequences of 2048 tokens a replica,
-so that collectives have 100 MB to 1 GB as section III-C says; 12 layers of each language model, which
-are alike; DLRM with 512 samples and 128 MB of embeddings an NPU. NPUs compute at 234 TFLOP/s (section
+so that collectives have 100 MB to 1 GB as section III-C says; 8 layers of each language model, which
+are alike; DLRM with 512 samples an NPU, each of 26 embeddings of 64 numbers of 4 B (26 as the Criteo
+data has, M. Naumov et al., arXiv:1906.00091), and gradients of 4 B. NPUs compute at 234 TFLOP/s (section
 IV). Language models have Megatron's two all-reduces a layer and pass, and one of each layer's gradients
 behind the backward pass.
 """
@@ -14,12 +15,13 @@ import chakra_writer as chakra
 from page import Runner
 
 NPUS = 512
-LAYERS = 12
-CHUNKS = 16
+LAYERS = 8
+CHUNKS = 64
 # Hidden size, model parallelism, sequences a replica.
 MODELS = {"GPT-3": (12288, 16, 8), "Transformer-1T": (25600, 128, 4)}
 SEQUENCE = 2048
-DLRM_PARAMETERS, DLRM_SAMPLES, DLRM_EXCHANGED = 57_000_000, 512, 128_000_000
+DLRM_PARAMETERS, DLRM_SAMPLES, DLRM_TABLES, DLRM_WIDTH = 57_000_000, 512, 26, 64
+DLRM_EXCHANGED = 4 * DLRM_SAMPLES * DLRM_TABLES * DLRM_WIDTH
 # Same bandwidth of an NPU: a wafer, and a conventional system.
 EQUAL = (("W-1D-350", "Conv-3D"), ("W-1D-600", "Conv-4D"))
 # What "identical" may differ by, in %.
@@ -54,10 +56,10 @@ def dlrm():
     bottom = trace.compute("forward bottom", half, 0, [])
     last = trace.compute("forward top", half, 0, [looked_up, bottom])
     last = trace.compute("backward top", 2 * half, 0, [last])
-    trace.collective("gradients top", chakra.ALL_REDUCE, 2 * DLRM_PARAMETERS, [last])
+    trace.collective("gradients top", chakra.ALL_REDUCE, 4 * DLRM_PARAMETERS // 2, [last])
     trace.collective("embeddings back", chakra.ALL_TO_ALL, DLRM_EXCHANGED, [last])
     last = trace.compute("backward bottom", 2 * half, 0, [last])
-    trace.collective("gradients bottom", chakra.ALL_REDUCE, 2 * DLRM_PARAMETERS, [last])
+    trace.collective("gradients bottom", chakra.ALL_REDUCE, 4 * DLRM_PARAMETERS // 2, [last])
     return trace
 
 
@@ -80,7 +82,7 @@ def sections(report, program, folder, setting):
         described = write_workload(folder, workload)
         for number, (system, blocks, sizes, npu_rates, _, themis) in enumerate(astra_tables.TABLE_1):
             for order in ("ascending",) if themis is None else ("ascending", "themis"):
-                text = astra_tables.system_of(blocks, sizes, npu_rates, order, CHUNKS, described,
+                text = astra_tables.system_of(system, blocks, sizes, npu_rates, order, CHUNKS, described,
                                               "tile: {peak: {fp16: 234 TFLOP/s}}")
                 path = folder / f"{workload}-{number}-{order}.yaml"
                 times[workload, system, order] = astra_tables.run_us(runner, path, text)

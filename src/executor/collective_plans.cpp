@@ -1,6 +1,7 @@
 #include "collective_plans.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "group_dimensions.hpp"
@@ -115,11 +116,19 @@ CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
   for (const collective::StackedDimension& dimension : options.dimensions) {
     sizes_.push_back(dimension.size);
   }
-  std::vector<std::string> names = options.algorithms;
-  names.push_back(options.other_algorithm);
-  for (const std::string& name : names) {
-    algorithms_.push_back(collective::algorithms().at(name)({options.algorithm_window}));
-  }
+  const auto make = [&options](const std::string& name) {
+    return collective::algorithms().at(name)({options.algorithm_window});
+  };
+  std::transform(options.algorithms.begin(), options.algorithms.end(),
+                 std::back_inserter(algorithms_), make);
+  std::transform(options.all_to_all.begin(), options.all_to_all.end(),
+                 std::back_inserter(all_to_all_), make);
+  other_algorithm_ = make(options.other_algorithm);
+}
+
+const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t dimension) const {
+  return (kind == Kind::all_to_all && !all_to_all_.empty() ? all_to_all_ : algorithms_)[dimension]
+      .get();
 }
 
 const PlannedCollective& CollectivePlans::of(const Task& task) {
@@ -166,7 +175,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
         options.dimensions.empty() ? Bandwidth() : options.dimensions.front().bandwidth;
     dimensions.push_back(
         {{static_cast<std::uint32_t>(members), bandwidth},
-         algorithms_.back().get(),
+         other_algorithm_.get(),
          options.step_costs.empty() ? collective::StepCosts{} : options.step_costs.front()});
   } else {
     plan->sizes_ = sizes_;
@@ -177,7 +186,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
       const auto size = std::max<std::size_t>(1, plan->members_[d].size());
       members *= size;
       dimensions.push_back({{static_cast<std::uint32_t>(size), options.dimensions[d].bandwidth},
-                            algorithms_[d].get(),
+                            algorithm(kind, d),
                             options.step_costs[d]});
     }
   }

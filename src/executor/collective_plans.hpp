@@ -64,7 +64,11 @@ class CollectivePlans {
 
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
-  std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions], then the other
+  const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
+
+  std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions]
+  std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]
+  std::unique_ptr<collective::Algorithm> other_algorithm_;
   std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>> boxes_;  // by group
   std::map<Key, std::unique_ptr<PlannedCollective>> plans_;
 };

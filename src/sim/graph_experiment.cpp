@@ -103,6 +103,21 @@ std::string read_algorithm(Section& section, const char* key, const std::string&
   return name;
 }
 
+// One for each dimension.
+std::vector<std::string> read_algorithms(Section& section, const char* key,
+                                         const std::vector<std::string>& usual) {
+  std::vector<std::string> names = section.get_list<std::string>(key, usual);
+  if (names.size() != usual.size()) {
+    section.error(key,
+                  "one for each of the " + std::to_string(usual.size()) + " dimensions is needed");
+    return usual;
+  }
+  for (std::string& name : names) {
+    name = read_algorithm(section, key, name);
+  }
+  return names;
+}
+
 // By size, each for what is larger than the one before takes.
 std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTime endpoint) {
   std::vector<executor::CollectiveProtocol> protocols;
@@ -138,16 +153,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   for (const NaturalDimension& dimension : dimensions) {
     usual.push_back(dimension.algorithm);
   }
-  std::vector<std::string> names = section.get_list<std::string>("algorithms", usual);
-  if (names.size() != dimensions.size()) {
-    section.error("algorithms", "one for each of the " + std::to_string(dimensions.size()) +
-                                    " dimensions is needed");
-    names = usual;
-  }
-  for (std::string& name : names) {
-    name = read_algorithm(section, "algorithms", name);
-  }
-  options.algorithms = names;
+  options.algorithms = read_algorithms(section, "algorithms", usual);
+  options.all_to_all = read_algorithms(section, "all_to_all", options.algorithms);
   options.other_algorithm = read_algorithm(section, "other_algorithm",
                                            section.get_or<std::string>("other_algorithm", "ring"));
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
@@ -217,9 +224,11 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
     for (const collective::ChunkPlan& chunk : collective::plan_chunks(
              executor::kind_of(asked), Bytes(1), options.dimensions, options.collectives)) {
       for (const collective::Phase& phase : chunk.phases) {
-        const std::string& name = options.algorithms[phase.dimension];
+        const bool exchanges = phase.kind == collective::Kind::all_to_all;
+        const std::string& name =
+            (exchanges ? options.all_to_all : options.algorithms)[phase.dimension];
         if (!collective::algorithms().at(name)({})->offers(phase.kind)) {
-          collectives.error("algorithms",
+          collectives.error(exchanges ? "all_to_all" : "algorithms",
                             name + " has no " + to_string(phase.kind) + ", which dimension " +
                                 std::to_string(phase.dimension) + " needs for " + to_string(asked));
           return;
@@ -274,7 +283,8 @@ std::vector<ParameterInfo> execution_parameters() {
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
            "nodes at a time; 0: all that are ready; and collective_queue: fifo, lifo"},
           {"collectives", "", "",
-           "shape, algorithms, other_algorithm, algorithm_window, programs, protocols, chunks, "
+           "shape, algorithms, all_to_all, other_algorithm, algorithm_window, programs, protocols, "
+           "chunks, "
            "active_chunks, queue, order, decomposition, bandwidths, endpoint_delay, local_memory, "
            "compatible"}};
 }

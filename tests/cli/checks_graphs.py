@@ -67,9 +67,9 @@ def graphs_that_cannot_run(program):
 
     good, other = traces(both, both)
     data = good.data()
-    refused(data[:-3], other, r"w\.0\.et: message 1 at byte \d+: it should have \d+ bytes")
-    refused(b"", other, r"w\.0\.et: is empty")
-    refused(data + b"\x05abcde", other, r"w\.0\.et: message \d+ at byte %d" % len(data))
+    refused(data[:-3], other, r"w\.0\.et: error: message 1 at byte \d+: it should have \d+ bytes")
+    refused(b"", other, r"w\.0\.et: error: is empty")
+    refused(data + b"\x05abcde", other, r"w\.0\.et: error: message \d+ at byte %d" % len(data))
     dangling, = traces(lambda trace: trace.compute("x", 5, 0, [7]))
     refused(dangling, dangling, r"w\.0\.et: node 0 at byte \d+: depends on node 7, which is not")
     missing = chakra.Trace()
@@ -78,7 +78,8 @@ def graphs_that_cannot_run(program):
                            lambda trace: trace.compute("x", 5, 0, []))
     refused(alone, nobody, r"w\.0\.et: node 0 at byte \d+: NPU 0 sends 1 messages .* receives 0")
     (program.scratch / "w.1.et").unlink()
-    expect_refusal(program.call("check", program.scratch / "pair.yaml"), 2, r"w\.1\.et: cannot be read")
+    expect_refusal(program.call("check", program.scratch / "pair.yaml"), 2,
+                   r"pair\.yaml:6:\d+: error: .* traces of 1 NPUs .* machine has 2")
 
 
 @check

@@ -158,8 +158,11 @@ class Graphs(unittest.TestCase):
         for _, _, busy, exposed in shares:
             self.assertGreater(busy, 0)
             self.assertEqual(busy, exposed)
-        done = run(PLOT, folder, "--only", "exposed_communication")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = run(PLOT, folder)
+        self.assertEqual((done.returncode, done.stderr.count("error")), (0, 0), done.stderr)
+        for name in ("timeline", "link_map", "exposed_communication", "stragglers"):
+            self.assertIn(f"{name}.png", done.stdout)
+        self.assertEqual(run(PLOT, folder, "--only", "placement").returncode, 2)
 
     def test_report_adds_up(self):
         folder = self.run_of("graph_stack")

@@ -77,6 +77,7 @@ struct GraphOptions {
   // number of NPUs.
   std::vector<collective::StackedDimension> dimensions;
   std::vector<std::string> algorithms;            // [dimensions] by name
+  std::vector<std::string> all_to_all;            // [dimensions] the same, for all-to-all
   std::vector<collective::StepCosts> step_costs;  // [dimensions]
   // By size, the last for all beyond; empty: as `step_costs` say.
   std::vector<CollectiveProtocol> protocols;
