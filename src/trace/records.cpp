@@ -35,6 +35,23 @@ TableSpec link_table(std::string name, std::string description) {
              "number in the root attribute link_classes; 255: a later one")});
 }
 
+TableSpec engine_table() {
+  TableSpec spec = describe<EngineRow>(
+      "engine", "one row a progress report of the rank's engine, counts since the start",
+      {field("simulated", &EngineRow::simulated_ps, "ps", "simulated time reached"),
+       field("wall", &EngineRow::wall_s, "s", "wall time since the start"),
+       field("waiting", &EngineRow::waiting_s, "s", "wall time spent in synchronisation"),
+       field("events", &EngineRow::events, "", "events handled"),
+       field("windows", &EngineRow::windows, "", "windows that held an event"),
+       field("rounds", &EngineRow::rounds, "", "rounds of synchronisation"),
+       field("remote_events", &EngineRow::remote_events, "", "events sent to other ranks"),
+       field("batches", &EngineRow::batches, "", "batches sent to other ranks"),
+       field("pending", &EngineRow::pending, "", "events pending at most so far"),
+       field("resident", &EngineRow::resident_bytes, "B", "resident memory of the process")});
+  spec.is_slow = true;
+  return spec;
+}
+
 TableSpec channel_table(std::string name, std::string description) {
   return describe<ChannelRow>(
       std::move(name), std::move(description),
@@ -99,18 +116,7 @@ std::vector<TableSpec> tables() {
       link_table("links", "one row a directed link that was used, over the whole run"),
       channel_table("channel_bins", "one row a DRAM channel and time bin in which it was used"),
       channel_table("channels", "one row a DRAM channel that was used, over the whole run"),
-      describe<EngineRow>(
-          "engine", "one row a progress report of the rank's engine, counts since the start",
-          {field("simulated", &EngineRow::simulated_ps, "ps", "simulated time reached"),
-           field("wall", &EngineRow::wall_s, "s", "wall time since the start"),
-           field("waiting", &EngineRow::waiting_s, "s", "wall time spent in synchronisation"),
-           field("events", &EngineRow::events, "", "events handled"),
-           field("windows", &EngineRow::windows, "", "windows that held an event"),
-           field("rounds", &EngineRow::rounds, "", "rounds of synchronisation"),
-           field("remote_events", &EngineRow::remote_events, "", "events sent to other ranks"),
-           field("batches", &EngineRow::batches, "", "batches sent to other ranks"),
-           field("pending", &EngineRow::pending, "", "events pending at most so far"),
-           field("resident", &EngineRow::resident_bytes, "B", "resident memory of the process")})};
+      engine_table()};
 }
 
 }  // namespace tessera::trace

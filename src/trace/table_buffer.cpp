@@ -15,12 +15,15 @@ namespace {
 constexpr std::size_t word_bytes = 8;
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
-// The rows of a chunk: 16 384, fewer where a row is long, so that a chunk keeps to 1 MiB.
-std::size_t chunk_rows_of(std::size_t row_bytes) {
+// The rows of a chunk: 16 384, fewer where a row is long, so that a chunk keeps to 1 MiB, or where
+// they come slowly.
+std::size_t chunk_rows_of(const TableSpec& spec) {
   constexpr std::size_t most_rows = 16'384;
+  constexpr std::size_t slow_rows = 512;
   static_assert(most_rows <= Deflater::longest_plane);
   constexpr std::size_t most_bytes = std::size_t{1} << 20;
-  return std::min(most_rows, std::bit_floor(std::max<std::size_t>(most_bytes / row_bytes, 1)));
+  return std::min(spec.is_slow ? slow_rows : most_rows,
+                  std::bit_floor(std::max<std::size_t>(most_bytes / spec.row_bytes, 1)));
 }
 
 std::uint64_t load(const std::byte* place) {
@@ -86,7 +89,7 @@ std::byte* allocate(std::size_t bytes) {
 }  // namespace
 
 TableBuffer::TableBuffer(const TableSpec& spec)
-    : row_bytes_(spec.row_bytes), chunk_rows_(chunk_rows_of(row_bytes_)), gaps_(gaps_of(spec)) {
+    : row_bytes_(spec.row_bytes), chunk_rows_(chunk_rows_of(spec)), gaps_(gaps_of(spec)) {
   const std::size_t words = (row_bytes_ + word_bytes - 1) / word_bytes;
   first_.resize(words * word_bytes);
   changing_.resize(words);
