@@ -1,5 +1,8 @@
 #include "table_buffer.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -94,6 +97,7 @@ TableBuffer::TableBuffer(const TableSpec& spec)
   first_.resize(words * word_bytes);
   changing_.resize(words);
   used_.resize(words);
+  earlier_.assign(words, all_bits);
   taken_planes_.resize(row_bytes_);
 }
 
@@ -151,6 +155,7 @@ void TableBuffer::spread() {
   clear_gaps();
   fresh_crc_ = crc32c(stage_.get(), staged_ * row_bytes_, fresh_crc_);
   if (count_ == 0) {
+    give_back();
     std::memcpy(first_.data(), stage_.get(), row_bytes_);
     std::fill(changing_.begin(), changing_.end(), 0);
   }
@@ -159,6 +164,25 @@ void TableBuffer::spread() {
   }
   count_ += staged_;
   staged_ = 0;
+}
+
+// Memory of planes that changed in the last chunk, but not in the one before: the high bytes of
+// times do so once in a long while, each at its own, and would all have memory in the end.
+void TableBuffer::give_back() {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t column = 0; column < row_bytes_; ++column) {
+    const std::size_t word = column / word_bytes;
+    if (has_byte(changing_[word] & ~earlier_[word], column % word_bytes)) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(plane(column));
+      const std::uintptr_t first = (begin + page - 1) / page * page;
+      const std::uintptr_t last = (begin + plane_stride()) / page * page;
+      if (first < last) {
+        madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+      }
+      used_[word] &= ~whole_bytes(std::uint64_t{1} << (8 * (column % word_bytes)));
+    }
+  }
+  earlier_ = changing_;
 }
 
 void TableBuffer::spread_word(std::size_t word) {

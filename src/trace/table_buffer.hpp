@@ -78,6 +78,7 @@ class TableBuffer {
   void spread();
   void spread_word(std::size_t word);
   void clear_gaps();
+  void give_back();
   std::size_t plane_stride() const;
   std::byte* plane(std::size_t column) { return planes_.get() + column * plane_stride(); }
 
@@ -90,7 +91,8 @@ class TableBuffer {
   std::size_t count_ = 0;                // rows in them
   std::vector<std::byte> first_;         // the chunk's first row
   std::vector<std::uint64_t> changing_;  // by word of a row: its bytes that are not as in the first
-  std::vector<std::uint64_t> used_;      // likewise, in any chunk
+  std::vector<std::uint64_t> used_;      // likewise, with memory of their planes
+  std::vector<std::uint64_t> earlier_;   // likewise, in the chunk before
   std::vector<BytePlane> taken_planes_;
   std::uint32_t fresh_crc_ = 0;  // of the rows in the planes that were not taken
   std::uint64_t base_ = 0;

@@ -354,8 +354,8 @@ def long_run(bench, number):
     since the same run differs by more from process to process."""
     ranks = 1 + number % 2
     # Warm is a run that has filled the buffer of each table once: a chunk of rows, here within the
-    # first 20 iterations or so; with several ranks MPI's pools settle within 100.
-    iterations = 1200
+    # first 20 iterations or so; with several ranks MPI's pools settle within 200.
+    iterations = 2000
     bins = ["--set", "run.bin=20 us", "--set", "run.bins=8000"]
     with bench.start(ranks, EXPERIMENT, "-q", "-o", bench.folder, *bins, "--set",
                      "run.iterations=%d" % iterations) as run:
