@@ -25,7 +25,7 @@ DIGESTED_REDUCED = [f"{PARALLEL}/dgx_graph.yaml", f"{PARALLEL}/wafer_full.yaml"]
 # Share of the throughput a trace may cost.
 COSTS = {"summary": 0.03, "full": 0.25}
 # Of two pairs of runs each, for each level.
-TURNS = 3
+TURNS = 2
 WAFER = "full_wafer"
 SMALL = "grayskull_tiny"
 
@@ -83,14 +83,15 @@ def begun(tools, experiment, level, core):
 
 
 def ended(run):
-    """What a run took, and what it left: the process's own times, not those beside it."""
+    """What a run took by itself, and what it left; None while it goes on."""
     process, folder = run
-    said = process.stderr.read().decode()
-    _, status, used = os.wait4(process.pid, 0)
-    if status != 0:
-        code = os.waitstatus_to_exitcode(status)
-        sys.exit(f"error: {' '.join(process.args)}: exit code {code}\n{said}")
-    process.returncode = 0
+    pid, status, used = os.wait4(process.pid, os.WNOHANG)
+    if pid == 0:
+        return None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"error: {' '.join(map(str, process.args))}: exit code {process.returncode}\n"
+                 f"{process.stderr.read().decode()}")
     summary = summary_of(folder)
     cost = {"user": used.ru_utime, "cpu": used.ru_utime + used.ru_stime, "wall": summary["wall_s"],
             "bytes": size_of(folder, "trace.*.h5"), "digest": summary["result_digest"],
@@ -102,16 +103,28 @@ def ended(run):
 def side_by_side(tools, experiment, level):
     """A run without a trace and one with it at the same time on two cores, then the other way round.
 
-    What slows the machine for a while slows both, and neither core is one level's own.
+    What slows the machine for a while slows both, and neither core is one level's own. When one run
+    is over, another takes its core until the other ends too: cores of one machine slow each other.
     """
     cores = sorted(os.sched_getaffinity(0))
     turn = {"none": [], level: []}
     for pair in (("none", level), (level, "none")):
         print(f"run     {experiment} with traces {' and '.join(pair)} side by side", flush=True)
-        runs = [begun(tools, experiment, each, cores[index % len(cores)])
-                for index, each in enumerate(pair)]
-        for each, run in zip(pair, runs):
-            turn[each].append(ended(run))
+        core_of = {each: cores[index % len(cores)] for index, each in enumerate(pair)}
+        running = {each: begun(tools, experiment, each, core) for each, core in core_of.items()}
+        filler = None
+        while running:
+            time.sleep(0.02)
+            for each in list(running):
+                cost = ended(running[each])
+                if cost is not None:
+                    turn[each].append(cost)
+                    del running[each]
+                    if running:
+                        filler = begun(tools, experiment, "none", core_of[each])
+        filler[0].kill()
+        filler[0].wait()
+        shutil.rmtree(filler[1], ignore_errors=True)
     return turn
 
 
@@ -127,13 +140,13 @@ def tracing(report, tools, setting):
     report.say("## What traces cost")
     report.say()
     report.say(f"Command: `build/release/tessera run configs/experiments/{experiment}.yaml --trace "
-               f"LEVEL`, whole processes on one rank. For each level {turns} turns; in a turn a run with "
+               f"LEVEL`, whole processes on one rank. For each level {turns} turn(s); in a turn a run with "
                "the trace and one without go on at the same time, each on a core of its own, and then "
                "once more with the cores changed over, so that what slows the machine for minutes slows "
-               "both; the run with the trace ends alone. Throughput is events per processor second, "
-               "user and system together; the cost is the share of the throughput without a trace that "
-               "is lost in a turn, and its median over the turns is held against the bound. Times are "
-               "medians over the runs; wall time is the simulation's own.")
+               "both; the core whose run ends first gets another one until the end. Throughput is events "
+               "per processor second, user and system together; the cost is the share of the throughput "
+               "without a trace that is lost in a turn, and its median over the turns is held against "
+               "the bound. Times are medians over the runs; wall time is the simulation's own.")
     report.say()
     taken = {level: [side_by_side(tools, experiment, level) for _ in range(turns)]
              for level in COSTS}
