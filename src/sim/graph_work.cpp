@@ -9,8 +9,10 @@
 namespace tessera::sim {
 namespace {
 
-// State of an NPU beside its graph: a few tables, most of them empty or short.
+// State of an NPU beside its graph: a few tables, most of them empty or short; and of a node that
+// has been read, with what depends on it (measured).
 constexpr std::size_t npu_bytes = 2048;
+constexpr std::size_t node_bytes = 192;
 
 class GraphsWork final : public Work {
  public:
@@ -54,7 +56,10 @@ class GraphsWork final : public Work {
     }
     return bytes;
   }
-  std::size_t bytes_a_tile() const override { return npu_bytes; }
+  std::size_t bytes_a_tile() const override {
+    const std::uint64_t nodes = graph_.look.nodes / std::max(1U, graph_.npus()) + 1;
+    return npu_bytes + std::min<std::uint64_t>(nodes, graph_.options.window) * node_bytes;
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }

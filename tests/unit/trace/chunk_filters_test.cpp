@@ -241,6 +241,30 @@ TEST(ChunkFilters, AreUndoneByHdf5) {
 }
 
 // Tails taken at any row, also within a stage, leave each row in its place and the sum of all.
+// Column 0 changes in every chunk, column 1 in the second alone, and later once more.
+TEST(TableBuffer, GivesBackWhatChangesOnceInALongWhile) {
+  constexpr std::size_t row_bytes = 2;
+  TableBuffer buffer = buffer_of(row_bytes);
+  const std::size_t chunk_rows = buffer.chunk_rows();
+  std::vector<std::size_t> resident;
+  for (std::size_t chunk = 0; chunk < 5; ++chunk) {
+    Bytes rows(chunk_rows * row_bytes);
+    for (std::size_t row = 0; row < chunk_rows; ++row) {
+      rows[row * row_bytes] = static_cast<std::byte>(row);
+      rows[row * row_bytes + 1] = static_cast<std::byte>((chunk == 1 || chunk == 4) && row > 7'000);
+    }
+    const TableBuffer::Taken full = taken(buffer, rows);
+    for (std::size_t row = 0; row < chunk_rows; ++row) {
+      const BytePlane& plane = full.planes[1];
+      ASSERT_EQ(plane.bytes != nullptr ? plane.bytes[row] : plane.value, rows[row * row_bytes + 1]);
+    }
+    resident.push_back(buffer.resident_bytes());
+  }
+  EXPECT_EQ(resident[1], resident[0] + chunk_rows);
+  EXPECT_EQ(resident[2], resident[0]);
+  EXPECT_EQ(resident[4], resident[1]);
+}
+
 TEST(TableBuffer, HoldsEveryRowHoweverOftenATailIsTaken) {
   ChunkFilters filters;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
