@@ -40,7 +40,8 @@ struct TableSpec {
   std::string description;
   std::size_t row_bytes;
   std::vector<Field> fields;
-  // Rows come so seldom that a usual chunk would fill up over the whole run, and its memory with it.
+  // Rows come so seldom that a usual chunk would fill up over the whole run, and its memory with
+  // it.
   bool is_slow = false;
 };
 
