@@ -8,7 +8,6 @@ writes nothing: what the test suite does.
 """
 
 import argparse
-import re
 import sys
 import tempfile
 import time
@@ -19,7 +18,8 @@ from bench_runs import Bench
 from engine_one_core import idle_part, one_core
 from engine_ranks import policies, ranks
 from engine_runs import checkpoint, digests, predictions, tracing
-from page import ROOT, Report, Runner, load_average, machine, version
+from page import (ROOT, Report, Runner, load_average, machine, missed_text, part_lines, put_in,
+                  version)
 
 PARTS = {"one-core": one_core, "idle": idle_part, "ranks": ranks, "policies": policies,
          "digests": digests, "tracing": tracing, "checkpoint": checkpoint, "scale": predictions}
@@ -65,7 +65,7 @@ def introduce(report, options):
 
 
 def part_of_page(name, part, tools, setting):
-    """What a part says, between marks by which it can be found again, and the bounds it misses."""
+    """What a part says, and the bounds it misses."""
     report = Report()
     started = time.time()
     print(f"part    {name}", flush=True)
@@ -73,19 +73,7 @@ def part_of_page(name, part, tools, setting):
     report.say(f"*Made in {time.time() - started:.0f} s by {version(tools.program)}; "
                f"{missed_text(report.missed)}.*")
     report.say()
-    return [f"<!-- part {name} -->", *report.lines, f"<!-- end {name} -->"], report.missed
-
-
-def missed_text(missed):
-    return "all bounds hold" if not missed else "MISSED: " + "; ".join(missed)
-
-
-def put_in(page, name, lines):
-    """The page with the part in place of the one it has."""
-    mark = re.compile(rf"<!-- part {name} -->.*?<!-- end {name} -->", re.DOTALL)
-    if not mark.search(page):
-        sys.exit(f"error: results/engine.md has no part {name}; run all parts once")
-    return mark.sub(lambda _: "\n".join(lines), page)
+    return report.lines, report.missed
 
 
 def main():
@@ -113,9 +101,8 @@ def main():
             lines, missed_here = part_of_page(name, PARTS[name], tools, setting)
             missed += missed_here
             if options.only and options.update:
-                page.write_text(put_in(page.read_text(encoding="utf-8"), name, lines),
-                                encoding="utf-8")
-            report.lines += lines
+                put_in(page, name, lines)
+            report.lines += part_lines(name, lines)
     print(missed_text(missed), flush=True)
     if options.only and not options.update:
         print("\n".join(report.lines))

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -49,6 +50,24 @@ class Report:
             value_text = repr(value)
         text = self.bound(value <= bound, f"{what}: {value_text}, at most {bound_text}")
         return f"{value_text} (≤ {bound_text}: {text})"
+
+
+def part_lines(name, lines):
+    """A part of a page, between marks by which it can be found again."""
+    return [f"<!-- part {name} -->", *lines, f"<!-- end {name} -->"]
+
+
+def put_in(path, name, lines):
+    """Puts a part in place of the one that the page has."""
+    mark = re.compile(rf"<!-- part {name} -->.*?<!-- end {name} -->", re.DOTALL)
+    page = path.read_text(encoding="utf-8")
+    if not mark.search(page):
+        sys.exit(f"error: {path} has no part {name}; run all parts once")
+    path.write_text(mark.sub(lambda _: "\n".join(part_lines(name, lines)), page), encoding="utf-8")
+
+
+def missed_text(missed):
+    return "all bounds hold" if not missed else "MISSED: " + "; ".join(missed)
 
 
 def launched(ranks, command):
