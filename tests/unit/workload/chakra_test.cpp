@@ -82,7 +82,9 @@ class Chakra : public ::testing::Test {
     }
     return "";
   }
-  const std::string path = ::testing::TempDir() + "tessera_chakra_test.et";
+  // Of its own, as tests run side by side.
+  const std::string path = ::testing::TempDir() + "tessera_chakra_" +
+                           ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".et";
 };
 
 TEST_F(Chakra, ReadsNodes) {
