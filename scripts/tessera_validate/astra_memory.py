@@ -7,7 +7,9 @@ parallelism of 8, each expert cut in two), with sequences of 2048 tokens. Parame
 Adam's states are in remote memory: 2 B of parameters are loaded for each pass, 2 B of gradients stored,
 and 14 B loaded and stored for an update. Experts are spread over all GPUs, each loading its own; of the
 rest every GPU needs an eighth whole. GPUs are joined by two levels of switches at the rate of the
-fabric in a node, ZeRO-Infinity's at that of the baseline. Parameters are loaded two layers ahead.
+fabric in a node, ZeRO-Infinity's at that of the baseline. Parameters are loaded two layers ahead. Of
+the batches the smallest is the one held against the paper, whose speed-up asks for a step that is nearly
+all memory: it is a choice, not a finding.
 """
 
 import chakra_writer as chakra
@@ -259,13 +261,18 @@ def memory_study(report, runner, folder, setting):
                  [[fabric, *(f"{baselines[batch] / times[fabric, group]:.2f}" for group in GROUPS)]
                   for fabric in FABRICS])
     best = min(times.values())
-    # The least resources within 10 % of the best.
-    least = min((sum(point), point) for point, time in times.items() if time <= 1.1 * best)[1]
+
+    def least_within(share):
+        return min((sum(point), point) for point, time in times.items()
+                   if time <= (1 + share) * best)[1]
+
+    least, closer = least_within(0.1), least_within(0.05)
     report.bound(least == OPTIMUM, f"the least rates within 10 % of the best are {least[0]} and "
                                    f"{least[1]} GB/s; the paper's are {OPTIMUM[0]} and {OPTIMUM[1]}")
     report.say(f"The least rates within 10 % of the best: {least[0]} GB/s for the fabric and {least[1]} "
                f"GB/s for a group, {baselines[batch] / times[least]:.2f} times the baseline (paper: "
-               f"{OPTIMUM[0]}, {OPTIMUM[1]} and {SPEED_UP}). The batch decides how much of a step is "
+               f"{OPTIMUM[0]}, {OPTIMUM[1]} and {SPEED_UP}); within 5 % of the best they are {closer[0]} and "
+               f"{closer[1]} GB/s. The paper does not say what counts as the best. The batch decides how much of a step is "
                "memory: with more sequences computing and communication take over, and the pool's rates "
                "matter less.")
     report.say()

@@ -153,7 +153,8 @@ def sections(report, program, folder, setting):
     report.say()
     report.say("Medians measured on DGX A100 and DGX H100 (Vidur's profiles), against a ring with up "
                f"to {PROTOCOLS} protocols fitted to every second size; what is shown is the error at "
-               "the other half, which the fit has not seen. ASTRA-sim's own pages state mean errors of "
+               "the other half, which the fit has not seen. All links of the ring of 16 have the rate that "
+               "its fastest protocol gets. ASTRA-sim's own pages state mean errors of "
                "9.7 to 20.6 % on HGX H100.")
     report.say()
     fitted, tested = [], []

@@ -13,8 +13,7 @@ TABLE_3 = [
 # What the paper leaves open, as a fit to this table finds it: chunks, latencies and endpoint delay.
 # Rates are per link [GiB/s]: 200 of dimension 2 over 7 links.
 CONV_4D = {"blocks": ("Ring", "FC", "Ring", "Switch"),
-           "rates": (1000, 200 / 7, 100, 50), "latencies_ns": (1, 10, 25, 500),
-           "algorithms": ("ring", "direct", "ring", "halving-doubling")}
+           "rates": (1000, 200 / 7, 100, 50), "latencies_ns": (1, 10, 25, 500)}
 
 # Table I: blocks, sizes, rate of an NPU into each dimension [GB/s]; and the time [us] of the public
 # code for 1 GiB in order, and with Themis told these rates.

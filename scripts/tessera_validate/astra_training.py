@@ -6,7 +6,8 @@ over all), data parallelism over what is left of 512 NPUs; 8 and 4 sequences of 
 so that collectives have 100 MB to 1 GB as section III-C says; 8 layers of each language model, which
 are alike; DLRM with 512 samples an NPU, each of 26 embeddings of 64 numbers of 4 B (26 as the Criteo
 data has, M. Naumov et al., arXiv:1906.00091), and gradients of 4 B. NPUs compute at 234 TFLOP/s (section
-IV). Language models have Megatron's two all-reduces a layer and pass, and one of each layer's gradients
+IV). Exchanges of embeddings go out all at once, which nothing shares on this network: they take next to
+no time. Language models have Megatron's two all-reduces a layer and pass, and one of each layer's gradients
 behind the backward pass.
 """
 
