@@ -11,6 +11,8 @@ no time. Language models have Megatron's two all-reduces a layer and pass, and o
 behind the backward pass.
 """
 
+import math
+
 import astra_tables
 import chakra_writer as chakra
 from page import Runner
@@ -24,8 +26,18 @@ DLRM_PARAMETERS, DLRM_SAMPLES, DLRM_TABLES, DLRM_WIDTH = 57_000_000, 512, 26, 64
 DLRM_EXCHANGED = 4 * DLRM_SAMPLES * DLRM_TABLES * DLRM_WIDTH
 # Same bandwidth of an NPU: a wafer, and a conventional system.
 EQUAL = (("W-1D-350", "Conv-3D"), ("W-1D-600", "Conv-4D"))
+PEAK_FLOPS = 234e12
+TILE = "tile: {peak: {fp16: 234 TFLOP/s}}"
+# Of collectives where systems grow to 4096 NPUs.
+SCALING_CHUNKS = 16
 # The paper calls them identical for DLRM; what they may differ by here, in %, as sizes are assumed.
 IDENTICAL = 10
+
+
+def flops_of(hidden, model_parallel, tokens):
+    """Of the forward pass of a layer, at an NPU; the backward pass has twice as many."""
+    parameters = 12 * hidden ** 2 // model_parallel
+    return 2 * parameters * tokens + 4 * SEQUENCE * hidden * tokens // model_parallel
 
 
 def language_model(hidden, model_parallel, sequences):
@@ -33,7 +45,7 @@ def language_model(hidden, model_parallel, sequences):
     trace = chakra.Trace()
     tokens = sequences * SEQUENCE
     activations, parameters = 2 * tokens * hidden, 12 * hidden ** 2 // model_parallel
-    flops = 2 * parameters * tokens + 4 * SEQUENCE * hidden * tokens // model_parallel
+    flops = flops_of(hidden, model_parallel, tokens)
     last = None
     for layer in range(LAYERS):
         for part in ("attention", "mlp"):
@@ -63,10 +75,52 @@ def dlrm():
     return trace
 
 
-def write_workload(folder, name):
+def write_workload(folder, name, npus=NPUS):
     if name not in MODELS:
-        return chakra.write_alike(folder, name, dlrm(), NPUS, NPUS)
-    return chakra.write_alike(folder, name, language_model(*MODELS[name]), NPUS, MODELS[name][1])
+        return chakra.write_alike(folder, name, dlrm(), npus, npus)
+    return chakra.write_alike(folder, name, language_model(*MODELS[name]), npus, MODELS[name][1])
+
+
+def compute_ms(name):
+    """Of an NPU, which does one thing after the other."""
+    hidden, model_parallel, sequences = MODELS[name]
+    return 3 * LAYERS * flops_of(hidden, model_parallel, sequences * SEQUENCE) / PEAK_FLOPS * 1e3
+
+
+def scaling(report, runner, folder):
+    """Fig. 9(b): the systems of Table III."""
+    report.say("## Table III in training")
+    report.say()
+    report.say("Fig. 9(b) of the paper, which has no figures: the models of Table I on the systems of "
+               "Table III, which add NPUs either behind network cards (dimension 4) or on the wafer "
+               f"(dimension 1). Collectives of {SCALING_CHUNKS} chunks; every replica keeps its batch. "
+               "Exposed is what is not computing.")
+    report.say()
+    times = {}
+    for name in MODELS:
+        rows = []
+        for sizes, _ in astra_tables.TABLE_3:
+            npus = math.prod(sizes)
+            path = folder / f"scaling-{name}-{'_'.join(map(str, sizes))}.yaml"
+            conv = astra_tables.CONV_4D
+            text = astra_tables.experiment_of(
+                conv["blocks"], sizes, conv["rates"], conv["latencies_ns"],
+                workload=write_workload(folder, name, npus), chunks=SCALING_CHUNKS, more=TILE)
+            times[name, sizes] = astra_tables.run_us(runner, path, text) / 1e3
+            rows.append(["_".join(map(str, sizes)), npus, f"{compute_ms(name):.1f}",
+                         f"{times[name, sizes] - compute_ms(name):.2f}",
+                         f"{times[name, sizes]:.2f}"])
+        report.say(f"### {name}")
+        report.say()
+        report.table(["sizes", "NPUs", "computing [ms]", "exposed [ms]", "step [ms]"], rows)
+        base, *grown = [sizes for sizes, _ in astra_tables.TABLE_3]
+        out, up = grown[:3], grown[3:]
+        most = max(abs(times[name, sizes] / times[name, base] - 1) for sizes in out)
+        report.bound(100 * most <= 1, f"{name}: scaling out changes the step by {100 * most:.2f} %, "
+                                      "at most 1")
+        for more_out, more_up in zip(out, up):
+            report.bound(times[name, more_up] < times[name, more_out],
+                         f"{name}: {math.prod(more_up)} NPUs are faster on the wafer")
 
 
 def sections(report, program, folder, setting):
@@ -83,7 +137,7 @@ def sections(report, program, folder, setting):
         for number, (system, blocks, sizes, npu_rates, _, themis) in enumerate(astra_tables.TABLE_1):
             for order in ("ascending",) if themis is None else ("ascending", "themis"):
                 text = astra_tables.system_of(blocks, sizes, npu_rates, order, astra_tables.CHUNKS,
-                                              described, "tile: {peak: {fp16: 234 TFLOP/s}}")
+                                              described, TILE)
                 path = folder / f"{workload}-{number}-{order}.yaml"
                 times[workload, system, order] = astra_tables.run_us(runner, path, text)
     for workload in ("DLRM", *MODELS):
@@ -113,3 +167,4 @@ def sections(report, program, folder, setting):
             else:
                 report.bound(ratio > 1, f"{workload}: {wafer} faster than {conventional} with Themis: "
                                         f"{ratio:.3f}")
+    scaling(report, runner, folder)

@@ -244,13 +244,14 @@ Program ProgramMaker::take() {
   return std::move(program_);
 }
 
-Program read_program(const std::string& path, const config::TextLoader& load) {
+Program read_program(const std::string& path, const config::TextLoader& load,
+                     const TraceReader& traces) {
   const bool is_xml = ends_with(path, ".xml");
   if (!is_xml && !ends_with(path, ".yaml") && !ends_with(path, ".yml")) {
     throw ConfigError({path, 0, 0, "a collective is a .yaml file, or an .xml file of MSCCL"});
   }
   const std::string text = config::load_named(path, load);
-  return is_xml ? read_msccl(path, text) : read_transfers(path, text);
+  return is_xml ? read_msccl(path, text) : read_transfers(path, text, traces);
 }
 
 }  // namespace tessera::collective

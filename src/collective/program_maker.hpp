@@ -72,8 +72,12 @@ class ProgramMaker {
 // one and for barriers.
 std::optional<Kind> program_kind(const std::string& name);
 
-// Readers of the two forms, of the text of a file.
-Program read_transfers(const std::string& path, const std::string& text);
+// Readers of the forms, of the text of a file.
+Program read_transfers(const std::string& path, const std::string& text, const TraceReader& traces);
 Program read_msccl(const std::string& path, const std::string& text);
+
+// Puts traced operations together; `size` is that of the vector they are for. Throws ConfigError.
+Program join_traced(std::string name, Kind kind, std::uint64_t size,
+                    const TracedOperations& operations);
 
 }  // namespace tessera::collective

@@ -3,6 +3,7 @@
 
 #include "tessera/collective/program.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::collective {
 
@@ -24,6 +25,10 @@ Bytes ProgramRun::bytes_of(const ProgramOperation& operation) const {
   Bytes bytes;
   for (const std::uint32_t part : operation.parts) {
     bytes += chunk_bytes(bytes_, program_.chunks, part);
+  }
+  if (operation.share > 0) {
+    const Wide scaled = static_cast<Wide>(bytes_.count()) * operation.share;
+    bytes += Bytes(static_cast<std::uint64_t>((scaled + program_.whole - 1) / program_.whole));
   }
   return bytes;
 }

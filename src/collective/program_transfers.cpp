@@ -76,7 +76,8 @@ class Transfers {
 
 }  // namespace
 
-Program read_transfers(const std::string& path, const std::string& text) {
+Program read_transfers(const std::string& path, const std::string& text,
+                       const TraceReader& traces) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse(path, text, diagnostics), "", diagnostics);
   const std::string kind_name = section.get<std::string>("collective");
@@ -86,6 +87,15 @@ Program read_transfers(const std::string& path, const std::string& text) {
   }
   const auto members =
       section.get<std::int64_t>("members", config::between<std::int64_t>(2, 1'024));
+  if (section.has("traces")) {
+    const auto prefix = section.get<std::string>("traces");
+    const auto size = section.get<Bytes>("size", config::at_least(Bytes(1)));
+    section.finish();
+    diagnostics.throw_if_any();
+    return join_traced(std::filesystem::path(path).filename().string(), *kind, size.count(),
+                       traces(config::path_beside(section.place_of("traces"), prefix),
+                              static_cast<std::uint32_t>(members)));
+  }
   const auto chunks =
       section.get_or<std::int64_t>("chunks", members, config::between<std::int64_t>(1, 65'536));
   diagnostics.throw_if_any();

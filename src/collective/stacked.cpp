@@ -5,57 +5,10 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "themis.hpp"
 
 namespace tessera::collective {
 namespace {
-
-// Where the difference of loads is worth less than this part of a chunk, the order is ascending
-// (the public code of ASTRA-sim 2.0; the paper leaves the value open).
-constexpr double worth_a_turn = 1.0 / 16;
-// Loads are often just that far apart, but for rounding.
-constexpr double rounding = 1e-6;
-
-// Loads are in seconds of the dimension's bandwidth, in double arithmetic: the same on every NPU.
-class Themis {
- public:
-  Themis(Kind kind, std::span<const StackedDimension> dimensions)
-      : gathers_(kind == Kind::all_gather), dimensions_(dimensions), load_(dimensions.size()) {}
-
-  // For the next chunk; `bytes` are what an NPU has at first.
-  std::vector<std::uint32_t> order(double bytes) {
-    std::vector<std::uint32_t> order(dimensions_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::vector<std::uint32_t> sorted = order;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [this](std::uint32_t a, std::uint32_t b) { return load_[a] < load_[b]; });
-    const std::uint32_t least = sorted.front();
-    const double size = dimensions_[least].size;
-    const double spare = (load_[sorted.back()] - load_[least]) * rate(least) /
-                         (gathers_ ? size - 1 : (size - 1) / size);
-    if (size > 1 && spare >= bytes * worth_a_turn * (1 - rounding)) {
-      order = sorted;
-    }
-    add(order, bytes);
-    return order;
-  }
-
- private:
-  double rate(std::uint32_t dimension) const {
-    return static_cast<double>(dimensions_[dimension].bandwidth.bytes_per_second());
-  }
-  void add(const std::vector<std::uint32_t>& order, double bytes) {
-    for (const std::uint32_t dimension : order) {
-      const double size = dimensions_[dimension].size;
-      const double sent = gathers_ ? bytes * (size - 1) : bytes * ((size - 1) / size);
-      load_[dimension] += sent / rate(dimension);
-      bytes = gathers_ ? bytes * size : bytes / size;
-    }
-  }
-
-  bool gathers_;
-  std::span<const StackedDimension> dimensions_;
-  std::vector<double> load_;
-};
 
 void add_phases(Kind kind, const StackedOptions& options, ChunkPlan& plan) {
   const auto count = static_cast<std::uint32_t>(plan.order.size());
@@ -142,7 +95,7 @@ std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
   if (used.empty()) {
     return plans;
   }
-  Themis themis(kind, their);
+  Themis themis(kind, their, options.as_astra);
   for (std::uint32_t chunk = 0; chunk < options.chunks; ++chunk) {
     std::vector<std::uint32_t> order(used.size());
     std::iota(order.begin(), order.end(), 0U);

@@ -33,24 +33,25 @@ class ListSchedule {
   void run() {
     for (std::uint32_t chunk = 0; chunk < turns_.chunks.size(); ++chunk) {
       enqueue({chunk, 0});
+      begin_turns(SimTime::zero());
     }
-    begin_turns(SimTime::zero());
     while (!ends_.empty()) {
-      const auto [now, number, turn] = ends_.top();
+      const End end = ends_.top();
       ends_.pop();
-      --under_way_[dimension_of(turn)];
-      enqueue({turn.chunk, turn.phase + 1});
-      begin_turns(now);
+      --under_way_[end.dimension];
+      enqueue({end.turn.chunk, end.turn.phase + 1});
+      begin_turns(end.time);
     }
   }
 
  private:
   struct End {
     SimTime time;
+    std::uint32_t dimension = 0;
     std::uint64_t number = 0;  // in the order of begins
     Turn turn;
     friend bool operator>(const End& a, const End& b) {
-      return std::tie(a.time, a.number) > std::tie(b.time, b.number);
+      return std::tie(a.time, a.dimension, a.number) > std::tie(b.time, b.dimension, b.number);
     }
   };
 
@@ -59,37 +60,39 @@ class ListSchedule {
   }
 
   void enqueue(const Turn& turn) {
-    if (turn.phase < turns_.chunks[turn.chunk].phases.size()) {
-      queues_[dimension_of(turn)].push_back(turn);
+    const std::size_t phases = turns_.chunks[turn.chunk].phases.size();
+    if (turn.phase >= phases) {
+      return;
     }
+    std::deque<Turn>& queue = queues_[dimension_of(turn)];
+    auto place = queue.end();
+    if (options_.queue == ChunkQueue::smallest_first) {
+      const Bytes bytes = bytes_(turn);
+      const bool last_but_one = turn.phase + std::size_t{2} == phases;
+      if (!options_.as_astra) {
+        place = std::find_if(queue.begin(), queue.end(),
+                             [&](const Turn& other) { return bytes_(other) > bytes; });
+      } else if (!last_but_one) {
+        place = std::find_if(queue.begin(), queue.end(),
+                             [&](const Turn& other) { return bytes_(other) >= bytes; });
+      }
+    } else if (options_.queue == ChunkQueue::lifo) {
+      place = queue.begin();
+    }
+    queue.insert(place, turn);
   }
 
   void begin_turns(SimTime now) {
     for (std::size_t dimension = 0; dimension < queues_.size(); ++dimension) {
       std::deque<Turn>& queue = queues_[dimension];
       while (!queue.empty() && under_way_[dimension] < options_.at_a_time) {
-        const auto next = first_of(queue);
-        const Turn turn = *next;
-        queue.erase(next);
+        const Turn turn = queue.front();
+        queue.pop_front();
         ++under_way_[dimension];
         turns_.of[dimension].push_back(turn);
-        ends_.push({now + time_(turn), begun_++, turn});
+        ends_.push({now + time_(turn), static_cast<std::uint32_t>(dimension), begun_++, turn});
       }
     }
-  }
-
-  std::deque<Turn>::iterator first_of(std::deque<Turn>& queue) const {
-    switch (options_.queue) {
-      case ChunkQueue::fifo:
-        break;
-      case ChunkQueue::lifo:
-        return queue.end() - 1;
-      case ChunkQueue::smallest_first:
-        return std::min_element(queue.begin(), queue.end(), [this](const Turn& a, const Turn& b) {
-          return bytes_(a) < bytes_(b);
-        });
-    }
-    return queue.begin();
   }
 
   Turns& turns_;

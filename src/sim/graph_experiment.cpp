@@ -13,6 +13,7 @@
 #include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
+#include "traced_collective.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -160,8 +161,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
   for (const std::string& path : section.get_list<std::string>("programs")) {
-    options.programs.push_back(
-        collective::read_program(config::path_beside(section.place_of("programs"), path), load));
+    options.programs.push_back(collective::read_program(
+        config::path_beside(section.place_of("programs"), path), load, read_traced_collective));
   }
   options.collectives.chunks = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));
@@ -205,6 +206,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   costs.local_memory = section.get_or<Bandwidth>("local_memory", Bandwidth());
   const bool astra = section.get_name("compatible", {"none", "astra"}, "none") == "astra";
   costs.whole_ns = astra;
+  options.collectives.as_astra = astra;
+  options.turns.as_astra = astra;
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     options.dimensions.push_back({dimensions[d].size, given[d]});
     options.step_costs.push_back(costs);

@@ -55,6 +55,48 @@ def exported_plan_runs_alike(program):
                                              program.summary()[key]))
 
 
+RING = """\
+machine:
+  name: ring
+  topology: {kind: stack, shape: Ring(4), dimensions: [{bandwidth: 10 GB/s, latency: 1 us}]}
+  network: {model: packet}
+workload: {kind: collective, collective: all-reduce, size: 4 MB}
+execution: {collectives: {local_memory: 100 GB/s, PROGRAMS}}
+"""
+
+
+@check
+def collective_of_traces_takes_the_time_of_its_algorithm(program):
+    """A ring of sends, receives and additions, written for a tenth of the vector."""
+    for member in range(4):
+        trace, last = chakra.Trace(), None
+        for step in range(6):
+            trace.message("s%d" % step, chakra.SEND, (member + 1) % 4, 100000, [last])
+            last = trace.message("r%d" % step, chakra.RECEIVE, (member + 3) % 4, 100000, [last])
+            if step < 3:
+                last = trace.compute("add", 0, 0, [last])
+        (program.scratch / ("ring.%d.et" % member)).write_bytes(trace.data())
+    collective = program.scratch / "ring.yaml"
+    collective.write_text("collective: all-reduce\nmembers: 4\ntraces: ring\nsize: 400 kB\n",
+                          encoding="utf-8")
+    experiment = program.scratch / "ring_run.yaml"
+
+    def time_with(programs, ranks=1):
+        experiment.write_text(RING.replace("PROGRAMS", programs), encoding="utf-8")
+        done = program.call("run", experiment, "-o", program.folder, "-q", ranks=ranks)
+        expect(done.returncode == 0, done.stderr_text)
+        return program.summary()["simulated_time_ps"], program.summary()["result_digest"]
+
+    built_in, _ = time_with("algorithms: [ring]")
+    ours = [time_with("programs: [ring.yaml]", ranks) for ranks in (1, 2)]
+    expect(ours[0] == ours[1], "%s on one rank, %s on two" % tuple(ours))
+    # The time of an addition is cut to a whole picosecond for other bytes than the message's.
+    expect(abs(ours[0][0] - built_in) <= 6, "%d instead of %d" % (ours[0][0], built_in))
+    (program.scratch / "ring.3.et").unlink()
+    expect_refusal(program.call("run", experiment, "-o", program.scratch / "none"), 2,
+                   r"ring\.3\.et")
+
+
 @check
 def graphs_that_cannot_run(program):
     def both(trace):

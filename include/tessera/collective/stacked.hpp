@@ -38,6 +38,7 @@ struct StackedOptions {
   std::uint32_t chunks = 1;
   Decomposition decomposition = Decomposition::bandwidth_aware;
   DimensionOrder order = DimensionOrder::ascending;
+  bool as_astra = false;  // Themis as the public code of ASTRA-sim 2.0 has it
 };
 
 // A collective among those that differ in one dimension only.

@@ -57,13 +57,16 @@ enum class ChunkQueue : std::uint8_t {
 struct TurnOptions {
   std::uint32_t at_a_time = 1;  // > 0, chunks in a dimension
   ChunkQueue queue = ChunkQueue::fifo;
+  // Smallest first as the public code of ASTRA-sim 2.0 has it: a chunk comes before others of its
+  // size, and behind all when it has but one phase to go after the one it waits for.
+  bool as_astra = false;
 };
 
 // Of a phase whose vector has so many bytes.
 using PhaseTime = std::function<SimTime(const Phase& phase, Bytes bytes)>;
 
-// Runs the chunks through the dimensions once. Of chunks that come at the same instant the one came
-// first that was first in a turn before.
+// Runs the chunks through the dimensions once. Of chunks that come at the same instant those come
+// first that leave a lower dimension, then those that began there first.
 Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimensions,
                  const StackedOptions& options, const TurnOptions& turn_options,
                  const PhaseTime& time);

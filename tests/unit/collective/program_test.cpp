@@ -16,13 +16,21 @@ namespace {
 
 using testing::HasSubstr;
 
-Program program_of(const std::string& text, const std::string& path = "p.yaml") {
-  return read_program(path, [&](const std::string&) { return text; });
+Program program_of(const std::string& text, const std::string& path = "p.yaml",
+                   const TracedOperations& traced = {}) {
+  return read_program(
+      path, [&](const std::string&) { return text; },
+      [&](const std::string& prefix, std::uint32_t members) {
+        EXPECT_EQ(prefix, "ring");
+        EXPECT_EQ(members, traced.size());
+        return traced;
+      });
 }
 
-std::string refusal(const std::string& text, const std::string& path = "p.yaml") {
+std::string refusal(const std::string& text, const std::string& path = "p.yaml",
+                    const TracedOperations& traced = {}) {
   try {
-    program_of(text, path);
+    program_of(text, path, traced);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -54,6 +62,32 @@ std::string ring_all_gather(std::uint32_t members) {
     }
   }
   return text;
+}
+
+const char* const traced_ring = "collective: all-reduce\nmembers: 4\ntraces: ring\nsize: 400 B\n";
+
+// All-reduce of 400 B among four in a ring: each adds up what comes in the first three steps.
+TracedOperations ring_all_reduce() {
+  using Action = TracedOperation::Action;
+  TracedOperations all(4);
+  for (Member member = 0; member < 4; ++member) {
+    std::vector<TracedOperation>& operations = all[member];
+    std::vector<std::uint32_t> after;
+    const auto add = [&](Action action, Member peer, std::uint32_t tag) {
+      operations.push_back(
+          {action, peer, tag, 100, after,
+           "ring." + std::to_string(member) + ".et: node " + std::to_string(operations.size())});
+      return static_cast<std::uint32_t>(operations.size() - 1);
+    };
+    for (std::uint32_t step = 0; step < 6; ++step) {
+      add(Action::send, (member + 1) % 4, step);
+      after = {add(Action::receive, (member + 3) % 4, step)};
+      if (step < 3) {
+        after = {add(Action::add, nobody, 0)};
+      }
+    }
+  }
+  return all;
 }
 
 // As the compiler of MSCCL writes an all-reduce of two in place: each sends one half to be added up
@@ -143,6 +177,59 @@ TEST(Program, ReadsMscclInPlaceAndAside) {
   other.run();
   EXPECT_TRUE(other.all_over());
   EXPECT_EQ(other.ends(), (std::vector<std::int64_t>(2, 3'000)));
+}
+
+TEST(Program, TracedRingTakesTheTimeOfARing) {
+  const Program program = program_of(traced_ring, "p.yaml", ring_all_reduce());
+  test::RunClock clock(world_of(program, 4'000, 0));
+  clock.run();
+  EXPECT_TRUE(clock.all_over());
+  EXPECT_EQ(clock.ends(), (std::vector<std::int64_t>(4, 6 * (1'000 + 1'000))));
+  EXPECT_EQ(clock.sent(2, 3), 6'000U);
+  // In proportion, rounded up.
+  test::RunClock odd(world_of(program, 401, 0));
+  odd.run();
+  EXPECT_EQ(odd.sent(2, 3), 6U * 101);
+}
+
+TEST(Program, RefusesTracesThatAreNoCollective) {
+  const auto refused = [](const std::function<void(TracedOperations&)>& change) {
+    TracedOperations operations = ring_all_reduce();
+    change(operations);
+    return refusal(traced_ring, "p.yaml", operations);
+  };
+  EXPECT_THAT(refused([](TracedOperations& all) { all[2].pop_back(); }),
+              HasSubstr("ring.1.et: node 13 sends what member 2 does not receive"));
+  EXPECT_THAT(refused([](TracedOperations& all) { all[1][3].tag = 9; }),
+              HasSubstr("ring.2.et: node 4 receives what member 1 does not send"));
+  EXPECT_THAT(refused([](TracedOperations& all) { all[1][0].bytes = 90; }),
+              HasSubstr("ring.2.et: node 1 receives 100 B, but ring.1.et: node 0 sends 90"));
+  EXPECT_THAT(refused([](TracedOperations& all) { all[3][0].peer = 3; }),
+              HasSubstr("ring.3.et: node 0 is a message with member 3, who is none of the others"));
+  EXPECT_THAT(refused([](TracedOperations& all) {
+                for (auto& operations : all) {
+                  operations[0].after = {1};
+                }
+              }),
+              HasSubstr("ring.0.et: node 0 waits for ever"));
+  // Two pairs that never meet.
+  EXPECT_THAT(refused([](TracedOperations& all) {
+                for (Member member = 0; member < 4; ++member) {
+                  for (TracedOperation& operation : all[member]) {
+                    operation.peer = operation.peer == nobody ? nobody : member ^ 1U;
+                  }
+                }
+              }),
+              HasSubstr("member 0 never hears of what member 2 has"));
+  EXPECT_THAT(refused([](TracedOperations& all) {
+                for (auto& operations : all) {
+                  for (TracedOperation& operation : operations) {
+                    operation.bytes = 60;
+                  }
+                }
+              }),
+              HasSubstr("member 0 receives 360 B; of a vector of 400 B it needs 400"));
+  EXPECT_THAT(refusal("collective: all-reduce\nmembers: 4\ntraces: ring\n"), HasSubstr("size"));
 }
 
 TEST(Program, AnotherRootTurnsTheMembers) {

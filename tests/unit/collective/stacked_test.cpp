@@ -276,6 +276,32 @@ TEST(Stacked, OrdersDimensions) {
   EXPECT_THAT(themis[1], ElementsAre(1U, 2U, 0U));
 }
 
+// An all-gather goes through an order from its end: the vector grows on the way, so that what comes
+// first in the order gets most.
+TEST(Stacked, ThemisGathersMostInTheLeastLoadedDimension) {
+  const std::vector<StackedDimension> dimensions{{4, Bandwidth::bytes_per_second(200)},
+                                                 {4, Bandwidth::bytes_per_second(33)},
+                                                 {4, Bandwidth::bytes_per_second(50)}};
+  StackedOptions options{4, Decomposition::bandwidth_aware, DimensionOrder::themis};
+  const auto orders = [&] {
+    std::vector<std::vector<std::uint32_t>> all;
+    for (const ChunkPlan& plan :
+         plan_chunks(Kind::all_gather, Bytes(1 << 24), dimensions, options)) {
+      all.push_back(plan.order);
+    }
+    return all;
+  };
+  // Of what an NPU has, the first chunk sends 3 times as much in dimension 2, 12 times in 1 and 48
+  // times in 0: 3/50, 12/33 and 48/200.
+  EXPECT_THAT(orders(), ElementsAre(ElementsAre(0U, 1U, 2U), ElementsAre(2U, 0U, 1U),
+                                    ElementsAre(0U, 1U, 2U), ElementsAre(0U, 1U, 2U)));
+  // The public code of ASTRA-sim goes up with the first chunk, and counts 3/200 for 2, 12/33 for 1
+  // and 48/50 for 0: 0 has to come first of the second.
+  options.as_astra = true;
+  EXPECT_THAT(orders(), ElementsAre(ElementsAre(2U, 1U, 0U), ElementsAre(2U, 1U, 0U),
+                                    ElementsAre(1U, 0U, 2U), ElementsAre(2U, 0U, 1U)));
+}
+
 TEST(Stacked, OfOneNpuHasNoPhases) {
   const auto plans = plan_chunks(Kind::all_reduce, Bytes(8), dimensions_of({1, 1}), {3, {}, {}});
   ASSERT_EQ(plans.size(), 3U);
