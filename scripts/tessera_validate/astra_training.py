@@ -78,7 +78,8 @@ def dlrm():
 def write_workload(folder, name, npus=NPUS):
     if name not in MODELS:
         return chakra.write_alike(folder, name, dlrm(), npus, npus)
-    return chakra.write_alike(folder, name, language_model(*MODELS[name]), npus, MODELS[name][1])
+    return chakra.write_alike(folder, f"{name}-{npus}", language_model(*MODELS[name]), npus,
+                              MODELS[name][1])
 
 
 def compute_ms(name):
