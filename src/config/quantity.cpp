@@ -104,6 +104,22 @@ const Quantity& frequency() {
   return quantity;
 }
 
+const Quantity& operations() {
+  static const Quantity quantity = [] {
+    Quantity q{{"a number of operations", "3 GFLOP"},
+               "FLOP",
+               "GFLOP",
+               "FLOP, GFLOP, TFLOP, and for integers OP, GOP, TOP",
+               most_count,
+               {}};
+    for (const char* name : {"FLOP", "OP"}) {
+      add_units(q.units, decimal_prefixes, {name, 0, 0});
+    }
+    return q;
+  }();
+  return quantity;
+}
+
 const Quantity& operation_rate() {
   static const Quantity quantity = [] {
     Quantity q{{"a rate of operations", "16 TFLOP/s"},
@@ -228,6 +244,10 @@ TypeWords words_for<Clock>() {
   return frequency().words;
 }
 template <>
+TypeWords words_for<Flops>() {
+  return operations().words;
+}
+template <>
 TypeWords words_for<FlopRate>() {
   return operation_rate().words;
 }
@@ -258,6 +278,12 @@ template <>
 std::optional<Clock> parse_as(std::string_view text, std::string& problem) {
   const auto hertz = read(text, frequency(), problem);
   return hertz ? std::optional(Clock::hertz(*hertz)) : std::nullopt;
+}
+
+template <>
+std::optional<Flops> parse_as(std::string_view text, std::string& problem) {
+  const auto count = read(text, operations(), problem);
+  return count ? std::optional(Flops(*count)) : std::nullopt;
 }
 
 template <>
@@ -300,6 +326,9 @@ std::string to_text(SimTime value) {
 }
 std::string to_text(Clock value) {
   return exact_text(value, std::to_string(value.frequency_hz()), frequency());
+}
+std::string to_text(Flops value) {
+  return exact_text(value, std::to_string(value.count()), operations());
 }
 std::string to_text(FlopRate value) {
   return exact_text(value, std::to_string(value.flops_per_second()), operation_rate());

@@ -30,6 +30,7 @@ std::string to_text(Bytes value);
 std::string to_text(Bandwidth value);
 std::string to_text(SimTime value);
 std::string to_text(Clock value);
+std::string to_text(Flops value);
 std::string to_text(FlopRate value);
 std::string to_text(Fraction value);
 

@@ -432,7 +432,7 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::load:
       case GraphAction::store:
-        if (task.in_remote) {
+        if (task.in_remote && !work_.remote_in_channels) {
           end_after(context, place, setup_.remote_time(Bytes(task.bytes), task.in_switch));
         } else {
           begin_access(context, npu, place);

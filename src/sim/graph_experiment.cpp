@@ -263,11 +263,16 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
                               std::to_string(look.local_accesses) +
                               " times, but the machine has none (machine.dram)");
   }
-  if (look.remote_accesses > 0 && remote == nullptr) {
+  work.remote_in_channels =
+      remote == nullptr && !machine.channels.empty() &&
+      std::none_of(machine.channels.begin(), machine.channels.end(),
+                   [&](const auto& channel) { return machine.topology->computes(channel.node); });
+  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
     section.error("kind", "its graphs load from and store to remote memory " +
                               std::to_string(look.remote_accesses) +
-                              " times, but the machine has none (machine.remote_memory)");
-  } else if (look.gathered_accesses > 0 && !remote->gathers()) {
+                              " times, but the machine has none (machine.remote_memory, or "
+                              "machine.dram at nodes that do not compute)");
+  } else if (look.gathered_accesses > 0 && (remote == nullptr || !remote->gathers())) {
     section.error("kind",
                   "its graphs let switches gather what they load, but those of "
                   "machine.remote_memory cannot");

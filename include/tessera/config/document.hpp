@@ -101,7 +101,7 @@ template <class T>
 concept Readable = std::same_as<T, bool> || std::same_as<T, std::int64_t> ||
     std::same_as<T, double> || std::same_as<T, std::string> || std::same_as<T, Bytes> ||
     std::same_as<T, Bandwidth> || std::same_as<T, SimTime> || std::same_as<T, Clock> ||
-    std::same_as<T, FlopRate> || std::same_as<T, Fraction>;
+    std::same_as<T, Flops> || std::same_as<T, FlopRate> || std::same_as<T, Fraction>;
 
 // Limits on a number; both ends belong to the range.
 template <class T>
@@ -124,11 +124,11 @@ Range<T> between(T low, T high) {
 // Section, and sections asked for twice, are one: what either reads counts as read.
 //
 // Types: bool (true/false only), std::int64_t, double, std::string, Bytes ("4 KiB"), Bandwidth
-// ("256 GB/s", "400 Gb/s"), SimTime ("10 ns"), Clock ("1.1 GHz"), FlopRate ("16 TFLOP/s", "368
-// TOPS" for integer types), Fraction (a number in 0…1, or "85 %"). A quantity without a unit is an
-// error. Quantities must be a whole number of their base unit (B, B/s, ps, Hz, FLOP/s); "0.9 ns" is
-// 900 ps, "0.1 ps" an error. A quoted text is never a bare number or bool, but may be a quantity
-// with its unit.
+// ("256 GB/s", "400 Gb/s"), SimTime ("10 ns"), Clock ("1.1 GHz"), Flops ("3 GFLOP"), FlopRate
+// ("16 TFLOP/s", "368 TOPS" for integer types), Fraction (a number in 0…1, or "85 %"). A quantity
+// without a unit is an error. Quantities must be a whole number of their base unit (B, B/s, ps, Hz,
+// FLOP, FLOP/s); "0.9 ns" is 900 ps, "0.1 ps" an error. A quoted text is never a bare number or
+// bool, but may be a quantity with its unit.
 class Section {
  public:
   // `value` null counts as an empty mapping; a scalar or list is a complaint, after which nothing
@@ -217,6 +217,8 @@ std::optional<SimTime> parse_as(std::string_view text, std::string& problem);
 template <>
 std::optional<Clock> parse_as(std::string_view text, std::string& problem);
 template <>
+std::optional<Flops> parse_as(std::string_view text, std::string& problem);
+template <>
 std::optional<FlopRate> parse_as(std::string_view text, std::string& problem);
 template <>
 std::optional<Fraction> parse_as(std::string_view text, std::string& problem);
@@ -236,6 +238,7 @@ TESSERA_CONFIG_SECTION_TEMPLATES(extern, Bytes);
 TESSERA_CONFIG_SECTION_TEMPLATES(extern, Bandwidth);
 TESSERA_CONFIG_SECTION_TEMPLATES(extern, SimTime);
 TESSERA_CONFIG_SECTION_TEMPLATES(extern, Clock);
+TESSERA_CONFIG_SECTION_TEMPLATES(extern, Flops);
 TESSERA_CONFIG_SECTION_TEMPLATES(extern, FlopRate);
 TESSERA_CONFIG_SECTION_TEMPLATES(extern, Fraction);
 

@@ -103,6 +103,8 @@ struct GraphWork {
   std::unordered_map<std::string, std::uint32_t> group_numbers;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
   workload::GraphLook look;
+  // Memory that is not the NPU's own is that of nodes of the machine, over its network.
+  bool remote_in_channels = false;
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
 };

@@ -153,6 +153,13 @@ TEST(ClockText, Hertz) {
             "'0.5 Hz' is not a whole number of Hz; the nearest below is 0 Hz");
 }
 
+TEST(FlopsText, FloatingPointAndIntegerNames) {
+  EXPECT_EQ(good<Flops>("214.7 GFLOP"), Flops(214'700'000'000));
+  EXPECT_EQ(good<Flops>("3 TOP"), Flops(3'000'000'000'000));
+  EXPECT_EQ(problem_with<Flops>("3 GFLOP/s"), "unknown unit 'GFLOP/s'; did you mean 'GFLOP'?");
+  EXPECT_EQ(problem_with<Flops>("3"), "'3' has no unit; write e.g. '3 GFLOP'");
+}
+
 TEST(FlopRateText, FloatingPointAndIntegerNames) {
   EXPECT_EQ(flops("16 TFLOP/s"), 16'000'000'000'000U);
   EXPECT_EQ(flops("1.5 PFLOP/s"), 1'500'000'000'000'000U);

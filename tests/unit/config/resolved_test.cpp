@@ -103,6 +103,7 @@ TEST(Resolved, EveryNumberReadsBackExactly) {
     expect_round_trip(Bytes(n));
     expect_round_trip(Bandwidth::bytes_per_second(n));
     expect_round_trip(Clock::hertz(n));
+    expect_round_trip(Flops(n));
     expect_round_trip(FlopRate::flops_per_second(n));
     if (n <= 9'223'372'036'854'775'806) {
       expect_round_trip(SimTime::from_ps(static_cast<std::int64_t>(n)));
