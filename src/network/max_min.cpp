@@ -23,7 +23,7 @@ MaxMin::MaxMin(std::span<const double> capacities) : links_(capacities.size()) {
   }
   unit_ = std::ldexp(1.0, std::ilogb(largest) + 1 - unit_bits);
   for (std::size_t link = 0; link < links_.size(); ++link) {
-    links_[link].capacity = std::max<Units>(1, std::llround(capacities[link] / unit_));
+    links_[link].capacity = std::max<Units>(1, static_cast<Units>(capacities[link] / unit_));
     links_[link].left = links_[link].capacity;
   }
 }
@@ -73,8 +73,8 @@ void MaxMin::add(Flow number, std::span<const Link> route, std::uint64_t weight,
   flow.weight = weight;
   const double most = std::ldexp(1.0, unit_bits);
   flow.is_limited = limit / unit_ < most;
-  flow.limit =
-      flow.is_limited ? std::max<Units>(1, std::llround(limit / unit_)) : static_cast<Units>(most);
+  flow.limit = flow.is_limited ? std::max<Units>(1, static_cast<Units>(limit / unit_))
+                               : static_cast<Units>(most);
   flow.is_active = true;
   flow.hops = static_cast<std::uint32_t>(route.size());
   flow.first = take_places(std::max(flow.hops, 1U));
