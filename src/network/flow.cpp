@@ -35,7 +35,6 @@ constexpr EntityId hub = EntityId(0);
 constexpr SimTime tick = SimTime::from_ps(1);
 constexpr SimTime least_latency = SimTime::from_ps(2);
 constexpr double ps_per_second = 1e12;
-constexpr double one_over_latency = 0x1p60;  // weight of a route of 1 ps
 constexpr unsigned port_bits = 8;
 
 // What the hub must know of a message; the event's tag is the sender's.
@@ -205,19 +204,16 @@ class FlowNetwork final : public Network {
   }
 
   void begin_flow(std::uint32_t number, const Route& route) {
-    const auto latency_ps = static_cast<double>(route.latency.ps());
-    std::uint64_t weight = 1;
-    if (options_.by_latency) {
-      weight = static_cast<std::uint64_t>(std::max(1.0, one_over_latency / latency_ps));
-    }
     double limit = MaxMin::no_limit;
     if (options_.limit) {
       limit = static_cast<double>(options_.limit->bytes_per_second()) / ps_per_second;
     }
     if (options_.window) {
-      limit = std::min(limit, static_cast<double>(options_.window->count()) / (2 * latency_ps));
+      limit = std::min(limit, static_cast<double>(options_.window->count()) /
+                                  (2 * static_cast<double>(route.latency.ps())));
     }
-    flows_.begin(number, route.links, messages_[number].bytes, weight, limit);
+    flows_.begin(number, route.links, messages_[number].bytes,
+                 options_.by_latency ? one_over(route.latency) : 1, limit);
   }
 
   void ask_to_share(pdes::Context& context) {

@@ -10,8 +10,8 @@ constexpr double longest_ps = 4e18;  // 46 days, and far from overflow
 
 }  // namespace
 
-void FluidFlows::begin(Flow number, std::span<const Link> route, std::uint64_t bytes,
-                       std::uint64_t weight, double limit) {
+void FluidFlows::begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
+                       double limit) {
   shares_.add(number, route, weight, limit);
   if (number >= states_.size()) {
     states_.resize(number + std::size_t{1});

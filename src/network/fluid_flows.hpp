@@ -18,6 +18,12 @@
 
 namespace tessera::network {
 
+// Weight of a flow whose share is to go with 1/latency, which is above zero.
+inline Wide one_over(SimTime latency) {
+  constexpr unsigned bits = 100;  // weights of 2^28 flows of 1 ps can still be added
+  return (Wide{1} << bits) / static_cast<Wide>(latency.ps());
+}
+
 class FluidFlows {
  public:
   using Flow = MaxMin::Flow;
@@ -28,7 +34,7 @@ class FluidFlows {
 
   // Under a number that is not in use. Nothing flows before the next `share`. `weight` and `limit`
   // [B/ps] as in MaxMin.
-  void begin(Flow number, std::span<const Link> route, std::uint64_t bytes, std::uint64_t weight,
+  void begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
              double limit);
   // Takes out the flows that are over at `now`: adds their numbers in ascending order. Before the
   // next `share` nothing else gets their share.

@@ -9,10 +9,20 @@
 namespace tessera::network {
 namespace {
 
-constexpr int unit_bits = 62;  // of the largest capacity
+constexpr int unit_bits = 62;                  // of the largest capacity
+constexpr Wide most_weight = Wide{1} << 101U;  // so that sums fit
 // What bounds on levels are lowered by, so that rounding does not count: to fill more than needed
 // again changes nothing.
 constexpr double slack = 1 - 1e-9;
+
+// Much faster than the conversion of all 128 bits, for what fits into half of them.
+double value_of(Wide weight) {
+  constexpr Wide half = Wide{1} << 63U;
+  if (weight < half) {
+    return static_cast<double>(static_cast<std::int64_t>(weight));
+  }
+  return static_cast<double>(weight);
+}
 
 }  // namespace
 
@@ -29,16 +39,11 @@ MaxMin::MaxMin(std::span<const double> capacities) : links_(capacities.size()) {
 }
 
 double MaxMin::level_of(Units left, Wide weight) {
-  constexpr Wide upper = Wide{1} << 63U;
-  const double divisor =
-      weight < upper ? static_cast<double>(static_cast<std::int64_t>(weight))
-                     : static_cast<double>(static_cast<std::uint64_t>(weight >> 64U)) * 0x1p64 +
-                           static_cast<double>(static_cast<std::uint64_t>(weight));
-  return static_cast<double>(left) / divisor;
+  return static_cast<double>(left) / value_of(weight);
 }
 
 MaxMin::Units MaxMin::rate_at(double level, const FlowState& flow) {
-  const auto rate = static_cast<Units>(level * static_cast<double>(flow.weight));
+  const auto rate = static_cast<Units>(level * value_of(flow.weight));
   return std::clamp<Units>(rate, 1, flow.limit);
 }
 
@@ -60,8 +65,8 @@ std::uint32_t MaxMin::take_places(std::uint32_t hops) {
   return first;
 }
 
-void MaxMin::add(Flow number, std::span<const Link> route, std::uint64_t weight, double limit) {
-  ensure(weight > 0 && limit > 0, "a flow that could not go on");
+void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double limit) {
+  ensure(weight > 0 && weight < most_weight && limit > 0, "a flow that could not go on");
   if (number >= flows_.size()) {
     flows_.resize(number + std::size_t{1});
     levels_.resize(flows_.size());

@@ -36,8 +36,8 @@ class MaxMin {
   explicit MaxMin(std::span<const double> capacities);
 
   // Under a number that is not in use. A route has no link twice; it may be empty, then the limit
-  // is the rate. Weight and limit > 0. O(links of the route).
-  void add(Flow number, std::span<const Link> route, std::uint64_t weight, double limit);
+  // is the rate. Limit > 0, 0 < weight < 2^101; O(links of the route).
+  void add(Flow number, std::span<const Link> route, Wide weight, double limit);
   void remove(Flow number);
 
   // Shares out what changed since the last call. Returns the flows that were looked at, in no
@@ -63,7 +63,7 @@ class MaxMin {
   struct FlowState {
     Units rate = 0;
     Units limit = 0;
-    std::uint64_t weight = 1;
+    Wide weight = 1;
     double exact_rate = 0;
     std::uint32_t first = 0;  // of its places among `places_`
     std::uint32_t hops = 0;

@@ -93,9 +93,9 @@ TEST(MaxMin, WithoutLinksTheLimitIsTheRate) {
 // Weights far apart, as of latencies of nanoseconds and of a second.
 TEST(MaxMin, TakesWeightsOfAnySize) {
   MaxMin shares = of({1e6});
-  shares.add(0, Links{0}, std::uint64_t{1} << 63U, MaxMin::no_limit);
-  shares.add(1, Links{0}, std::uint64_t{1} << 63U, MaxMin::no_limit);
-  shares.add(2, Links{0}, std::uint64_t{1} << 33U, MaxMin::no_limit);
+  shares.add(0, Links{0}, Wide{1} << 100U, MaxMin::no_limit);
+  shares.add(1, Links{0}, Wide{1} << 100U, MaxMin::no_limit);
+  shares.add(2, Links{0}, Wide{1} << 70U, MaxMin::no_limit);
   shares.solve();
   const double light = 1e6 / (1 + 0x1p31);
   EXPECT_THAT(shares.rate(2), DoubleNear(light, light * 1e-9));
@@ -176,7 +176,7 @@ class RandomCase {
  private:
   struct Made {
     Links route;
-    std::uint64_t weight = 1;
+    Wide weight = 1;
     double limit = MaxMin::no_limit;
   };
 
@@ -192,7 +192,7 @@ class RandomCase {
     if (alike_) {
       made.weight = 1 + random_.next_below(2);
     } else {
-      made.weight = static_cast<std::uint64_t>(0x1p60 / (1 + 1e6 * random_.next_uniform()));
+      made.weight = static_cast<Wide>(0x1p100 / (1 + 1e6 * random_.next_uniform()));
     }
     if (random_.next_below(4) == 0) {
       made.limit = alike_ ? 0.5 : 1e-3 + 1e4 * random_.next_uniform();
