@@ -1,7 +1,7 @@
 // The `flow` network: messages as fluid flows that share links fairly.
 //
 // Method: a message first waits for the latency of its route and loads no link meanwhile; then it
-// flows at its max-min share of all links on the route until it is over (max_min.hpp). Shares
+// flows at its max-min share of all links on the route until it is over (fluid_flows.hpp). Shares
 // change at once whenever a flow begins or ends; what happens at one instant is shared out once.
 //
 // One entity, the hub, solves for all. It works ahead of the links: what begins or ends on them at
@@ -12,14 +12,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <utility>
 #include <vector>
 
-#include "max_min.hpp"
+#include "fluid_flows.hpp"
+#include "route_cache.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/network/messages.hpp"
@@ -48,32 +48,20 @@ struct Begin {
 struct FlowOptions {
   std::string routing;
   Overheads overheads;
-  bool by_latency = false;  // weight 1 / latency of the route, as SimGrid's CM02
+  bool by_latency = false;         // weight 1 / latency of the route, as SimGrid's CM02
+  std::optional<Bandwidth> limit;  // of each flow
+  std::optional<Bytes> window;     // of each flow: bytes under way in a round trip
 };
 
-// A flow at the hub.
-struct Flow {
+// A message at the hub, under the number of its flow.
+struct Message {
   EntityId target;
   EntityId source;
   std::uint64_t bytes = 0;
   std::uint64_t word = 0;
-  double left = 0;  // bytes, at `since`
-  double rate = 0;  // bytes a ps
-  SimTime since;
-  SimTime end;  // at this rate
-  std::uint32_t version = 0;
   std::uint16_t tag = 0;
   std::uint8_t port = 0;
   bool active = false;
-};
-
-struct PlannedEnd {
-  SimTime time;
-  std::uint32_t flow = 0;
-  std::uint32_t version = 0;
-  friend bool operator>(const PlannedEnd& a, const PlannedEnd& b) {
-    return a.time != b.time ? a.time > b.time : a.flow > b.flow;
-  }
 };
 
 // What a link has done.
@@ -83,6 +71,19 @@ struct LinkTotal {
   SimTime since;            // while there are flows
 };
 
+std::vector<double> capacities_of(const machine::Topology& topology) {
+  std::vector<double> capacities;
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    for (unsigned port = 0; port < topology.ports(EntityId(node)); ++port) {
+      const machine::LinkClass& link_class =
+          topology.link_classes()[topology.link(EntityId(node), port).link_class];
+      capacities.push_back(static_cast<double>(link_class.bandwidth.bytes_per_second()) /
+                           ps_per_second);
+    }
+  }
+  return capacities;
+}
+
 class FlowNetwork final : public Network {
  public:
   FlowNetwork(const NetworkSetup& setup, const FlowOptions& options, SimTime ahead)
@@ -91,12 +92,14 @@ class FlowNetwork final : public Network {
         options_(options),
         ahead_(ahead),
         routing_(machine::make_routing(options.routing, topology_)),
+        numbers_(topology_),
         hub_index_(static_cast<std::uint32_t>(
             std::find(setup.members.begin(), setup.members.end(), hub) - setup.members.begin())),
         has_hub_(hub_index_ < setup.members.size()),
-        shares_(has_hub_ ? capacities() : std::vector<double>{}) {
-    totals_.resize(first_link_.empty() ? 0 : first_link_.back());
-  }
+        routes_(topology_, *routing_, numbers_,
+                has_hub_ ? topology_.nodes() : setup.members.size()),
+        flows_(has_hub_ ? capacities_of(topology_) : std::vector<double>{}),
+        totals_(has_hub_ ? numbers_.count() : 0) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
@@ -122,10 +125,10 @@ class FlowNetwork final : public Network {
     const std::vector<std::uint64_t> under_way = bytes_under_way(end);
     for (std::uint32_t node = 0; node < topology_.nodes(); ++node) {
       for (unsigned port = 0; port < topology_.ports(EntityId(node)); ++port) {
-        const std::uint32_t link = first_link_[node] + port;
+        const std::uint32_t link = numbers_.number(EntityId(node), port);
         const LinkTotal& total = totals_[link];
         SimTime busy = total.busy;
-        if (shares_.flows_on(link) > 0 && end > total.since) {
+        if (flows_.flows_on(link) > 0 && end > total.since) {
           busy += end - total.since;
         }
         const std::uint64_t bytes = total.bytes + under_way[link];
@@ -141,103 +144,76 @@ class FlowNetwork final : public Network {
   void restore(std::uint32_t index, pdes::StateReader& reader) override;
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(hops_);
-    writer.put(messages_);
+    writer.put(count_);
   }
   void add_totals(pdes::StateReader& reader) override {
     hops_ += reader.get<std::uint64_t>();
-    messages_ += reader.get<std::uint64_t>();
+    count_ += reader.get<std::uint64_t>();
   }
   std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return messages_; }
+  std::uint64_t messages() const override { return count_; }
 
  private:
-  std::vector<double> capacities() {
-    std::vector<double> capacities;
-    for (std::uint32_t node = 0; node < topology_.nodes(); ++node) {
-      first_link_.push_back(static_cast<std::uint32_t>(capacities.size()));
-      for (unsigned port = 0; port < topology_.ports(EntityId(node)); ++port) {
-        const machine::LinkClass& link_class =
-            topology_.link_classes()[topology_.link(EntityId(node), port).link_class];
-        capacities.push_back(static_cast<double>(link_class.bandwidth.bytes_per_second()) /
-                             ps_per_second);
-      }
-    }
-    first_link_.push_back(static_cast<std::uint32_t>(capacities.size()));
-    return capacities;
-  }
-
   void inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag) {
-    ++messages_;
+    ++count_;
     if (request.target == context.self()) {
       context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
                         tag);
       return;
     }
     ensure(request.bytes >> (64 - port_bits) == 0, "a message whose size has its bits");
-    const machine::Path path =
-        machine::path_between(topology_, *routing_, context.self(), request.target);
-    hops_ += path.hops;
-    context.send(hub, options_.overheads.message + path.latency - ahead_,
+    const Route& route = routes_.find(context.self(), request.target);
+    hops_ += route.links.size();
+    context.send(hub, options_.overheads.message + route.latency - ahead_,
                  pdes::Port(slot_, begin_kind),
                  Begin{request.target, context.self(),
                        request.bytes << port_bits | request.deliver.code(), request.word},
                  tag);
   }
 
-  // Links of a route, and its weight.
-  std::vector<MaxMin::Link> route_of(EntityId from, EntityId to, double& weight) const {
-    std::vector<MaxMin::Link> route;
-    SimTime latency;
-    for (const machine::Hop& hop : machine::hops_between(topology_, *routing_, from, to)) {
-      route.push_back(first_link_[hop.node.value()] + hop.port);
-      latency += topology_.link_classes()[topology_.link(hop.node, hop.port).link_class].latency;
-    }
-    weight = options_.by_latency ? 1 / static_cast<double>(latency.ps()) : 1.0;
-    return route;
-  }
-
   void begin(pdes::Context& context, const Begin& begin, std::uint16_t tag) {
+    Message message;
+    message.target = begin.target;
+    message.source = begin.source;
+    message.bytes = begin.bytes_and_port >> port_bits;
+    message.port = static_cast<std::uint8_t>(begin.bytes_and_port);
+    message.word = begin.word;
+    message.tag = tag;
+    message.active = true;
+    if (message.bytes == 0) {
+      deliver(context, message);
+      return;
+    }
     std::uint32_t number = 0;
     if (free_.empty()) {
-      number = static_cast<std::uint32_t>(flows_.size());
-      flows_.emplace_back();
+      number = static_cast<std::uint32_t>(messages_.size());
+      messages_.push_back(message);
     } else {
       number = free_.back();
       free_.pop_back();
+      messages_[number] = message;
     }
-    Flow& flow = flows_[number];
-    flow.target = begin.target;
-    flow.source = begin.source;
-    flow.bytes = begin.bytes_and_port >> port_bits;
-    flow.port = static_cast<std::uint8_t>(begin.bytes_and_port);
-    flow.word = begin.word;
-    flow.tag = tag;
-    flow.left = static_cast<double>(flow.bytes);
-    flow.rate = 0;
-    flow.since = context.now();
-    flow.end = SimTime::never();
-    flow.active = true;
-    ++flow.version;
-    if (flow.bytes == 0) {
-      deliver(context, flow);
-      flow.active = false;
-      free_.push_back(number);
-      return;
+    const Route& route = routes_.find(message.source, message.target);
+    for (const std::uint32_t link : route.links) {
+      if (flows_.flows_on(link) == 0) {
+        totals_[link].since = context.now();
+      }
     }
-    take_links(number, context.now());
+    begin_flow(number, route);
     ask_to_share(context);
   }
 
-  void take_links(std::uint32_t number, SimTime now) {
-    const Flow& flow = flows_[number];
-    double weight = 1;
-    const std::vector<MaxMin::Link> route = route_of(flow.source, flow.target, weight);
-    for (const MaxMin::Link link : route) {
-      if (shares_.flows_on(link) == 0) {
-        totals_[link].since = now;
-      }
+  void begin_flow(std::uint32_t number, const Route& route) {
+    double limit = MaxMin::no_limit;
+    if (options_.limit) {
+      limit = static_cast<double>(options_.limit->bytes_per_second()) / ps_per_second;
     }
-    shares_.add(number, route, weight, MaxMin::no_limit);
+    if (options_.window) {
+      limit = std::min(limit, static_cast<double>(options_.window->count()) /
+                                  (2 * static_cast<double>(route.latency.ps())));
+    }
+    flows_.begin(number, route.links, messages_[number].bytes,
+                 options_.by_latency ? one_over(route.latency) : 1, limit);
   }
 
   void ask_to_share(pdes::Context& context) {
@@ -250,35 +226,17 @@ class FlowNetwork final : public Network {
   // Of the instant one tick ago.
   void share(pdes::Context& context) {
     asked_ = false;
-    const SimTime instant = context.now() - tick;
-    shares_.solve([&](MaxMin::Flow number, double rate) {
-      Flow& flow = flows_[number];
-      flow.left -= flow.rate * static_cast<double>((instant - flow.since).ps());
-      flow.left = std::max(flow.left, 0.0);
-      flow.since = instant;
-      flow.rate = rate;
-      ++flow.version;
-      flow.end = instant +
-                 SimTime::from_ps(static_cast<std::int64_t>(std::llround(flow.left / flow.rate)));
-      ends_.push({flow.end, number, flow.version});
-    });
+    flows_.share(context.now() - tick);
     wake(context);
-  }
-
-  bool is_current(const PlannedEnd& end) const {
-    const Flow& flow = flows_[end.flow];
-    return flow.active && flow.version == end.version;
   }
 
   // Comes back when the first flow is over.
   void wake(pdes::Context& context) {
-    while (!ends_.empty() && !is_current(ends_.top())) {
-      ends_.pop();
-    }
-    if (ends_.empty() || ends_.top().time >= woken_at_) {
+    const SimTime next = flows_.next_end();
+    if (next >= woken_at_) {
       return;
     }
-    woken_at_ = ends_.top().time;
+    woken_at_ = next;
     context.send_self(std::max(SimTime::zero(), woken_at_ - context.now()),
                       pdes::Port(slot_, end_kind), std::uint32_t{0});
   }
@@ -287,56 +245,44 @@ class FlowNetwork final : public Network {
     if (context.now() >= woken_at_) {
       woken_at_ = SimTime::never();
     }
-    bool any = false;
-    while (!ends_.empty() && (!is_current(ends_.top()) || ends_.top().time <= context.now())) {
-      const PlannedEnd end = ends_.top();
-      ends_.pop();
-      if (is_current(end)) {
-        leave_links(end.flow, context.now());
-        deliver(context, flows_[end.flow]);
-        flows_[end.flow].active = false;
-        free_.push_back(end.flow);
-        any = true;
+    ended_.clear();
+    flows_.take_ended(context.now(), ended_);
+    for (const std::uint32_t number : ended_) {
+      Message& message = messages_[number];
+      for (const std::uint32_t link : flows_.route(number)) {
+        LinkTotal& total = totals_[link];
+        total.bytes += message.bytes;
+        if (flows_.flows_on(link) == 0 && total.since < context.now()) {
+          total.busy += context.now() - total.since;
+          total.since = context.now();  // for others that end now
+        }
       }
+      deliver(context, message);
+      message.active = false;
+      free_.push_back(number);
     }
-    if (any) {
+    if (!ended_.empty()) {
       ask_to_share(context);
     }
     wake(context);
   }
 
-  void leave_links(std::uint32_t number, SimTime now) {
-    const Flow& flow = flows_[number];
-    double weight = 1;
-    const std::vector<MaxMin::Link> route = route_of(flow.source, flow.target, weight);
-    shares_.remove(number);
-    for (const MaxMin::Link link : route) {
-      LinkTotal& total = totals_[link];
-      total.bytes += flow.bytes;
-      if (shares_.flows_on(link) == 0) {
-        total.busy += now - total.since;
-      }
-    }
-  }
-
-  void deliver(pdes::Context& context, const Flow& flow) const {
-    context.send(flow.target, ahead_, pdes::Port::from_code(flow.port),
-                 Arrival{flow.source, 0, flow.word}, flow.tag);
+  void deliver(pdes::Context& context, const Message& message) const {
+    context.send(message.target, ahead_, pdes::Port::from_code(message.port),
+                 Arrival{message.source, 0, message.word}, message.tag);
   }
 
   std::vector<std::uint64_t> bytes_under_way(SimTime end) const {
     std::vector<std::uint64_t> bytes(totals_.size());
-    for (const Flow& flow : flows_) {
-      if (!flow.active) {
+    for (std::uint32_t number = 0; number < messages_.size(); ++number) {
+      const Message& message = messages_[number];
+      if (!message.active) {
         continue;
       }
-      const double left =
-          flow.left -
-          flow.rate * static_cast<double>(std::max(SimTime::zero(), end - flow.since).ps());
-      const auto done = static_cast<std::uint64_t>(
-          std::max(0.0, static_cast<double>(flow.bytes) - std::max(0.0, left)));
-      double weight = 1;
-      for (const MaxMin::Link link : route_of(flow.source, flow.target, weight)) {
+      const double left = flows_.left(number, end);
+      const auto done =
+          static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(message.bytes) - left));
+      for (const std::uint32_t link : flows_.route(number)) {
         bytes[link] += done;
       }
     }
@@ -348,18 +294,19 @@ class FlowNetwork final : public Network {
   FlowOptions options_;
   SimTime ahead_;
   std::unique_ptr<machine::Routing> routing_;
+  LinkNumbers numbers_;
   std::uint32_t hub_index_;
   bool has_hub_;
-  std::vector<std::uint32_t> first_link_;  // [nodes + 1]; at the hub
-  MaxMin shares_;
-  std::vector<LinkTotal> totals_;
-  std::vector<Flow> flows_;
-  std::vector<std::uint32_t> free_;
-  std::priority_queue<PlannedEnd, std::vector<PlannedEnd>, std::greater<>> ends_;
+  RouteCache routes_;
+  FluidFlows flows_;
+  std::vector<LinkTotal> totals_;    // by link
+  std::vector<Message> messages_;    // by flow
+  std::vector<std::uint32_t> free_;  // flows
+  std::vector<std::uint32_t> ended_;
   SimTime woken_at_ = SimTime::never();
   bool asked_ = false;
   std::uint64_t hops_ = 0;
-  std::uint64_t messages_ = 0;
+  std::uint64_t count_ = 0;
 };
 
 // The hub's state belongs to its entity, whichever rank that is on.
@@ -368,10 +315,15 @@ void FlowNetwork::save(std::uint32_t index, pdes::StateWriter& writer) const {
     return;
   }
   writer.put_all(totals_);
-  writer.put_all(flows_);
+  writer.put_all(messages_);
   writer.put_all(free_);
   writer.put(woken_at_);
   writer.put(static_cast<std::uint8_t>(asked_ ? 1 : 0));
+  for (std::uint32_t number = 0; number < messages_.size(); ++number) {
+    if (messages_[number].active) {
+      flows_.save(number, writer);
+    }
+  }
 }
 
 void FlowNetwork::restore(std::uint32_t index, pdes::StateReader& reader) {
@@ -379,20 +331,14 @@ void FlowNetwork::restore(std::uint32_t index, pdes::StateReader& reader) {
     return;
   }
   totals_ = reader.get_all<LinkTotal>();
-  flows_ = reader.get_all<Flow>();
+  messages_ = reader.get_all<Message>();
   free_ = reader.get_all<std::uint32_t>();
   woken_at_ = reader.get<SimTime>();
   asked_ = reader.get<std::uint8_t>() != 0;
-  for (std::uint32_t number = 0; number < flows_.size(); ++number) {
-    if (!flows_[number].active) {
-      continue;
-    }
-    const Flow& flow = flows_[number];
-    double weight = 1;
-    const std::vector<MaxMin::Link> route = route_of(flow.source, flow.target, weight);
-    shares_.restore(number, route, weight, MaxMin::no_limit, flow.rate);
-    if (!flow.end.is_never()) {
-      ends_.push({flow.end, number, flow.version});
+  for (std::uint32_t number = 0; number < messages_.size(); ++number) {
+    if (messages_[number].active) {
+      begin_flow(number, routes_.find(messages_[number].source, messages_[number].target));
+      flows_.restore(number, reader);
     }
   }
 }
@@ -421,6 +367,8 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   FlowOptions options;
   options.routing = read_routing(section, machine);
   options.overheads = read_overheads(section);
+  options.limit = section.get_optional<Bandwidth>("flow_limit");
+  options.window = section.get_optional<Bytes>("window", config::at_least(Bytes(1)));
   options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
   if (machine.topology->smallest_latency() < least_latency) {
     section.error("model",
@@ -440,7 +388,10 @@ const Registration registration(
       collective_overhead_parameter(),
       {"weights", "", "equal",
        "of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's "
-       "CM02)"}}},
+       "CM02)"},
+      {"flow_limit", "B/s", "none", "of the rate of each flow"},
+      {"window", "B", "none",
+       "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)"}}},
     make);
 
 }  // namespace

@@ -166,7 +166,11 @@ TEST(Contention, IsTheSameOnAnyNumberOfRanks) {
   }
   expect_same_on_any_ranks(network_of(mesh(4, 4, "3 GB/s", "2 ns", "torus")), "blocks");
   expect_same_on_any_ranks(network_of(mesh(4, 4), "routing: shortest"), "blocks");
+  expect_same_on_any_ranks(network_of(mesh(4, 4), "model: flow, flow_limit: 3 GB/s"), "metis");
   expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical"), "blocks");
+  for (const std::string weights : {"equal", "latency"}) {
+    expect_same_on_any_ranks(network_of(wafer, "model: flow, weights: " + weights), "blocks");
+  }
   expect_same_on_any_ranks(star(), "stripes");
   const std::string cluster =
       "{kind: cluster, nodes: 5, accelerators: 4, nics: 2, switch: {bandwidth: 20 GB/s, latency: 3 "

@@ -117,6 +117,18 @@ struct RunSettings {
   std::int64_t bin_ps = 0;  // 0: no bins
 };
 
+// Between regions [ranks x ranks], of a network that may send from anywhere to anywhere.
+inline std::vector<SimTime> delays_of(const Described& described,
+                                      const machine::Partition& partition) {
+  std::vector<SimTime> delays = machine::region_delays(*described.machine.topology, partition);
+  if (const auto reach = described.network->reach(described.machine)) {
+    for (SimTime& delay : delays) {
+      delay = std::min(delay, *reach);
+    }
+  }
+  return delays;
+}
+
 inline Traffic carry(const Described& described, const std::vector<Send>& sends,
                      const RunSettings& settings = {}) {
   Traffic traffic;
@@ -124,11 +136,13 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
   const machine::Topology& topology = *described.machine.topology;
   const machine::Partition partition =
       machine::partitioners().at(settings.partitioner)(topology, settings.ranks, {});
+  const SimTime lookahead =
+      std::min(topology.smallest_latency(),
+               described.network->reach(described.machine).value_or(SimTime::never()));
   comm::run_ranks_as_threads(settings.ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
-    pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
-                        topology.smallest_latency());
+    pdes::Engine engine(communicator, {partition.owner, members, delays_of(described, partition)},
+                        lookahead);
     Driver driver(sends);
     const std::unique_ptr<Network> network =
         described.network->build({described.machine, members, Driver::network_slot});

@@ -1,0 +1,54 @@
+// Times under numbers, of which the earliest is asked for now and then.
+//
+// A tree of minima over blocks of 64. Changes mark their block, and only what is marked is looked
+// at again before the next question: many changes at one instant cost little more than one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+
+namespace tessera::network {
+
+class Earliest {
+ public:
+  // never() takes it out. O(1).
+  void set(std::uint32_t number, SimTime time) {
+    if (number >= levels_[0].times.size()) [[unlikely]] {
+      grow(number);
+    }
+    levels_[0].times[number] = time.ps();
+    mark(0, number / fan);
+  }
+  SimTime time(std::uint32_t number) const { return SimTime::from_ps(levels_[0].times[number]); }
+  // never() when there is none.
+  SimTime earliest();
+  // Adds the numbers whose time is not after `time`, in ascending order.
+  void collect(SimTime time, std::vector<std::uint32_t>& numbers);
+
+ private:
+  static constexpr std::uint32_t fan = 64;
+  struct Level {
+    std::vector<std::int64_t> times = std::vector<std::int64_t>(fan, SimTime::never().ps());
+    // Blocks whose minimum is not known one level up.
+    std::vector<std::uint32_t> marked;
+    std::vector<bool> is_marked = std::vector<bool>(1);
+  };
+
+  void mark(std::size_t level, std::uint32_t block) {
+    if (!levels_[level].is_marked[block]) {
+      levels_[level].is_marked[block] = true;
+      levels_[level].marked.push_back(block);
+    }
+  }
+  void grow(std::uint32_t number);
+  void settle();
+  void collect_in(std::size_t level, std::uint32_t block, std::int64_t time,
+                  std::vector<std::uint32_t>& numbers) const;
+
+  std::vector<Level> levels_ = std::vector<Level>(1);  // the last one is a single block
+};
+
+}  // namespace tessera::network

@@ -1,0 +1,71 @@
+// Flows in time: each has bytes left, which go at its max-min share of the links on its route.
+//
+// Method: between two instants at which flows begin or end all rates are constant, so that a flow
+// which has some other rate now is over after what is left of it, by that rate (as SimGrid, H.
+// Casanova et al., JPDC 74 (2014), doi:10.1016/j.jpdc.2014.06.008; here shares are always those of
+// a whole solution, see max_min.hpp, and never those of its "lazy" one). Latency is the caller's.
+// Times are whole picoseconds: an end is off by half of one at most, and what it changes with it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "earliest.hpp"
+#include "max_min.hpp"
+#include "tessera/core/time.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::network {
+
+// Weight of a flow whose share is to go with 1/latency, which is above zero.
+inline Wide one_over(SimTime latency) {
+  constexpr unsigned bits = 100;  // weights of 2^28 flows of 1 ps can still be added
+  return (Wide{1} << bits) / static_cast<Wide>(latency.ps());
+}
+
+class FluidFlows {
+ public:
+  using Flow = MaxMin::Flow;
+  using Link = MaxMin::Link;
+
+  // Of each link [B/ps].
+  explicit FluidFlows(std::span<const double> capacities) : shares_(capacities) {}
+
+  // Under a number that is not in use. Nothing flows before the next `share`. `weight` and `limit`
+  // [B/ps] as in MaxMin.
+  void begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
+             double limit);
+  // Takes out the flows that are over at `now`: adds their numbers in ascending order. Before the
+  // next `share` nothing else gets their share.
+  void take_ended(SimTime now, std::vector<Flow>& ended);
+  // Shares out links as of `now`, when all that begins and ends then is told.
+  void share(SimTime now);
+
+  // never() when nothing flows.
+  SimTime next_end() { return ends_.earliest(); }
+  SimTime end(Flow number) const { return ends_.time(number); }
+  // Bytes that are not over at `now`, which is not before the last `share`.
+  double left(Flow number, SimTime now) const;
+  double rate(Flow number) const { return states_[number].rate; }  // [B/ps]
+  std::size_t flows_on(Link link) const { return shares_.flows_on(link); }
+  // Of a flow that has begun, or was taken out last of all.
+  std::span<const Link> route(Flow number) const { return shares_.route(number); }
+
+  // One flow; `begin` it before `restore`, and `share` comes to the same rates.
+  void save(Flow number, pdes::StateWriter& writer) const;
+  void restore(Flow number, pdes::StateReader& reader);
+
+ private:
+  struct State {
+    double left = 0;  // [B] at `since`
+    double rate = 0;  // [B/ps]
+    SimTime since;
+  };
+
+  MaxMin shares_;
+  std::vector<State> states_;
+  Earliest ends_;
+};
+
+}  // namespace tessera::network
