@@ -5,16 +5,21 @@
 namespace tessera::compute {
 
 FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup)
-    : machine_(&setup.machine) {
-  durations_.reserve(setup.operations.size());
-  for (const workload::Operation& operation : setup.operations) {
-    durations_.push_back(model.duration(setup.machine, operation));
+    : machine_(&setup.machine), operations_(setup.operations.size()) {
+  const auto tiles = machine_->tiles();
+  durations_.reserve(tiles.size() * operations_);
+  for (const machine::Tile& tile : tiles) {
+    for (const workload::Operation& operation : setup.operations) {
+      durations_.push_back(model.duration(setup.machine, tile, operation));
+    }
   }
 }
 
 void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   const auto request = event.as<ExecuteRequest>();
-  SimTime duration = durations_[request.operation];
+  const std::size_t type =
+      machine_->types.empty() ? 0 : machine_->type_of[context.self().value()];
+  SimTime duration = durations_[type * operations_ + request.operation];
   if (!machine_->speeds.empty()) {
     duration = machine_->time_at(context.self(), duration);
   }

@@ -17,7 +17,8 @@ class FixedTimes final : public pdes::Component {
 
  private:
   const machine::Machine* machine_;
-  std::vector<SimTime> durations_;  // by operation, on a node of full speed
+  std::size_t operations_ = 0;
+  std::vector<SimTime> durations_;  // by type of tile, then operation; on a node of full speed
 };
 
 }  // namespace tessera::compute

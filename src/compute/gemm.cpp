@@ -36,13 +36,13 @@ class GemmModel final : public ComputeModel {
     return std::make_unique<FixedTimes>(*this, setup);
   }
 
-  SimTime duration(const machine::Machine& machine,
+  SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     if (operation.flops == Flops() && operation.bytes == Bytes()) {
       return SimTime::zero();  // nothing to launch
     }
-    const FlopRate peak = machine.tile.rate(operation.data_type);
-    const Bandwidth memory = scaled(machine.operand_bandwidth(), settings_.memory_efficiency);
+    const FlopRate peak = tile.rate(operation.data_type);
+    const Bandwidth memory = scaled(machine.operand_bandwidth(tile), settings_.memory_efficiency);
     const SimTime busy =
         operation.is_matrix_product()
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},

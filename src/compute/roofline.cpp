@@ -10,10 +10,10 @@
 namespace tessera::compute {
 namespace {
 
-SimTime roofline_time(const machine::Machine& machine, const workload::Operation& operation) {
-  const SimTime arithmetic =
-      execution_time(operation.flops, machine.tile.rate(operation.data_type));
-  const Bandwidth bandwidth = machine.operand_bandwidth();
+SimTime roofline_time(const machine::Machine& machine, const machine::Tile& tile,
+                      const workload::Operation& operation) {
+  const SimTime arithmetic = execution_time(operation.flops, tile.rate(operation.data_type));
+  const Bandwidth bandwidth = machine.operand_bandwidth(tile);
   const bool limited = bandwidth > Bandwidth();
   return limited ? std::max(arithmetic, serialization_time(operation.bytes, bandwidth)) +
                        serialization_time(operation.added, bandwidth)
@@ -25,9 +25,9 @@ class RooflineModel final : public ComputeModel {
   std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const override {
     return std::make_unique<FixedTimes>(*this, setup);
   }
-  SimTime duration(const machine::Machine& machine,
+  SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
-    return roofline_time(machine, operation);
+    return roofline_time(machine, tile, operation);
   }
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 };

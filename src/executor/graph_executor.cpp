@@ -427,8 +427,9 @@ class GraphExecutor final : public Executor {
     switch (task.action) {
       case GraphAction::compute:
         end_after(context, place,
-                  task.on_host ? compute_time(task)
-                               : setup_.machine.time_at(context.self(), compute_time(task)));
+                  task.on_host
+                      ? compute_time(context.self(), task)
+                      : setup_.machine.time_at(context.self(), compute_time(context.self(), task)));
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -479,7 +480,7 @@ class GraphExecutor final : public Executor {
     context.send_self(time, port(over_kind), place);
   }
 
-  SimTime compute_time(const Task& task) const {
+  SimTime compute_time(EntityId self, const Task& task) const {
     const bool has_work = task.flops > 0 || task.bytes > 0;
     const bool has_record = task.recorded_ps >= 0;
     if (has_record && (!has_work || work_.options.times == NodeTimes::recorded)) {
@@ -492,7 +493,7 @@ class GraphExecutor final : public Executor {
     operation.flops = Flops(task.flops);
     operation.bytes = Bytes(task.bytes);
     operation.data_type = work_.options.data_type;
-    return setup_.compute_time(operation);
+    return setup_.compute_time(self, operation);
   }
 
   // Accesses to local memory are named by their place, of which the event's tag holds a part.

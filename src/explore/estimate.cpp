@@ -104,8 +104,8 @@ class OneEstimate {
     for (const Instruction& instruction : code) {
       switch (instruction.action) {
         case Action::execute:
-          foreground +=
-              experiment_.compute->duration(machine_, plan_.operations[instruction.operation]);
+          foreground += experiment_.compute->duration(machine_, machine_.tile,
+                                                      plan_.operations[instruction.operation]);
           break;
         case Action::elapse:
           foreground += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));

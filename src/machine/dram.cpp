@@ -75,6 +75,17 @@ Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
   return nodes;
 }
 
+Nodes memory_nodes(config::Section& dram, const Topology& topology) {
+  Nodes nodes;
+  for (const MemoryNode& memory : topology.memory_nodes()) {
+    nodes.push_back(memory.node);
+  }
+  if (nodes.empty()) {
+    dram.error("at", "'memories' needs nodes of 'kind: memory' in the topology");
+  }
+  return nodes;
+}
+
 void refuse(config::Section& dram, const char* key, const char* placement) {
   if (dram.has(key)) {
     dram.raw(key);
@@ -89,7 +100,7 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     return {};
   }
   config::Section dram = machine.section("dram");
-  const std::string at = dram.get_name("at", {"edge", "each", "nodes", "none"});
+  const std::string at = dram.get_name("at", {"edge", "each", "memories", "nodes", "none"});
   if (at.empty() || at == "none") {
     for (const std::string& key : dram.keys()) {
       dram.raw(key);
@@ -101,7 +112,9 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     nodes = read_edges(dram, topology);
   } else {
     refuse(dram, "edges", "edge");
-    nodes = at == "nodes" ? read_listed_nodes(dram, topology) : topology.computing_node_ids();
+    nodes = at == "nodes"      ? read_listed_nodes(dram, topology)
+            : at == "memories" ? memory_nodes(dram, topology)
+                               : topology.computing_node_ids();
   }
   if (at != "nodes") {
     refuse(dram, "nodes", "nodes");
@@ -110,12 +123,22 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
   channel.bandwidth =
       dram.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
   channel.latency = dram.get<SimTime>("latency", config::at_least(SimTime::zero()));
-  channel.capacity = dram.get_or<Bytes>("capacity", Bytes(0));
+  if (at == "memories" && dram.has("capacity")) {
+    dram.raw("capacity");
+    dram.error("capacity", "is what the nodes of 'topology' say");
+  } else if (at != "memories") {
+    channel.capacity = dram.get_or<Bytes>("capacity", Bytes(0));
+  }
   std::vector<MemoryChannel> channels;
   channels.reserve(nodes.size());
   for (const EntityId node : nodes) {
     channel.node = node;
     channels.push_back(channel);
+  }
+  if (at == "memories") {
+    for (std::size_t i = 0; i < channels.size(); ++i) {
+      channels[i].capacity = topology.memory_nodes()[i].capacity;
+    }
   }
   return channels;
 }

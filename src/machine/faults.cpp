@@ -28,10 +28,17 @@ class FaultyTopology final : public Topology {
   Position position(EntityId node) const override { return sound_->position(node); }
   std::string node_name(EntityId node) const override { return sound_->node_name(node); }
   bool computes(EntityId node) const override { return sound_->computes(node); }
+  NodeRole role(EntityId node) const override { return sound_->role(node); }
+  std::vector<TileTypeName> tile_types() const override { return sound_->tile_types(); }
+  std::uint16_t tile_type(EntityId node) const override { return sound_->tile_type(node); }
+  const std::vector<MemoryNode>& memory_nodes() const override { return sound_->memory_nodes(); }
   std::uint32_t domain(EntityId node) const override { return sound_->domain(node); }
   std::optional<Grid> grid() const override { return sound_->grid(); }
   std::optional<Cluster> cluster() const override { return sound_->cluster(); }
   const Stack* stack() const override { return sound_->stack(); }
+  const NodeTree* tree() const override { return sound_->tree(); }
+  const Hierarchy* hierarchy() const override { return sound_->hierarchy(); }
+  const GivenRoutes* given_routes() const override { return sound_->given_routes(); }
   bool has_dead_links() const override { return dead_; }
   std::string default_routing() const override {
     return dead_ ? "shortest" : sound_->default_routing();

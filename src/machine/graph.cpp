@@ -1,54 +1,12 @@
-// A graph: nodes and links listed in the file.
+// A graph: nodes and links listed in the file, with templates of parts that are there many times.
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <optional>
-#include <utility>
 
-#include "graph_topology.hpp"
+#include "graph_reader.hpp"
 #include "readers.hpp"
 #include "reverse_links.hpp"
-#include "tessera/core/text.hpp"
+#include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
-namespace {
-
-// Nodes and directed links a graph may have: they are stored one by one, and a short text can ask
-// for any number of them. A connected graph has at least as many links as nodes.
-constexpr std::uint64_t graph_limit = std::uint64_t{1} << 24;
-constexpr std::size_t class_limit = std::size_t{1} << 16;
-
-// One end of an entry of `links`: the nodes first … first + count - 1.
-struct End {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-  friend bool operator==(const End&, const End&) = default;
-};
-
-// Reads nodes and links into tables; `failed` once there was a complaint.
-class GraphReader {
- public:
-  explicit GraphReader(config::Section& section) : section_(section) {}
-  std::unique_ptr<Topology> read();
-
- private:
-  void read_nodes();
-  void read_link(config::Section& entry);
-  std::optional<End> read_end(config::Section& entry, const std::string& key);
-  std::nullopt_t fail(config::Section& entry, std::string_view key, const std::string& message);
-  std::optional<std::string> read_text(config::Section& entry, const std::string& key);
-  std::uint16_t class_of(config::Section& entry);
-  void join(End from, End to, std::uint16_t link_class, bool both);
-  void check_reachable(const GraphTopology& topology);
-
-  config::Section& section_;
-  std::vector<NodeGroup> groups_;
-  std::map<std::string, std::size_t, std::less<>> group_by_name_;
-  std::vector<LinkClass> classes_;
-  std::map<std::pair<SimTime, Bandwidth>, std::uint16_t> class_by_values_;
-  std::vector<DirectedLink> links_;
-  bool failed_ = false;
-};
 
 std::nullopt_t GraphReader::fail(config::Section& entry, std::string_view key,
                                  const std::string& message) {
@@ -57,7 +15,6 @@ std::nullopt_t GraphReader::fail(config::Section& entry, std::string_view key,
   return std::nullopt;
 }
 
-// A text that must be given and not be empty.
 std::optional<std::string> GraphReader::read_text(config::Section& entry, const std::string& key) {
   std::string text = entry.get<std::string>(key);
   if (!text.empty()) {
@@ -70,135 +27,7 @@ std::optional<std::string> GraphReader::read_text(config::Section& entry, const 
   return std::nullopt;
 }
 
-void GraphReader::read_nodes() {
-  std::uint64_t nodes = 0;
-  for (config::Section& entry : section_.sections("nodes")) {
-    const auto name = read_text(entry, "name");
-    const auto count = entry.get_optional<std::int64_t>("count", config::at_least<std::int64_t>(1));
-    NodeGroup group;
-    group.computes = entry.get_name("kind", {"tile", "switch"}, "tile") == "tile";
-    group.indexed = count.has_value();
-    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(1, count.value_or(1)));
-    if (!name) {
-      continue;
-    }
-    if (name->find_first_of("[]") != std::string::npos) {
-      fail(entry, "name",
-           "a name must not contain '[' or ']'; 'count' makes name[0], name[1], ...");
-      continue;
-    }
-    if (size > graph_limit - nodes) {
-      fail(entry, group.indexed ? "count" : "name",
-           "too many nodes; a graph may have " + std::to_string(graph_limit));
-      continue;
-    }
-    if (!group_by_name_.emplace(*name, groups_.size()).second) {
-      fail(entry, "name", "there are two nodes called '" + *name + "'");
-      continue;
-    }
-    group.name = *name;
-    group.first = static_cast<std::uint32_t>(nodes);
-    group.count = static_cast<std::uint32_t>(size);
-    nodes += size;
-    groups_.push_back(std::move(group));
-  }
-  if (groups_.empty() && !failed_) {
-    failed_ = true;
-    const config::Value::Kind kind = section_.raw("nodes").kind;
-    if (kind == config::Value::Kind::null || kind == config::Value::Kind::sequence) {
-      section_.error("nodes", "must list at least one node");
-    }  // else the section has complained
-  }
-}
-
-std::optional<End> GraphReader::read_end(config::Section& entry, const std::string& key) {
-  const auto given = read_text(entry, key);
-  if (!given) {
-    return std::nullopt;
-  }
-  const std::string& text = *given;
-  const std::size_t bracket = text.find('[');
-  const std::string name = text.substr(0, bracket);
-  const auto found = group_by_name_.find(name);
-  if (found == group_by_name_.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known, index] : group_by_name_) {
-      names.push_back(known);
-    }
-    return fail(entry, key, unknown_name("node", name, names));
-  }
-  const NodeGroup& group = groups_[found->second];
-  if (bracket == std::string::npos) {
-    return End{group.first, group.count};
-  }
-  std::uint32_t index = 0;
-  const char* const begin = text.data() + bracket + 1;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(begin, end, index);
-  if (error != std::errc() || rest + 1 != end || *rest != ']') {
-    return fail(entry, key, "'" + text + "' is not a node; write e.g. '" + name + "[0]'");
-  }
-  if (!group.indexed) {
-    return fail(entry, key, "'" + name + "' is one node, not a group; write it without an index");
-  }
-  if (index >= group.count) {
-    return fail(entry, key,
-                "'" + text + "' does not exist; the last one is '" +
-                    group.node_name(group.count - 1) + "'");
-  }
-  return End{group.first + index, 1};
-}
-
-std::uint16_t GraphReader::class_of(config::Section& entry) {
-  LinkClass values = read_link_class(entry, "");
-  failed_ = failed_ || !was_read(values);
-  const auto [found, added] =
-      class_by_values_.try_emplace({values.latency, values.bandwidth},
-                                   static_cast<std::uint16_t>(classes_.size() % class_limit));
-  if (added && classes_.size() == class_limit) {
-    fail(entry, "bandwidth",
-         "there are more than " + std::to_string(class_limit) + " kinds of links");
-  } else if (added) {
-    values.name = to_string(values.bandwidth) + ", " + to_string(values.latency);
-    classes_.push_back(std::move(values));
-  }
-  return found->second;
-}
-
-void GraphReader::join(End from, End to, std::uint16_t link_class, bool both) {
-  for (std::uint32_t a = from.first; a < from.first + from.count; ++a) {
-    // A group joined to itself: every pair once.
-    for (std::uint32_t b = from == to ? a + 1 : to.first; b < to.first + to.count; ++b) {
-      links_.push_back({EntityId(a), EntityId(b), link_class});
-      if (both) {
-        links_.push_back({EntityId(b), EntityId(a), link_class});
-      }
-    }
-  }
-}
-
-void GraphReader::read_link(config::Section& entry) {
-  const auto from = read_end(entry, "from");
-  const auto to = read_end(entry, "to");
-  const std::uint16_t link_class = class_of(entry);
-  const bool both = entry.get_name("directions", {"both", "one"}, "both") == "both";
-  if (!from || !to) {
-    return;
-  }
-  const bool same = *from == *to;
-  const bool overlap = from->first < to->first + to->count && to->first < from->first + from->count;
-  if ((same && from->count == 1) || (!same && overlap)) {
-    fail(entry, "to", "a node cannot be linked to itself");
-    return;
-  }
-  const std::uint64_t pairs = same ? std::uint64_t{from->count} * (from->count - 1) / 2
-                                   : std::uint64_t{from->count} * to->count;
-  if (links_.size() + pairs * (both ? 2 : 1) > graph_limit) {
-    fail(entry, "from", "too many links; a graph may have " + std::to_string(graph_limit));
-    return;
-  }
-  join(*from, *to, link_class, both);
-}
+namespace {
 
 // The first node that a search from node 0 does not meet; `next_of(node, visit)` calls visit for
 // every neighbour.
@@ -221,6 +50,8 @@ EntityId first_not_met(std::uint32_t nodes, const NextOf& next_of) {
   return missed == met.end() ? EntityId::none()
                              : EntityId(static_cast<std::uint32_t>(missed - met.begin()));
 }
+
+}  // namespace
 
 void GraphReader::check_reachable(const GraphTopology& topology) {
   const auto complain = [&](EntityId from, EntityId to) {
@@ -248,18 +79,134 @@ void GraphReader::check_reachable(const GraphTopology& topology) {
   }
 }
 
-std::unique_ptr<Topology> GraphReader::read() {
-  read_nodes();
-  for (config::Section& entry : section_.sections("links")) {
-    read_link(entry);
+
+// Links and memories of a part and of the instances in it, whose own come first.
+void GraphReader::expand(std::uint32_t part, std::uint32_t first, std::vector<DirectedLink>& links,
+                         std::vector<MemoryNode>& memories) const {
+  const auto at = [first](EntityId node) { return EntityId(first + node.value()); };
+  for (const NodeGroup& group : parts_[part].nodes.groups) {
+    for (std::uint32_t i = 0; !group.is_plain() && i < group.count; ++i) {
+      expand(group.part, first + group.first + i * group.size, links, memories);
+    }
   }
+  for (const DirectedLink& link : parts_[part].links) {
+    links.push_back({at(link.from), at(link.to), link.link_class});
+  }
+  for (MemoryNode memory : parts_[part].memories) {
+    memory.node = at(memory.node);
+    std::transform(memory.owners.begin(), memory.owners.end(), memory.owners.begin(), at);
+    memories.push_back(std::move(memory));
+  }
+}
+
+std::optional<EntityId> GraphReader::read_route_node(const config::Value& text,
+                                                     const GraphTopology& topology,
+                                                     NodeFinder& find) {
+  const std::optional<EntityId> node =
+      text.kind == config::Value::Kind::scalar ? find(text.text) : std::nullopt;
+  if (!node) {
+    section_.error("routes", text,
+                   "there is no node '" + text.text + "'; nodes are called as '" +
+                       topology.node_name(EntityId(0)) + "'");
+    failed_ = true;
+  }
+  return node;
+}
+
+void GraphReader::read_routes(GraphTopology& topology) {
+  const config::Value routes = section_.raw("routes");
+  if (routes.kind == config::Value::Kind::null) {
+    return;
+  }
+  GivenRoutes given{topology.default_routing(), {}};
+  NodeFinder find(topology);
+  const auto complain = [&](const config::Value& at, const std::string& message) {
+    section_.error("routes", at, message);
+    failed_ = true;
+  };
+  if (routes.kind != config::Value::Kind::sequence) {
+    complain(routes, "expected a list of lists of nodes");
+  }
+  for (const config::Value& route : routes.items) {
+    if (route.items.size() < 2) {
+      complain(route, "a route is a list of two nodes or more");
+      continue;
+    }
+    std::vector<EntityId> nodes;
+    for (const config::Value& item : route.items) {
+      const auto node = read_route_node(item, topology, find);
+      if (!node) {
+        break;
+      }
+      if (std::find(nodes.begin(), nodes.end(), *node) != nodes.end()) {
+        complain(item, "the route comes to '" + item.text + "' twice");
+        break;
+      }
+      nodes.push_back(*node);
+    }
+    for (std::size_t i = 0; nodes.size() == route.items.size() && i + 1 < nodes.size(); ++i) {
+      std::vector<unsigned> ways;
+      for (unsigned port = 0; port < topology.ports(nodes[i]); ++port) {
+        if (topology.link(nodes[i], port).to == nodes[i + 1]) {
+          ways.push_back(port);
+        }
+      }
+      if (ways.empty()) {
+        complain(route.items[i + 1], "no link leads there from '" + route.items[i].text + "'");
+        break;
+      }
+      const unsigned port = ways[nodes.back().value() % ways.size()];
+      const auto [known, added] =
+          given.ports.emplace(GivenRoutes::key(nodes[i], nodes.back()), port);
+      if (!added && known->second != port) {
+        complain(route.items[i], "another route to '" + route.items.back().text +
+                                     "' goes on differently from here");
+      }
+    }
+  }
+  topology.add_routes(std::move(given));
+}
+
+std::unique_ptr<Topology> GraphReader::read() {
+  read_link_types();
+  if (section_.has("templates")) {
+    Section templates = section_.section("templates");
+    for (const std::string& name : templates.keys()) {
+      read_template(name);
+    }
+  }
+  const std::uint32_t machine = read_part(section_, "");
   if (failed_) {
+    section_.raw("routes");
     return nullptr;
   }
-  auto topology = std::make_unique<GraphTopology>(std::move(groups_), std::move(classes_), links_);
+  std::vector<DirectedLink> links;
+  std::vector<MemoryNode> memories;
+  links.reserve(parts_[machine].all_links);
+  expand(machine, 0, links, memories);
+  std::sort(memories.begin(), memories.end(),
+            [](const MemoryNode& a, const MemoryNode& b) { return a.node < b.node; });
+  std::vector<NodePart> parts;
+  for (GraphPart& part : parts_) {
+    parts.push_back(std::move(part.nodes));
+  }
+  auto topology = std::make_unique<GraphTopology>(NodeTree(std::move(parts)), std::move(classes_),
+                                                  links);
+  topology->add_types(std::move(types_));
+  topology->add_memories(std::move(memories));
   check_reachable(*topology);
+  if (failed_) {
+    section_.raw("routes");
+    return nullptr;
+  }
+  if (topology->tree()->has_templates()) {
+    topology->add_hierarchy(Hierarchy::of(*topology, *topology->tree()));
+  }
+  read_routes(*topology);
   return failed_ ? nullptr : std::move(topology);
 }
+
+namespace {
 
 std::unique_ptr<Topology> make(config::Section& section) {
   return GraphReader(section).read();
@@ -267,20 +214,39 @@ std::unique_ptr<Topology> make(config::Section& section) {
 
 std::vector<ParameterInfo> parameters() {
   std::vector<ParameterInfo> all{
-      {"nodes[].name", "", "", "name of a node or of a group of nodes"},
-      {"nodes[].count", "", "null", "makes a group name[0] ... name[count-1]; null: a single node"},
-      {"nodes[].kind", "", "tile", "tile (executes programs) or switch"},
-      {"links[].from", "", "", "a node, or a group: each of its nodes"},
-      {"links[].to", "", "", "a node, or a group: each of its nodes"}};
+      {"nodes.NAME.count", "", "null",
+       "makes a group NAME[0] ... NAME[count-1]; null: a single node (a list with 'name's will do "
+       "for nodes, too)"},
+      {"nodes.NAME.kind", "", "tile", "tile (executes programs), switch or memory"},
+      {"nodes.NAME.template", "", "null", "each is an instance of this template, not a node"},
+      {"nodes.NAME.type", "", "null",
+       "of 'types' of the machine, for tiles: a name, or a list that is repeated over the group, "
+       "as [h100 x 16, a100]"},
+      {"nodes.NAME.capacity", "B", "unlimited", "of a memory"},
+      {"nodes.NAME.of", "", "null", "of a memory: the tiles it belongs to, in equal shares"},
+      {"templates.NAME", "", "null", "nodes and links, as those of the machine"},
+      {"links[].from", "", "",
+       "a node, a group, or a path such as server[3].gpu[0-2]; no index: each of them"},
+      {"links[].to", "", "", "the same"},
+      {"links[].type", "", "null", "of 'link_types', in place of bandwidth, latency and reverse"}};
   for (ParameterInfo& parameter : link_parameters("links[].")) {
     all.push_back(std::move(parameter));
   }
+  all.push_back({"links[].reverse", "", "as forwards", "bandwidth and latency of the way back"});
+  all.push_back({"links[].count", "", "1", "links side by side"});
+  all.push_back({"links[].join", "", "all",
+                 "all nodes of one end to all of the other, or even: in equal shares"});
   all.push_back({"links[].directions", "", "both", "both, or one: only from 'from' to 'to'"});
+  all.push_back({"link_types.NAME", "", "null", "bandwidth, latency, reverse and count of links"});
+  all.push_back({"routes", "", "null",
+                 "lists of nodes, each the way from its first one to its last one"});
   return all;
 }
 
-const Registration registration(topologies(),
-                                {"graph", "nodes and links listed one by one", parameters()}, make);
+const Registration registration(
+    topologies(),
+    {"graph", "nodes and links listed in the file, in templates where they repeat", parameters()},
+    make);
 
 }  // namespace
 }  // namespace tessera::machine

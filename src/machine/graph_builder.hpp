@@ -24,6 +24,7 @@ class GeneratedTopology final : public Topology {
   Position position(EntityId node) const override { return graph_.position(node); }
   std::string node_name(EntityId node) const override { return graph_.node_name(node); }
   bool computes(EntityId node) const override { return graph_.computes(node); }
+  const NodeTree* tree() const override { return graph_.tree(); }
   std::string default_routing() const override { return routing_; }
   std::size_t resident_bytes() const override { return graph_.resident_bytes(); }
 
@@ -42,7 +43,13 @@ class GraphBuilder {
   // The first of `count` nodes, name[0] … name[count-1].
   std::uint32_t add_nodes(const std::string& name, std::uint32_t count, bool computes) {
     const std::uint32_t first = nodes_;
-    groups_.push_back({name, first, count, true, computes});
+    NodeGroup group;
+    group.name = name;
+    group.first = first;
+    group.count = count;
+    group.indexed = true;
+    group.role = computes ? NodeRole::tile : NodeRole::switching;
+    groups_.push_back(std::move(group));
     nodes_ += count;
     return first;
   }

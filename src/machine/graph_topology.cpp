@@ -1,22 +1,29 @@
 #include "graph_topology.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "tessera/core/error.hpp"
 
 namespace tessera::machine {
+namespace {
 
-std::string NodeGroup::node_name(std::uint32_t index) const {
-  return indexed ? name + "[" + std::to_string(index) + "]" : name;
+NodeTree tree_of(std::vector<NodeGroup> groups) {
+  ensure(!groups.empty(), "a graph without nodes");
+  const std::uint32_t nodes = groups.back().first + groups.back().count;
+  return NodeTree({{"", std::move(groups), nodes}});
 }
+
+}  // namespace
 
 GraphTopology::GraphTopology(std::vector<NodeGroup> groups, std::vector<LinkClass> classes,
                              const std::vector<DirectedLink>& links)
-    : groups_(std::move(groups)) {
-  ensure(!groups_.empty(), "a graph without nodes");
+    : GraphTopology(tree_of(std::move(groups)), std::move(classes), links) {}
+
+GraphTopology::GraphTopology(NodeTree tree, std::vector<LinkClass> classes,
+                             const std::vector<DirectedLink>& links)
+    : tree_(std::move(tree)) {
   classes_ = std::move(classes);
-  const std::uint32_t node_count = groups_.back().first + groups_.back().count;
+  const std::uint32_t node_count = tree_.nodes();
   while (std::uint64_t{columns_} * columns_ < node_count) {
     ++columns_;
   }
@@ -34,30 +41,35 @@ GraphTopology::GraphTopology(std::vector<NodeGroup> groups, std::vector<LinkClas
   }
 }
 
-const NodeGroup& GraphTopology::group_of(EntityId node) const {
-  const auto after = std::upper_bound(
-      groups_.begin(), groups_.end(), node.value(),
-      [](std::uint32_t number, const NodeGroup& group) { return number < group.first; });
-  return *(after - 1);
-}
-
 Position GraphTopology::position(EntityId node) const {
   return {static_cast<double>(node.value() % columns_),
           static_cast<double>(node.value() / columns_)};
 }
 
-std::string GraphTopology::node_name(EntityId node) const {
-  const NodeGroup& group = group_of(node);
-  return group.node_name(node.value() - group.first);
+std::uint32_t GraphTopology::domain(EntityId node) const {
+  NodeTree::Step step = tree_.begin(node);
+  std::uint32_t domain = node.value();
+  for (; !step.group->is_plain(); step = tree_.below(step, node)) {
+    domain = step.first;
+  }
+  return domain;
+}
+
+std::string GraphTopology::default_routing() const {
+  return routes_ ? "given" : hierarchy_ ? "hierarchy" : "shortest";
 }
 
 std::size_t GraphTopology::resident_bytes() const {
   std::size_t bytes = Topology::resident_bytes() - sizeof(Topology) + sizeof(*this) +
-                      groups_.capacity() * sizeof(NodeGroup) +
-                      first_link_.capacity() * sizeof(std::uint32_t) +
-                      links_.capacity() * sizeof(Link);
-  for (const NodeGroup& group : groups_) {
-    bytes += group.name.capacity();
+                      tree_.resident_bytes() + first_link_.capacity() * sizeof(std::uint32_t) +
+                      links_.capacity() * sizeof(Link) +
+                      memories_.capacity() * sizeof(MemoryNode) +
+                      (hierarchy_ ? hierarchy_->resident_bytes() : 0);
+  for (const MemoryNode& memory : memories_) {
+    bytes += memory.owners.capacity() * sizeof(EntityId);
+  }
+  if (routes_) {
+    bytes += routes_->ports.size() * (sizeof(std::uint64_t) + sizeof(unsigned) + 2 * sizeof(void*));
   }
   return bytes;
 }

@@ -13,8 +13,12 @@ FlopRate Tile::rate(DataType type) const {
   for (const auto& [other, rate] : peak) {
     known.push_back(to_string(other));
   }
-  throw ConfigError("the machine states no peak for " + to_string(type) + " (tile.peak has " +
-                    (known.empty() ? "nothing" : join(known)) + ")");
+  throw ConfigError("the machine states no peak for " + to_string(type) + " (" + peak_key() +
+                    " has " + (known.empty() ? "nothing" : join(known)) + ")");
+}
+
+std::string Tile::peak_key() const {
+  return name.empty() ? "tile.peak" : "types." + name + ".peak";
 }
 
 SimTime Machine::time_at(EntityId node, SimTime time) const {
@@ -24,14 +28,18 @@ SimTime Machine::time_at(EntityId node, SimTime time) const {
                                                     Fraction::one, slow->second.millionths());
 }
 
-Bandwidth Machine::operand_bandwidth() const {
-  return tile.operands_in_dram ? channels.front().bandwidth : tile.sram_bandwidth;
+Bandwidth Machine::operand_bandwidth(const Tile& of) const {
+  if (!of.operands_in_dram) {
+    return of.sram_bandwidth;
+  }
+  return of.channel ? of.channel->bandwidth : channels.front().bandwidth;
 }
 
 std::size_t Machine::resident_bytes() const {
   return sizeof(*this) + name.capacity() + (topology ? topology->resident_bytes() : 0) +
          channels.capacity() * sizeof(MemoryChannel) +
-         channel_of.capacity() * sizeof(std::uint32_t);
+         channel_of.capacity() * sizeof(std::uint32_t) + types.capacity() * sizeof(Tile) +
+         type_of.capacity() * sizeof(std::uint16_t);
 }
 
 }  // namespace tessera::machine

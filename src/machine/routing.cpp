@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/core/text.hpp"
+#include "tessera/machine/hierarchy.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -21,13 +22,29 @@ class RoutingBy final : public Routing {
   Algorithm algorithm_;
 };
 
+// Ports that the file gives, and another routing for everything else. A port is given for every node
+// from the first one of a route on, so that whoever comes upon a route stays on it.
+class GivenRouting final : public Routing {
+ public:
+  GivenRouting(const GivenRoutes& given, std::unique_ptr<Routing> otherwise)
+      : given_(given), otherwise_(std::move(otherwise)) {}
+  unsigned next_port(EntityId here, EntityId target) const override {
+    const auto found = given_.ports.find(GivenRoutes::key(here, target));
+    return found == given_.ports.end() ? otherwise_->next_port(here, target) : found->second;
+  }
+
+ private:
+  const GivenRoutes& given_;
+  std::unique_ptr<Routing> otherwise_;
+};
+
 }  // namespace
 
 DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "cluster", "stack", "ecmp", "shortest"};
+  return {"xy", "yx", "cluster", "stack", "hierarchy", "given", "ecmp", "shortest"};
 }
 
 std::string routing_problem(const std::string& name, const Topology& topology) {
@@ -47,6 +64,14 @@ std::string routing_problem(const std::string& name, const Topology& topology) {
   if (name == "stack" && topology.stack() == nullptr) {
     return "'stack' needs a stack; use '" + topology.default_routing() + "'";
   }
+  if (name == "hierarchy" && topology.hierarchy() == nullptr) {
+    return "'hierarchy' needs a graph of templates that are alike and whose shortest ways stay "
+           "inside; use '" +
+           topology.default_routing() + "'";
+  }
+  if (name == "given" && topology.given_routes() == nullptr) {
+    return "'given' needs a graph with 'routes'; use '" + topology.default_routing() + "'";
+  }
   return "";
 }
 
@@ -58,6 +83,13 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   if (name == "shortest" || name == "ecmp") {
     return std::make_unique<RoutingBy<ShortestPathRouting>>(
         ShortestPathRouting(topology, name == "ecmp"));
+  }
+  if (name == "hierarchy") {
+    return std::make_unique<RoutingBy<HierarchyRouting>>(HierarchyRouting(topology));
+  }
+  if (name == "given") {
+    const GivenRoutes& given = *topology.given_routes();
+    return std::make_unique<GivenRouting>(given, make_routing(given.otherwise, topology));
   }
   if (name == "cluster") {
     return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));

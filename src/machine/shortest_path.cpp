@@ -1,25 +1,15 @@
 #include <algorithm>
 #include <bit>
-#include <compare>
 #include <queue>
 #include <vector>
 
 #include "reverse_links.hpp"
 #include "tessera/core/digest.hpp"
+#include "tessera/machine/hierarchy.hpp"
 #include "tessera/machine/routing.hpp"
 
 namespace tessera::machine {
 namespace {
-
-struct Distance {
-  SimTime latency = SimTime::never();
-  std::uint32_t hops = 0;
-  friend auto operator<=>(const Distance&, const Distance&) = default;
-
-  Distance after(const LinkClass& link_class) const {
-    return {latency + link_class.latency, hops + 1};
-  }
-};
 
 // Distance of every node to `target`, by Dijkstra over the reversed links.
 std::vector<Distance> distances_to(EntityId target, const Topology& topology,

@@ -26,6 +26,11 @@ SimTime Topology::smallest_latency() const {
   return smallest;
 }
 
+const std::vector<MemoryNode>& Topology::memory_nodes() const {
+  static const std::vector<MemoryNode> none;
+  return none;
+}
+
 std::size_t Topology::resident_bytes() const {
   return sizeof(*this) + classes_.capacity() * sizeof(LinkClass);
 }

@@ -96,20 +96,22 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
 
 void check_machine_for(const machine::Machine& machine, const workload::Workload& workload,
                        Section& root) {
-  if (machine.tile.peak.empty()) {
-    Section part = root.section("machine");
-    if (!part.has("tile")) {  // else it has been complained about
-      part.error("tile", "missing; tile.peak must give the rate of " +
-                             to_string(workload.data_type) + ", in which the workload computes");
+  for (const machine::Tile& tile : machine.tiles()) {
+    if (tile.peak.empty()) {
+      Section part = root.section("machine");
+      if (!part.has("tile") && tile.name.empty()) {  // else it has been complained about
+        part.error("tile", "missing; tile.peak must give the rate of " +
+                               to_string(workload.data_type) + ", in which the workload computes");
+      }
+    } else if (tile.peak.find(workload.data_type) == tile.peak.end()) {
+      std::vector<std::string> types;
+      for (const auto& [type, peak] : tile.peak) {
+        types.push_back(to_string(type));
+      }
+      root.error("workload", "the workload computes in " + to_string(workload.data_type) +
+                                 ", but the machine gives a peak for " + join(types) +
+                                 " only (machine." + tile.peak_key() + ")");
     }
-  } else if (machine.tile.peak.find(workload.data_type) == machine.tile.peak.end()) {
-    std::vector<std::string> types;
-    for (const auto& [type, peak] : machine.tile.peak) {
-      types.push_back(to_string(type));
-    }
-    root.error("workload", "the workload computes in " + to_string(workload.data_type) +
-                               ", but the machine gives a peak for " + join(types) +
-                               " only (machine.tile.peak)");
   }
 }
 
@@ -225,7 +227,7 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
       [&](const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, operation);
+        return experiment.compute->duration(experiment.machine, experiment.machine.tile, operation);
       },
       transfers);
 }

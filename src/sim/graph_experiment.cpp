@@ -254,9 +254,12 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
   }
   work.names.emplace_back(other_names);
   check_algorithms(look, work.options, std::move(collectives));
-  if (look.flops > 0 && machine.tile.peak.find(work.options.data_type) == machine.tile.peak.end()) {
-    section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
-                              " (execution.data_type), but machine.tile.peak has no rate for that");
+  for (const machine::Tile& tile : machine.tiles()) {
+    if (look.flops > 0 && tile.peak.find(work.options.data_type) == tile.peak.end()) {
+      section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
+                                " (execution.data_type), but machine." + tile.peak_key() +
+                                " has no rate for that");
+    }
   }
   if (look.local_accesses > 0 && machine.channels.empty()) {
     section.error("kind", "its graphs load from and store to local memory " +

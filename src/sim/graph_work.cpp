@@ -70,8 +70,9 @@ class GraphsWork final : public Work {
         machine::make_routing(experiment_.network->routing(), *machine.topology);
     return executor::make_graph_executor(
         {machine, graph_, members,
-         [&experiment = experiment_](const workload::Operation& operation) {
-           return experiment.compute->duration(experiment.machine, operation);
+         [&experiment = experiment_](EntityId node, const workload::Operation& operation) {
+           return experiment.compute->duration(experiment.machine, experiment.machine.tile_of(node),
+                                               operation);
          },
          [&experiment = experiment_, routing](EntityId from, EntityId to, Bytes bytes) {
            return experiment.network->idle_time(

@@ -156,6 +156,23 @@ std::string name_of(TraceLevel level) {
   throw InternalError("a trace level outside its list");
 }
 
+// Of the nodes that compute, in FLOP/s.
+double mean_peak(const machine::Machine& machine, DataType type) {
+  const auto peak_of = [type](const machine::Tile& tile) {
+    const auto found = tile.peak.find(type);
+    return found == tile.peak.end() ? 0 : static_cast<double>(found->second.flops_per_second());
+  };
+  if (machine.types.empty()) {
+    return peak_of(machine.tile);
+  }
+  double sum = 0;
+  const std::vector<EntityId> nodes = machine.topology->computing_node_ids();
+  for (const EntityId node : nodes) {
+    sum += peak_of(machine.tile_of(node));
+  }
+  return sum / static_cast<double>(nodes.size());
+}
+
 trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
                          const machine::Partition& partition) {
   trace::Summary summary;
@@ -166,12 +183,8 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.iterations = experiment.options.iterations;
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.tiles = work->tiles();
-  const auto& peak = experiment.machine.tile.peak;
-  const auto of_type = peak.find(work->data_type());
-  summary.peak_flops_per_s = of_type == peak.end()
-                                 ? 0
-                                 : static_cast<double>(summary.tiles) *
-                                       static_cast<double>(of_type->second.flops_per_second());
+  summary.peak_flops_per_s = static_cast<double>(summary.tiles) *
+                             mean_peak(experiment.machine, work->data_type());
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = experiment.options.partition;

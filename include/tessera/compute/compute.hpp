@@ -28,8 +28,8 @@ class ComputeModel {
  public:
   virtual ~ComputeModel() = default;
   virtual std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const = 0;
-  // Time of one operation on an idle tile; what planning uses.
-  virtual SimTime duration(const machine::Machine& machine,
+  // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
+  virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
 };

@@ -113,8 +113,8 @@ struct GraphSetup {
   const machine::Machine& machine;
   const GraphWork& work;
   std::span<const EntityId> members;  // outlives the executor
-  // Of one operation, and of a message on an idle machine.
-  std::function<SimTime(const workload::Operation&)> compute_time;
+  // Of one operation at a node, and of a message on an idle machine.
+  std::function<SimTime(EntityId node, const workload::Operation&)> compute_time;
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time;
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;

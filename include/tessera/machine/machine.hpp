@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,6 @@
 
 namespace tessera::machine {
 
-// What every computing node can do. Without a `tile` section in the file there is no peak at all,
-// which is enough for a machine that only carries traffic.
-struct Tile {
-  std::map<DataType, FlopRate> peak;  // dense, by data type
-  Fraction efficiency;                // share of the peak that matrix work reaches
-  Bytes sram;                         // capacity; 0: not stated
-  Bandwidth sram_bandwidth;           // to the core; 0: never the limit
-  // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
-  // rather than in SRAM, into which what does not fit is streamed.
-  bool operands_in_dram = false;
-  // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
-  FlopRate rate(DataType type) const;
-};
-
 // One DRAM channel (or memory stack, or off-wafer port), attached to the router of a node.
 struct MemoryChannel {
   EntityId node;
@@ -35,11 +22,32 @@ struct MemoryChannel {
   Bytes capacity;       // 0: not stated
 };
 
+// What a computing node can do. Without a `tile` section in the file there is no peak at all, which
+// is enough for a machine that only carries traffic.
+struct Tile {
+  std::string name;                   // of its type; empty: of no type
+  std::map<DataType, FlopRate> peak;  // dense, by data type
+  Fraction efficiency;                // share of the peak that matrix work reaches
+  Bytes sram;                         // capacity; 0: not stated
+  Bandwidth sram_bandwidth;           // to the core; 0: never the limit
+  // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
+  // rather than in SRAM, into which what does not fit is streamed.
+  bool operands_in_dram = false;
+  // Of a type whose own channel is not as `dram` says; at no node.
+  std::optional<MemoryChannel> channel;
+  // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
+  FlopRate rate(DataType type) const;
+  std::string peak_key() const;  // of the machine's file
+};
+
 // The machine of one experiment. Immutable after reading.
 struct Machine {
   std::string name;
   std::unique_ptr<Topology> topology;
+  // Of all nodes; where there are types, of the first node that computes.
   Tile tile;
+  std::vector<Tile> types;            // empty where all nodes are alike
+  std::vector<std::uint16_t> type_of;  // [nodes] index in types; empty with them
   std::vector<MemoryChannel> channels;  // empty: no DRAM at all
   // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
   // empty when there are no channels.
@@ -47,10 +55,17 @@ struct Machine {
   // Of nodes that are slower than the others, as a share of their speed.
   std::map<EntityId, Fraction> speeds;
 
+  const Tile& tile_of(EntityId node) const {
+    return types.empty() ? tile : types[type_of[node.value()]];
+  }
+  // All there are.
+  std::span<const Tile> tiles() const {
+    return types.empty() ? std::span(&tile, 1) : std::span(types);
+  }
   // What takes `time` on other nodes, at this one.
   SimTime time_at(EntityId node, SimTime time) const;
   // Between a core and the memory that its operands are in; 0: never the limit.
-  Bandwidth operand_bandwidth() const;
+  Bandwidth operand_bandwidth(const Tile& of) const;
   // Bytes this object holds, for the memory prediction.
   std::size_t resident_bytes() const;
 };
@@ -60,7 +75,8 @@ struct Machine {
 //   topology: {kind: …, …}                       see topologies()
 //   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s,
 //          operands: sram | dram}
-//   dram: {at: edge | each | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
+//   types: {NAME: {peak: …, …, dram: {bandwidth, latency, capacity}}, …}
+//   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB}
 // | key                 | default  | unit   | meaning                                            |
 // | name                | machine  |        | title of the machine                               |
@@ -69,7 +85,10 @@ struct Machine {
 // | tile.sram           | 0 B      | B      | capacity; 0: not stated                            |
 // | tile.sram_bandwidth | 0 B/s    | B/s    | 0: never the limit                                 |
 // | tile.operands       | sram     |        | where operations have their operands               |
-// | dram.at             | required |        | edge, each (computing node), nodes (listed), none  |
+// | types.NAME          | none     |        | of tiles that the topology calls so, as `tile`     |
+// | types.NAME.dram     | as dram  |        | of their own channel, with `dram.at: each`         |
+// | dram.at             | required |        | edge, each (computing node), memories (nodes of    |
+// |                     |          |        | that kind), nodes (listed), none                   |
 // | dram.edges          | required |        | for `edge`: of west, east, north, south            |
 // | dram.nodes          | required |        | for `nodes`: numbers or names of nodes             |
 // | dram.bandwidth      | required | B/s    | of one channel, > 0                                |
@@ -78,7 +97,8 @@ struct Machine {
 // | faults.links        | none     |        | {from, to, bandwidth: 50 % or dead: true,          |
 // |                     |          |        | directions: both (default) or one}                 |
 // | faults.nodes        | none     |        | {node, speed: 80 %}: it computes slower            |
-// `tile` and `dram` may be absent as a whole. `operands: dram` needs a channel at every computing
+// `tile` and `dram` may be absent as a whole. Tiles whose type the topology does not say are as
+// `tile` says; capacities of `memories` are those of the nodes. `operands: dram` needs a channel at every computing
 // node, as `at: each` gives. `at: edge` puts one channel at every node on the named sides of a grid
 // (a corner on two named sides gets one), numbered by node; `at: none` ignores the other keys of
 // `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left to their readers, and so is

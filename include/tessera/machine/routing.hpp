@@ -74,7 +74,8 @@ class Routing {
 };
 
 // "xy", "yx" (grids only), "cluster" (clusters only, see ClusterRouting), "stack" (stacks
-// only, see StackRouting), "ecmp" (shortest and spread) or "shortest".
+// only, see StackRouting), "hierarchy" (graphs of templates, see HierarchyRouting), "given" (graphs
+// with routes of their own), "ecmp" (shortest and spread) or "shortest".
 std::vector<std::string> routing_names();
 // Why the topology cannot use the routing of this name, with one that it can; empty when it can.
 std::string routing_problem(const std::string& name, const Topology& topology);

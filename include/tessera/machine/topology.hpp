@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -14,6 +15,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/cluster.hpp"
+#include "tessera/machine/node_tree.hpp"
 #include "tessera/machine/stack.hpp"
 
 namespace tessera::machine {
@@ -59,6 +61,30 @@ struct Position {
   double y = 0;
 };
 
+class Hierarchy;
+
+// Ports that routes of the file take; all other ways are as `otherwise` finds them.
+struct GivenRoutes {
+  std::string otherwise;  // name of a routing
+  std::unordered_map<std::uint64_t, unsigned> ports;
+  static std::uint64_t key(EntityId here, EntityId target) {
+    return std::uint64_t{here.value()} << 32 | target.value();
+  }
+};
+
+// A node that holds data and computes nothing.
+struct MemoryNode {
+  EntityId node;
+  Bytes capacity;                // 0: unlimited
+  std::vector<EntityId> owners;  // tiles that it belongs to, ascending; none: to nobody
+};
+
+// A type of tile by the name that the topology uses, with its first place there.
+struct TileTypeName {
+  std::string name;
+  config::Value text;
+};
+
 // Immutable after construction; all queries are const, thread-safe and O(1) unless said otherwise.
 // Nodes are numbered 0 … nodes()-1 by the description alone. Ports of a node are 0 … ports(node)-1.
 class Topology {
@@ -72,6 +98,14 @@ class Topology {
   virtual std::string node_name(EntityId node) const = 0;
   // Whether the node executes programs (a switch does not).
   virtual bool computes(EntityId) const { return true; }
+  virtual NodeRole role(EntityId node) const {
+    return computes(node) ? NodeRole::tile : NodeRole::switching;
+  }
+  // Types of tiles that the file names, and which of them a tile is: NodeTree::no_type for none.
+  virtual std::vector<TileTypeName> tile_types() const { return {}; }
+  virtual std::uint16_t tile_type(EntityId) const { return NodeTree::no_type; }
+  // By node.
+  virtual const std::vector<MemoryNode>& memory_nodes() const;
   // Nodes with the same number are close together, as the accelerators of one server are. Without
   // such, each node its own.
   virtual std::uint32_t domain(EntityId node) const { return node.value(); }
@@ -79,9 +113,15 @@ class Topology {
   virtual std::optional<Cluster> cluster() const { return std::nullopt; }
   // Null for machines that are no stack.
   virtual const Stack* stack() const { return nullptr; }
+  // Null for machines whose file does not group nodes.
+  virtual const NodeTree* tree() const { return nullptr; }
+  // Null where "hierarchy" finds no way.
+  virtual const Hierarchy* hierarchy() const { return nullptr; }
+  // Null where the file gives none.
+  virtual const GivenRoutes* given_routes() const { return nullptr; }
   // Then only routings that look at the links find a way: "shortest" and "ecmp".
   virtual bool has_dead_links() const { return false; }
-  // The routing to use when none is asked for: "xy", "cluster", "stack" or "shortest".
+  // The routing to use when none is asked for: one of routing_names().
   virtual std::string default_routing() const { return "shortest"; }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
@@ -111,13 +151,17 @@ class Topology {
 //          machine of PALM (Fang et al., Table VI). A link across a tile boundary is of class
 //          inter_tile, and each of them has the full inter_tile bandwidth by itself: a boundary of
 //          n cores carries n times as much.
-//   graph  {nodes: [{name, count, kind: tile | switch}],
-//           links: [{from, to, bandwidth, latency, directions: both | one}]}
-//          `count: n` makes name[0] … name[n-1]. An end is a node ("gpu[3]", "switch") or the name
-//          of a group, which stands for all its nodes, each joined to each node of the other end; a
-//          group joined to itself is fully connected, `one` then leading from lower to higher
-//          numbers. Every node must be reachable from every other. At most 2^24 nodes and as many
-//          directed links.
+//   graph  {nodes: {NAME: {count, kind: tile | switch | memory, type, capacity, of | template}},
+//           templates: {NAME: {nodes, links}}, link_types: {NAME: {bandwidth, latency, …}},
+//           links: [{from, to, type | bandwidth, latency, reverse, count, join: all | even,
+//                    directions: both | one}], routes: [[node, …]]}
+//          `nodes` may be a list with `name`s, too. `count: n` makes name[0] … name[n-1], each a
+//          node or, with `template`, all nodes of that template. An end is a path of names with
+//          dots between them ("server[3].gpu[0]"); a name without an index stands for the whole
+//          group, name[2-5] for a part of it. All nodes of one end are joined to all of the other,
+//          with `join: even` in equal shares; an end joined to itself is fully connected, `one`
+//          then leading from lower to higher numbers. Every node must be reachable from every
+//          other. At most 2^24 nodes and as many directed links.
 //   cluster {nodes, accelerators, nics, switch: {bandwidth, latency}, nic: {…}, port: {…},
 //            fabric: {kind: fat-tree, leaf_nodes, rail_optimized, spines, bandwidth, latency}}
 //          `nodes` servers. An accelerator has a link (`switch`) to the switch of its server, which

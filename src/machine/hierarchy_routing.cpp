@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <bit>
+
+#include "tessera/core/digest.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/machine/hierarchy.hpp"
+
+namespace tessera::machine {
+namespace {
+
+// Ports that are kept: 768 KiB at most.
+constexpr std::uint32_t most_known = 1U << 16;
+
+}  // namespace
+
+HierarchyRouting::HierarchyRouting(const Topology& topology)
+    : topology_(&topology),
+      known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
+  ensure(topology.hierarchy() != nullptr, "a hierarchy to route by");
+}
+
+unsigned HierarchyRouting::next_port(EntityId here, EntityId target) const {
+  const std::uint64_t hash = mix64(std::uint64_t{here.value()} << 32 | target.value());
+  Known& known = known_[hash % known_.size()];
+  if (known.here != here || known.target != target) {
+    known = {here, target, find_port(here, target)};
+  }
+  return known.port;
+}
+
+unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {
+  const NodeTree& tree = *topology_->tree();
+  const Hierarchy& hierarchy = *topology_->hierarchy();
+  const Distance distance = hierarchy.between(tree, here, target);
+  ways_.clear();
+  for (unsigned port = 0; port < topology_->ports(here); ++port) {
+    const Link link = topology_->link(here, port);
+    const LinkClass& link_class = topology_->link_classes()[link.link_class];
+    // The time of the link alone tells that most ports are not on the way.
+    if (link_class.latency <= distance.latency &&
+        hierarchy.between(tree, link.to, target).after(link_class) == distance) {
+      ways_.push_back(port);
+    }
+  }
+  ensure(!ways_.empty(), "a way to every node of a hierarchy");
+  return ways_[target.value() % ways_.size()];
+}
+
+}  // namespace tessera::machine
