@@ -35,6 +35,31 @@ constexpr unsigned step_bits = 8;
 constexpr unsigned tag_bits = 16;
 static_assert(1 + group_bits + number_bits + chunk_bits + phase_bits + lane_bits + step_bits <= 64);
 
+// What goes to a node that is memory, and back: 1 in the highest bit, whether it is the answer,
+// whether it stores, and the bytes; in the tag the lower bits of the task's place.
+struct AccessWord {
+  static constexpr unsigned bytes_bits = 60;
+  static constexpr Bytes request = Bytes(64);  // assumed: as of memory channels
+
+  bool answers = false;
+  bool stores = false;
+  std::uint64_t bytes = 0;
+
+  static bool is_one(std::uint64_t word) { return word >> 63 != 0; }
+  explicit AccessWord(std::uint64_t word)
+      : answers((word >> 62 & 1) != 0),
+        stores((word >> 61 & 1) != 0),
+        bytes(word & ((std::uint64_t{1} << bytes_bits) - 1)) {}
+  AccessWord(bool answer, bool store, std::uint64_t size)
+      : answers(answer), stores(store), bytes(size) {
+    ensure(bytes >> bytes_bits == 0, "an access whose size has its bits");
+  }
+  std::uint64_t word() const {
+    return std::uint64_t{1} << 63 | std::uint64_t{answers} << 62 | std::uint64_t{stores} << 61 |
+           bytes;
+  }
+};
+
 // Of a collective of one NPU.
 struct CollectiveId {
   std::uint32_t group = 0;
@@ -175,6 +200,10 @@ class GraphExecutor final : public Executor {
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     Npu& npu = npus_[context.index()];
+    if (npu.number == Npu::unused) {
+      answer(context, event.as<network::Arrival>(), event.tag);
+      return;
+    }
     switch (event.port.kind()) {
       case begin_kind:
         break;
@@ -433,7 +462,9 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::load:
       case GraphAction::store:
-        if (task.in_remote && !work_.remote_in_channels) {
+        if (task.in_remote && !work_.remote_of.empty()) {
+          ask_remote(context, npu, place);
+        } else if (task.in_remote && !work_.remote_in_channels) {
           end_after(context, place, setup_.remote_time(Bytes(task.bytes), task.in_switch));
         } else {
           begin_access(context, npu, place);
@@ -502,6 +533,21 @@ class GraphExecutor final : public Executor {
     memory::access(context, setup_.memory_slot, Bytes(task.bytes),
                    task.action == GraphAction::store, port(accessed_kind),
                    static_cast<std::uint16_t>(place));
+  }
+  void ask_remote(pdes::Context& context, const Npu& npu, Place place) {
+    const Task& task = npu.tasks[place];
+    const bool stores = task.action == GraphAction::store;
+    network::send(context, setup_.network_slot, work_.remote_of[npu.number],
+                  stores ? Bytes(task.bytes) : AccessWord::request, port(arrival_kind),
+                  static_cast<std::uint16_t>(place), AccessWord(false, stores, task.bytes).word());
+  }
+  // At a node that is memory: the data, or that it has been stored.
+  void answer(pdes::Context& context, const network::Arrival& arrival, std::uint16_t tag) {
+    ensure(AccessWord::is_one(arrival.word), "a node that computes nothing is asked for memory");
+    const AccessWord asked(arrival.word);
+    network::send(context, setup_.network_slot, arrival.source,
+                  asked.stores ? AccessWord::request : Bytes(asked.bytes), port(arrival_kind), tag,
+                  AccessWord(true, asked.stores, asked.bytes).word());
   }
   Place place_of_access(const Npu& npu, std::uint16_t tag) const {
     const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
@@ -637,6 +683,10 @@ class GraphExecutor final : public Executor {
   // Whether a task is over now.
   bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
                     std::uint16_t tag) {
+    if (AccessWord::is_one(arrival.word)) {
+      end_task(context, npu, place_of_access(npu, tag));
+      return true;
+    }
     if (is_of_collective(arrival.word)) {
       const auto [id, name] = parts_of(arrival.word, tag);
       bool taken = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "tessera/collective/algorithm.hpp"
@@ -241,6 +242,34 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
   }
 }
 
+// [npus] the memory of each: its own, else those that belong to nobody in turn. Empty if there is
+// none for some.
+std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
+                                         const std::vector<EntityId>& npus) {
+  std::map<EntityId, EntityId> own;
+  std::vector<EntityId> shared;
+  for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
+    for (const EntityId owner : memory.owners) {
+      own.emplace(owner, memory.node);
+    }
+    if (memory.owners.empty()) {
+      shared.push_back(memory.node);
+    }
+  }
+  std::vector<EntityId> memories;
+  for (const EntityId npu : npus) {
+    const auto found = own.find(npu);
+    if (found != own.end()) {
+      memories.push_back(found->second);
+    } else if (!shared.empty()) {
+      memories.push_back(shared[memories.size() % shared.size()]);
+    } else {
+      return {};
+    }
+  }
+  return memories;
+}
+
 void note_look(const machine::Machine& machine, const memory::RemoteMemory* remote,
                Section& section, Section collectives, executor::GraphWork& work) {
   const std::optional<workload::GraphLook> known = work.source->known();
@@ -271,10 +300,14 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
       std::none_of(machine.channels.begin(), machine.channels.end(),
                    [&](const auto& channel) { return machine.topology->computes(channel.node); });
   if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
+    work.remote_of = remote_memories_of(machine, work.nodes);
+  }
+  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels &&
+      work.remote_of.empty()) {
     section.error("kind", "its graphs load from and store to remote memory " +
                               std::to_string(look.remote_accesses) +
-                              " times, but the machine has none (machine.remote_memory, or "
-                              "machine.dram at nodes that do not compute)");
+                              " times, but the machine has none (machine.remote_memory, nodes of "
+                              "kind memory, or machine.dram at nodes that do not compute)");
   } else if (look.gathered_accesses > 0 && (remote == nullptr || !remote->gathers())) {
     section.error("kind",
                   "its graphs let switches gather what they load, but those of "

@@ -103,8 +103,10 @@ struct GraphWork {
   std::unordered_map<std::string, std::uint32_t> group_numbers;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
   workload::GraphLook look;
-  // Memory that is not the NPU's own is that of nodes of the machine, over its network.
+  // Memory that is not the NPU's own is that of nodes of the machine, over its network: of channels
+  // there, or, where there are none, of nodes that answer at once: [npus], or empty.
   bool remote_in_channels = false;
+  std::vector<EntityId> remote_of;
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
