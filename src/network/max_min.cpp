@@ -40,11 +40,11 @@ MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits)
 
 // At most so much that a link could ever carry: a new flow may have the level of another one of
 // much less weight, until that is settled.
-MaxMin::Units MaxMin::rate_at(Level level, const FlowState& flow) const {
+MaxMin::Units MaxMin::rate_at(Level level, Wide weight) const {
   Wide product = 0;
-  if (fits_half(level | flow.weight)) {
-    product = level * flow.weight;
-  } else if (__builtin_mul_overflow(level, flow.weight, &product)) {
+  if (fits_half(level | weight)) {
+    product = level * weight;
+  } else if (__builtin_mul_overflow(level, weight, &product)) {
     return static_cast<Units>(most_units);
   }
   return static_cast<Units>(std::min(product >> level_digits_, most_units));
@@ -83,10 +83,11 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
   if (number >= flows_.size()) {
     flows_.resize(number + std::size_t{1});
     levels_.resize(flows_.size());
+    weights_.resize(flows_.size());
   }
   FlowState& flow = flows_[number];
   ensure(!flow.is_active, "a number that is free");
-  flow.weight = weight;
+  weights_[number] = weight;
   flow.at_limit = unbounded;
   if (limit / unit_ < static_cast<double>(most_units)) {
     flow.at_limit = level_for(std::max<Units>(1, static_cast<Units>(limit / unit_)), weight);
@@ -104,7 +105,7 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
     link.flows.push_back({number, hop});
     link.weight += weight;
     link.open += weight;
-    link.may_fill_earlier = true;
+    link.may_fill_from = 0;
     touch(at);
   }
   new_.push_back(number);
@@ -113,6 +114,7 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
 void MaxMin::remove(Flow number) {
   FlowState& flow = flows_[number];
   ensure(flow.is_active, "a flow that ends once");
+  const Wide weight = weights_[number];
   for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
     LinkState& link = links_[route_links_[hop]];
     const std::uint32_t place = places_[hop];
@@ -120,11 +122,11 @@ void MaxMin::remove(Flow number) {
     link.flows[place] = last;
     places_[last.hop] = place;
     link.flows.pop_back();
-    link.weight -= flow.weight;
+    link.weight -= weight;
     if (levels_[number] < link.counted) {
-      link.left += rate_at(levels_[number], flow);
+      link.left += rate_at(levels_[number], weight);
     } else {
-      link.open -= flow.weight;
+      link.open -= weight;
     }
     touch(route_links_[hop]);
   }
@@ -147,6 +149,7 @@ void MaxMin::change(Flow number, Level level) {
     flow.is_changed = true;
     changed_.push_back(number);
   }
+  const Wide weight = weights_[number];
   const Level before = levels_[number];
   levels_[number] = level;
   for (const Link at : route(number)) {
@@ -155,14 +158,16 @@ void MaxMin::change(Flow number, Level level) {
       continue;
     }
     if (before < link.counted) {
-      link.left += rate_at(before, flow);
-      link.open += flow.weight;
+      link.left += rate_at(before, weight);
+      link.open += weight;
     }
     if (level < link.counted) {
-      link.left -= rate_at(level, flow);
-      link.open -= flow.weight;
+      link.left -= rate_at(level, weight);
+      link.open -= weight;
     }
-    link.may_fill_earlier = link.may_fill_earlier || level > before;
+    if (level > before) {
+      link.may_fill_from = std::min(link.may_fill_from, before);
+    }
     touch(at);
   }
 }
@@ -178,11 +183,27 @@ bool MaxMin::is_surely_open(const LinkState& link) const {
   return left >= margin && (link.open == 0 || quotient(left - margin, link.open) >= link.counted);
 }
 
-void MaxMin::recount(LinkState& link) const {
+// It is not full below `from`.
+void MaxMin::recount(LinkState& link, Level from) const {
   link.counted = 0;
   link.left = link.capacity;
   link.open = link.weight;
+  count(link, from);
   count_on(link);
+}
+
+void MaxMin::count(LinkState& link, Level upto) const {
+  if (upto == link.counted) {
+    return;
+  }
+  for (const Entry& entry : link.flows) {
+    const Level level = levels_[entry.flow];
+    if (level >= link.counted && level < upto) {
+      link.left -= rate_at(level, weights_[entry.flow]);
+      link.open -= weights_[entry.flow];
+    }
+  }
+  link.counted = upto;
 }
 
 // Counts flows of higher and higher levels, up to where the link is full or has its level. What is
@@ -194,14 +215,7 @@ void MaxMin::count_on(LinkState& link) const {
     if (upto <= link.counted) {
       return;
     }
-    for (const Entry& entry : link.flows) {
-      const Level level = levels_[entry.flow];
-      if (level >= link.counted && level < upto) {
-        link.left -= rate_at(level, flows_[entry.flow]);
-        link.open -= flows_[entry.flow].weight;
-      }
-    }
-    link.counted = upto;
+    count(link, upto);
   }
 }
 
@@ -213,16 +227,16 @@ void MaxMin::settle(Link number) {
     link.counted = unbounded;
     link.next = unbounded;
     link.left = link.capacity;
-    link.may_fill_earlier = false;
+    link.may_fill_from = unbounded;
     heap_.remove(number);
     return;
   }
-  if (link.may_fill_earlier && !is_surely_open(link)) {
-    recount(link);
+  if (link.may_fill_from != unbounded && !is_surely_open(link)) {
+    recount(link, link.may_fill_from);
   } else {
     link.next = level_for(link.left, link.open);
   }
-  link.may_fill_earlier = false;
+  link.may_fill_from = unbounded;
   queue(number);
 }
 
@@ -294,7 +308,7 @@ std::span<const MaxMin::Flow> MaxMin::solve() {
   for (const Flow number : changed_) {
     FlowState& flow = flows_[number];
     if (flow.hops > 0) {
-      flow.rate = static_cast<double>(rate_at(levels_[number], flow)) * unit_;
+      flow.rate = static_cast<double>(rate_at(levels_[number], weights_[number])) * unit_;
     }
   }
   return changed_;

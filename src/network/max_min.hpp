@@ -68,7 +68,6 @@ class MaxMin {
   static constexpr Level unbounded = ~Level{0};
 
   struct FlowState {
-    Wide weight = 1;
     Level at_limit = unbounded;
     double rate = 0;
     std::uint32_t first = 0;  // of its places among `places_`
@@ -89,14 +88,14 @@ class MaxMin {
     SignedWide left = 0;
     Wide open = 0;
     Level next = unbounded;
-    Wide weight = 0;  // of all flows
+    Level may_fill_from = unbounded;  // below `counted`, since flows went on or came
+    Wide weight = 0;                  // of all flows
     std::vector<Entry> flows;
     bool is_touched = false;
-    bool may_fill_earlier = false;  // than `counted`
   };
 
   std::uint32_t take_places(std::uint32_t hops);
-  Units rate_at(Level level, const FlowState& flow) const;
+  Units rate_at(Level level, Wide weight) const;
   Level level_for(SignedWide left, Wide weight) const;
   Level level_of(Flow number) const;
 
@@ -106,7 +105,8 @@ class MaxMin {
   void settle(Link number);
   void queue(Link number);
   bool is_surely_open(const LinkState& link) const;
-  void recount(LinkState& link) const;
+  void recount(LinkState& link, Level from) const;
+  void count(LinkState& link, Level upto) const;
   void count_on(LinkState& link) const;
   void look_at(Link number);
 
@@ -114,7 +114,9 @@ class MaxMin {
   double unit_;  // of rates
   std::vector<LinkState> links_;
   std::vector<FlowState> flows_;
-  std::vector<Level> levels_;  // of flows, apart: what walks over a link's flows reads these
+  // Of flows, apart: what walks over a link's flows reads these.
+  std::vector<Level> levels_;
+  std::vector<Wide> weights_;
   // Hops of routes, in blocks of powers of two.
   std::vector<Link> route_links_;
   std::vector<std::uint32_t> places_;                       // in the flows of the link
