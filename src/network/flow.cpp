@@ -98,7 +98,8 @@ class FlowNetwork final : public Network {
         has_hub_(hub_index_ < setup.members.size()),
         routes_(topology_, *routing_, numbers_,
                 has_hub_ ? topology_.nodes() : setup.members.size()),
-        flows_(has_hub_ ? capacities_of(topology_) : std::vector<double>{}),
+        flows_(has_hub_ ? capacities_of(topology_) : std::vector<double>{},
+               options.by_latency ? MaxMin::fine : MaxMin::whole),
         totals_(has_hub_ ? numbers_.count() : 0) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {

@@ -44,7 +44,7 @@ void FluidFlows::share(SimTime now) {
     state.left = left(number, now);
     state.since = now;
     state.rate = rate;
-    const double rest = std::min(state.left / rate, longest_ps);
+    const double rest = state.left > 0 ? std::min(state.left / rate, longest_ps) : 0;
     ends_.set(number, now + SimTime::from_ps(std::llround(rest)));
   }
 }

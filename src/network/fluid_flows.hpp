@@ -20,7 +20,7 @@ namespace tessera::network {
 
 // Weight of a flow whose share is to go with 1/latency, which is above zero.
 inline Wide one_over(SimTime latency) {
-  constexpr unsigned bits = 100;  // weights of 2^28 flows of 1 ps can still be added
+  constexpr unsigned bits = 80;  // see MaxMin::fine
   return (Wide{1} << bits) / static_cast<Wide>(latency.ps());
 }
 
@@ -29,8 +29,9 @@ class FluidFlows {
   using Flow = MaxMin::Flow;
   using Link = MaxMin::Link;
 
-  // Of each link [B/ps].
-  explicit FluidFlows(std::span<const double> capacities) : shares_(capacities) {}
+  // Capacities of each link [B/ps]. `level_digits` as in MaxMin: `fine` with weights of one_over.
+  explicit FluidFlows(std::span<const double> capacities, unsigned level_digits = MaxMin::whole)
+      : shares_(capacities, level_digits) {}
 
   // Under a number that is not in use. Nothing flows before the next `share`. `weight` and `limit`
   // [B/ps] as in MaxMin.

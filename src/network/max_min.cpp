@@ -9,24 +9,24 @@
 namespace tessera::network {
 namespace {
 
-constexpr int unit_bits = 62;                  // of the largest capacity
-constexpr Wide most_weight = Wide{1} << 101U;  // so that sums fit
-// What bounds on levels are lowered by, so that rounding does not count: to fill more than needed
-// again changes nothing.
-constexpr double slack = 1 - 1e-9;
+constexpr int unit_bits = 62;  // of the largest capacity
+constexpr Wide most_units = Wide{1} << 62U;
 
-// Much faster than the conversion of all 128 bits, for what fits into half of them.
-double value_of(Wide weight) {
-  constexpr Wide half = Wide{1} << 63U;
-  if (weight < half) {
-    return static_cast<double>(static_cast<std::int64_t>(weight));
-  }
-  return static_cast<double>(weight);
+bool fits_half(Wide number) {
+  return number >> 64U == 0;
+}
+
+// Faster than a division of 128 bits where both fit into half of them.
+Wide quotient(Wide number, Wide divisor) {
+  return fits_half(number | divisor)
+             ? Wide{static_cast<std::uint64_t>(number) / static_cast<std::uint64_t>(divisor)}
+             : number / divisor;
 }
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const double> capacities) : links_(capacities.size()) {
+MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits)
+    : level_digits_(level_digits), links_(capacities.size()), heap_(capacities.size()) {
   double largest = 1;
   if (!capacities.empty()) {
     largest = *std::max_element(capacities.begin(), capacities.end());
@@ -38,18 +38,31 @@ MaxMin::MaxMin(std::span<const double> capacities) : links_(capacities.size()) {
   }
 }
 
-double MaxMin::level_of(Units left, Wide weight) {
-  return static_cast<double>(left) / value_of(weight);
+// At most so much that a link could ever carry: a new flow may have the level of another one of
+// much less weight, until that is settled.
+MaxMin::Units MaxMin::rate_at(Level level, Wide weight) const {
+  Wide product = 0;
+  if (fits_half(level | weight)) {
+    product = level * weight;
+  } else if (__builtin_mul_overflow(level, weight, &product)) {
+    return static_cast<Units>(most_units);
+  }
+  return static_cast<Units>(std::min(product >> level_digits_, most_units));
 }
 
-MaxMin::Units MaxMin::rate_at(double level, const FlowState& flow) {
-  const auto rate = static_cast<Units>(level * value_of(flow.weight));
-  return std::clamp<Units>(rate, 1, flow.limit);
+MaxMin::Level MaxMin::level_for(SignedWide left, Wide weight) const {
+  if (weight == 0) {
+    return unbounded;
+  }
+  return left <= 0 ? 0 : quotient(static_cast<Wide>(left) << level_digits_, weight);
 }
 
-void MaxMin::set_rate(FlowState& flow, Units rate) const {
-  flow.rate = rate;
-  flow.exact_rate = static_cast<double>(rate) * unit_;
+MaxMin::Level MaxMin::level_of(Flow number) const {
+  Level level = flows_[number].at_limit;
+  for (const Link link : route(number)) {
+    level = std::min(level, links_[link].level);
+  }
+  return level;
 }
 
 std::uint32_t MaxMin::take_places(std::uint32_t hops) {
@@ -66,24 +79,24 @@ std::uint32_t MaxMin::take_places(std::uint32_t hops) {
 }
 
 void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double limit) {
-  ensure(weight > 0 && weight < most_weight && limit > 0, "a flow that could not go on");
+  ensure(weight > 0 && weight <= most_weight && limit > 0, "a flow that could not go on");
   if (number >= flows_.size()) {
     flows_.resize(number + std::size_t{1});
     levels_.resize(flows_.size());
+    weights_.resize(flows_.size());
   }
   FlowState& flow = flows_[number];
   ensure(!flow.is_active, "a number that is free");
-  flow.rate = 0;
-  flow.exact_rate = route.empty() ? limit : 0;
-  flow.weight = weight;
-  const double most = std::ldexp(1.0, unit_bits);
-  flow.is_limited = limit / unit_ < most;
-  flow.limit = flow.is_limited ? std::max<Units>(1, static_cast<Units>(limit / unit_))
-                               : static_cast<Units>(most);
+  weights_[number] = weight;
+  flow.at_limit = unbounded;
+  if (limit / unit_ < static_cast<double>(most_units)) {
+    flow.at_limit = level_for(std::max<Units>(1, static_cast<Units>(limit / unit_)), weight);
+  }
+  flow.rate = route.empty() ? limit : 0;
   flow.is_active = true;
   flow.hops = static_cast<std::uint32_t>(route.size());
   flow.first = take_places(std::max(flow.hops, 1U));
-  levels_[number] = not_shared;
+  levels_[number] = unbounded;
   for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
     const Link at = route[hop - flow.first];
     LinkState& link = links_[at];
@@ -91,6 +104,9 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
     places_[hop] = static_cast<std::uint32_t>(link.flows.size());
     link.flows.push_back({number, hop});
     link.weight += weight;
+    link.open += weight;
+    link.may_fill_from = 0;
+    touch(at);
   }
   new_.push_back(number);
 }
@@ -98,6 +114,7 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
 void MaxMin::remove(Flow number) {
   FlowState& flow = flows_[number];
   ensure(flow.is_active, "a flow that ends once");
+  const Wide weight = weights_[number];
   for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
     LinkState& link = links_[route_links_[hop]];
     const std::uint32_t place = places_[hop];
@@ -105,274 +122,196 @@ void MaxMin::remove(Flow number) {
     link.flows[place] = last;
     places_[last.hop] = place;
     link.flows.pop_back();
-    link.weight -= flow.weight;
-    link.left += flow.rate;
-    touch(route_links_[hop], levels_[number]);
+    link.weight -= weight;
+    if (levels_[number] < link.counted) {
+      link.left += rate_at(levels_[number], weight);
+    } else {
+      link.open -= weight;
+    }
+    touch(route_links_[hop]);
   }
   const std::uint32_t size = std::bit_ceil(std::max(flow.hops, 1U));
   free_places_[static_cast<std::size_t>(std::countr_zero(size))].push_back(flow.first);
   flow.is_active = false;
 }
 
-void MaxMin::touch(Link number, double from) {
-  LinkState& link = links_[number];
-  if (from == not_shared || link.flows.empty()) {
-    return;  // an end of what had no share, or with nobody to hear of it
+void MaxMin::touch(Link number) {
+  if (!links_[number].is_touched) {
+    links_[number].is_touched = true;
+    touched_.push_back(number);
   }
-  if (link.from == not_shared) {
-    dirty_.push_back(number);
-  }
-  link.from = std::min(link.from, from);
 }
 
-double MaxMin::load(Link link) const {
-  return static_cast<double>(links_[link].capacity - links_[link].left) * unit_;
-}
-
-// A bound from below on the level at which the link is full, with new flows on it: those that
-// stopped below it leave the rest more than an equal share.
-double MaxMin::first_full(Link number) const {
-  const LinkState& link = links_[number];
-  double level = level_of(link.capacity, link.weight);
-  for (int pass = 0; pass < 2; ++pass) {
-    Units left = link.capacity;
-    Wide weight = link.weight;
-    for (const Entry& entry : link.flows) {
-      if (levels_[entry.flow] < level * slack) {
-        left -= flows_[entry.flow].rate;
-        weight -= flows_[entry.flow].weight;
-      }
-    }
-    level = std::max(level, level_of(left, weight));
-  }
-  return level * slack;
-}
-
-// The share of a flow that has its links to itself, most often the case in rings and the like.
-// False when it has not. As `fill` would have it.
-bool MaxMin::share_alone(Flow number) {
+// Gives a flow another level, and tells its links to which that makes a difference.
+void MaxMin::change(Flow number, Level level) {
   FlowState& flow = flows_[number];
-  double level = no_limit;
-  for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
-    const LinkState& link = links_[route_links_[hop]];
-    if (link.flows.size() != 1) {
-      return false;
-    }
-    level = std::min(level, level_of(link.capacity, flow.weight));
+  if (!flow.is_changed) {
+    flow.is_changed = true;
+    changed_.push_back(number);
   }
-  const Units rate = rate_at(level, flow);
-  const double at_limit = level_of(flow.limit, flow.weight);
-  levels_[number] = flow.is_limited ? std::min(level, at_limit) : level;
-  set_rate(flow, flow.is_limited && at_limit < level ? flow.limit : rate);
-  for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
-    LinkState& link = links_[route_links_[hop]];
-    link.left = link.capacity - flow.rate;
-  }
-  part_flows_.push_back(number);
-  return true;
-}
-
-// What new flows reach begins where one of their links can first be full, or they at their limit.
-void MaxMin::find_new() {
-  for (const Flow number : new_) {
-    const FlowState& flow = flows_[number];
-    if (!flow.is_active || levels_[number] != not_shared) {
-      continue;  // gone again
-    }
-    if (flow.hops == 0) {
-      levels_[number] = 0;
-      part_flows_.push_back(number);
-      continue;
-    }
-    if (share_alone(number)) {
-      continue;
-    }
-    double from = flow.is_limited ? level_of(flow.limit, flow.weight) * slack : no_limit;
-    for (const Link at : route(number)) {
-      LinkState& link = links_[at];
-      if (link.round != round_) {  // `floor` has no other use before the link is in the part
-        link.round = round_;
-        link.floor = first_full(at);
-      }
-      from = std::min(from, link.floor);
-    }
-    for (const Link at : route(number)) {
-      touch(at, from);
-    }
-  }
-  new_.clear();
-}
-
-void MaxMin::open_flow(Flow number) {
-  FlowState& flow = flows_[number];
-  levels_[number] = open;
-  part_flows_.push_back(number);
-  for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
-    const Link at = route_links_[hop];
-    LinkState& link = links_[at];
-    if (link.round != round_) {
-      link.round = round_;
-      part_links_.push_back(at);
-    }
-    link.left += flow.rate;
-    link.open_weight += flow.weight;
-  }
-  if (flow.is_limited) {
-    limits_.push_back({level_of(flow.limit, flow.weight), number});
-  }
-}
-
-// Opens all flows that did not stop below this level and are joined to the link by such flows.
-void MaxMin::reach_from(Link seed, double from) {
-  std::size_t at = part_links_.size();
-  links_[seed].round = round_;
-  part_links_.push_back(seed);
-  for (; at < part_links_.size(); ++at) {
-    LinkState& link = links_[part_links_[at]];
-    double floor = 0;
-    for (const Entry& entry : link.flows) {
-      const double level = levels_[entry.flow];
-      if (level >= from) {
-        open_flow(entry.flow);
-      } else {
-        floor = std::max(floor, level);
-      }
-    }
-    link.floor = floor;
-  }
-}
-
-// In ascending order of levels: what was reached from a lower one needs no second visit.
-void MaxMin::reach() {
-  ++round_;
-  seeds_.clear();
-  for (const Link number : dirty_) {
-    LinkState& link = links_[number];
-    const double from = link.from;
-    link.from = not_shared;
-    if (link.flows.empty() || (link.flows.size() == 1 && share_alone(link.flows.front().flow))) {
-      continue;
-    }
-    seeds_.push_back({from, number});
-  }
-  dirty_.clear();
-  std::sort(seeds_.begin(), seeds_.end());
-  for (const Candidate& seed : seeds_) {
-    if (links_[seed.number].round != round_) {
-      reach_from(seed.number, seed.level);
-    }
-  }
-}
-
-void MaxMin::stop(Flow number, double level, Units rate) {
-  FlowState& flow = flows_[number];
+  const Wide weight = weights_[number];
+  const Level before = levels_[number];
   levels_[number] = level;
-  set_rate(flow, rate);
-  for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
-    LinkState& link = links_[route_links_[hop]];
-    link.left -= rate;
-    link.open_weight -= flow.weight;
-    if (link.step != step_) {
-      link.step = step_;
-      touched_.push_back(route_links_[hop]);
+  for (const Link at : route(number)) {
+    LinkState& link = links_[at];
+    if (before >= link.counted && level >= link.counted) {
+      continue;
     }
+    if (before < link.counted) {
+      link.left += rate_at(before, weight);
+      link.open += weight;
+    }
+    if (level < link.counted) {
+      link.left -= rate_at(level, weight);
+      link.open -= weight;
+    }
+    if (level > before) {
+      link.may_fill_from = std::min(link.may_fill_from, before);
+    }
+    touch(at);
   }
 }
 
-void MaxMin::fill_link(Link number, double level) {
-  for (const Entry& entry : links_[number].flows) {
-    if (levels_[entry.flow] == open) {
-      stop(entry.flow, level, rate_at(level, flows_[entry.flow]));
+// Whether the link is full nowhere below `counted`, with a margin for what was rounded: what each
+// flow lost in its rate, and the link in its level. Says no when in doubt.
+bool MaxMin::is_surely_open(const LinkState& link) const {
+  const Wide margin = (Wide{link.flows.size()} << level_digits_) + link.weight;
+  if (link.left <= 0) {
+    return false;
+  }
+  const Wide left = static_cast<Wide>(link.left) << level_digits_;
+  return left >= margin && (link.open == 0 || quotient(left - margin, link.open) >= link.counted);
+}
+
+// It is not full below `from`.
+void MaxMin::recount(LinkState& link, Level from) const {
+  link.counted = 0;
+  link.left = link.capacity;
+  link.open = link.weight;
+  count(link, from);
+  count_on(link);
+}
+
+void MaxMin::count(LinkState& link, Level upto) const {
+  if (upto == link.counted) {
+    return;
+  }
+  for (const Entry& entry : link.flows) {
+    const Level level = levels_[entry.flow];
+    if (level >= link.counted && level < upto) {
+      link.left -= rate_at(level, weights_[entry.flow]);
+      link.open -= weights_[entry.flow];
     }
+  }
+  link.counted = upto;
+}
+
+// Counts flows of higher and higher levels, up to where the link is full or has its level. What is
+// left for the others grows thereby: the first level that holds is the right one.
+void MaxMin::count_on(LinkState& link) const {
+  for (;;) {
+    link.next = level_for(link.left, link.open);
+    const Level upto = std::min(link.next, link.level);
+    if (upto <= link.counted) {
+      return;
+    }
+    count(link, upto);
   }
 }
 
-// The level at which a link will be full never falls: it is kept from doing so by rounding too.
-void MaxMin::fill() {
-  heap_.clear();
-  for (const Link number : part_links_) {
-    LinkState& link = links_[number];
-    if (link.open_weight > 0) {
-      link.heap = static_cast<std::uint32_t>(heap_.size());
-      heap_.push_back({std::max(link.floor, level_of(link.left, link.open_weight)), number});
-    }
+void MaxMin::settle(Link number) {
+  LinkState& link = links_[number];
+  link.is_touched = false;
+  if (link.flows.empty()) {
+    link.level = unbounded;
+    link.counted = unbounded;
+    link.next = unbounded;
+    link.left = link.capacity;
+    link.may_fill_from = unbounded;
+    heap_.remove(number);
+    return;
   }
-  for (std::size_t place = heap_.size() / 2; place > 0; --place) {
-    heap_sink(place - 1, Candidate(heap_[place - 1]));
+  if (link.may_fill_from != unbounded && !is_surely_open(link)) {
+    recount(link, link.may_fill_from);
+  } else {
+    link.next = level_for(link.left, link.open);
   }
-  std::sort(limits_.begin(), limits_.end());
-  auto limit = limits_.begin();
-  while (!heap_.empty()) {
-    double level = heap_.front().level;
-    ++step_;
-    touched_.clear();
-    if (limit != limits_.end() && limit->level < level) {
-      const Flow flow = limit->number;
-      level = limit->level;
-      ++limit;
-      if (levels_[flow] != open) {
-        continue;
+  link.may_fill_from = unbounded;
+  queue(number);
+}
+
+void MaxMin::settle() {
+  for (const Link number : touched_) {
+    settle(number);
+  }
+  touched_.clear();
+}
+
+void MaxMin::queue(Link number) {
+  LinkState& link = links_[number];
+  const Level from = std::min(link.level, link.next);
+  if (from == unbounded) {
+    link.counted = unbounded;  // all flows are
+    heap_.remove(number);
+  } else if (link.next == link.level && link.counted == link.level) {
+    heap_.remove(number);
+  } else {
+    heap_.put(number, from);
+  }
+}
+
+// The link whose level is wrong from the lowest on: all levels below are right.
+void MaxMin::look_at(Link number) {
+  LinkState& link = links_[number];
+  const Level from = std::min(link.level, link.next);
+  count_on(link);
+  if (link.next < link.level && link.next == from) {  // full earlier than thought
+    link.level = from;
+    heap_.remove(number);
+    for (const Entry& entry : link.flows) {
+      if (levels_[entry.flow] > from) {
+        change(entry.flow, from);
       }
-      stop(flow, level, flows_[flow].limit);
-    } else {
-      fill_link(heap_.front().number, level);
     }
-    for (const Link number : touched_) {
-      const LinkState& link = links_[number];
-      if (link.open_weight == 0) {
-        heap_remove(link.heap);
-      } else {
-        heap_move(link.heap, {std::max(level, level_of(link.left, link.open_weight)), number});
+  } else {
+    if (link.level == from && link.next > from) {  // later
+      link.level = unbounded;
+      for (const Entry& entry : link.flows) {
+        if (levels_[entry.flow] == from) {
+          const Level level = level_of(entry.flow);
+          if (level != from) {
+            change(entry.flow, level);
+          }
+        }
       }
     }
+    queue(number);
   }
 }
 
 std::span<const MaxMin::Flow> MaxMin::solve() {
-  part_links_.clear();
-  part_flows_.clear();
-  limits_.clear();
-  ++round_;
-  find_new();
-  reach();
-  fill();
-  return part_flows_;
-}
-
-void MaxMin::heap_put(std::size_t place, const Candidate& candidate) {
-  heap_[place] = candidate;
-  links_[candidate.number].heap = static_cast<std::uint32_t>(place);
-}
-
-void MaxMin::heap_sink(std::size_t place, const Candidate& candidate) {
-  const std::size_t size = heap_.size();
-  for (std::size_t child = 2 * place + 1; child < size; child = 2 * place + 1) {
-    if (child + 1 < size && heap_[child + 1] < heap_[child]) {
-      ++child;
+  for (const Flow number : changed_) {
+    flows_[number].is_changed = false;
+  }
+  changed_.clear();
+  for (const Flow number : new_) {
+    if (flows_[number].is_active && levels_[number] == unbounded) {
+      change(number, flows_[number].hops == 0 ? 0 : level_of(number));
     }
-    if (!(heap_[child] < candidate)) {
-      break;
+  }
+  new_.clear();
+  settle();
+  while (!heap_.empty()) {
+    look_at(heap_.front());
+    settle();
+  }
+  for (const Flow number : changed_) {
+    FlowState& flow = flows_[number];
+    if (flow.hops > 0) {
+      flow.rate = static_cast<double>(rate_at(levels_[number], weights_[number])) * unit_;
     }
-    heap_put(place, heap_[child]);
-    place = child;
   }
-  heap_put(place, candidate);
-}
-
-// To where it belongs, up or down from here.
-void MaxMin::heap_move(std::size_t place, const Candidate& candidate) {
-  for (; place > 0 && candidate < heap_[(place - 1) / 2]; place = (place - 1) / 2) {
-    heap_put(place, heap_[(place - 1) / 2]);
-  }
-  heap_sink(place, candidate);
-}
-
-void MaxMin::heap_remove(std::size_t place) {
-  const Candidate last = heap_.back();
-  heap_.pop_back();
-  if (place < heap_.size()) {
-    heap_move(place, last);
-  }
+  return changed_;
 }
 
 }  // namespace tessera::network

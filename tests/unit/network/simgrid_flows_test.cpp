@@ -109,7 +109,7 @@ std::vector<double> ends_of(const Scenario& scenario, bool by_latency) {
   for (const FileLink& link : scenario.links) {
     capacities.push_back(link.bandwidth / ps_per_second);
   }
-  FluidFlows fluid(capacities);
+  FluidFlows fluid(capacities, by_latency ? MaxMin::fine : MaxMin::whole);
   std::multimap<SimTime, std::uint32_t> begins;
   for (std::uint32_t flow = 0; flow < scenario.flows.size(); ++flow) {
     const FileFlow& one = scenario.flows[flow];
