@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -51,6 +53,7 @@ struct FlowOptions {
   bool by_latency = false;         // weight 1 / latency of the route, as SimGrid's CM02
   std::optional<Bandwidth> limit;  // of each flow
   std::optional<Bytes> window;     // of each flow: bytes under way in a round trip
+  bool in_turn = false;            // messages of one pair of nodes go one after the other
 };
 
 // A message at the hub, under the number of its flow.
@@ -185,6 +188,17 @@ class FlowNetwork final : public Network {
       deliver(context, message);
       return;
     }
+    if (options_.in_turn) {
+      const auto [turn, is_free] = waiting_.try_emplace(pair_of(message));
+      if (!is_free) {
+        turn->second.push_back(message);
+        return;
+      }
+    }
+    begin_message(context, message);
+  }
+
+  void begin_message(pdes::Context& context, const Message& message) {
     std::uint32_t number = 0;
     if (free_.empty()) {
       number = static_cast<std::uint32_t>(messages_.size());
@@ -262,10 +276,34 @@ class FlowNetwork final : public Network {
       message.active = false;
       free_.push_back(number);
     }
+    if (options_.in_turn) {
+      start_next(context);
+    }
     if (!ended_.empty()) {
       ask_to_share(context);
     }
     wake(context);
+  }
+
+  static std::uint64_t pair_of(const Message& message) {
+    return std::uint64_t{message.source.value()} << 32 | message.target.value();
+  }
+
+  // Those that waited for the ones that are over now.
+  void start_next(pdes::Context& context) {
+    next_.clear();
+    for (const std::uint32_t number : ended_) {
+      const auto turn = waiting_.find(pair_of(messages_[number]));
+      if (turn->second.empty()) {
+        waiting_.erase(turn);
+      } else {
+        next_.push_back(turn->second.front());
+        turn->second.pop_front();
+      }
+    }
+    for (const Message& message : next_) {
+      begin_message(context, message);
+    }
   }
 
   void deliver(pdes::Context& context, const Message& message) const {
@@ -304,6 +342,9 @@ class FlowNetwork final : public Network {
   std::vector<Message> messages_;    // by flow
   std::vector<std::uint32_t> free_;  // flows
   std::vector<std::uint32_t> ended_;
+  // in_turn: of each pair of nodes with a flow, those that wait for it.
+  std::map<std::uint64_t, std::deque<Message>> waiting_;
+  std::vector<Message> next_;
   SimTime woken_at_ = SimTime::never();
   bool asked_ = false;
   std::uint64_t hops_ = 0;
@@ -325,6 +366,11 @@ void FlowNetwork::save(std::uint32_t index, pdes::StateWriter& writer) const {
       flows_.save(number, writer);
     }
   }
+  writer.put(static_cast<std::uint64_t>(waiting_.size()));
+  for (const auto& [pair, messages] : waiting_) {
+    writer.put(pair);
+    writer.put_all(std::vector<Message>(messages.begin(), messages.end()));
+  }
 }
 
 void FlowNetwork::restore(std::uint32_t index, pdes::StateReader& reader) {
@@ -341,6 +387,11 @@ void FlowNetwork::restore(std::uint32_t index, pdes::StateReader& reader) {
       begin_flow(number, routes_.find(messages_[number].source, messages_[number].target));
       flows_.restore(number, reader);
     }
+  }
+  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+    const auto pair = reader.get<std::uint64_t>();
+    const auto messages = reader.get_all<Message>();
+    waiting_[pair].assign(messages.begin(), messages.end());
   }
 }
 
@@ -371,6 +422,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   options.limit = section.get_optional<Bandwidth>("flow_limit");
   options.window = section.get_optional<Bytes>("window", config::at_least(Bytes(1)));
   options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
+  options.in_turn = section.get_name("pairs", {"together", "in-turn"}, "together") == "in-turn";
   if (machine.topology->smallest_latency() < least_latency) {
     section.error("model",
                   "flow works ahead of the links by half of the smallest latency, which must "
@@ -392,7 +444,9 @@ const Registration registration(
        "CM02)"},
       {"flow_limit", "B/s", "none", "of the rate of each flow"},
       {"window", "B", "none",
-       "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)"}}},
+       "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)"},
+      {"pairs", "", "together",
+       "messages from one node to another flow together, or in-turn, as through one connection"}}},
     make);
 
 }  // namespace

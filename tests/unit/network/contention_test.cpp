@@ -92,6 +92,28 @@ TEST(Contention, EqualStreamsEndTogether) {
   }
 }
 
+// Two messages of a pair beside one of another; `star` with links of flows.
+TEST(Contention, FlowsOfAPairTogetherOrInTurn) {
+  const auto ends = [](const std::string& pairs) {
+    std::vector<std::pair<std::uint16_t, std::int64_t>> result;
+    for (const Arrived& arrival :
+         carry(network_of("{kind: graph, nodes: [{name: gpu, count: 10}, "
+                          "{name: hub, kind: switch}], links: [{from: gpu, "
+                          "to: hub, bandwidth: 1 GB/s, latency: 3 ns}]}",
+                          "model: flow, pairs: " + pairs),
+               {{0, 1, 0, 100, 1}, {0, 1, 0, 100, 2}, {0, 2, 0, 300, 3}})
+             .arrivals) {
+      result.emplace_back(arrival.tag, arrival.at_ps);
+    }
+    return result;
+  };
+  using End = std::pair<std::uint16_t, std::int64_t>;
+  // A third of 1 B/ns each until 300 ns, then 200 B alone.
+  EXPECT_THAT(ends("together"), ElementsAre(End(1, 306'000), End(2, 306'000), End(3, 506'000)));
+  // A half each until 200 and 400 ns, then 100 B alone.
+  EXPECT_THAT(ends("in-turn"), ElementsAre(End(1, 206'000), End(2, 406'000), End(3, 506'000)));
+}
+
 TEST(Contention, MessagesOfOnePairArriveInTheOrderSent) {
   std::vector<Send> sends;
   RandomStream random(3, EntityId(0), 0);
@@ -170,6 +192,8 @@ TEST(Contention, IsTheSameOnAnyNumberOfRanks) {
   expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical"), "blocks");
   for (const std::string weights : {"equal", "latency"}) {
     expect_same_on_any_ranks(network_of(wafer, "model: flow, weights: " + weights), "blocks");
+    expect_same_on_any_ranks(network_of(wafer, "model: flow, pairs: in-turn, weights: " + weights),
+                             "metis");
   }
   expect_same_on_any_ranks(star(), "stripes");
   const std::string cluster =
