@@ -122,7 +122,7 @@ class SvgWriter {
     double bend = 0;
     if (std::abs(to.center_y() - from.center_y()) < 1) {
       const double between = std::abs(x2 - x1) - (from.width + to.width) / 2;
-      const bool next = between > 90 && between < 200;  // with room for a label
+      const bool next = drawing_.placed && between < 200;
       y1 = y2 = next && line.from != line.to ? from.center_y() : from.y + from.height;
       if (line.from == line.to) {
         x1 -= 16;
