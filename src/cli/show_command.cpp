@@ -59,8 +59,8 @@ int show_command(const Words& words, comm::Communicator& world) {
                   "run folder or machine", "DIR");
   options.add()("topology", "draw the machine of MACHINE.yaml or EXPERIMENT.yaml")(
       "o,output", "with --topology: write a .svg, or a .dot for Graphviz (default: print that)",
-      cxxopts::value<std::string>(), "FILE")(
-      "all", "with --topology: every node, however many there are");
+      cxxopts::value<std::string>(),
+      "FILE")("all", "with --topology: every node, however many there are");
   options.add_settings("with --topology: set a key, machine.path=value (repeatable)");
   if (!options.parse(words, world)) {
     return 0;

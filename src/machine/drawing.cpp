@@ -171,8 +171,8 @@ class Drawer {
   }
 
   std::uint32_t box_of(const NodeTree::Step& step, std::uint32_t outer) {
-    const auto [box, added] = boxes_.try_emplace(
-        {step.first, outer}, static_cast<std::uint32_t>(drawing_.boxes.size()));
+    const auto [box, added] =
+        boxes_.try_emplace({step.first, outer}, static_cast<std::uint32_t>(drawing_.boxes.size()));
     if (added) {
       drawing_.boxes.push_back({name_of(step), outer});
     }

@@ -60,9 +60,9 @@ class DotWriter {
       const Drawing::Node& node = drawing_.nodes[number];
       if (node.box == box) {
         const std::string name = quoted(node.name);
-        const std::string label =
-            node.note.empty() ? name
-                              : name.substr(0, name.size() - 1) + "\\n" + quoted(node.note).substr(1);
+        const std::string label = node.note.empty() ? name
+                                                    : name.substr(0, name.size() - 1) + "\\n" +
+                                                          quoted(node.note).substr(1);
         text_ += indent + "n" + std::to_string(number) + " [label=" + label + ", " +
                  style_of(node.role) + "];\n";
       }

@@ -138,8 +138,9 @@ class SvgWriter {
     const double middle_x = (x1 + x2) / 2;
     const double middle_y = (y1 + y2) / 2;
     // Labels of different kinds in one row of lines are at different heights.
-    const double share =
-        std::abs(y2 - y1) < 1 ? 0.5 : 0.36 + 0.14 * static_cast<double>(kinds_.at(kind_of(line)) % 3);
+    const double share = std::abs(y2 - y1) < 1
+                             ? 0.5
+                             : 0.36 + 0.14 * static_cast<double>(kinds_.at(kind_of(line)) % 3);
     const bool one_way = line.backward && line.backward->empty();
     text_ += "<path d=\"M " + number(x1) + " " + number(y1) + " Q " + number(middle_x) + " " +
              number(middle_y + 2 * bend) + " " + number(x2) + " " + number(y2) +
@@ -163,17 +164,17 @@ class SvgWriter {
         text_ += rectangle(area, "rx=\"8\" fill=\"#cfe2f3\" stroke=\"#3d6fa5\"");
         break;
       case NodeRole::switching:
-        text_ += "<ellipse cx=\"" + number(area.center_x()) + "\" cy=\"" +
-                 number(area.center_y()) + "\" rx=\"" + number(area.width / 2) + "\" ry=\"" +
-                 number(area.height / 2) + "\" fill=\"#fce5cd\" stroke=\"#b45f06\"/>\n";
+        text_ += "<ellipse cx=\"" + number(area.center_x()) + "\" cy=\"" + number(area.center_y()) +
+                 "\" rx=\"" + number(area.width / 2) + "\" ry=\"" + number(area.height / 2) +
+                 "\" fill=\"#fce5cd\" stroke=\"#b45f06\"/>\n";
         break;
       case NodeRole::memory:
         write_cylinder(area);
         break;
     }
     const double up = node.note.empty() ? 0 : 6;
-    text_ += text_at(area.center_x(), area.center_y() + 4 - up, node.name,
-                     "text-anchor=\"middle\"");
+    text_ +=
+        text_at(area.center_x(), area.center_y() + 4 - up, node.name, "text-anchor=\"middle\"");
     if (!node.note.empty()) {
       text_ += text_at(area.center_x(), area.center_y() + 14, node.note,
                        "text-anchor=\"middle\" font-size=\"10\" fill=\"#444444\"");

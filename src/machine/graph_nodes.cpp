@@ -113,9 +113,8 @@ std::vector<std::uint16_t> GraphReader::read_types(Section& entry) {
   std::vector<std::uint16_t> types;
   for (const config::Value& text : texts) {
     const auto [name, times] = parse_run(text.text);
-    auto known = std::find_if(types_.begin(), types_.end(), [&, &named = name](const auto& type) {
-      return type.name == named;
-    });
+    auto known = std::find_if(types_.begin(), types_.end(),
+                              [&, &named = name](const auto& type) { return type.name == named; });
     if (known == types_.end() && types_.size() < most_types) {
       types_.push_back({name, text});
       known = types_.end() - 1;

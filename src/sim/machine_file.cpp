@@ -36,8 +36,9 @@ machine::Machine read_machine_file(const std::string& path,
   config::Diagnostics diagnostics;
   config::Section section(root, "", diagnostics);
   if (section.is_mapping() && !section.has("machine")) {
-    diagnostics.error({path, 1, 1}, "neither a machine nor an experiment: no 'topology', and no "
-                                    "'machine'");
+    diagnostics.error({path, 1, 1},
+                      "neither a machine nor an experiment: no 'topology', and no "
+                      "'machine'");
   }
   config::Section part = section.section("machine");
   diagnostics.throw_if_any();

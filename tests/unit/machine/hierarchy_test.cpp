@@ -63,10 +63,13 @@ std::string racks(const std::string& inside) {
          "{kind: switch}}, links: [{from: gpu, to: hub, " +
          wire(2) + ", reverse: {" + wire(3) + "}}, {from: 'gpu[0-1]', to: nic, " + wire(1) +
          "}, {from: hub, to: nic, " + wire(4) + "}" + inside +
-         "]}, rack: {nodes: {server: {count: 3, template: server}, tor: {kind: switch}, cxl: {kind: "
+         "]}, rack: {nodes: {server: {count: 3, template: server}, tor: {kind: switch}, cxl: "
+         "{kind: "
          "switch}}, links: [{from: server.nic, to: tor, " +
-         wire(20) + "}, {from: server.hub, to: cxl, " + wire(9) + ", count: 2}]}}, nodes: {rack: "
-         "{count: 3, template: rack}, core: {count: 2, kind: switch}}, links: [{from: rack.tor, to: "
+         wire(20) + "}, {from: server.hub, to: cxl, " + wire(9) +
+         ", count: 2}]}}, nodes: {rack: "
+         "{count: 3, template: rack}, core: {count: 2, kind: switch}}, links: [{from: rack.tor, "
+         "to: "
          "core, " +
          wire(50) + "}, {from: 'rack.cxl', to: 'core[1]', " + wire(40) + "}]}";
 }
@@ -88,15 +91,17 @@ TEST(Hierarchy, IsNotUsedWhereAWayOutsideIsShorter) {
 }
 
 TEST(Hierarchy, IsNotUsedWhereInstancesDiffer) {
-  const std::string one = "{kind: graph, templates: {p: {nodes: {a: {count: 2}, s: {}}, links: "
-                          "[{from: a, to: s, " +
-                          wire(9) + "}]}}, nodes: {p: {count: 2, template: p}}, links: [{from: "
-                                    "'p[0].s', to: 'p[1].s', " +
-                          wire(1) + "}";
+  const std::string one =
+      "{kind: graph, templates: {p: {nodes: {a: {count: 2}, s: {}}, links: "
+      "[{from: a, to: s, " +
+      wire(9) +
+      "}]}}, nodes: {p: {count: 2, template: p}}, links: [{from: "
+      "'p[0].s', to: 'p[1].s', " +
+      wire(1) + "}";
   EXPECT_NE(topology_of(one + "]}")->hierarchy(), nullptr);
-  EXPECT_EQ(topology_of(one + ", {from: 'p[1].a[0]', to: 'p[1].a[1]', " + wire(30) + "}]}")
-                ->hierarchy(),
-            nullptr);
+  EXPECT_EQ(
+      topology_of(one + ", {from: 'p[1].a[0]', to: 'p[1].a[1]', " + wire(30) + "}]}")->hierarchy(),
+      nullptr);
 }
 
 TEST(Hierarchy, SpreadsTargetsOverParallelLinks) {

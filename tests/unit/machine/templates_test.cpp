@@ -90,8 +90,9 @@ TEST(Templates, EndsCanBeRangesAndBeJoinedEvenly) {
 }
 
 TEST(Templates, MemoriesKnowWhoseTheyAre) {
-  const Machine machine = machine_of(two_servers + "dram: {at: memories, bandwidth: 1 GB/s, "
-                                                   "latency: 5 ns}\n");
+  const Machine machine = machine_of(two_servers +
+                                     "dram: {at: memories, bandwidth: 1 GB/s, "
+                                     "latency: 5 ns}\n");
   const std::vector<MemoryNode>& memories = machine.topology->memory_nodes();
   ASSERT_EQ(memories.size(), 2U);
   EXPECT_EQ(memories[1].node, EntityId(7));
@@ -126,7 +127,8 @@ std::string groups_of(int count, const std::string& type) {
   return "topology: {kind: graph, templates: {pair: {nodes: {gpu: {count: 2}}, links: [{from: gpu, "
          "to: gpu, " +
          wire + "}]}}, nodes: {pair: {count: " + std::to_string(count) +
-         ", template: pair, type: " + type + "}, hub: {kind: switch}}, links: [{from: pair.gpu, "
+         ", template: pair, type: " + type +
+         "}, hub: {kind: switch}}, links: [{from: pair.gpu, "
          "to: hub, " +
          wire + "}]}\n";
 }
@@ -198,8 +200,9 @@ TEST(Templates, ComplainAtTheirPlace) {
             "itself");
   EXPECT_EQ(complaint("  nodes: {z: {template: q}}\n  templates: {p: {nodes: {x: {}}}}\n"),
             "m.yaml:3:15: error: topology.nodes.z.template: unknown template 'q'; known: p");
-  const std::string pair = "  templates: {p: {nodes: {x: {count: 2}}}}\n  nodes: {q: {count: 2, "
-                           "template: p}, s: {kind: switch}}\n  links:\n    - ";
+  const std::string pair =
+      "  templates: {p: {nodes: {x: {count: 2}}}}\n  nodes: {q: {count: 2, "
+      "template: p}, s: {kind: switch}}\n  links:\n    - ";
   EXPECT_EQ(complaint(pair + "{from: q, to: s, " + wire + "}\n"),
             "m.yaml:6:8: error: topology.links[0].from: 'q' is an instance of a template; name a "
             "node in it, e.g. 'q.x'");
@@ -213,17 +216,19 @@ TEST(Templates, ComplainAtTheirPlace) {
             "m.yaml:6:8: error: topology.links[0].from: 'x[1-0]' is not a node; write e.g. 'x[0]'");
   EXPECT_EQ(complaint(pair + "{from: q.x, to: s, type: fast}\n"),
             "m.yaml:6:26: error: topology.links[0].type: unknown link type 'fast'; known: ");
-  EXPECT_EQ(complaint("  nodes: {a: {count: 3}, b: {count: 2}}\n  links:\n    - {from: a, to: b, "
-                      "join: even, " +
-                      wire + "}\n"),
-            "m.yaml:5:24: error: topology.links[0].join: 'even' needs one end to have a multiple of "
-            "the nodes of the other; they have 3 and 2");
+  EXPECT_EQ(
+      complaint("  nodes: {a: {count: 3}, b: {count: 2}}\n  links:\n    - {from: a, to: b, "
+                "join: even, " +
+                wire + "}\n"),
+      "m.yaml:5:24: error: topology.links[0].join: 'even' needs one end to have a multiple of "
+      "the nodes of the other; they have 3 and 2");
   EXPECT_EQ(complaint("  nodes: {a: {count: 3}, m: {count: 2, kind: memory, of: a}}\n"),
             "m.yaml:3:54: error: topology.nodes.m.of: 2 memories cannot be shared evenly by 3 "
             "tiles");
-  EXPECT_EQ(complaint("  templates: {p: {nodes: {x: {count: 5000}}}}\n  nodes: {q: {count: 5000, "
-                      "template: p}}\n"),
-            "m.yaml:4:15: error: topology.nodes.q.count: too many nodes; a graph may have 16777216");
+  EXPECT_EQ(
+      complaint("  templates: {p: {nodes: {x: {count: 5000}}}}\n  nodes: {q: {count: 5000, "
+                "template: p}}\n"),
+      "m.yaml:4:15: error: topology.nodes.q.count: too many nodes; a graph may have 16777216");
 }
 
 }  // namespace
