@@ -17,8 +17,7 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup)
 
 void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   const auto request = event.as<ExecuteRequest>();
-  const std::size_t type =
-      machine_->types.empty() ? 0 : machine_->type_of[context.self().value()];
+  const std::size_t type = machine_->types.empty() ? 0 : machine_->type_of[context.self().value()];
   SimTime duration = durations_[type * operations_ + request.operation];
   if (!machine_->speeds.empty()) {
     duration = machine_->time_at(context.self(), duration);

@@ -79,7 +79,6 @@ void GraphReader::check_reachable(const GraphTopology& topology) {
   }
 }
 
-
 // Links and memories of a part and of the instances in it, whose own come first.
 void GraphReader::expand(std::uint32_t part, std::uint32_t first, std::vector<DirectedLink>& links,
                          std::vector<MemoryNode>& memories) const {
@@ -190,8 +189,8 @@ std::unique_ptr<Topology> GraphReader::read() {
   for (GraphPart& part : parts_) {
     parts.push_back(std::move(part.nodes));
   }
-  auto topology = std::make_unique<GraphTopology>(NodeTree(std::move(parts)), std::move(classes_),
-                                                  links);
+  auto topology =
+      std::make_unique<GraphTopology>(NodeTree(std::move(parts)), std::move(classes_), links);
   topology->add_types(std::move(types_));
   topology->add_memories(std::move(memories));
   check_reachable(*topology);
@@ -238,8 +237,8 @@ std::vector<ParameterInfo> parameters() {
                  "all nodes of one end to all of the other, or even: in equal shares"});
   all.push_back({"links[].directions", "", "both", "both, or one: only from 'from' to 'to'"});
   all.push_back({"link_types.NAME", "", "null", "bandwidth, latency, reverse and count of links"});
-  all.push_back({"routes", "", "null",
-                 "lists of nodes, each the way from its first one to its last one"});
+  all.push_back(
+      {"routes", "", "null", "lists of nodes, each the way from its first one to its last one"});
   return all;
 }
 

@@ -54,8 +54,13 @@ void GraphReader::read_nodes(Section& section, GraphPart& part) {
   if (kind == config::Value::Kind::mapping) {
     Section nodes = section.section("nodes");
     for (const std::string& name : nodes.keys()) {
+      const config::Value::Kind given = nodes.raw(name).kind;
       Section entry = nodes.section(name);
-      read_group(entry, name, true, part);
+      if (given == config::Value::Kind::mapping || given == config::Value::Kind::null) {
+        read_group(entry, name, true, part);
+      } else {
+        failed_ = true;  // the section has complained
+      }
     }
   } else {
     for (Section& entry : section.sections("nodes")) {
@@ -108,9 +113,8 @@ std::vector<std::uint16_t> GraphReader::read_types(Section& entry) {
   std::vector<std::uint16_t> types;
   for (const config::Value& text : texts) {
     const auto [name, times] = parse_run(text.text);
-    auto known = std::find_if(types_.begin(), types_.end(), [&, &named = name](const auto& type) {
-      return type.name == named;
-    });
+    auto known = std::find_if(types_.begin(), types_.end(),
+                              [&, &named = name](const auto& type) { return type.name == named; });
     if (known == types_.end() && types_.size() < most_types) {
       types_.push_back({name, text});
       known = types_.end() - 1;
@@ -148,6 +152,9 @@ void GraphReader::read_group(Section& entry, const std::string& name, bool named
   }
   if (is_template || group.role == NodeRole::tile) {
     group.types = read_types(entry);
+  } else if (entry.has("type")) {
+    entry.raw("type");
+    fail(entry, "type", "only tiles have a type");
   }
   group.indexed = count.has_value();
   const auto elements = static_cast<std::uint64_t>(std::max<std::int64_t>(1, count.value_or(1)));

@@ -62,8 +62,7 @@ std::string GraphTopology::default_routing() const {
 std::size_t GraphTopology::resident_bytes() const {
   std::size_t bytes = Topology::resident_bytes() - sizeof(Topology) + sizeof(*this) +
                       tree_.resident_bytes() + first_link_.capacity() * sizeof(std::uint32_t) +
-                      links_.capacity() * sizeof(Link) +
-                      memories_.capacity() * sizeof(MemoryNode) +
+                      links_.capacity() * sizeof(Link) + memories_.capacity() * sizeof(MemoryNode) +
                       (hierarchy_ ? hierarchy_->resident_bytes() : 0);
   for (const MemoryNode& memory : memories_) {
     bytes += memory.owners.capacity() * sizeof(EntityId);

@@ -154,10 +154,9 @@ class HierarchyBuilder {
     Hierarchy::Part& part = hierarchy_.parts_[number];
     for (const NodeGroup& group : tree_.parts()[number].groups) {
       part.first_vertex.push_back(part.vertices);
-      part.width.push_back(
-          group.is_plain()
-              ? 1
-              : static_cast<std::uint32_t>(hierarchy_.parts_[group.part].gates.size()));
+      part.width.push_back(group.is_plain() ? 1
+                                            : static_cast<std::uint32_t>(
+                                                  hierarchy_.parts_[group.part].gates.size()));
       part.vertices += group.count * part.width.back();
     }
     part.gates = gates_[number];
@@ -297,8 +296,7 @@ Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to) co
   Distance shortest;
   for (std::uint32_t i = 0; i < out.size(); ++i) {
     for (std::uint32_t j = 0; j < in.size(); ++j) {
-      shortest =
-          std::min(shortest, out[i] + part.at(vertex_of(a) + i, vertex_of(b) + j) + in[j]);
+      shortest = std::min(shortest, out[i] + part.at(vertex_of(a) + i, vertex_of(b) + j) + in[j]);
     }
   }
   return shortest;

@@ -14,8 +14,7 @@ constexpr std::uint32_t most_known = 1U << 16;
 }  // namespace
 
 HierarchyRouting::HierarchyRouting(const Topology& topology)
-    : topology_(&topology),
-      known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
+    : topology_(&topology), known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
   ensure(topology.hierarchy() != nullptr, "a hierarchy to route by");
 }
 

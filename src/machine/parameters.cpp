@@ -16,7 +16,8 @@ std::vector<ParameterInfo> tile_parameters() {
 }
 
 std::vector<ParameterInfo> dram_parameters() {
-  return {{"at", "", "", "edge, each (computing node), memories (nodes of that kind), nodes (listed) or none"},
+  return {{"at", "", "",
+           "edge, each (computing node), memories (nodes of that kind), nodes (listed) or none"},
           {"edges", "", "", "for edge: some of west, east, north, south"},
           {"nodes", "", "", "for nodes: numbers or names of nodes"},
           {"bandwidth", "B/s", "", "of one channel, shared by reads and writes"},

@@ -22,8 +22,8 @@ class RoutingBy final : public Routing {
   Algorithm algorithm_;
 };
 
-// Ports that the file gives, and another routing for everything else. A port is given for every node
-// from the first one of a route on, so that whoever comes upon a route stays on it.
+// Ports that the file gives, and another routing for everything else. A port is given for every
+// node from the first one of a route on, so that whoever comes upon a route stays on it.
 class GivenRouting final : public Routing {
  public:
   GivenRouting(const GivenRoutes& given, std::unique_ptr<Routing> otherwise)

@@ -27,9 +27,10 @@ Registry<NetworkMaker>& networks() {
 }
 
 ParameterInfo routing_parameter() {
-  return {"routing", "", "xy on grids, cluster on clusters, else shortest",
-          "xy, yx (dimension order, grids only), cluster (clusters only) or shortest (smallest "
-          "latency)"};
+  return {"routing", "", "as the topology says",
+          "xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), "
+          "hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or "
+          "shortest (smallest latency)"};
 }
 
 ParameterInfo message_overhead_parameter() {

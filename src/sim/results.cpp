@@ -183,8 +183,8 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.iterations = experiment.options.iterations;
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.tiles = work->tiles();
-  summary.peak_flops_per_s = static_cast<double>(summary.tiles) *
-                             mean_peak(experiment.machine, work->data_type());
+  summary.peak_flops_per_s =
+      static_cast<double>(summary.tiles) * mean_peak(experiment.machine, work->data_type());
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = experiment.options.partition;

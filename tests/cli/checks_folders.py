@@ -46,7 +46,7 @@ def show_garbage(program):
     for garbage in (b"", b"not json", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 100000):
         (program.folder / "summary.json").write_bytes(garbage)
         expect_refusal(program.call("show", program.folder), 74, "summary.json: error: ")
-    expect_refusal(program.call("show"), 2, "no run folder given")
+    expect_refusal(program.call("show"), 2, "no run folder or machine given")
 
 
 @check

@@ -135,7 +135,7 @@ def bad_option_value(program):
 def words_beyond_the_subject(program):
     for command, subject in (("run", "experiment"), ("check", "experiment"), ("plan", "experiment"),
                              ("scale", "experiment"), ("sweep", "sweep file"),
-                             ("export", "run folder or experiment"), ("show", "run folder"), ("list", "kind")):
+                             ("export", "run folder or experiment"), ("show", "run folder or machine"), ("list", "kind")):
         expect_refusal(program.call(command, "first", "second.yaml"), 2,
                        "'second.yaml' is one word too many: tessera %s takes one %s; see tessera %s "
                        "--help" % (command, subject, command))

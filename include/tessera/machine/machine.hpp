@@ -46,8 +46,8 @@ struct Machine {
   std::unique_ptr<Topology> topology;
   // Of all nodes; where there are types, of the first node that computes.
   Tile tile;
-  std::vector<Tile> types;            // empty where all nodes are alike
-  std::vector<std::uint16_t> type_of;  // [nodes] index in types; empty with them
+  std::vector<Tile> types;              // empty where all nodes are alike
+  std::vector<std::uint16_t> type_of;   // [nodes] index in types; empty with them
   std::vector<MemoryChannel> channels;  // empty: no DRAM at all
   // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
   // empty when there are no channels.
@@ -76,7 +76,8 @@ struct Machine {
 //   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s,
 //          operands: sram | dram}
 //   types: {NAME: {peak: …, …, dram: {bandwidth, latency, capacity}}, …}
-//   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5], bandwidth: 64 GB/s,
+//   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5],
+//   bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB}
 // | key                 | default  | unit   | meaning                                            |
 // | name                | machine  |        | title of the machine                               |
@@ -98,12 +99,12 @@ struct Machine {
 // |                     |          |        | directions: both (default) or one}                 |
 // | faults.nodes        | none     |        | {node, speed: 80 %}: it computes slower            |
 // `tile` and `dram` may be absent as a whole. Tiles whose type the topology does not say are as
-// `tile` says; capacities of `memories` are those of the nodes. `operands: dram` needs a channel at every computing
-// node, as `at: each` gives. `at: edge` puts one channel at every node on the named sides of a grid
-// (a corner on two named sides gets one), numbered by node; `at: none` ignores the other keys of
-// `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left to their readers, and so is
-// `finish()`. Complaints go to the section's diagnostics; nullopt when the topology could not be
-// built.
+// `tile` says; capacities of `memories` are those of the nodes. `operands: dram` needs a channel at
+// every computing node, as `at: each` gives. `at: edge` puts one channel at every node on the named
+// sides of a grid (a corner on two named sides gets one), numbered by node; `at: none` ignores the
+// other keys of `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left to their
+// readers, and so is `finish()`. Complaints go to the section's diagnostics; nullopt when the
+// topology could not be built.
 std::optional<Machine> read_machine(config::Section& section);
 
 }  // namespace tessera::machine

@@ -16,7 +16,7 @@ struct Described {
   std::unique_ptr<ComputeModel> model;
 
   std::int64_t time_of(const workload::Operation& operation) const {
-    return model->duration(machine, operation).ps();
+    return model->duration(machine, machine.tile, operation).ps();
   }
 };
 

@@ -143,8 +143,8 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
             machine::make_routing(network.routing(), *machine.topology);
         return make_graph_executor(
             {machine, work, members,
-             [&](const workload::Operation& operation) {
-               return compute.duration(machine, operation);
+             [&](EntityId node, const workload::Operation& operation) {
+               return compute.duration(machine, machine.tile_of(node), operation);
              },
              [&machine, &network, routing](EntityId from, EntityId to, Bytes bytes) {
                return network.idle_time(

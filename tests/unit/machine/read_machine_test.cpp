@@ -58,7 +58,7 @@ TEST(ReadMachine, PutsOperandsIntoDramWhereEveryTileHasSome) {
   const std::string rest = ", bandwidth: 64 GB/s, latency: 100 ns}\n";
   const Machine machine = machine_of(mesh + tile + "dram: {at: each" + rest);
   EXPECT_TRUE(machine.tile.operands_in_dram);
-  EXPECT_EQ(machine.operand_bandwidth(), Bandwidth::bytes_per_second(64'000'000'000));
+  EXPECT_EQ(machine.operand_bandwidth(machine.tile), Bandwidth::bytes_per_second(64'000'000'000));
   const std::string complaint =
       "m.yaml:2:57: error: tile.operands: 'dram' needs a channel at every tile; write 'dram: {at: "
       "each}'";
@@ -69,7 +69,7 @@ TEST(ReadMachine, PutsOperandsIntoDramWhereEveryTileHasSome) {
   const Machine sram =
       machine_of(mesh + "tile: {peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 5 TB/s}\n");
   EXPECT_FALSE(sram.tile.operands_in_dram);
-  EXPECT_EQ(sram.operand_bandwidth(), Bandwidth::bytes_per_second(5'000'000'000'000));
+  EXPECT_EQ(sram.operand_bandwidth(sram.tile), Bandwidth::bytes_per_second(5'000'000'000'000));
 }
 
 TEST(ReadMachine, NeedsOnlyATopology) {
