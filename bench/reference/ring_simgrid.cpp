@@ -9,15 +9,12 @@
 #include <xbt/log.h>
 #include <simgrid/s4u.hpp>
 
-#include <cmath>
 #include <cstdint>
-#include <iomanip>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "cost.hpp"
+#include "reference/simgrid_program.hpp"
 
 namespace {
 
@@ -78,10 +75,7 @@ void take_part(const Ring& ring, std::size_t self, std::uint64_t& flows) {
 void run(int count, char** words) {
   xbt_log_control_set("root.thresh:warning");
   s4u::Engine engine(&count, words);
-  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
-                              "network/latency-factor:1", "network/bandwidth-factor:1"}) {
-    engine.set_config(setting);
-  }
+  tessera::bench::set_plain(engine);
   const Ring ring = read(count, words);
   const std::vector<s4u::Host*> hosts = build(ring);
   std::uint64_t flows = 0;
@@ -90,20 +84,11 @@ void run(int count, char** words) {
                        [&ring, &flows, i] { take_part(ring, i, flows); });
   }
   const auto cost = tessera::bench::cost_of(false, [&] { engine.run(); });
-  std::cout << std::setprecision(17) << "{\"flows\": " << flows
-            << ", \"simulated_ps\": " << std::llround(s4u::Engine::get_clock() * 1e12)
-            << ", \"cpu_s\": " << cost.cpu_s << ", \"wall_s\": " << cost.wall_s
-            << ", \"peak_memory\": " << cost.peak_memory << "}" << std::endl;
+  tessera::bench::print(flows, cost);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    run(argc, argv);
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << std::endl;
-    return 2;
-  }
+  return tessera::bench::guarded([&] { run(argc, argv); });
 }

@@ -10,10 +10,9 @@
 namespace tessera::bench {
 namespace {
 
-std::filesystem::path program() {
+std::filesystem::path program(const std::string& name) {
   std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() /
-         "tessera-bench-ring-simgrid";
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
 }
 
 // What `command` prints. Throws IoError when it cannot be started or fails.
@@ -32,16 +31,11 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-}  // namespace
-
-SimgridCost run_simgrid(const RingOnSimgrid& ring) {
-  if (!std::filesystem::exists(program())) {
+SimgridCost run(const std::string& name, const std::string& numbers) {
+  if (!std::filesystem::exists(program(name))) {
     throw ConfigError("--engine: this build has no SimGrid");
   }
-  const std::string command =
-      "'" + program().string() + "' " + std::to_string(ring.accelerators) + " " +
-      std::to_string(ring.chunk.count()) + " " + std::to_string(ring.bandwidth.bytes_per_second()) +
-      " " + std::to_string(ring.latency.ps()) + " " + std::to_string(ring.iterations);
+  const std::string command = "'" + program(name).string() + "' " + numbers;
   const auto result = nlohmann::json::parse(output_of(command), nullptr, false);
   if (result.is_discarded()) {
     throw IoError(command + " printed something else than JSON");
@@ -53,6 +47,21 @@ SimgridCost run_simgrid(const RingOnSimgrid& ring) {
   cost.cost.wall_s = result.at("wall_s");
   cost.cost.peak_memory = result.at("peak_memory");
   return cost;
+}
+
+}  // namespace
+
+SimgridCost run_simgrid(const RingOnSimgrid& ring) {
+  return run("tessera-bench-ring-simgrid",
+             std::to_string(ring.accelerators) + " " + std::to_string(ring.chunk.count()) + " " +
+                 std::to_string(ring.bandwidth.bytes_per_second()) + " " +
+                 std::to_string(ring.latency.ps()) + " " + std::to_string(ring.iterations));
+}
+
+SimgridCost run_simgrid(const RandomFlowsParameters& flows) {
+  return run("tessera-bench-flows-simgrid",
+             std::to_string(flows.hosts) + " " + std::to_string(flows.flows) + " " +
+                 std::to_string(flows.spread_ps) + " " + std::to_string(flows.seed));
 }
 
 }  // namespace tessera::bench

@@ -1,12 +1,13 @@
-// SimGrid on the ring all-reduce, as a second reference.
+// SimGrid on the ring all-reduce and on random flows, as a second reference.
 //
-// SimGrid runs in a program of its own, tessera-bench-ring-simgrid: its library defines MPI's
-// functions (SMPI) and can not share a process with another MPI.
+// SimGrid runs in programs of its own, tessera-bench-ring-simgrid and tessera-bench-flows-simgrid:
+// its library defines MPI's functions (SMPI) and can not share a process with another MPI.
 #pragma once
 
 #include <cstdint>
 
 #include "cost.hpp"
+#include "models/random_flows.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 
@@ -28,5 +29,6 @@ struct SimgridCost {
 
 // Throws ConfigError when this build has no SimGrid, IoError when its program fails.
 SimgridCost run_simgrid(const RingOnSimgrid& ring);
+SimgridCost run_simgrid(const RandomFlowsParameters& flows);
 
 }  // namespace tessera::bench

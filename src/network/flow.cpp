@@ -406,6 +406,18 @@ class FlowModel final : public NetworkModel {
   }
   std::string routing() const override { return options_.routing; }
   Overheads overheads() const override { return options_.overheads; }
+  SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
+    const Bandwidth rate = std::min(path.bottleneck, options_.limit.value_or(path.bottleneck));
+    SimTime time = serialization_time(bytes, rate);
+    if (options_.window) {
+      const double round_trips =
+          static_cast<double>(bytes.count()) / static_cast<double>(options_.window->count());
+      time = std::max(
+          time,
+          SimTime::from_ps(std::llround(2 * static_cast<double>(path.latency.ps()) * round_trips)));
+    }
+    return options_.overheads.message + path.latency + time;
+  }
   std::optional<SimTime> reach(const machine::Machine& machine) const override {
     return SimTime::from_ps(
         std::max<std::int64_t>(1, machine.topology->smallest_latency().ps() / 2));  // 1: refused

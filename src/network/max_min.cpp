@@ -9,7 +9,8 @@
 namespace tessera::network {
 namespace {
 
-constexpr int unit_bits = 62;  // of the largest capacity
+constexpr int unit_bits = 62;   // of the largest capacity
+constexpr std::size_t few = 4;  // flows on a link that are counted again without ado
 constexpr Wide most_units = Wide{1} << 62U;
 
 bool fits_half(Wide number) {
@@ -105,7 +106,7 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
     link.flows.push_back({number, hop});
     link.weight += weight;
     link.open += weight;
-    link.may_fill_from = 0;
+    link.is_loose = true;
     touch(at);
   }
   new_.push_back(number);
@@ -165,26 +166,26 @@ void MaxMin::change(Flow number, Level level) {
       link.left -= rate_at(level, weight);
       link.open -= weight;
     }
-    if (level > before) {
-      link.may_fill_from = std::min(link.may_fill_from, before);
-    }
+    link.is_loose = link.is_loose || level > before;
     touch(at);
   }
 }
 
-// Whether the link is full nowhere below `counted`, with a margin for what was rounded: what each
-// flow lost in its rate, and the link in its level. Says no when in doubt.
-bool MaxMin::is_surely_open(const LinkState& link) const {
+// A bound from below on the level at which the link is full, if that is below `counted`: flows of
+// higher levels than that take more than an equal share, so that what is left without them says
+// less. With a margin for what was rounded: what each flow lost in its rate, the link in its level.
+MaxMin::Level MaxMin::full_from(const LinkState& link) const {
   const Wide margin = (Wide{link.flows.size()} << level_digits_) + link.weight;
-  if (link.left <= 0) {
-    return false;
+  const Wide left = link.left <= 0 ? 0 : static_cast<Wide>(link.left) << level_digits_;
+  if (left < margin) {
+    return 0;
   }
-  const Wide left = static_cast<Wide>(link.left) << level_digits_;
-  return left >= margin && (link.open == 0 || quotient(left - margin, link.open) >= link.counted);
+  return link.open == 0 ? unbounded : quotient(left - margin, link.open);
 }
 
-// It is not full below `from`.
-void MaxMin::recount(LinkState& link, Level from) const {
+void MaxMin::recount(LinkState& link) const {
+  const Level from = link.next;
+  link.is_loose = false;
   link.counted = 0;
   link.left = link.capacity;
   link.open = link.weight;
@@ -227,16 +228,19 @@ void MaxMin::settle(Link number) {
     link.counted = unbounded;
     link.next = unbounded;
     link.left = link.capacity;
-    link.may_fill_from = unbounded;
+    link.is_loose = false;
     heap_.remove(number);
     return;
   }
-  if (link.may_fill_from != unbounded && !is_surely_open(link)) {
-    recount(link, link.may_fill_from);
-  } else {
+  if (link.is_loose) {
+    link.next = full_from(link);
+    link.is_loose = link.next < link.counted;
+  }
+  if (link.is_loose && link.flows.size() <= few) {
+    recount(link);
+  } else if (!link.is_loose) {
     link.next = level_for(link.left, link.open);
   }
-  link.may_fill_from = unbounded;
   queue(number);
 }
 
@@ -253,7 +257,7 @@ void MaxMin::queue(Link number) {
   if (from == unbounded) {
     link.counted = unbounded;  // all flows are
     heap_.remove(number);
-  } else if (link.next == link.level && link.counted == link.level) {
+  } else if (!link.is_loose && link.next == link.level && link.counted == link.level) {
     heap_.remove(number);
   } else {
     heap_.put(number, from);
@@ -263,6 +267,11 @@ void MaxMin::queue(Link number) {
 // The link whose level is wrong from the lowest on: all levels below are right.
 void MaxMin::look_at(Link number) {
   LinkState& link = links_[number];
+  if (link.is_loose) {
+    recount(link);
+    queue(number);
+    return;
+  }
   const Level from = std::min(link.level, link.next);
   count_on(link);
   if (link.next < link.level && link.next == from) {  // full earlier than thought

@@ -88,10 +88,10 @@ class MaxMin {
     SignedWide left = 0;
     Wide open = 0;
     Level next = unbounded;
-    Level may_fill_from = unbounded;  // below `counted`, since flows went on or came
-    Wide weight = 0;                  // of all flows
+    Wide weight = 0;  // of all flows
     std::vector<Entry> flows;
     bool is_touched = false;
+    bool is_loose = false;  // flows went on or came: it is full from `next` on at the earliest
   };
 
   std::uint32_t take_places(std::uint32_t hops);
@@ -104,8 +104,8 @@ class MaxMin {
   void settle();
   void settle(Link number);
   void queue(Link number);
-  bool is_surely_open(const LinkState& link) const;
-  void recount(LinkState& link, Level from) const;
+  Level full_from(const LinkState& link) const;
+  void recount(LinkState& link) const;
   void count(LinkState& link, Level upto) const;
   void count_on(LinkState& link) const;
   void look_at(Link number);

@@ -34,7 +34,8 @@ struct Route {
   std::vector<std::uint32_t> links;
 };
 
-// Direct-mapped: a route takes the place of another with the same hash. Not for concurrent use.
+// A route has two places, by a hash of its ends, and takes that of another when both are in use.
+// Not for concurrent use.
 class RouteCache {
  public:
   // `senders`: how many entities will ask for routes of their own.
@@ -49,10 +50,17 @@ class RouteCache {
   // Valid until the next call.
   const Route& find(EntityId from, EntityId to) {
     const std::uint64_t ends = std::uint64_t{from.value()} << 32U | to.value();
-    Route& route = routes_[(ends * golden_ratio) >> shift_];
-    if (route.from != from || route.to != to) [[unlikely]] {
-      walk(from, to, route);
+    const std::size_t place = (ends * golden_ratio) >> shift_;
+    Route& first = routes_[place];
+    if (first.from == from && first.to == to) [[likely]] {
+      return first;
     }
+    Route& second = routes_[place ^ 1U];
+    if (second.from == from && second.to == to) {
+      return second;
+    }
+    Route& route = first.from.valid() ? second : first;
+    walk(from, to, route);
     return route;
   }
 

@@ -5,7 +5,8 @@
 
 CHECK is a case (same results on Tessera's engine and on the reference, and on 1, 2 and 3 ranks
 under every policy), 'idle' (tiles without work are as light as promised), 'options' (bad ones are refused in one line), 'sensitive' (the digest sees
-another seed) or 'simgrid' (same flows and simulated time; skipped without SimGrid).
+another seed), 'flows' (shares of random flows) or 'simgrid' (same flows and simulated time; skipped without
+SimGrid).
 """
 import json
 import pathlib
@@ -116,12 +117,29 @@ def check_idle(program):
     assert each["router"] < sum(each.values()) <= 256, each
 
 
+def check_flows(program):
+    """More flows take longer; the digest is of the flows, and of nothing else."""
+    few, many = (report(program, ["flows", "--hosts", "50", "--flows", flows]) for flows in ("100", "200"))
+    assert few["events"] == 100 and many["events"] == 200
+    assert few["simulated_ps"] < many["simulated_ps"]
+    again = report(program, ["flows", "--hosts", "50", "--flows", "100", "--repeat", "2"])
+    assert again["digest"] == few["digest"] != many["digest"]
+
+
+def check_flows_on_simgrid(program):
+    words = ["flows", "--hosts", "100", "--flows", "300", "--spread", "10 ms"]
+    ours, theirs = report(program, words), report(program, words + ["--engine", "simgrid"])
+    assert ours["events"] == theirs["events"] == 300
+    assert abs(ours["simulated_ps"] - theirs["simulated_ps"]) <= 1e-9 * ours["simulated_ps"]
+
+
 def check_simgrid(program):
     if not (pathlib.Path(program).parent / "tessera-bench-ring-simgrid").exists():
         done = call(program, ["ring", "--engine", "simgrid"])
         assert done.returncode == 2 and "no SimGrid" in done.stderr
         print("skipped: this build has no SimGrid")
         return
+    check_flows_on_simgrid(program)
     words = ["ring", "--lps", "12", "--iterations", "2"]
     ours, theirs = report(program, words), report(program, words + ["--engine", "simgrid"])
     assert ours["events"] == theirs["events"] == 12 * 2 * 11 * 2
@@ -131,7 +149,7 @@ def check_simgrid(program):
 
 def main():
     program, check = sys.argv[1:]
-    checks = {"idle": check_idle, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
+    checks = {"idle": check_idle, "flows": check_flows, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
     if check in checks:
         checks[check](program)
     else:
