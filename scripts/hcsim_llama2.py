@@ -119,8 +119,9 @@ class Graph:
 
 
 def build(table="printed", batch=1, decoders=40, remote=("forward", "backward"), gather="sent",
-          make=Graph):
-    """The graph. `make` may be networkx.DiGraph."""
+          overlap=True, make=Graph):
+    """The graph. `make` may be networkx.DiGraph. Without `overlap` the backward pass of a decoder
+    waits for the gradients of the one behind it."""
     rows, gradients = TABLES[table](batch)
     graph = make()
     last = None
@@ -147,12 +148,13 @@ def build(table="printed", batch=1, decoders=40, remote=("forward", "backward"),
         sync = f"S{decoder} gradients"
         graph.add_node(sync, collective="all-reduce", bytes=round(gradients), gather=gather)
         graph.add_edge(last, sync)
+        last = last if overlap else sync
         syncs.append((sync, f"F{decoder} 0 {rows[0][0]}"))
     graph.add_edge(last, start)
     for sync, forward in syncs:
         if forward != start:
             graph.add_edge(sync, forward, first=False)
-        else:
+        elif overlap:
             graph.add_edge(sync, start)
     return graph
 
@@ -169,10 +171,12 @@ def main():
                         default=["forward", "backward"], help="passes whose bytes are not local")
     parser.add_argument("--gather", choices=("sent", "read", "free"), default="sent",
                         help="of gradients: everywhere, read where needed, reads not counted")
+    parser.add_argument("--no-overlap", action="store_true",
+                        help="the backward pass waits for gradients")
     parser.add_argument("--iterations", type=int, default=1)
     arguments = parser.parse_args()
     graph = build(arguments.table, arguments.batch, arguments.decoders, arguments.remote,
-                  arguments.gather)
+                  arguments.gather, not arguments.no_overlap)
     graph_yaml.write(graph, arguments.output, access=arguments.access,
                      iterations=arguments.iterations, name=f"llama2_13b_{arguments.table}")
     return 0

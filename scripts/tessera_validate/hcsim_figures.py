@@ -1,0 +1,95 @@
+"""Figures 8, 10 and 11: batches a second by scale, bandwidth and latency of the CXL fabric."""
+
+from hcsim_systems import TYPES, batches
+from page import Runner
+
+SCALES = (64, 128, 256, 512)
+FIG_10 = ("16GB/s", "32GB/s", "64GB/s", "128GB/s", "256GB/s", "512GB/s")
+FIG_11 = ("200ns", "1us", "10us", "100us", "1ms")
+SWEPT = (64, 128, 256)
+FLAT = 1.02  # a gain below it counts as none
+
+
+def figure_8(report, runner, folder, scales):
+    report.say("## Fig. 8: with and without coherence")
+    report.say()
+    report.say("Batches a second of the whole system, LLaMA2-13B as printed in Table 4, CXL links of "
+               "128 GB/s and 200 ns. Up to 128 XPUs are in the first rack, of one type.")
+    report.say()
+    rows, found = [], {}
+    for system in TYPES:
+        for xpus in scales:
+            both = [batches(runner, folder, coherent, system, xpus) for coherent in (False, True)]
+            found[system, xpus] = both
+            rows.append([system, xpus, f"{both[0]:.2f}", f"{both[1]:.2f}", f"{both[1] / both[0]:.3f}"])
+    report.table(["system", "XPUs", "without coherence", "with", "ratio"], rows)
+    claim(report, all(b > a for a, b in found.values()),
+          "coherent beats non-coherent in every configuration")
+    if 256 in scales:
+        mixed = [system for system in TYPES if system != "H100"]
+        claim(report, all(found[system, 256][1] < found[system, 128][1] for system in mixed),
+              "throughput drops from 128 to 256 XPUs in mixed systems: the second rack is slower, and "
+              "all wait for it")
+    return found
+
+
+def claim(report, holds, text):
+    report.say(f"- {'Holds' if holds else '**Does not hold**'}: {text}.")
+    report.bound(holds, text)
+
+
+def figure_10(report, runner, folder):
+    report.say()
+    report.say("## Fig. 10: bandwidth of the CXL fabric")
+    report.say()
+    found = {}
+    rows = []
+    for system in TYPES:
+        for xpus in SWEPT:
+            row = [batches(runner, folder, True, system, xpus, bandwidth=rate) for rate in FIG_10]
+            found[system, xpus] = row
+            rows.append([system, xpus, *(f"{value:.2f}" for value in row)])
+    report.table(["system", "XPUs", *FIG_10], rows)
+    gains = {key: [b / a for a, b in zip(row, row[1:])] for key, row in found.items()}
+    claim(report, all(gain > 1 - 1e-6 for row in gains.values() for gain in row) and
+          all(row[-1] < row[0] for row in gains.values()),
+          "more bandwidth gains, and gains flatten: "
+          f"{min(row[0] for row in gains.values()):.2f} times or more for the first doubling, "
+          f"{max(row[-1] for row in gains.values()):.2f} at most for the last")
+    claim(report, all(found["H100", more][i] > found["H100", less][i] for i in range(len(FIG_10))
+                      for less, more in zip(SWEPT, SWEPT[1:])), "more XPUs gain, of one type")
+    total = {key: row[-1] / row[0] for key, row in found.items()}
+    claim(report, all(total[system, 256] < total["H100", 256] for system in TYPES if system != "H100"),
+          "heterogeneity weakens the gain: of all the bandwidth at 256 XPUs "
+          + ", ".join(f"{system} {total[system, 256]:.2f}" for system in TYPES))
+
+
+def figure_11(report, runner, folder):
+    report.say()
+    report.say("## Fig. 11: latency of the CXL fabric")
+    report.say()
+    found = {}
+    rows = []
+    for system in TYPES:
+        for xpus in SWEPT:
+            row = [batches(runner, folder, True, system, xpus, latency=latency) for latency in FIG_11]
+            found[system, xpus] = row
+            rows.append([system, xpus, *(f"{value:.2f}" for value in row)])
+    report.table(["system", "XPUs", *FIG_11], rows)
+    lost = {key: [value / row[0] for value in row] for key, row in found.items()}
+    claim(report, all(row[1] > 1 / FLAT for row in lost.values()),
+          f"up to 1 us latency costs less than {100 * (FLAT - 1):.0f} %")
+    claim(report, all(row[-1] < 1 / FLAT for row in lost.values()), "latency matters above about 10 us")
+    claim(report, all(lost["H100", more][-1] < lost["H100", less][-1]
+                      for less, more in zip(SWEPT, SWEPT[1:])), "more for larger systems")
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    if setting.reduced:
+        figure_8(report, runner, folder, (64,))
+        return
+    figure_8(report, runner, folder, SCALES)
+    figure_10(report, runner, folder)
+    figure_11(report, runner, folder)
+    report.say()
