@@ -99,6 +99,8 @@ class MaxMin {
   Level level_for(SignedWide left, Wide weight) const;
   Level level_of(Flow number) const;
 
+  void note_changed(Flow number);
+  bool share_alone(Flow number);
   void change(Flow number, Level level);
   void touch(Link number);
   void settle();
