@@ -316,8 +316,9 @@ void MaxMin::look_at(Link number) {
       }
     }
   } else {
-    if (link.level == from && link.next > from) {  // later
-      link.level = unbounded;
+    // Later: at once to where it may be next, so that its flows change once where that is right.
+    if (link.level == from && link.next > from) {
+      link.level = link.next;
       for (const Entry& entry : link.flows) {
         if (levels_[entry.flow] == from) {
           const Level level = level_of(entry.flow);
@@ -326,6 +327,7 @@ void MaxMin::look_at(Link number) {
           }
         }
       }
+      count_on(link);
     }
     queue(number);
   }
