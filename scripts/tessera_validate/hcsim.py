@@ -10,4 +10,4 @@ import sys
 from parts import make_page
 
 if __name__ == "__main__":
-    sys.exit(make_page(__doc__, "hcsim", "Every part of HCSim", ("figures", "optimized")))
+    sys.exit(make_page(__doc__, "hcsim", "Every part of HCSim", ("figures", "optimized", "devices")))

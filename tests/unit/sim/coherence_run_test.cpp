@@ -108,16 +108,19 @@ TEST(CoherentRun, HitsTakeTheTimeOfLocalMemory) {
 }
 
 TEST(CoherentRun, TwoShareTheLinkOfADevice) {
-  testing::Files files = experiment("device_latency: 50 ns", "2");
-  std::string& text = files.at("lab/experiment.yaml");
-  text.replace(text.find("6400 B"), 6, "64 MB");
-  text.replace(text.find("analytical"), 10, "flow");
-  const std::int64_t alone = summary_of(files).simulated_time_ps;
-  text.replace(text.find("at: 0"), 5, "at: 0-1");
-  const std::int64_t together = summary_of(files).simulated_time_ps;
-  EXPECT_EQ(alone, 451'000 + 1'000'000'000);
-  // 64 B of both requests are on the device's link at once, 2 ns.
-  EXPECT_EQ(together, 452'000 + 2'000'000'000);
+  for (const std::string owners : {"", ", of: xpu"}) {
+    testing::Files files = experiment("device_latency: 50 ns", "2");
+    std::string& text = files.at("lab/experiment.yaml");
+    text.replace(text.find("6400 B"), 6, "64 MB");
+    text.replace(text.find("analytical"), 10, "flow");
+    text.insert(text.find(", capacity"), owners);
+    const std::int64_t alone = summary_of(files).simulated_time_ps;
+    text.replace(text.find("at: 0"), 5, "at: 0-1");
+    const std::int64_t together = summary_of(files).simulated_time_ps;
+    EXPECT_EQ(alone, 451'000 + 1'000'000'000);
+    // 64 B of both requests are on the device's link at once, 2 ns.
+    EXPECT_EQ(together, 452'000 + 2'000'000'000);
+  }
 }
 
 TEST(CoherentRun, IsTheSameOnAnyNumberOfRanks) {
