@@ -66,7 +66,7 @@ Described read(const std::string& text) {
   all.memory = memory::read_memory(part.section("memory"));
   all.compute = compute::read_compute(part.section("compute"));
   const plan::OperationTime operation_time = [&](const workload::Operation& operation) {
-    return all.compute->duration(all.machine, operation);
+    return all.compute->duration(all.machine, all.machine.tile, operation);
   };
   all.plan = plan::make_plan(all.machine, *workload,
                              plan::read_strategy(strategy, *workload, *all.machine.topology),

@@ -141,7 +141,7 @@ void GraphTasks::rewind() {
 
 std::size_t GraphTasks::resident_bytes() const {
   return tasks_.capacity() * sizeof(Task) + free_.capacity() * sizeof(Place) +
-         dependents_.capacity() * sizeof(Dependent) + counters_.capacity() * sizeof(Counter) +
+         dependents_.size() * sizeof(Dependent) + counters_.capacity() * sizeof(Counter) +
          over_.intervals().capacity() * sizeof(IdSet::Interval);
 }
 
@@ -153,7 +153,7 @@ void GraphTasks::save(pdes::StateWriter& writer) const {
   writer.put(over_count_);
   writer.put_all(tasks_);
   writer.put_all(free_);
-  writer.put_all(dependents_);
+  writer.put_all(std::vector<Dependent>(dependents_.begin(), dependents_.end()));
   writer.put_all(counters_);
   writer.put_all(over_.intervals());
   writer.put(static_cast<std::uint64_t>(parts_.size()));
@@ -171,7 +171,8 @@ void GraphTasks::restore(pdes::StateReader& reader) {
   over_count_ = reader.get<std::uint64_t>();
   tasks_ = reader.get_all<Task>();
   free_ = reader.get_all<Place>();
-  dependents_ = reader.get_all<Dependent>();
+  const auto dependents = reader.get_all<Dependent>();
+  dependents_.assign(dependents.begin(), dependents.end());
   counters_ = reader.get_all<Counter>();
   over_.restore(reader.get_all<IdSet::Interval>());
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {

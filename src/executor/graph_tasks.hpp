@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -81,7 +82,7 @@ class GraphTasks {
   std::uint64_t over_count_ = 0;
   std::vector<Task> tasks_;
   std::vector<Place> free_;
-  std::vector<Dependent> dependents_;  // by what they depend on
+  std::deque<Dependent> dependents_;  // by what they depend on; most leave near the front
   std::vector<Counter> counters_;      // of collectives, by group
   std::map<Place, std::vector<std::uint64_t>> parts_;
   IdSet over_;

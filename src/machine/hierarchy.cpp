@@ -260,27 +260,32 @@ std::uint32_t Hierarchy::vertex_of(const Step& step) const {
   return part.first_vertex[place] + step.index * part.width[place];
 }
 
-std::vector<Distance> Hierarchy::gate_distances(const NodeTree& tree, const Step& element,
-                                                EntityId node, bool inward) const {
-  if (element.group->is_plain()) {
-    return {Distance::none()};
+void Hierarchy::find_gates(const NodeTree& tree, const Step& element, EntityId node, bool inward,
+                           Scratch& scratch, std::vector<Distance>& distances) const {
+  std::vector<Step>& steps = scratch.steps_;  // from the element down to the node
+  steps.assign(1, element);
+  while (!steps.back().group->is_plain()) {
+    steps.push_back(tree.below(steps.back(), node));
   }
-  const Part& part = parts_[element.group->part];
-  const Step inner = tree.below(element, node);
-  const std::vector<Distance> reached = gate_distances(tree, inner, node, inward);
-  const std::uint32_t vertex = vertex_of(inner);
-  std::vector<Distance> distances(part.gates.size());
-  for (std::size_t gate = 0; gate < distances.size(); ++gate) {
-    for (std::uint32_t way = 0; way < reached.size(); ++way) {
+  distances.assign(1, Distance::none());
+  for (std::size_t level = steps.size() - 1; level > 0; --level) {
+    const Part& part = parts_[steps[level].part_number];
+    const std::uint32_t vertex = vertex_of(steps[level]);
+    std::vector<Distance>& next = scratch.next_;
+    next.assign(part.gates.size(), Distance{});
+    for (std::size_t gate = 0; gate < next.size(); ++gate) {
       const std::uint32_t other = part.gate_vertex[gate];
-      const Distance& rest = inward ? part.at(other, vertex + way) : part.at(vertex + way, other);
-      distances[gate] = std::min(distances[gate], reached[way] + rest);
+      for (std::uint32_t way = 0; way < distances.size(); ++way) {
+        const Distance& rest = inward ? part.at(other, vertex + way) : part.at(vertex + way, other);
+        next[gate] = std::min(next[gate], distances[way] + rest);
+      }
     }
+    std::swap(distances, next);
   }
-  return distances;
 }
 
-Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to) const {
+Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to,
+                            Scratch& scratch) const {
   if (from == to) {
     return Distance::none();
   }
@@ -290,13 +295,16 @@ Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to) co
     a = tree.below(a, from);
     b = tree.below(b, to);
   }
-  const std::vector<Distance> out = gate_distances(tree, a, from, false);
-  const std::vector<Distance> in = gate_distances(tree, b, to, true);
+  find_gates(tree, a, from, false, scratch, scratch.from_);
+  find_gates(tree, b, to, true, scratch, scratch.to_);
   const Part& part = parts_[a.part_number];
+  const std::uint32_t first = vertex_of(a);
+  const std::uint32_t second = vertex_of(b);
   Distance shortest;
-  for (std::uint32_t i = 0; i < out.size(); ++i) {
-    for (std::uint32_t j = 0; j < in.size(); ++j) {
-      shortest = std::min(shortest, out[i] + part.at(vertex_of(a) + i, vertex_of(b) + j) + in[j]);
+  for (std::uint32_t i = 0; i < scratch.from_.size(); ++i) {
+    for (std::uint32_t j = 0; j < scratch.to_.size(); ++j) {
+      shortest =
+          std::min(shortest, scratch.from_[i] + part.at(first + i, second + j) + scratch.to_[j]);
     }
   }
   return shortest;

@@ -30,14 +30,14 @@ unsigned HierarchyRouting::next_port(EntityId here, EntityId target) const {
 unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {
   const NodeTree& tree = *topology_->tree();
   const Hierarchy& hierarchy = *topology_->hierarchy();
-  const Distance distance = hierarchy.between(tree, here, target);
+  const Distance distance = hierarchy.between(tree, here, target, scratch_);
   ways_.clear();
   for (unsigned port = 0; port < topology_->ports(here); ++port) {
     const Link link = topology_->link(here, port);
     const LinkClass& link_class = topology_->link_classes()[link.link_class];
     // The time of the link alone tells that most ports are not on the way.
     if (link_class.latency <= distance.latency &&
-        hierarchy.between(tree, link.to, target).after(link_class) == distance) {
+        hierarchy.between(tree, link.to, target, scratch_).after(link_class) == distance) {
       ways_.push_back(port);
     }
   }

@@ -143,13 +143,44 @@ void MaxMin::touch(Link number) {
   }
 }
 
-// Gives a flow another level, and tells its links to which that makes a difference.
-void MaxMin::change(Flow number, Level level) {
+void MaxMin::note_changed(Flow number) {
   FlowState& flow = flows_[number];
   if (!flow.is_changed) {
     flow.is_changed = true;
     changed_.push_back(number);
   }
+}
+
+// The short way for a new flow that has its links to itself, as in rings. False if it has not.
+bool MaxMin::share_alone(Flow number) {
+  const Wide weight = weights_[number];
+  Level level = flows_[number].at_limit;
+  for (const Link at : route(number)) {
+    LinkState& link = links_[at];
+    if (link.flows.size() != 1) {
+      return false;
+    }
+    link.next = level_for(link.capacity, weight);
+    level = std::min(level, link.next);
+  }
+  const Units rate = rate_at(level, weight);
+  for (const Link at : route(number)) {
+    LinkState& link = links_[at];
+    const bool is_full = link.next == level;
+    link.level = link.counted = link.next = is_full ? level : unbounded;
+    link.left = is_full ? link.capacity : link.capacity - rate;
+    link.open = is_full ? weight : 0;
+    link.is_loose = false;
+    link.is_touched = false;
+  }
+  levels_[number] = level;
+  note_changed(number);
+  return true;
+}
+
+// Gives a flow another level, and tells its links to which that makes a difference.
+void MaxMin::change(Flow number, Level level) {
+  note_changed(number);
   const Wide weight = weights_[number];
   const Level before = levels_[number];
   levels_[number] = level;
@@ -246,7 +277,9 @@ void MaxMin::settle(Link number) {
 
 void MaxMin::settle() {
   for (const Link number : touched_) {
-    settle(number);
+    if (links_[number].is_touched) {
+      settle(number);
+    }
   }
   touched_.clear();
 }
@@ -283,8 +316,9 @@ void MaxMin::look_at(Link number) {
       }
     }
   } else {
-    if (link.level == from && link.next > from) {  // later
-      link.level = unbounded;
+    // Later: at once to where it may be next, so that its flows change once where that is right.
+    if (link.level == from && link.next > from) {
+      link.level = link.next;
       for (const Entry& entry : link.flows) {
         if (levels_[entry.flow] == from) {
           const Level level = level_of(entry.flow);
@@ -293,6 +327,7 @@ void MaxMin::look_at(Link number) {
           }
         }
       }
+      count_on(link);
     }
     queue(number);
   }
@@ -304,7 +339,7 @@ std::span<const MaxMin::Flow> MaxMin::solve() {
   }
   changed_.clear();
   for (const Flow number : new_) {
-    if (flows_[number].is_active && levels_[number] == unbounded) {
+    if (flows_[number].is_active && levels_[number] == unbounded && !share_alone(number)) {
       change(number, flows_[number].hops == 0 ? 0 : level_of(number));
     }
   }

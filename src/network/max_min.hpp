@@ -10,8 +10,9 @@
 // its flows that are below its own. So when flows come and go, only links whose level does not
 // follow any more from the others' are looked at, in ascending order of the level at which they go
 // wrong (G. Ramalingam, T. Reps, "An incremental algorithm for a generalization of the
-// shortest-path problem", J. Algorithms 21 (1996), doi:10.1006/jagm.1996.0046). What a change does
-// not reach, or reaches without effect, costs nothing.
+// shortest-path problem", J. Algorithms 21 (1996), doi:10.1006/jagm.1996.0046; theirs sets a level
+// that is too low to infinity first, ours to a bound on what it will be). What a change does not
+// reach, or reaches without effect, costs nothing.
 //
 // Levels, rates and weights are whole numbers and are rounded down, so that a link's level never
 // falls when a flow of a lower one stops, and taking a flow off a link leaves no trace. There is
@@ -99,6 +100,8 @@ class MaxMin {
   Level level_for(SignedWide left, Wide weight) const;
   Level level_of(Flow number) const;
 
+  void note_changed(Flow number);
+  bool share_alone(Flow number);
   void change(Flow number, Level level);
   void touch(Link number);
   void settle();

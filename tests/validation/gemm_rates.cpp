@@ -46,7 +46,9 @@ int print_times(const std::string& path) {
       std::cerr << "no data type '" << name << "'\n";
       return 2;
     }
-    std::cout << model->duration(*machine, product_of(rows, columns, depth, *type)).ps() << '\n';
+    std::cout
+        << model->duration(*machine, machine->tile, product_of(rows, columns, depth, *type)).ps()
+        << '\n';
   }
   return 0;
 }

@@ -40,8 +40,15 @@ class Hierarchy {
   static std::shared_ptr<const Hierarchy> of(const Topology& topology, const NodeTree& tree);
   static constexpr std::uint64_t most_entries = std::uint64_t{1} << 21;  // 32 MiB
 
+  // Space for queries that follow each other.
+  class Scratch {
+    friend class Hierarchy;
+    std::vector<NodeTree::Step> steps_;
+    std::vector<Distance> from_, to_, next_;
+  };
+
   // Shortest, as Dijkstra over the whole machine would have it. `tree` is that of the topology.
-  Distance between(const NodeTree& tree, EntityId from, EntityId to) const;
+  Distance between(const NodeTree& tree, EntityId from, EntityId to, Scratch& scratch) const;
   std::size_t resident_bytes() const;
 
  private:
@@ -61,10 +68,10 @@ class Hierarchy {
   };
   // First vertex of the element that a step leads to.
   std::uint32_t vertex_of(const NodeTree::Step& step) const;
-  // Distances from a node to the gates of the element that it is in; with `inward` from them to it.
-  // A node that is the element is its own gate.
-  std::vector<Distance> gate_distances(const NodeTree& tree, const NodeTree::Step& element,
-                                       EntityId node, bool inward) const;
+  // Puts into `distances` those from a node to the gates of the element that it is in; with
+  // `inward` from them to it. A node that is the element is its own gate.
+  void find_gates(const NodeTree& tree, const NodeTree::Step& element, EntityId node, bool inward,
+                  Scratch& scratch, std::vector<Distance>& distances) const;
 
   std::vector<Part> parts_;  // by number in the tree
 };
@@ -89,6 +96,7 @@ class HierarchyRouting {
   const Topology* topology_;
   mutable std::vector<Known> known_;  // by a hash of both ends
   mutable std::vector<unsigned> ways_;
+  mutable Hierarchy::Scratch scratch_;
 };
 
 }  // namespace tessera::machine

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +93,35 @@ TEST(Roofline, TheComponentTakesAsLongAsPlanned) {
   engine.attach(*model);
   EXPECT_TRUE(engine.run());
   EXPECT_THAT(driver.done, ElementsAre(time_of(tile, 400, 500), time_of(tile, 900, 500)));
+}
+
+TEST(Roofline, TakesTheTypeOfEachTile) {
+  config::Diagnostics diagnostics;
+  config::Section section(
+      config::parse("m.yaml",
+                    "topology: {kind: graph, nodes: {a: {type: slow}, b: {type: fast}}, links: "
+                    "[{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}]}\n"
+                    "types: {fast: {peak: {fp16: 4 TFLOP/s, fp32: 2 TFLOP/s}}, slow: {peak: {fp16: "
+                    "1 TFLOP/s, fp32: 1 TFLOP/s}, operands: dram}}\n"
+                    "dram: {at: each, bandwidth: 1 TB/s, latency: 1 ns}\n",
+                    diagnostics),
+      "", diagnostics);
+  const std::optional<machine::Machine> machine = machine::read_machine(section);
+  diagnostics.throw_if_any();
+  const auto model = read_compute(section.section("compute"));
+  const std::vector<EntityId> members{EntityId(0), EntityId(1)};
+  const auto communicator = comm::make_in_process();
+  pdes::Engine engine(*communicator, {{0, 0}, members, {SimTime::never()}}, SimTime::from_ps(1000));
+  Driver driver;
+  // Tile 0 is slow, and its bytes count; tile 1 is fast, and computes fp32 at half its rate.
+  const std::vector<workload::Operation> operations{vector_work(400, 500),
+                                                    vector_work(800, 5000, DataType::fp32)};
+  const auto component = model->build({*machine, members, operations, 1});
+  engine.attach(driver);
+  engine.attach(*component);
+  EXPECT_TRUE(engine.run());
+  std::sort(driver.done.begin(), driver.done.end());
+  EXPECT_THAT(driver.done, ElementsAre(400, 500));
 }
 
 TEST(ReadCompute, KnowsItsModelsAndPointsAtAMisspeltOne) {

@@ -41,11 +41,13 @@ std::vector<Distance> brute_force_from(const Topology& topology, EntityId source
 void expect_shortest_ways(const Topology& topology) {
   ASSERT_NE(topology.hierarchy(), nullptr);
   const auto routing = make_routing("hierarchy", topology);
+  Hierarchy::Scratch scratch;
   for (std::uint32_t from = 0; from < topology.nodes(); ++from) {
     const std::vector<Distance> distances = brute_force_from(topology, EntityId(from));
     for (std::uint32_t to = 0; to < topology.nodes(); ++to) {
-      EXPECT_EQ(topology.hierarchy()->between(*topology.tree(), EntityId(from), EntityId(to)),
-                distances[to])
+      EXPECT_EQ(
+          topology.hierarchy()->between(*topology.tree(), EntityId(from), EntityId(to), scratch),
+          distances[to])
           << from << " to " << to;
       const Path path = path_between(topology, *routing, EntityId(from), EntityId(to));
       EXPECT_EQ((Distance{path.latency, path.hops}), distances[to]) << from << " to " << to;

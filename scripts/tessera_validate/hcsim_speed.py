@@ -1,0 +1,53 @@
+"""How fast flows are: an iteration of the paper on 1024 XPUs, and random flows beside SimGrid."""
+
+from pathlib import Path
+
+from bench_runs import Bench
+from hcsim_systems import experiment, settings, workload
+from page import Runner
+
+PAPER_S, ITERATION_S = 756.6, 60
+# Flows among 1000 hosts, CPU seconds at most, and whether SimGrid runs them too (10 000 take it many
+# minutes).
+RANDOM = ((3000, 0.25, True), (10000, 3.0, False))
+
+
+def iteration(report, runner, folder, xpus, counts_only):
+    path = experiment(folder, True, workload(folder))
+    summary = runner.run(str(path), 1, tuple(settings(True, "H100", xpus)))
+    cpu = f"{summary['cpu_s']:.1f}"
+    if xpus == 1024 and not counts_only:
+        cpu = report.at_most(summary["cpu_s"], ITERATION_S, f"iteration on {xpus} XPUs: CPU s")
+    return [xpus, summary["messages"], summary["events"], cpu,
+            f"{1e9 * summary['cpu_s'] / summary['messages']:.0f}"]
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    report.say("## Speed: LLaMA2-13B with the ring all-reduce of the paper")
+    report.say()
+    report.say("One iteration of 40 decoders on one rank, coherent access, every step of every ring a "
+               f"message of its own. The paper takes {PAPER_S} s with 1024 XPUs.")
+    report.say()
+    scales = (64,) if setting.reduced else (64, 256, 1024)
+    report.table(["XPUs", "messages", "events", "CPU [s]", "a message [ns]"],
+                 [iteration(report, runner, folder, xpus, setting.counts_only) for xpus in scales])
+    binary = Path(program).parent / "tessera-bench"
+    if setting.reduced or not binary.exists():
+        return
+    report.say("## Speed: random flows among 1000 hosts, one connected component")
+    report.say()
+    bench = Bench(str(binary))
+    rows = []
+    for flows, bound, beside in RANDOM:
+        ours = bench.run(f"flows --hosts 1000 --flows {flows}", repeat=3)
+        row = [flows, report.at_most(ours["cpu_s"], bound, f"{flows} flows: CPU s", "{:.3f}")]
+        if beside and Path(str(binary) + "-flows-simgrid").exists():
+            theirs = bench.run(f"flows --hosts 1000 --flows {flows} --engine simgrid")
+            report.bound(ours["simulated_ps"] == theirs["simulated_ps"],
+                         f"{flows} flows: the last ends when SimGrid's does, to the picosecond")
+            row += [f"{theirs['cpu_s']:.2f}", f"{theirs['cpu_s'] / ours['cpu_s']:.0f}"]
+        else:
+            row += ["", ""]
+        rows.append(row)
+    report.table(["flows", "ours, CPU [s]", "SimGrid, CPU [s]", "SimGrid over ours"], rows)
