@@ -93,8 +93,7 @@ bool CoherentAccess::answer(pdes::Context& context, const network::Arrival& arri
            tag, true);
       return true;
     case Kind::answer:  // the owner's data goes on within `down`
-      send(context, npu, coherence.messages({0, 1}).completion, word.as(Kind::completion), tag,
-           false);
+      send(context, npu, coherence.header_message(), word.as(Kind::completion), tag, false);
       return true;
     case Kind::down:
     case Kind::completion:
@@ -132,19 +131,18 @@ const CoherentAccess::Trips& CoherentAccess::trips(std::uint32_t npu, bool store
     return found;
   }
   const memory::Coherence& coherence = *setup_.work.coherence;
-  const memory::AccessMessages line =
-      coherence.messages(stores ? memory::Lines{0, 1} : memory::Lines{1, 0});
+  const Bytes header = coherence.header_message();
+  const Bytes line = coherence.line_message();
   const EntityId self = setup_.work.nodes[npu];
   const EntityId device = setup_.work.remote_of[npu];
-  found.access = setup_.message_time(self, device, line.opening + line.up) +
+  found.access = setup_.message_time(self, device, stores ? line : header) +
                  coherence.options().device_latency +
-                 setup_.message_time(device, self, line.down + line.completion);
+                 setup_.message_time(device, self, stores ? header : line);
   if (coherence.has_directory()) {
-    const memory::AccessMessages fetch = coherence.messages({1, 0});
     for (std::uint32_t number = 0; number < coherence.owners(); ++number) {
       const EntityId other = owner(npu, number);
-      found.owner = std::max(found.owner, setup_.message_time(device, other, fetch.opening) +
-                                              setup_.message_time(other, device, fetch.down));
+      found.owner = std::max(found.owner, setup_.message_time(device, other, header) +
+                                              setup_.message_time(other, device, line));
     }
   }
   return found;

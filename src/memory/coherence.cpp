@@ -60,10 +60,11 @@ Bytes Coherence::on_wire(std::uint64_t headers, std::uint64_t data_lines) const 
 }
 
 AccessMessages Coherence::messages(const Lines& lines) const {
-  const Bytes least = options_.flit == 0 ? Bytes(bare_message) : Bytes(options_.flit);
+  const Bytes least = header_message();
   const Bytes up = on_wire(lines.count(), lines.writes);
   const Bytes down = on_wire(lines.count(), lines.reads);
-  if (lines.reads == 0 && down <= least) {
+  // Owners are asked at the opening, so that what they do goes beside the data.
+  if (lines.reads == 0 && down <= least && !owner_messages(lines)) {
     return {Bytes(), Bytes(), up, down};
   }
   AccessMessages messages{least, down, Bytes(), Bytes()};

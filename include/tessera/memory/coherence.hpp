@@ -94,6 +94,8 @@ class Coherence {
   Lines split(std::uint64_t lines, bool stores) const;
 
   AccessMessages messages(const Lines& lines) const;
+  Bytes header_message() const { return on_wire(1, 0); }
+  Bytes line_message() const { return on_wire(1, 1); }
   // Least time of the lines beyond those that are under way at once.
   SimTime least_time(std::uint64_t lines, SimTime round_trip) const;
   // The rate at which so many bytes of a message of that access take that time; none: no limit.

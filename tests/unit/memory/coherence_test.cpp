@@ -68,6 +68,8 @@ TEST(Coherence, WithoutFlitsARequestAndTheData) {
   expect(made("{}").messages({0, 100}), 0, 0, 6400, 64);
   // 60 lines down, 40 up; 64 B of what goes up open, 64 B of what goes down end it.
   expect(made("{}").messages({60, 40}), 64, 60 * 64 - 64, 40 * 64 - 64, 64);
+  // Owners are asked before the data has come.
+  expect(made("{dirty: 1}").messages({0, 100}), 64, 64, 6400 - 64, 64);
 }
 
 // Slots of 100 reads: 100 up, 100 + 400 down; four in 68 B.

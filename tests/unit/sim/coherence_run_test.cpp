@@ -94,6 +94,13 @@ TEST(CoherentRun, DirtyLinesComeFromTheirOwner) {
   EXPECT_EQ(ns(many), 201 + 201 + 200 + 100 + 201);
 }
 
+// 100 ns of data each way at the device, one beside the other; a message of an owner more.
+TEST(CoherentRun, OwnersSendBesideWhatIsWritten) {
+  const trace::Summary written = loaded("reads: 0, dirty: 1");
+  EXPECT_EQ(ns(written), 201 + 201 + 300 + 201);
+  EXPECT_EQ(written.messages, 2U + 2 + 3);
+}
+
 // Three owners: a message and an answer of each, and a completion.
 TEST(CoherentRun, WritesInvalidateSharers) {
   const trace::Summary written = loaded("reads: 0, sharers: 3", "64 B");
