@@ -10,4 +10,5 @@ import sys
 from parts import make_page
 
 if __name__ == "__main__":
-    sys.exit(make_page(__doc__, "hcsim", "Every part of HCSim", ("flows", "figures", "optimized", "speed")))
+    sys.exit(make_page(__doc__, "hcsim", "Every part of HCSim",
+                       ("flows", "figures", "optimized", "devices", "speed")))

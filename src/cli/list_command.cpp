@@ -9,6 +9,7 @@
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
+#include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -45,7 +46,9 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"machine",
        [] {
          return Parts{{"tile", "what each computing node can do", machine::tile_parameters()},
-                      {"dram", "memory channels beside the tiles", machine::dram_parameters()}};
+                      {"dram", "memory channels beside the tiles", machine::dram_parameters()},
+                      {"coherence", "access to nodes of kind memory, by lines",
+                       memory::coherence_parameters()}};
        }},
       {"strategy",
        [] {

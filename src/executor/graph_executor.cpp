@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "coherent_access.hpp"
 #include "collective_plans.hpp"
 #include "graph_tasks.hpp"
 #include "tessera/core/error.hpp"
@@ -143,6 +144,7 @@ struct WaitingReceive {
 
 struct BegunTask {
   Place place = 0;
+  std::uint32_t parts = 1;  // events that are to come before it is over
   SimTime time;
 };
 
@@ -179,6 +181,9 @@ class GraphExecutor final : public Executor {
  public:
   explicit GraphExecutor(const GraphSetup& setup)
       : setup_(setup), work_(setup.work), plans_(setup), npus_(setup.members.size()) {
+    if (work_.coherence) {
+      coherent_.emplace(setup_, port(arrival_kind));
+    }
     std::map<EntityId, std::uint32_t> numbers;
     for (std::uint32_t npu = 0; npu < work_.npus(); ++npu) {
       numbers[work_.nodes[npu]] = npu;
@@ -211,7 +216,7 @@ class GraphExecutor final : public Executor {
         end_task(context, npu, event.as<Place>());
         break;
       case accessed_kind:
-        end_task(context, npu, place_of_access(npu, event.tag));
+        end_part(context, npu, event.tag);
         break;
       case arrival_kind:
         if (!take_arrival(context, npu, event.as<network::Arrival>(), event.tag)) {
@@ -452,7 +457,7 @@ class GraphExecutor final : public Executor {
     npu.tasks.begin(place);
     book(npu, context.now());
     ++npu.under_way[static_cast<std::size_t>(lane_of(task))];
-    npu.begun.push_back({place, context.now()});
+    npu.begun.push_back({place, 1, context.now()});
     switch (task.action) {
       case GraphAction::compute:
         end_after(context, place,
@@ -462,7 +467,9 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::load:
       case GraphAction::store:
-        if (task.in_remote && !work_.remote_of.empty()) {
+        if (task.in_remote && coherent_) {
+          ask_coherently(context, npu, place);
+        } else if (task.in_remote && !work_.remote_of.empty()) {
           ask_remote(context, npu, place);
         } else if (task.in_remote && !work_.remote_in_channels) {
           end_after(context, place, setup_.remote_time(Bytes(task.bytes), task.in_switch));
@@ -541,21 +548,46 @@ class GraphExecutor final : public Executor {
                   stores ? Bytes(task.bytes) : AccessWord::request, port(arrival_kind),
                   static_cast<std::uint16_t>(place), AccessWord(false, stores, task.bytes).word());
   }
+  void ask_coherently(pdes::Context& context, Npu& npu, Place place) {
+    const Task& task = npu.tasks[place];
+    const bool stores = task.action == GraphAction::store;
+    const auto tag = static_cast<std::uint16_t>(place);
+    std::uint32_t& parts = npu.begun.back().parts;
+    parts = coherent_->begin(context, npu.number, Bytes(task.bytes), stores, tag);
+    const Bytes hit = work_.coherence->local_part(Bytes(task.bytes));
+    if (work_.hits_in_channels && hit > Bytes()) {
+      memory::access(context, setup_.memory_slot, hit, stores, port(accessed_kind), tag);
+      ++parts;
+    }
+    if (parts == 0) {
+      parts = 1;
+      end_after(context, place, SimTime::zero());
+    }
+  }
   // At a node that is memory: the data, or that it has been stored.
   void answer(pdes::Context& context, const network::Arrival& arrival, std::uint16_t tag) {
     ensure(AccessWord::is_one(arrival.word), "a node that computes nothing is asked for memory");
+    if (coherent_) {
+      coherent_->answer(context, arrival, tag);
+      return;
+    }
     const AccessWord asked(arrival.word);
     network::send(context, setup_.network_slot, arrival.source,
                   asked.stores ? AccessWord::request : Bytes(asked.bytes), port(arrival_kind), tag,
                   AccessWord(true, asked.stores, asked.bytes).word());
   }
-  Place place_of_access(const Npu& npu, std::uint16_t tag) const {
+  // Whether the access is over now.
+  bool end_part(pdes::Context& context, Npu& npu, std::uint16_t tag) {
     const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
       return lane_of(npu.tasks[begun.place]) == Lane::memory &&
              static_cast<std::uint16_t>(begun.place) == tag;
     });
     ensure(found != npu.begun.end(), "an access that nobody has begun");
-    return found->place;
+    if (--found->parts > 0) {
+      return false;
+    }
+    end_task(context, npu, found->place);
+    return true;
   }
 
   void end_task(pdes::Context& context, Npu& npu, Place place) {
@@ -684,8 +716,8 @@ class GraphExecutor final : public Executor {
   bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
                     std::uint16_t tag) {
     if (AccessWord::is_one(arrival.word)) {
-      end_task(context, npu, place_of_access(npu, tag));
-      return true;
+      const bool is_of_others = coherent_ && coherent_->answer(context, arrival, tag);
+      return !is_of_others && end_part(context, npu, tag);
     }
     if (is_of_collective(arrival.word)) {
       const auto [id, name] = parts_of(arrival.word, tag);
@@ -717,7 +749,7 @@ class GraphExecutor final : public Executor {
     if (npu.begun.empty()) {
       return text + "nothing under way, waits since " + to_string(npu.since);
     }
-    const auto& [place, time] = npu.begun.front();
+    const auto& [place, parts, time] = npu.begun.front();
     const Task& task = npu.tasks[place];
     text += "node " + std::to_string(task.id) + " (" + work_.names[task.name] + "), ";
     if (task.action == GraphAction::receive) {
@@ -741,6 +773,7 @@ class GraphExecutor final : public Executor {
   GraphSetup setup_;
   const GraphWork& work_;
   CollectivePlans plans_;
+  std::optional<CoherentAccess> coherent_;
   std::vector<Npu> npus_;  // by index of the entity
   std::uint64_t unfinished_ = 0;
   std::uint64_t tasks_done_ = 0;

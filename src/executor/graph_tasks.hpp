@@ -83,7 +83,7 @@ class GraphTasks {
   std::vector<Task> tasks_;
   std::vector<Place> free_;
   std::deque<Dependent> dependents_;  // by what they depend on; most leave near the front
-  std::vector<Counter> counters_;      // of collectives, by group
+  std::vector<Counter> counters_;     // of collectives, by group
   std::map<Place, std::vector<std::uint64_t>> parts_;
   IdSet over_;
 };

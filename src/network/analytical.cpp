@@ -31,8 +31,9 @@ class AnalyticalNetwork final : public Network {
       context.send_self(SimTime::zero(), request.deliver, arrival, event.tag);
       return;
     }
-    const machine::Path path =
+    machine::Path path =
         machine::path_between(topology_, *routing_, context.self(), request.target);
+    path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     hops_ += path.hops;
     context.send(request.target, model_.idle_time(path, Bytes(request.bytes)), request.deliver,
                  arrival, event.tag);
@@ -73,6 +74,7 @@ class AnalyticalModel final : public NetworkModel {
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
+  bool limits_rates() const override { return true; }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
     const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);
     // Never shorter than the way itself, which the engine counts on.

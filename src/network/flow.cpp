@@ -39,10 +39,10 @@ constexpr SimTime least_latency = SimTime::from_ps(2);
 constexpr double ps_per_second = 1e12;
 constexpr unsigned port_bits = 8;
 
-// What the hub must know of a message; the event's tag is the sender's.
+// What the hub must know of a message; the event's source and tag are the sender's.
 struct Begin {
   EntityId target;
-  EntityId source;
+  RateLimit limit;
   std::uint64_t bytes_and_port = 0;  // the port to deliver to in the lowest bits
   std::uint64_t word = 0;
 };
@@ -65,6 +65,7 @@ struct Message {
   std::uint16_t tag = 0;
   std::uint8_t port = 0;
   bool active = false;
+  RateLimit limit;
 };
 
 // What a link has done.
@@ -108,7 +109,7 @@ class FlowNetwork final : public Network {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
       case begin_kind:
-        begin(context, event.as<Begin>(), event.tag);
+        begin(context, event.as<Begin>(), event);
         break;
       case share_kind:
         share(context);
@@ -170,19 +171,20 @@ class FlowNetwork final : public Network {
     hops_ += route.links.size();
     context.send(hub, options_.overheads.message + route.latency - ahead_,
                  pdes::Port(slot_, begin_kind),
-                 Begin{request.target, context.self(),
+                 Begin{request.target, request.limit,
                        request.bytes << port_bits | request.deliver.code(), request.word},
                  tag);
   }
 
-  void begin(pdes::Context& context, const Begin& begin, std::uint16_t tag) {
+  void begin(pdes::Context& context, const Begin& begin, const pdes::Event& event) {
     Message message;
     message.target = begin.target;
-    message.source = begin.source;
+    message.source = event.source;
     message.bytes = begin.bytes_and_port >> port_bits;
     message.port = static_cast<std::uint8_t>(begin.bytes_and_port);
     message.word = begin.word;
-    message.tag = tag;
+    message.tag = event.tag;
+    message.limit = begin.limit;
     message.active = true;
     if (message.bytes == 0) {
       deliver(context, message);
@@ -222,6 +224,9 @@ class FlowNetwork final : public Network {
     double limit = MaxMin::no_limit;
     if (options_.limit) {
       limit = static_cast<double>(options_.limit->bytes_per_second()) / ps_per_second;
+    }
+    if (const auto own = messages_[number].limit.rate()) {
+      limit = std::min(limit, static_cast<double>(own->bytes_per_second()) / ps_per_second);
     }
     if (options_.window) {
       limit = std::min(limit, static_cast<double>(options_.window->count()) /
@@ -406,6 +411,7 @@ class FlowModel final : public NetworkModel {
   }
   std::string routing() const override { return options_.routing; }
   Overheads overheads() const override { return options_.overheads; }
+  bool limits_rates() const override { return true; }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
     const Bandwidth rate = std::min(path.bottleneck, options_.limit.value_or(path.bottleneck));
     SimTime time = serialization_time(bytes, rate);

@@ -305,6 +305,34 @@ void read_programs(Experiment& experiment, Section& section, const config::TextL
   diagnostics.throw_if_any();
 }
 
+// Of graphs that access memory nodes; other work leaves it alone.
+void use_coherence(Experiment& experiment, Section machine) {
+  executor::GraphWork& graph = *experiment.graph;
+  if (!experiment.coherence || graph.look.remote_accesses == 0) {
+    return;
+  }
+  const memory::Coherence& coherence = *experiment.coherence;
+  Section section = machine.section("coherence");
+  if (graph.remote_of.empty()) {
+    machine.error("coherence",
+                  "is of nodes of kind memory, but remote accesses of these graphs go to machine." +
+                      std::string(experiment.remote_memory ? "remote_memory" : "dram"));
+    return;
+  }
+  if (coherence.options().outstanding && !experiment.network->limits_rates()) {
+    section.error("outstanding",
+                  "this network cannot hold a message to a rate; flow and analytical can");
+  }
+  if (coherence.has_directory() && coherence.owners() >= graph.npus()) {
+    section.error(section.has("sharers") ? "sharers" : "",
+                  std::to_string(coherence.owners()) +
+                      " other caches must be there, but the machine has " +
+                      std::to_string(graph.npus() - 1) + " other NPUs");
+  }
+  graph.coherence = coherence;
+  graph.hits_in_channels = !experiment.machine.channels.empty();
+}
+
 void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
                      Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
@@ -321,6 +349,7 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
   if (source) {
     add_source(*experiment.graph, std::move(source), experiment.machine,
                experiment.remote_memory.get(), workload_section, execution);
+    use_coherence(experiment, section.section("machine"));
   }
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
@@ -361,6 +390,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.memory = memory::read_memory(machine_section.section("memory"));
   if (machine_section.has("remote_memory")) {
     experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
+  }
+  if (machine_section.has("coherence")) {
+    experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
   }
   experiment.compute = compute::read_compute(machine_section.section("compute"));
   if (needed.size() == parts.size()) {

@@ -43,7 +43,7 @@ machine::Machine read_machine_file(const std::string& path,
   config::Section part = section.section("machine");
   diagnostics.throw_if_any();
   std::optional<machine::Machine> machine = machine::read_machine(part);
-  for (const char* other : {"network", "memory", "remote_memory", "compute"}) {
+  for (const char* other : {"network", "memory", "remote_memory", "coherence", "compute"}) {
     part.raw(other);
   }
   part.finish();

@@ -29,6 +29,7 @@
 #include "tessera/collective/stacked.hpp"
 #include "tessera/collective/turns.hpp"
 #include "tessera/executor/executor.hpp"
+#include "tessera/memory/coherence.hpp"
 #include "tessera/workload/graph.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/operation.hpp"
@@ -107,6 +108,9 @@ struct GraphWork {
   // there, or, where there are none, of nodes that answer at once: [npus], or empty.
   bool remote_in_channels = false;
   std::vector<EntityId> remote_of;
+  // How nodes that answer are accessed; none: in one message, at once.
+  std::optional<memory::Coherence> coherence;
+  bool hits_in_channels = false;  // what local memory has of it takes the time of its channel
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
 };

@@ -1,7 +1,10 @@
 // What a network takes and what it gives: the only meeting point with other components.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "tessera/core/ids.hpp"
 #include "tessera/core/units.hpp"
@@ -14,12 +17,41 @@ namespace tessera::network {
 // themselves.
 inline constexpr unsigned send_kind = 0;
 
+// The most that one message may take of its links, in 24 bits, so that a request keeps its size:
+// the upper 18 bits of the rate [B/s], rounded down (by less than 8 ppm), and their shift.
+class RateLimit {
+ public:
+  constexpr RateLimit() = default;  // none
+  explicit constexpr RateLimit(Bandwidth rate) {
+    const std::uint64_t whole = rate.bytes_per_second() > 0 ? rate.bytes_per_second() : 1;
+    const auto width = static_cast<unsigned>(std::bit_width(whole));
+    const unsigned shift = width > kept_bits ? width - kept_bits : 0;
+    const auto code = static_cast<std::uint32_t>(shift << kept_bits | whole >> shift);
+    code_ = {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(code >> 8),
+             static_cast<std::uint8_t>(code >> 16)};
+  }
+  constexpr std::optional<Bandwidth> rate() const {
+    const std::uint32_t code =
+        code_[0] | std::uint32_t{code_[1]} << 8 | std::uint32_t{code_[2]} << 16;
+    if (code == 0) {
+      return std::nullopt;
+    }
+    return Bandwidth::bytes_per_second(std::uint64_t{code & ((1U << kept_bits) - 1)}
+                                       << (code >> kept_bits));
+  }
+
+ private:
+  static constexpr unsigned kept_bits = 18;
+  std::array<std::uint8_t, 3> code_{};
+};
+
 // "Carry `bytes` to `target`, then raise an Arrival there on port `deliver`." The event's tag
 // travels with the message. Messages of one pair of entities arrive in the order sent where the
 // model says so (packet: yes).
 struct SendRequest {
   EntityId target;
   pdes::Port deliver;
+  RateLimit limit;  // see NetworkModel::limits_rates
   std::uint64_t bytes = 0;
   std::uint64_t word = 0;  // the sender's own, handed to the receiver
 };
@@ -35,7 +67,13 @@ struct Arrival {
 inline void send(pdes::Context& context, unsigned slot, EntityId target, Bytes bytes,
                  pdes::Port deliver, std::uint16_t tag, std::uint64_t word) {
   context.send_self(SimTime::zero(), pdes::Port(slot, send_kind),
-                    SendRequest{target, deliver, bytes.count(), word}, tag);
+                    SendRequest{target, deliver, {}, bytes.count(), word}, tag);
+}
+
+// The same after a while, and at a limited rate.
+inline void send_after(pdes::Context& context, unsigned slot, SimTime delay,
+                       const SendRequest& request, std::uint16_t tag) {
+  context.send_self(delay, pdes::Port(slot, send_kind), request, tag);
 }
 
 }  // namespace tessera::network

@@ -95,6 +95,8 @@ class NetworkModel {
   virtual SimTime idle_time(const machine::Path& path, Bytes bytes) const {
     return overheads().message + path.latency + serialization_time(bytes, path.bottleneck);
   }
+  // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
+  virtual bool limits_rates() const { return false; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }

@@ -13,6 +13,7 @@
 #include "tessera/core/digest.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
@@ -58,6 +59,7 @@ struct Experiment {
   std::unique_ptr<network::NetworkModel> network;
   std::unique_ptr<memory::MemoryModel> memory;
   std::unique_ptr<memory::RemoteMemory> remote_memory;  // null: the machine has none
+  std::optional<memory::Coherence> coherence;           // of memory nodes
   std::unique_ptr<compute::ComputeModel> compute;
   workload::Workload workload;                 // of programs; of graphs it has a name alone
   plan::Plan plan;                             // the same: empty

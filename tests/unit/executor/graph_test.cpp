@@ -381,6 +381,28 @@ TEST(Graph, DependenciesOnLaterNodes) {
   }
 }
 
+// The fourth node is memory, 1 us away; 64 B take 6.4 ns. Only the store asks the two others, a
+// trip of 2012.8 ns, before its 6336 B that follow the first line are acknowledged.
+TEST(Graph, CoherentStoresInvalidateAndLoadsDoNot) {
+  const machine::Machine machine = stack("FC(4)");
+  const auto time_of = [&](GraphAction action) {
+    GraphNode access = node(0, action);
+    access.in_remote = true;
+    access.bytes = Bytes(6400);
+    GraphWork work = work_on(machine, {{access}, {}, {}});
+    work.remote_of = std::vector<EntityId>(3, EntityId(3));
+    memory::CoherenceOptions options;
+    options.device_latency = SimTime::from_ps(50'000);
+    options.sharers_millionths = 2 * Fraction::one;
+    work.coherence = memory::Coherence(options);
+    const Outcome outcome = run(machine, work);
+    EXPECT_EQ(outcome.unfinished, 0U);
+    return times_of(work, outcome, 0).at("n0").second;
+  };
+  EXPECT_EQ(time_of(GraphAction::load), 1'006'400 + 50'000 + 1'640'000);
+  EXPECT_EQ(time_of(GraphAction::store), 1'633'600 + 50'000 + 2'012'800 + 1'006'400);
+}
+
 TEST(Graph, Iterations) {
   const machine::Machine machine = stack("Ring(4)");
   std::vector<std::vector<GraphNode>> graphs(4, {collective(1, 40'000), compute(2, us, {1})});

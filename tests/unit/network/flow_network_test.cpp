@@ -56,6 +56,30 @@ TEST(FlowNetwork, LimitsHoldForEachFlow) {
   EXPECT_THAT(times({{0, 0, 2, 4000, 0}}, ", flow_limit: 1 GB/s"), ElementsAre(4000 + 4'000'000));
 }
 
+// Of 4 GB/s the first takes 1.024, a rate that keeps all its bits; the second has the rest.
+TEST(FlowNetwork, MessagesHaveLimitsOfTheirOwn) {
+  constexpr std::uint64_t limit = 1'024'000'000;
+  EXPECT_THAT(times({{0, 0, 2, 4096, 0, limit}, {0, 0, 2, 5952, 1}}),
+              ElementsAre(4000 + 4'000'000, 4000 + 2'000'000));
+  EXPECT_THAT(times({{0, 0, 2, 4000, 0, limit}}, ", flow_limit: 500 MB/s"),
+              ElementsAre(4000 + 8'000'000));
+}
+
+TEST(RateLimits, KeepEighteenBits) {
+  const auto kept = [](std::uint64_t rate) {
+    return RateLimit(Bandwidth::bytes_per_second(rate)).rate()->bytes_per_second();
+  };
+  EXPECT_FALSE(RateLimit().rate().has_value());
+  EXPECT_EQ(kept(0), 1U);
+  EXPECT_EQ(kept(1), 1U);
+  EXPECT_EQ(kept(262'143), 262'143U);  // 2^18 - 1
+  EXPECT_EQ(kept(262'145), 262'144U);  // 19 bits: the last one goes
+  EXPECT_EQ(kept((1ULL << 62) + 1), 1ULL << 62);
+  constexpr std::uint64_t odd = 23'456'789'123;
+  EXPECT_LE(kept(odd), odd);
+  EXPECT_GT(static_cast<double>(kept(odd)), static_cast<double>(odd) * (1 - 8e-6));
+}
+
 // 8 B in a round trip of 8 ns; of 4 ns over one link only.
 TEST(FlowNetwork, WindowsLimitByTheRoundTrip) {
   EXPECT_THAT(times({{0, 0, 2, 4000, 0}}, ", window: 8 B"), ElementsAre(4000 + 4'000'000));

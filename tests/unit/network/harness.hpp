@@ -43,6 +43,7 @@ struct Send {
   std::uint32_t to = 0;
   std::uint64_t bytes = 0;
   std::uint16_t tag = 0;
+  std::uint64_t limit = 0;  // [B/s]; 0: none
 };
 
 struct Arrived {
@@ -97,8 +98,11 @@ class Driver final : public pdes::Component {
     if (event.port.kind() == 0) {
       const auto number = event.as<std::uint32_t>();
       const Send& send = sends_[number];
-      network::send(context, network_slot, EntityId(send.to), Bytes(send.bytes),
-                    pdes::Port(slot, 1), send.tag, number);
+      SendRequest request{EntityId(send.to), pdes::Port(slot, 1), {}, send.bytes, number};
+      if (send.limit > 0) {
+        request.limit = RateLimit(Bandwidth::bytes_per_second(send.limit));
+      }
+      send_after(context, network_slot, SimTime::zero(), request, send.tag);
       return;
     }
     const auto arrival = event.as<Arrival>();

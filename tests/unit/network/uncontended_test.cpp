@@ -173,5 +173,15 @@ TEST(Analytical, IsTheFormulaWithoutContention) {
   EXPECT_EQ(traffic.hops, 10U);
 }
 
+// 1.024 GB/s keeps all its bits; a limit above the link's rate changes nothing.
+TEST(Analytical, HoldsMessagesToTheirLimit) {
+  const Described line = network_of(mesh(1, 2), "model: analytical");
+  const Traffic traffic =
+      carry(line, {{0, 0, 1, 4096, 0, 1'024'000'000}, {0, 0, 1, 4000, 1, 1ULL << 40}});
+  ASSERT_EQ(traffic.arrivals.size(), 2U);
+  EXPECT_EQ(traffic.arrivals[0].at_ps, 2000 + 400'000);
+  EXPECT_EQ(traffic.arrivals[1].at_ps, 2000 + 4'000'000);
+}
+
 }  // namespace
 }  // namespace tessera::network
