@@ -34,6 +34,7 @@ VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
     tensor.priority = one.get_or<std::int64_t>(
         "priority", 0, config::between<std::int64_t>(-1'000'000'000, 1'000'000'000));
     read_places(one, "at", request.npus, tensor.everywhere, tensor.places);
+    tensor.everywhere = tensor.everywhere || tensor.places.size() == request.npus;
     good_ = good_ && (tensor.everywhere || !tensor.places.empty());
     const auto number = static_cast<std::uint32_t>(placement_.tensors.size());
     if (!numbers_.emplace(tensor.name, number).second) {

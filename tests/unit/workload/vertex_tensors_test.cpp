@@ -193,6 +193,7 @@ TEST(VertexTensors, AreRefusedWhereTheyCannotBe) {
   };
   const std::string both = "tensors: [{name: t, bytes: 1 B}, {name: u, bytes: 1 B}]\n";
   EXPECT_EQ(refused(both), "");
+  EXPECT_EQ(refused("tensors: [{name: t, bytes: 1 B}, {name: u, bytes: 1 B, at: 0-3}]\n"), "");
   EXPECT_THAT(refused("tensors: [{name: t, bytes: 1 B}]\n"),
               HasSubstr("g.yaml:1:54: error: vertices[0].uses: there is no tensor 'u'"));
   EXPECT_THAT(refused("tensors: [{name: t, bytes: 1 B}, {name: t, bytes: 1 B}]\n"),
