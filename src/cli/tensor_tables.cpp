@@ -22,6 +22,21 @@ std::string capacity_text(Bytes capacity, const char* without) {
   return capacity == Bytes() ? without : to_short_string(capacity);
 }
 
+// Of more rows than a screen shows, the first and last.
+std::string table_of(std::vector<std::string> head,
+                     const std::vector<std::vector<std::string>>& rows) {
+  constexpr std::size_t most_rows = 64;
+  TextTable table(std::move(head));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows.size() > most_rows && row == most_rows / 2) {
+      table.add({"…"});
+      row = rows.size() - most_rows / 2;
+    }
+    table.add(rows[row]);
+  }
+  return table.to_string();
+}
+
 // "64 h100, 32 v100".
 std::string where(const Placement& placement, std::size_t tensor, Placement::Home home) {
   std::vector<std::uint64_t> counts(placement.memories.kinds.size());
@@ -48,7 +63,7 @@ std::string where(const Placement& placement, std::size_t tensor, Placement::Hom
 
 // Of tensors that follow each other and are at the same places, one row.
 std::string homes_table(const Placement& placement) {
-  TextTable table({"tensors", "number", "bytes", "local at", "remote at"});
+  std::vector<std::vector<std::string>> rows;
   for (std::size_t first = 0; first < placement.tensors.size();) {
     const std::string local = where(placement, first, Placement::Home::local);
     const std::string remote = where(placement, first, Placement::Home::remote);
@@ -61,26 +76,26 @@ std::string homes_table(const Placement& placement) {
              where(placement, end, Placement::Home::local) == local &&
              where(placement, end, Placement::Home::remote) == remote);
     const std::string last = placement.tensors[end - 1].name;
-    table.add({placement.tensors[first].name + (end == first + 1 ? "" : " … " + last),
-               std::to_string(end - first), to_short_string(bytes), local, remote});
+    rows.push_back({placement.tensors[first].name + (end == first + 1 ? "" : " … " + last),
+                    std::to_string(end - first), to_short_string(bytes), local, remote});
     first = end;
   }
-  return table.to_string();
+  return table_of({"tensors", "number", "bytes", "local at", "remote at"}, rows);
 }
 
 std::string npu_table(const Placement& placement) {
-  std::map<std::tuple<std::uint32_t, Bytes, Bytes>, std::uint64_t> counts;
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint64_t> counts;
   for (const Placement::Class& one : placement.classes) {
-    counts[{one.kind, one.local, one.remote}] += one.npus;
+    counts[{one.kind, to_short_string(one.local), to_short_string(one.remote)}] += one.npus;
   }
-  TextTable table({"NPUs", "number", "capacity", "local", "remote"});
+  std::vector<std::vector<std::string>> rows;
   for (const auto& [what, count] : counts) {
     const auto& [kind, local, remote] = what;
-    table.add({type_of(placement, kind), std::to_string(count),
-               capacity_text(placement.memories.kinds[kind].capacity, "not stated"),
-               to_short_string(local), to_short_string(remote)});
+    rows.push_back({type_of(placement, kind), std::to_string(count),
+                    capacity_text(placement.memories.kinds[kind].capacity, "not stated"), local,
+                    remote});
   }
-  return table.to_string();
+  return table_of({"NPUs", "number", "capacity", "local", "remote"}, rows);
 }
 
 // Alike ones are one row, by the name of the first.
@@ -96,12 +111,12 @@ std::string holder_table(const Placement& placement) {
     row.first = row.number == 0 ? memory.name : row.first;
     ++row.number;
   }
-  TextTable table({"memories", "number", "capacity", "held by each"});
+  std::vector<std::vector<std::string>> texts;
   for (const auto& [what, row] : rows) {
-    table.add({row.first + (row.number > 1 ? ", …" : ""), std::to_string(row.number),
-               capacity_text(what.first, "unlimited"), to_short_string(what.second)});
+    texts.push_back({row.first + (row.number > 1 ? ", …" : ""), std::to_string(row.number),
+                     capacity_text(what.first, "unlimited"), to_short_string(what.second)});
   }
-  return table.to_string();
+  return table_of({"memories", "number", "capacity", "held by each"}, texts);
 }
 
 }  // namespace
