@@ -16,6 +16,7 @@ _WIDTH = 14  # inches
 _ROW = 1.2
 _LETTER, _LINE = 0.052, 0.11  # inches of text of size 6.5
 _MOST_ROWS = 8  # of a lane
+_MOST_OUTLINED = 300  # of a lane: outlines of more would hide the colours
 
 
 def _node_of(run, rows):
@@ -83,12 +84,13 @@ def _label(ax, start, length, row, name, inches, colour):
 def _draw_lanes(ax, lanes, factor, width_ps):
     ticks, labels, base = [], [], 0
     for lane, spans in lanes.items():
+        crowded = len(spans) > _MOST_OUTLINED
         rows = [min(row, _MOST_ROWS - 1) for row in rows_of([span[:2] for span in spans])]
         for number, ((start, end, name), row) in enumerate(zip(spans, rows)):
             at, length = start / factor, (end - start) / factor
             colour = _shade(lane, number)
             ax.broken_barh([(at, length)], (base + row - 0.45, 0.9), linewidth=0.3,
-                           facecolors=colour, edgecolors="black")
+                           facecolors=colour, edgecolors=colour if crowded else "black")
             _label(ax, at, length, base + row, name, (end - start) / width_ps * (_WIDTH - 1.2),
                    colour)
         used = max(rows) + 1
