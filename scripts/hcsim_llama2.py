@@ -4,18 +4,34 @@
 Every layer of a decoder is a vertex for the forward and one for the backward pass, at all XPUs; the
 gradients of each decoder are added up behind its backward pass, and the next iteration's forward
 pass of that decoder waits for them. What layers read and write is in memory that is not the XPU's
-own, as where its own is too small for them; `--remote` changes that.
+own, as where its own is too small for them; `--remote` changes that, and with `--tensors` it follows
+from the capacity of each XPU's memory.
 
 Tables:
   printed    Table 4 as it stands. Its FLOPs are in units of 2^40 / 1000, its bytes in GiB of 16-bit
              numbers (the text says FP32), and its block is GPT's: GeLU, two linear layers of four
              times the hidden size, layer norm, dropout.
-  corrected  LLaMA-2's own block: RMSNorm, rotary positions, SwiGLU of 13824 (H. Touvron et al.,
-             arXiv:2307.09288, and the model's configuration), FLOPs of the products, 16-bit numbers;
-             a layer reads its inputs and weights and writes its outputs, backward twice the reads of
-             activations, and weights and their gradients.
+  llama      LLaMA's own block: RMSNorm, rotary positions, SwiGLU, with fewer heads of keys and values
+             where --kv-heads says so (grouped-query attention), FLOPs of the products, 16-bit
+             numbers; a layer reads its inputs and weights and writes its outputs, backward twice the
+             reads of activations, and weights and their gradients. Presets 7b, 13b and 70b: H. Touvron
+             et al., arXiv:2307.09288 (context, grouped-query attention), with the sizes of
+             arXiv:2302.13971, Table 2, and, for the MLP, of the published configurations.
+  corrected  that of the preset 13b.
+
+Tensors (--tensors), of each decoder, with P parameters:
+  W  weights           2 P bytes; printed: the bytes of Table 4's forward pass that are fixed
+  G  gradients         as many
+  O  optimizer states  12 P bytes: Adam's 32-bit weight, momentum and variance (S. Rajbhandari et al.,
+                       arXiv:1910.02054)
+  A  activations       outputs of all layers, kept for the backward pass, 2 bytes each; printed: the
+                       bytes of the forward pass that grow with the batch
+Layers access W and A forward; W, G and A backward (printed: of the fixed bytes as many as the weights
+are W, the others G, or A in layers without weights). Behind the sum of gradients a vertex updates the
+weights: it reads G, reads and writes O, and writes W.
 """
 import argparse
+import collections
 import pathlib
 import sys
 
@@ -23,8 +39,8 @@ import graph_yaml
 
 GIB = 2 ** 30
 UNIT = 2 ** 40 / 1000  # FLOP in a "GFLOP" of Table 4: 195 of them are 2 * 4096 * 5120^2
-SEQUENCE, HIDDEN, HEADS, MLP = 4096, 5120, 40, 13824
 HALF = 2  # bytes of a 16-bit number
+ADAM = 12 / HALF  # bytes of optimizer states for one of 16-bit weights
 # Table 4: layer, forward FLOPs for a batch of 1, forward bytes (fixed, for each of the batch),
 # backward FLOPs, backward bytes. FLOPs in UNIT, bytes in GiB. "Negligible" is 0.
 NORM = ("norm", 0, (0.00002, 0.039), 0, (0.00015, 0.156))
@@ -46,61 +62,81 @@ PRINTED = [
     ("add", 0, (0, 0.078), 0, (0.156, 0)),
 ]
 
+# What a layer does: FLOPs, and bytes by what they are of.
+Pass = collections.namedtuple("Pass", "flops weights gradients activations")
+Layer = collections.namedtuple("Layer", "name forward backward")
+# Bytes of a decoder's weights, and of the activations that it keeps.
+Decoder = collections.namedtuple("Decoder", "layers weights activations")
+Shape = collections.namedtuple("Shape", "hidden heads kv_heads mlp layers sequence")
+PRESETS = {"7b": Shape(4096, 32, 32, 11008, 32, 4096),
+           "13b": Shape(5120, 40, 40, 13824, 40, 4096),
+           "70b": Shape(8192, 64, 8, 28672, 80, 4096)}
+
 
 def printed(batch):
-    """Layers as (name, forward FLOP, forward bytes, backward FLOP, backward bytes), and the bytes of a
-    decoder's gradients: as many as weights, which are the fixed forward bytes."""
-    rows = []
+    layers = []
     for name, forward, forward_bytes, backward, backward_bytes in PRINTED:
-        rows.append((name, forward * UNIT * batch,
-                     (forward_bytes[0] + forward_bytes[1] * batch) * GIB,
-                     backward * UNIT * batch,
-                     (backward_bytes[0] + backward_bytes[1] * batch) * GIB))
-    return rows, sum(row[2][0] for row in PRINTED) * GIB
+        fixed, weights = backward_bytes[0], forward_bytes[0]
+        others = fixed - weights
+        kept = backward_bytes[1] * batch
+        layers.append(Layer(
+            name, Pass(forward * UNIT * batch, weights * GIB, 0, forward_bytes[1] * batch * GIB),
+            Pass(backward * UNIT * batch, weights * GIB, others * GIB if weights else 0,
+                 (kept if weights else kept + others) * GIB)))
+    return Decoder(layers, sum(layer.forward.weights for layer in layers),
+                   sum(layer.forward.activations for layer in layers))
 
 
-def corrected(batch):
-    """The same of LLaMA-2's block."""
-    tokens = batch * SEQUENCE
-    rows = []
+def llama(batch, shape):
+    tokens, width = batch * shape.sequence, shape.hidden // shape.heads * shape.kv_heads
+    layers, parameters, kept = [], 0, 0
 
     def add(name, flops, weights, inputs, outputs):
         """Numbers of weights, inputs and outputs. Backward reads inputs, weights and gradients of
         outputs, and writes gradients of inputs and of weights."""
-        rows.append((name, flops, HALF * (weights + inputs + outputs), 2 * flops,
-                     HALF * (2 * weights + 2 * inputs + outputs)))
+        nonlocal parameters, kept
+        parameters, kept = parameters + weights, kept + outputs
+        layers.append(Layer(name, Pass(flops, HALF * weights, 0, HALF * (inputs + outputs)),
+                            Pass(2 * flops, HALF * weights, HALF * weights,
+                                 HALF * (2 * inputs + outputs))))
 
     def linear(name, width_in, width_out):
         add(name, 2 * tokens * width_in * width_out, width_in * width_out, tokens * width_in,
             tokens * width_out)
 
-    wide, scores = tokens * HIDDEN, batch * HEADS * SEQUENCE ** 2
-    add("norm", 0, HIDDEN, wide, wide)
-    for name in ("linear K", "linear Q", "linear V"):
-        linear(name, HIDDEN, HIDDEN)
-    add("rotary", 0, 0, 2 * wide, 2 * wide)
+    wide, narrow = tokens * shape.hidden, tokens * width
+    scores = batch * shape.heads * shape.sequence ** 2
+    add("norm", 0, shape.hidden, wide, wide)
+    linear("linear K", shape.hidden, width)
+    linear("linear Q", shape.hidden, shape.hidden)
+    linear("linear V", shape.hidden, width)
+    add("rotary", 0, 0, wide + narrow, wide + narrow)
     # Scores and probabilities are written and read, as without a fused kernel.
-    add("self-attention", 2 * 2 * tokens * SEQUENCE * HIDDEN, 0, 3 * wide + 2 * scores,
-        wide + 2 * scores)
-    linear("linear", HIDDEN, HIDDEN)
+    add("self-attention", 2 * 2 * tokens * shape.sequence * shape.hidden, 0,
+        wide + 2 * narrow + 2 * scores, wide + 2 * scores)
+    linear("linear", shape.hidden, shape.hidden)
     add("add", 0, 0, 2 * wide, wide)
-    add("norm", 0, HIDDEN, wide, wide)
-    linear("linear gate", HIDDEN, MLP)
-    linear("linear up", HIDDEN, MLP)
-    add("SwiGLU", 0, 0, 2 * tokens * MLP, tokens * MLP)
-    linear("linear down", MLP, HIDDEN)
+    add("norm", 0, shape.hidden, wide, wide)
+    linear("linear gate", shape.hidden, shape.mlp)
+    linear("linear up", shape.hidden, shape.mlp)
+    add("SwiGLU", 0, 0, 2 * tokens * shape.mlp, tokens * shape.mlp)
+    linear("linear down", shape.mlp, shape.hidden)
     add("add", 0, 0, 2 * wide, wide)
-    return rows, HALF * (4 * HIDDEN ** 2 + 3 * HIDDEN * MLP + 2 * HIDDEN)
+    return Decoder(layers, HALF * parameters, HALF * kept)
 
 
-TABLES = {"printed": printed, "corrected": corrected}
+TABLES = ("corrected", "llama", "printed")
+
+
+def decoder_of(table, batch, shape):
+    return printed(batch) if table == "printed" else llama(batch, shape)
 
 
 class Graph:
     """What graph_yaml needs of a NetworkX graph."""
 
-    def __init__(self):
-        self._nodes, self._edges = {}, []
+    def __init__(self, **attributes):
+        self.graph, self._nodes, self._edges = attributes, {}, []
 
     def add_node(self, name, **attributes):
         self._nodes[name] = attributes
@@ -118,67 +154,124 @@ class Graph:
         return len(self._edges)
 
 
-def build(table="printed", batch=1, decoders=40, remote=("forward", "backward"), gather="sent",
-          overlap=True, make=Graph):
+def tensors_of(decoder, decoders):
+    sizes = (("W", decoder.weights), ("G", decoder.weights), ("O", ADAM * decoder.weights),
+             ("A", decoder.activations))
+    return [{"name": f"{kind}{number}", "bytes": round(size)}
+            for kind, size in sizes for number in range(decoders)]
+
+
+def accesses(done, number):
+    """Uses of tensors, of a pass of a layer in decoder `number`."""
+    sizes = (("W", done.weights), ("G", done.gradients), ("A", done.activations))
+    return [{"tensor": f"{kind}{number}", "bytes": round(size)} for kind, size in sizes if size]
+
+
+def build(table="printed", batch=1, decoders=None, remote=("forward", "backward"), gather="sent",
+          overlap=True, make=Graph, tensors=False, shape=PRESETS["13b"]):
     """The graph. `make` may be networkx.DiGraph. Without `overlap` the backward pass of a decoder
-    waits for the gradients of the one behind it."""
-    rows, gradients = TABLES[table](batch)
-    graph = make()
+    waits for the gradients of the one behind it. `remote` is of no effect with `tensors`, `shape`
+    with Table 4."""
+    decoders = decoders or shape.layers
+    decoder = decoder_of(table, batch, shape)
+    graph = make(tensors=tensors_of(decoder, decoders)) if tensors else make()
     last = None
 
-    def add(name, flops, size, is_remote, **more):
+    def add(name, number, done, is_remote, **more):
         nonlocal last
-        attributes = {key: round(value) for key, value in (("flops", flops), ("bytes", size)) if value}
-        if is_remote and size:
-            attributes["remote"] = round(size)
+        size = sum(done[1:])
+        if tensors:
+            attributes = {"flops": round(done.flops)} if done.flops else {}
+            attributes["uses"] = accesses(done, number)
+        else:
+            attributes = {key: round(value)
+                          for key, value in (("flops", done.flops), ("bytes", size)) if value}
+            if is_remote and size:
+                attributes["remote"] = round(size)
         graph.add_node(name, **attributes, **more)
         if last is not None:
             graph.add_edge(last, name)
         last = name
 
-    for decoder in range(decoders):
-        for number, (layer, flops, size, _, _) in enumerate(rows):
+    for number in range(decoders):
+        for place, layer in enumerate(decoder.layers):
             first = {"start": True} if last is None else {}
-            add(f"F{decoder} {number} {layer}", flops, size, "forward" in remote, **first)
+            add(f"F{number} {place} {layer.name}", number, layer.forward, "forward" in remote, **first)
     start = next(iter(graph.nodes(data=False)))
-    syncs = []
-    for decoder in reversed(range(decoders)):
-        for number, (layer, _, _, flops, size) in reversed(list(enumerate(rows))):
-            add(f"B{decoder} {number} {layer}", flops, size, "backward" in remote)
-        sync = f"S{decoder} gradients"
-        graph.add_node(sync, collective="all-reduce", bytes=round(gradients), gather=gather)
-        graph.add_edge(last, sync)
-        last = last if overlap else sync
-        syncs.append((sync, f"F{decoder} 0 {rows[0][0]}"))
+    ready = []
+    for number in reversed(range(decoders)):
+        for place, layer in reversed(list(enumerate(decoder.layers))):
+            add(f"B{number} {place} {layer.name}", number, layer.backward, "backward" in remote)
+        over = f"S{number} gradients"
+        graph.add_node(over, collective="all-reduce", bytes=round(decoder.weights), gather=gather)
+        graph.add_edge(last, over)
+        if tensors:
+            update = f"U{number} update"
+            sizes = (("G", 1), ("O", 2 * ADAM), ("W", 1))
+            graph.add_node(update, uses=[{"tensor": f"{kind}{number}",
+                                          "bytes": round(times * decoder.weights)}
+                                         for kind, times in sizes])
+            graph.add_edge(over, update)
+            over = update
+        last = last if overlap else over
+        ready.append((over, f"F{number} 0 {decoder.layers[0].name}"))
     graph.add_edge(last, start)
-    for sync, forward in syncs:
+    for over, forward in ready:
         if forward != start:
-            graph.add_edge(sync, forward, first=False)
+            graph.add_edge(over, forward, first=False)
         elif overlap:
-            graph.add_edge(sync, start)
+            graph.add_edge(over, start)
     return graph
+
+
+def shape_of(parser, arguments):
+    """The preset with what is given instead."""
+    given = {key: getattr(arguments, key) for key in ("hidden", "heads", "kv_heads", "mlp", "layers",
+                                                      "sequence")}
+    given = {key: value for key, value in given.items() if value is not None}
+    if arguments.table != "llama" and (arguments.preset or given):
+        parser.error(f"the table {arguments.table} has its own sizes; they are of --table llama")
+    shape = PRESETS[arguments.preset or "13b"]
+    if "heads" in given and "kv_heads" not in given:
+        given["kv_heads"] = given["heads"]
+    shape = shape._replace(**given)
+    if min(shape) < 1:
+        parser.error("sizes must be positive")
+    if shape.hidden % shape.heads or shape.heads % shape.kv_heads:
+        parser.error(f"{shape.heads} heads must divide the hidden size, {shape.hidden}, and "
+                     f"{shape.kv_heads} heads of keys and values the heads")
+    return shape
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    parser.add_argument("--table", choices=sorted(TABLES), default="printed")
+    parser.add_argument("--table", choices=TABLES, default="printed")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="of --table llama (13b)")
+    for key in ("hidden", "heads", "kv-heads", "mlp", "layers", "sequence"):
+        parser.add_argument(f"--{key}", type=int, help="of --table llama, in place of the preset's")
     parser.add_argument("--batch", type=int, default=1, help="of an XPU")
-    parser.add_argument("--decoders", type=int, default=40)
+    parser.add_argument("--decoders", type=int, help="fewer than the model has")
     parser.add_argument("--access", choices=("move", "coherent"), default="coherent")
-    parser.add_argument("--remote", nargs="*", choices=("forward", "backward"),
-                        default=["forward", "backward"], help="passes whose bytes are not local")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--remote", nargs="*", choices=("forward", "backward"),
+                       default=["forward", "backward"], help="passes whose bytes are not local")
+    where.add_argument("--tensors", action="store_true",
+                       help="write tensors: what is remote follows from the XPUs' memory")
     parser.add_argument("--gather", choices=("sent", "read", "free"), default="sent",
                         help="of gradients: everywhere, read where needed, reads not counted")
     parser.add_argument("--no-overlap", action="store_true",
                         help="the backward pass waits for gradients")
     parser.add_argument("--iterations", type=int, default=1)
     arguments = parser.parse_args()
+    shape = shape_of(parser, arguments)
     graph = build(arguments.table, arguments.batch, arguments.decoders, arguments.remote,
-                  arguments.gather, not arguments.no_overlap)
+                  arguments.gather, not arguments.no_overlap, tensors=arguments.tensors, shape=shape)
+    name = f"llama_{arguments.preset or 'own'}" if arguments.table == "llama" else \
+        f"llama2_13b_{arguments.table}"
     graph_yaml.write(graph, arguments.output, access=arguments.access,
-                     iterations=arguments.iterations, name=f"llama2_13b_{arguments.table}")
+                     iterations=arguments.iterations, name=name)
     return 0
 
 

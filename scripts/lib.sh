@@ -12,6 +12,8 @@ build_packages=(g++ cmake ninja-build git pkg-config libopenmpi-dev openmpi-bin 
 picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034
 gate_packages=(clang-format)
+# shellcheck disable=SC2034
+test_packages=(python3-networkx)
 
 say() {
   printf '== %s\n' "$*"

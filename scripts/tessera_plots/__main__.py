@@ -24,6 +24,10 @@ def _parse(words):
                         + ", ".join(_SWEEP_PICTURES))
     parser.add_argument("--over-time", action="store_true",
                         help="short for --only link_map_over_time")
+    parser.add_argument("--npu", metavar="NODE", type=int,
+                        help="of lanes: number of the node (the first in the trace)")
+    parser.add_argument("--beside", metavar="RUN_DIR", action="append", default=[],
+                        help="of lanes: another run, drawn below on the same time axis (repeatable)")
     parser.add_argument("--columns", metavar="X,Y",
                         help="of a sweep: columns of the Pareto front "
                         "(memory_per_tile_bytes,throughput_samples_per_s)")
@@ -56,11 +60,12 @@ _PICTURES = {
     "bandwidth": _picture("bandwidth"),
     "exposed_communication": _picture("exposed"),
     "stragglers": _picture("exposed", "draw_stragglers"),
+    "lanes": _picture("lanes"),
 }
 
 
 # Of runs of graphs alone, and of all others.
-_GRAPH_PICTURES = ("exposed_communication", "stragglers")
+_GRAPH_PICTURES = ("exposed_communication", "stragglers", "lanes")
 _PLAN_PICTURES = ("placement",)
 
 
@@ -76,7 +81,11 @@ def _open(options):
     if sweep_folder.is_sweep(options.run):
         return sweep_folder.SweepFolder(options.run, options), _SWEEP_PICTURES
     from .run_folder import RunFolder
-    return RunFolder(options.run), _PICTURES
+    run = RunFolder(options.run)
+    run.beside = [RunFolder(folder) for folder in options.beside]
+    for one in (run, *run.beside):
+        one.npu = options.npu
+    return run, _PICTURES
 
 
 def _draw_all(options):

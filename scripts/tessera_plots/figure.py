@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of its backend)
+from matplotlib.colors import to_rgb  # noqa: E402
 
 from .errors import PlotError  # noqa: E402
 
@@ -21,6 +22,9 @@ COLOURS = {
     "data": "#cc79a7",
     "pipeline": "#d55e00",
     "memory": "#f0e442",
+    "collective": "#cc79a7",
+    "message": "#d55e00",
+    "host": "#7f7f7f",
     "bubble": "#e4e4e4",
 }
 OTHER_COLOURS = ["#000000", "#7f7f7f", "#8c6d31", "#5254a3", "#637939"]
@@ -47,6 +51,10 @@ matplotlib.rcParams.update({
 
 def colour_of(name, position=0):
     return COLOURS.get(name, OTHER_COLOURS[position % len(OTHER_COLOURS)])
+
+
+def rgb_of(name):
+    return to_rgb(colour_of(name))
 
 
 def label_of(name):

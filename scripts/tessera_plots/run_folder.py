@@ -21,6 +21,8 @@ class RunFolder:
 
     def __init__(self, folder):
         self.folder = folder
+        # What is asked of `lanes`: runs to draw below, and a node.
+        self.beside, self.npu = [], None
         if not os.path.isdir(folder):
             raise PlotError(f"{folder}: no such folder", exit_code=2)
         if not any(os.path.exists(self._path(name))

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "cut_options.hpp"
+#include "tensor_tables.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/plan/route_costs.hpp"
 #include "tessera/plan/traffic.hpp"
@@ -142,6 +143,9 @@ void print(const sim::Experiment& experiment, int ranks) {
   if (experiment.graph) {
     add_graphs(*experiment.graph, entities);
     std::cout << entities.to_string();
+    if (const workload::TensorPlacement* tensors = experiment.graph->source->tensors()) {
+      std::cout << tensor_tables(*tensors);
+    }
   } else {
     add_programs(experiment, forecast.instructions, entities);
     std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"

@@ -284,7 +284,9 @@ class FlowNetwork final : public Network {
     if (options_.in_turn) {
       start_next(context);
     }
-    if (!ended_.empty()) {
+    if (ended_.empty()) {
+      context.pass();  // flows have been sped up or slowed down since
+    } else {
       ask_to_share(context);
     }
     wake(context);

@@ -505,7 +505,9 @@ void Engine::run_entity(std::uint32_t index, const Event** next, const Event** e
     run_self_events(nullptr);
   }
   sequences_[index] = context_.sequence_;
-  last_time_ = std::max(last_time_, context_.now_);
+  if (context_.passed_ != context_.now_) {
+    last_time_ = std::max(last_time_, context_.now_);
+  }
 }
 
 EngineStatistics Engine::statistics() const {

@@ -345,7 +345,8 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
   Section execution = section.section("execution");
   experiment.graph = read_execution(execution, experiment.machine, DataType::fp16, load);
   std::unique_ptr<workload::GraphSource> source =
-      read_graph_source(workload_section, experiment.graph->npus(), load);
+      read_graph_source(workload_section, experiment.machine, experiment.remote_memory.get(),
+                        experiment.graph->nodes, load);
   if (source) {
     add_source(*experiment.graph, std::move(source), experiment.machine,
                experiment.remote_memory.get(), workload_section, execution);

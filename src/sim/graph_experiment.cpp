@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
+#include "npu_memories.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing.hpp"
@@ -242,34 +242,6 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
   }
 }
 
-// [npus] the memory of each: its own, else those that belong to nobody in turn. Empty if there is
-// none for some.
-std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
-                                         const std::vector<EntityId>& npus) {
-  std::map<EntityId, EntityId> own;
-  std::vector<EntityId> shared;
-  for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
-    for (const EntityId owner : memory.owners) {
-      own.emplace(owner, memory.node);
-    }
-    if (memory.owners.empty()) {
-      shared.push_back(memory.node);
-    }
-  }
-  std::vector<EntityId> memories;
-  for (const EntityId npu : npus) {
-    const auto found = own.find(npu);
-    if (found != own.end()) {
-      memories.push_back(found->second);
-    } else if (!shared.empty()) {
-      memories.push_back(shared[memories.size() % shared.size()]);
-    } else {
-      return {};
-    }
-  }
-  return memories;
-}
-
 void note_look(const machine::Machine& machine, const memory::RemoteMemory* remote,
                Section& section, Section collectives, executor::GraphWork& work) {
   const std::optional<workload::GraphLook> known = work.source->known();
@@ -295,10 +267,7 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
                               std::to_string(look.local_accesses) +
                               " times, but the machine has none (machine.dram)");
   }
-  work.remote_in_channels =
-      remote == nullptr && !machine.channels.empty() &&
-      std::none_of(machine.channels.begin(), machine.channels.end(),
-                   [&](const auto& channel) { return machine.topology->computes(channel.node); });
+  work.remote_in_channels = remote_in_channels(machine, remote);
   if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
     work.remote_of = remote_memories_of(machine, work.nodes);
   }
@@ -363,11 +332,16 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   return work;
 }
 
-std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload, std::uint32_t npus,
+std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload,
+                                                         const machine::Machine& machine,
+                                                         const memory::RemoteMemory* remote,
+                                                         const std::vector<EntityId>& npus,
                                                          const config::TextLoader& load) {
   const std::string kind = workload.get_name("kind", workload::graph_workloads().names());
   workload.get_or<std::string>("name", kind);
-  auto source = workload::graph_workloads().at(kind)(workload, {npus, load});
+  auto source = workload::graph_workloads().at(kind)(
+      workload, {static_cast<std::uint32_t>(npus.size()), load,
+                 [&] { return npu_memories(machine, remote, npus); }});
   workload.finish();
   return source;
 }

@@ -21,7 +21,9 @@ std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
 
 // Reads the section of a workload that is graphs; null after complaints.
 std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& workload,
-                                                         std::uint32_t npus,
+                                                         const machine::Machine& machine,
+                                                         const memory::RemoteMemory* remote,
+                                                         const std::vector<EntityId>& npus,
                                                          const config::TextLoader& load);
 
 // What of the graphs has no effect on a run, and why; "" when all has.

@@ -11,13 +11,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tessera/core/units.hpp"
 #include "tessera/workload/graph.hpp"
+#include "tessera/workload/tensors.hpp"
 
 namespace tessera::workload {
+
+// What a vertex accesses of a tensor, by its number.
+struct TensorUse {
+  std::uint32_t tensor = 0;
+  Bytes bytes;
+};
 
 struct Vertex {
   enum class Kind : std::uint8_t { compute, collective, message };
@@ -34,9 +43,10 @@ struct Vertex {
   bool everywhere = false;
   std::vector<std::uint32_t> places;  // NPUs, sorted, unless everywhere; of messages from, to
   Flops flops;
-  Bytes bytes;            // read and written, or of the message, or GraphNode::bytes
-  Bytes remote;           // of them, in memory that is not the place's own
-  bool coherent = false;  // remote bytes are read while it computes; else moved before
+  Bytes bytes;                  // read and written, or of the message, or GraphNode::bytes
+  Bytes remote;                 // of them, in memory that is not the place's own, without tensors
+  std::vector<TensorUse> uses;  // their bytes are in `bytes`
+  bool coherent = false;        // remote bytes are read while it computes; else moved before
   GraphCollective collective = GraphCollective::all_reduce;
   std::uint32_t root = 0;
   Gather gather = Gather::sent;
@@ -54,6 +64,10 @@ struct VertexEdge {
 struct VertexGraph {
   std::vector<Vertex> vertices;
   std::vector<VertexEdge> edges;
+  // With tensors, for NPUs that have them alike: bytes that each vertex accesses in memory that is
+  // not theirs, [rows][vertices], and the row of each NPU. Else empty: as Vertex::remote says.
+  std::vector<std::vector<Bytes>> remote;
+  std::vector<std::uint32_t> remote_row;
 };
 
 // Adds messages for edges without a place in common and puts vertices in order. "" or what is wrong
@@ -61,8 +75,9 @@ struct VertexGraph {
 // of it.
 std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& culprit);
 
-// The graph as those of the NPUs, unrolled. `graph` is in order.
+// The graph as those of the NPUs, unrolled. `graph` is in order; `tensors` are to be shown.
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations);
+                                                std::uint64_t iterations,
+                                                std::optional<TensorPlacement> tensors);
 
 }  // namespace tessera::workload

@@ -8,6 +8,7 @@
 
 #include "tessera/workload/graph_workload.hpp"
 #include "vertex_graph.hpp"
+#include "vertex_tensors.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -30,14 +31,16 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> read_range(std::string_vi
   return first && last && *first <= *last ? std::optional(std::pair(*first, *last)) : std::nullopt;
 }
 
-// `key` is all, a number, a range, or a list of these.
-void read_places(Section& section, const char* key, std::uint32_t npus, Vertex& vertex) {
+}  // namespace
+
+void read_places(Section& section, const char* key, std::uint32_t npus, bool& everywhere,
+                 std::vector<std::uint32_t>& places) {
   const Value value = section.raw(key);
   const std::string known = "must be all, or numbers of NPUs below " + std::to_string(npus) +
                             ", as 3, 0-7, or a list of these";
   if (value.kind == Value::Kind::null ||
       (value.kind == Value::Kind::scalar && value.text == "all")) {
-    vertex.everywhere = true;
+    everywhere = true;
     return;
   }
   const bool is_list = value.kind == Value::Kind::sequence;
@@ -49,15 +52,16 @@ void read_places(Section& section, const char* key, std::uint32_t npus, Vertex& 
       return;
     }
     for (std::uint32_t npu = range->first; npu <= range->second; ++npu) {
-      vertex.places.push_back(npu);
+      places.push_back(npu);
     }
   }
-  std::sort(vertex.places.begin(), vertex.places.end());
-  if (vertex.places.empty() ||
-      std::adjacent_find(vertex.places.begin(), vertex.places.end()) != vertex.places.end()) {
-    section.error(key, value, vertex.places.empty() ? known : "names an NPU twice");
+  std::sort(places.begin(), places.end());
+  if (places.empty() || std::adjacent_find(places.begin(), places.end()) != places.end()) {
+    section.error(key, value, places.empty() ? known : "names an NPU twice");
   }
 }
+
+namespace {
 
 void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
   vertex.kind = Vertex::Kind::collective;
@@ -68,7 +72,7 @@ void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
     vertex.collective = static_cast<GraphCollective>(found - names.begin());
   }
   vertex.bytes = section.get<Bytes>("bytes");
-  read_places(section, "at", npus, vertex);
+  read_places(section, "at", npus, vertex.everywhere, vertex.places);
   const auto members = static_cast<std::int64_t>(vertex.everywhere ? npus : vertex.places.size());
   vertex.root = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "root", 0, config::between<std::int64_t>(0, std::max<std::int64_t>(0, members - 1))));
@@ -94,7 +98,7 @@ void read_message(Section& section, std::uint32_t npus, Vertex& vertex) {
   }
 }
 
-void read_compute(Section& section, std::uint32_t npus, Vertex& vertex) {
+void read_compute(Section& section, std::uint32_t npus, VertexTensors& tensors, Vertex& vertex) {
   vertex.flops = section.get_or<Flops>("flops", Flops());
   vertex.bytes = section.get_or<Bytes>("bytes", Bytes());
   vertex.remote = section.get_or<Bytes>("remote", Bytes());
@@ -102,13 +106,15 @@ void read_compute(Section& section, std::uint32_t npus, Vertex& vertex) {
     section.error("remote", "is more than bytes, " + to_string(vertex.bytes));
     vertex.remote = Bytes();
   }
-  read_places(section, "at", npus, vertex);
+  read_places(section, "at", npus, vertex.everywhere, vertex.places);
+  tensors.read_uses(section, vertex);
 }
 
 std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request) {
   const bool coherent = section.get_name("access", {"move", "coherent"}, "move") == "coherent";
   const auto iterations = section.get_or<std::int64_t>(
       "iterations", 1, config::between<std::int64_t>(1, 1'000'000'000));
+  VertexTensors tensors(section, request);
   VertexGraph graph;
   std::map<std::string, std::uint32_t> numbers;
   bool good = true;
@@ -127,7 +133,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
     } else if (one.has("from") || one.has("to")) {
       read_message(one, request.npus, vertex);
     } else {
-      read_compute(one, request.npus, vertex);
+      read_compute(one, request.npus, tensors, vertex);
     }
     good = good && (vertex.everywhere || !vertex.places.empty());
     const auto number = static_cast<std::uint32_t>(graph.vertices.size());
@@ -166,7 +172,12 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
     }
     return nullptr;
   }
-  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint64_t>(iterations));
+  std::optional<TensorPlacement> placement = tensors.place();
+  if (placement) {
+    note_remote(*placement, graph);
+  }
+  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint64_t>(iterations),
+                            std::move(placement));
 }
 
 const Registration registration(
@@ -176,10 +187,12 @@ const Registration registration(
      {{"access", "", "move",
        "to remote bytes: move (before computing), coherent (while computing)"},
       {"iterations", "", "1", "how often each vertex runs"},
+      {"tensors", "", "none", "list of {name, bytes, at, priority}, for vertices to use"},
+      {"local_capacity", "B", "unlimited",
+       "for tensors, of NPUs' own memory where the machine does not say it"},
       {"vertices", "", "",
-       "list of {name, start, at} with {flops, bytes, remote}, {collective, bytes, root, gather} "
-       "or "
-       "{from, to, bytes}"},
+       "list of {name, start, at} with {flops, bytes, remote, uses}, {collective, bytes, root, "
+       "gather} or {from, to, bytes}"},
       {"edges", "", "none", "list of {from, to, first}"}}},
     make);
 

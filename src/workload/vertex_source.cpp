@@ -13,21 +13,28 @@ namespace {
 // both.
 class VertexSource final : public GraphSource {
  public:
-  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint64_t iterations)
-      : graph_(std::move(graph)), npus_(npus), iterations_(iterations), own_(npus) {
+  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint64_t iterations,
+               std::optional<TensorPlacement> tensors)
+      : graph_(std::move(graph)),
+        npus_(npus),
+        iterations_(iterations),
+        tensors_(std::move(tensors)),
+        everywhere_before_(std::max<std::size_t>(1, graph_.remote.size()), {0}),
+        own_(npus) {
     const std::size_t count = graph_.vertices.size();
-    everywhere_before_.push_back(0);
     for (std::uint32_t number = 0; number < count; ++number) {
       const Vertex& vertex = graph_.vertices[number];
-      everywhere_before_.push_back(everywhere_before_.back() +
-                                   (vertex.everywhere ? nodes_of(vertex) : 0));
+      for (std::uint32_t row = 0; row < everywhere_before_.size(); ++row) {
+        std::vector<std::uint64_t>& before = everywhere_before_[row];
+        before.push_back(before.back() + (vertex.everywhere ? nodes_of(row, number) : 0));
+      }
       if (vertex.everywhere) {
         everywhere_.push_back(number);
       }
       for (const std::uint32_t npu : vertex.places) {
         std::vector<Own>& own = own_[npu];
         const std::uint64_t before =
-            own.empty() ? 0 : own.back().before + nodes_of(graph_.vertices[own.back().vertex]);
+            own.empty() ? 0 : own.back().before + nodes_of(row_of(npu), own.back().vertex);
         own.push_back({number, before});
       }
       groups_of_.push_back(group_of(vertex));
@@ -53,6 +60,7 @@ class VertexSource final : public GraphSource {
   }
   const GraphGroups& groups() const override { return groups_; }
   std::optional<GraphLook> known() const override { return look_; }
+  const TensorPlacement* tensors() const override { return tensors_ ? &*tensors_ : nullptr; }
 
   // A little more than `most` where a vertex is two nodes.
   std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
@@ -81,10 +89,19 @@ class VertexSource final : public GraphSource {
     std::uint64_t before = 0;
   };
 
-  static std::uint32_t nodes_of(const Vertex& vertex) {
+  std::uint32_t row_of(std::uint32_t npu) const {
+    return graph_.remote_row.empty() ? 0 : graph_.remote_row[npu];
+  }
+  Bytes remote_of(std::uint32_t row, std::uint32_t number) const {
+    return graph_.remote.empty() ? graph_.vertices[number].remote : graph_.remote[row][number];
+  }
+
+  // At NPUs of a row of VertexGraph::remote.
+  std::uint32_t nodes_of(std::uint32_t row, std::uint32_t number) const {
+    const Vertex& vertex = graph_.vertices[number];
     const bool two =
         vertex.kind == Vertex::Kind::compute
-            ? vertex.remote > Bytes()
+            ? remote_of(row, number) > Bytes()
             : vertex.kind == Vertex::Kind::collective && vertex.gather == Vertex::Gather::read;
     return two ? 2 : 1;
   }
@@ -124,9 +141,9 @@ class VertexSource final : public GraphSource {
     if (at != own.end()) {
       before = at->before;
     } else if (!own.empty()) {
-      before = own.back().before + nodes_of(graph_.vertices[own.back().vertex]);
+      before = own.back().before + nodes_of(row_of(npu), own.back().vertex);
     }
-    return before + everywhere_before_[number];
+    return before + everywhere_before_[row_of(npu)][number];
   }
 
   // Of the first node of a vertex in an iteration.
@@ -140,7 +157,7 @@ class VertexSource final : public GraphSource {
                 std::vector<std::uint64_t>& ids) const {
     const Vertex& vertex = graph_.vertices[number];
     const std::uint64_t first = id_of(npu, number, iteration);
-    const std::uint32_t nodes = nodes_of(vertex);
+    const std::uint32_t nodes = nodes_of(row_of(npu), number);
     if (nodes == 2 && vertex.kind == Vertex::Kind::compute && vertex.coherent) {
       ids.push_back(first);
     }
@@ -174,7 +191,7 @@ class VertexSource final : public GraphSource {
     node.bytes = vertex.bytes;
     switch (vertex.kind) {
       case Vertex::Kind::compute:
-        add_compute(vertex, std::move(node), nodes);
+        add_compute(vertex, remote_of(row_of(npu), number), std::move(node), nodes);
         return;
       case Vertex::Kind::collective:
         add_collective(vertex, groups_of_[number], std::move(node), nodes);
@@ -190,15 +207,16 @@ class VertexSource final : public GraphSource {
     }
   }
 
-  static void add_compute(const Vertex& vertex, GraphNode node, std::vector<GraphNode>& nodes) {
-    if (vertex.remote > Bytes()) {
+  static void add_compute(const Vertex& vertex, Bytes remote, GraphNode node,
+                          std::vector<GraphNode>& nodes) {
+    if (remote > Bytes()) {
       GraphNode load = node;
       load.action = GraphAction::load;
       load.in_remote = true;
-      load.bytes = vertex.remote;
+      load.bytes = remote;
       ++node.id;
       if (vertex.coherent) {
-        node.bytes = Bytes(vertex.bytes.count() - vertex.remote.count());
+        node.bytes = vertex.bytes - remote;
       } else {
         node.data_dependencies = {load.id};
       }
@@ -230,15 +248,31 @@ class VertexSource final : public GraphSource {
 
   // What a look through all graphs would find.
   void note_all() {
+    std::vector<std::uint64_t> members(everywhere_before_.size());  // of rows
+    for (std::uint32_t npu = 0; npu < npus_; ++npu) {
+      ++members[row_of(npu)];
+    }
     for (std::uint32_t number = 0; number < graph_.vertices.size(); ++number) {
       const Vertex& vertex = graph_.vertices[number];
       const std::uint64_t places = vertex.everywhere ? npus_ : vertex.places.size();
       const std::uint64_t times = places * iterations_;
       look_.names.insert(vertex.name);
-      look_.nodes += times * nodes_of(vertex);
+      std::vector<std::uint64_t> at = members;
+      if (!vertex.everywhere) {
+        at.assign(at.size(), 0);
+        for (const std::uint32_t npu : vertex.places) {
+          ++at[row_of(npu)];
+        }
+      }
+      for (std::uint32_t row = 0; row < at.size(); ++row) {
+        const std::uint64_t row_times = at[row] * iterations_;
+        look_.nodes += row_times * nodes_of(row, number);
+        look_.remote_accesses +=
+            vertex.kind == Vertex::Kind::compute && remote_of(row, number) > Bytes() ? row_times
+                                                                                     : 0;
+      }
       if (vertex.kind == Vertex::Kind::compute) {
         look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
-        look_.remote_accesses += vertex.remote > Bytes() ? times : 0;
         look_.without_work +=
             vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
       } else if (vertex.kind == Vertex::Kind::collective) {
@@ -254,12 +288,13 @@ class VertexSource final : public GraphSource {
   VertexGraph graph_;
   std::uint32_t npus_;
   std::uint64_t iterations_;
-  std::vector<std::uint32_t> everywhere_;         // numbers
-  std::vector<std::uint64_t> everywhere_before_;  // [vertices + 1] their nodes before
-  std::vector<std::vector<Own>> own_;             // [npus]
-  std::vector<std::size_t> first_edge_;           // [vertices + 1] in edges_in_
-  std::vector<VertexEdge> edges_in_;              // by their target
-  std::vector<std::string> groups_of_;            // [vertices]
+  std::optional<TensorPlacement> tensors_;
+  std::vector<std::uint32_t> everywhere_;                      // numbers
+  std::vector<std::vector<std::uint64_t>> everywhere_before_;  // [rows][vertices + 1] their nodes
+  std::vector<std::vector<Own>> own_;                          // [npus]
+  std::vector<std::size_t> first_edge_;                        // [vertices + 1] in edges_in_
+  std::vector<VertexEdge> edges_in_;                           // by their target
+  std::vector<std::string> groups_of_;                         // [vertices]
   std::map<std::vector<std::uint32_t>, std::string> group_names_;
   GraphGroups groups_;
   GraphLook look_;
@@ -268,8 +303,9 @@ class VertexSource final : public GraphSource {
 }  // namespace
 
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations) {
-  return std::make_unique<VertexSource>(std::move(graph), npus, iterations);
+                                                std::uint64_t iterations,
+                                                std::optional<TensorPlacement> tensors) {
+  return std::make_unique<VertexSource>(std::move(graph), npus, iterations, std::move(tensors));
 }
 
 }  // namespace tessera::workload

@@ -164,6 +164,27 @@ class Graphs(unittest.TestCase):
             self.assertIn(f"{name}.png", done.stdout)
         self.assertEqual(run(PLOT, folder, "--only", "placement").returncode, 2)
 
+    def test_lanes_are_drawn_beside_each_other(self):
+        first, second = self.run_of("graph_tensors"), self.run_of("graph_vertices")
+        done = run(PLOT, first, "--only", "lanes", "--beside", second, "--npu", "2")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        both = read_png(first / "plots" / "lanes.png")
+        done = run(PLOT, first, "--only", "lanes", "-o", first / "alone")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        alone = read_png(first / "alone" / "lanes.png")
+        self.assertGreater(both[1], 1.5 * alone[1])
+        self.assertGreater(min(both[2], alone[2]), 50)
+        done = run(PLOT, first, "--only", "lanes", "--npu", "99")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nothing of node 99; its nodes are 0 to", done.stderr)
+
+    def test_rows_of_a_lane_do_not_overlap(self):
+        code = ("from tessera_plots.lanes import rows_of as r; "
+                "assert r([(0, 2), (1, 3), (2, 4), (3, 5), (3, 4)]) == [0, 1, 0, 1, 2]")
+        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_report_adds_up(self):
         folder = self.run_of("graph_stack")
         done = run(REPORT, folder)

@@ -59,6 +59,10 @@ class Context {
   // Index of the entity in this rank's arrays.
   std::uint32_t index() const { return index_; }
 
+  // The event changes nothing, as one that was planned for what has happened since: a run does not
+  // last until it. What else the entity did until now must lead to later events.
+  void pass() { passed_ = now_; }
+
   // An event to the entity itself, after any delay ≥ 0. Same instant: handled after this one.
   template <class Payload>
   void send_self(SimTime delay, Port port, const Payload& payload, std::uint16_t tag = 0,
@@ -75,6 +79,7 @@ class Context {
 
   Engine* engine_;
   SimTime now_;
+  SimTime passed_ = SimTime::never();
   EntityId self_;
   std::uint32_t index_ = 0;
   std::uint32_t sequence_ = 0;

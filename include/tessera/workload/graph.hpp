@@ -29,6 +29,8 @@ enum class GraphAction : std::uint8_t {
   collective,  // of `bytes` in `group`
 };
 
+struct TensorPlacement;
+
 // In the order of Chakra's numbers.
 enum class GraphCollective : std::uint8_t {
   all_reduce,
@@ -114,6 +116,8 @@ class GraphSource {
   virtual const GraphGroups& groups() const = 0;
   // What a look through the graphs would find, where they are known to be sound.
   virtual std::optional<GraphLook> known() const { return std::nullopt; }
+  // Where tensors are; null without such.
+  virtual const TensorPlacement* tensors() const { return nullptr; }
 };
 
 }  // namespace tessera::workload

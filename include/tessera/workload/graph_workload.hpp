@@ -10,6 +10,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/graph.hpp"
+#include "tessera/workload/tensors.hpp"
 
 namespace tessera::workload {
 
@@ -17,6 +18,7 @@ namespace tessera::workload {
 struct GraphRequest {
   std::uint32_t npus = 0;  // of the machine
   const config::TextLoader& load;
+  std::function<NpuMemories()> memories = {};  // absent: nothing is known of them
 };
 
 // Kinds:

@@ -1,0 +1,99 @@
+#include "npu_memories.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tessera::sim {
+namespace {
+
+// Capacity of the channel at an NPU itself.
+Bytes own_capacity(const machine::Machine& machine, EntityId npu) {
+  if (machine.channels.empty()) {
+    return {};
+  }
+  const machine::MemoryChannel& channel = machine.channels[machine.channel_of[npu.value()]];
+  return channel.node == npu ? channel.capacity : Bytes();
+}
+
+void add_holder(EntityId node, Bytes capacity, const machine::Topology& topology,
+                std::map<EntityId, std::uint32_t>& numbers, workload::NpuMemories& memories) {
+  const auto [found, is_new] =
+      numbers.try_emplace(node, static_cast<std::uint32_t>(memories.holders.size()));
+  if (is_new) {
+    memories.holders.push_back({topology.node_name(node), capacity});
+  }
+  memories.holder_of.push_back(found->second);
+}
+
+}  // namespace
+
+bool remote_in_channels(const machine::Machine& machine, const memory::RemoteMemory* remote) {
+  return remote == nullptr && !machine.channels.empty() &&
+         std::none_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
+           return machine.topology->computes(channel.node);
+         });
+}
+
+std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
+                                         const std::vector<EntityId>& npus) {
+  std::map<EntityId, EntityId> own;
+  std::vector<EntityId> shared;
+  for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
+    for (const EntityId owner : memory.owners) {
+      own.emplace(owner, memory.node);
+    }
+    if (memory.owners.empty()) {
+      shared.push_back(memory.node);
+    }
+  }
+  std::vector<EntityId> memories;
+  for (const EntityId npu : npus) {
+    const auto found = own.find(npu);
+    if (found != own.end()) {
+      memories.push_back(found->second);
+    } else if (!shared.empty()) {
+      memories.push_back(shared[memories.size() % shared.size()]);
+    } else {
+      return {};
+    }
+  }
+  return memories;
+}
+
+workload::NpuMemories npu_memories(const machine::Machine& machine,
+                                   const memory::RemoteMemory* remote,
+                                   const std::vector<EntityId>& npus) {
+  workload::NpuMemories memories;
+  std::map<std::pair<std::string, Bytes>, std::uint32_t> kinds;
+  for (const EntityId npu : npus) {
+    const std::pair kind(machine.tile_of(npu).name, own_capacity(machine, npu));
+    const auto [found, is_new] =
+        kinds.try_emplace(kind, static_cast<std::uint32_t>(memories.kinds.size()));
+    if (is_new) {
+      memories.kinds.push_back({kind.first, kind.second});
+    }
+    memories.kind_of.push_back(found->second);
+  }
+  std::map<EntityId, std::uint32_t> numbers;
+  if (remote != nullptr) {
+    memories.holders.push_back({"machine.remote_memory", Bytes()});
+    memories.holder_of.assign(npus.size(), 0);
+  } else if (remote_in_channels(machine, remote)) {
+    for (const EntityId npu : npus) {
+      const machine::MemoryChannel& channel = machine.channels[machine.channel_of[npu.value()]];
+      add_holder(channel.node, channel.capacity, *machine.topology, numbers, memories);
+    }
+  } else {
+    std::map<EntityId, Bytes> capacities;
+    for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
+      capacities[memory.node] = memory.capacity;
+    }
+    for (const EntityId node : remote_memories_of(machine, npus)) {
+      add_holder(node, capacities[node], *machine.topology, numbers, memories);
+    }
+  }
+  return memories;
+}
+
+}  // namespace tessera::sim
