@@ -5,6 +5,7 @@
 
 #include "coherent_access.hpp"
 #include "collective_plans.hpp"
+#include "graph_messages.hpp"
 #include "graph_tasks.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/graph.hpp"
@@ -23,94 +24,6 @@ constexpr unsigned over_kind = 1;      // a task that takes a time of its own
 constexpr unsigned accessed_kind = 2;  // of local memory
 constexpr unsigned arrival_kind = 3;
 constexpr unsigned step_kind = 4;  // of a collective
-
-// What a message is, in the 64 bits that travel with it and in the tag of its event:
-// collectives: 1, communicator, its number there, chunk, phase, lane, upper bits of the step; in
-// the tag the lower bits of the step. Messages between two NPUs: 0 and their tag.
-constexpr unsigned group_bits = 20;
-constexpr unsigned number_bits = 12;
-constexpr unsigned chunk_bits = 14;
-constexpr unsigned phase_bits = 6;
-constexpr unsigned lane_bits = 2;
-constexpr unsigned step_bits = 8;
-constexpr unsigned tag_bits = 16;
-static_assert(1 + group_bits + number_bits + chunk_bits + phase_bits + lane_bits + step_bits <= 64);
-
-// What goes to a node that is memory, and back: 1 in the highest bit, whether it is the answer,
-// whether it stores, and the bytes; in the tag the lower bits of the task's place.
-struct AccessWord {
-  static constexpr unsigned bytes_bits = 60;
-  static constexpr Bytes request = Bytes(64);  // assumed: as of memory channels
-
-  bool answers = false;
-  bool stores = false;
-  std::uint64_t bytes = 0;
-
-  static bool is_one(std::uint64_t word) { return word >> 63 != 0; }
-  explicit AccessWord(std::uint64_t word)
-      : answers((word >> 62 & 1) != 0),
-        stores((word >> 61 & 1) != 0),
-        bytes(word & ((std::uint64_t{1} << bytes_bits) - 1)) {}
-  AccessWord(bool answer, bool store, std::uint64_t size)
-      : answers(answer), stores(store), bytes(size) {
-    ensure(bytes >> bytes_bits == 0, "an access whose size has its bits");
-  }
-  std::uint64_t word() const {
-    return std::uint64_t{1} << 63 | std::uint64_t{answers} << 62 | std::uint64_t{stores} << 61 |
-           bytes;
-  }
-};
-
-// Of a collective of one NPU.
-struct CollectiveId {
-  std::uint32_t group = 0;
-  std::uint32_t number = 0;
-  friend bool operator==(const CollectiveId&, const CollectiveId&) = default;
-};
-
-struct MessageId {
-  std::uint64_t word = 0;
-  std::uint32_t source = 0;  // of messages between two NPUs, an entity
-  std::uint16_t tag = 0;
-  friend auto operator<=>(const MessageId&, const MessageId&) = default;
-};
-
-MessageId id_of(const CollectiveId& of, const collective::StepName& name) {
-  std::uint64_t word = 1;
-  const auto add = [&word](std::uint64_t value, unsigned bits) {
-    ensure(value >> bits == 0, "a part of a collective whose number has its bits");
-    word = word << bits | value;
-  };
-  add(of.group, group_bits);
-  add(of.number & ((1U << number_bits) - 1), number_bits);
-  add(name.chunk, chunk_bits);
-  add(name.phase, phase_bits);
-  add(name.lane, lane_bits);
-  add(name.step >> tag_bits, step_bits);
-  return {word, 0, static_cast<std::uint16_t>(name.step)};
-}
-
-bool is_of_collective(std::uint64_t word) {
-  return word >> (group_bits + number_bits + chunk_bits + phase_bits + lane_bits + step_bits) != 0;
-}
-
-// The other way; `number` has its lower bits only.
-std::pair<CollectiveId, collective::StepName> parts_of(std::uint64_t word, std::uint16_t tag) {
-  const auto take = [&word](unsigned bits) {
-    const auto value = static_cast<std::uint32_t>(word & ((std::uint64_t{1} << bits) - 1));
-    word >>= bits;
-    return value;
-  };
-  CollectiveId of;
-  collective::StepName name;
-  name.step = take(step_bits) << tag_bits | tag;
-  name.lane = static_cast<std::uint16_t>(take(lane_bits));
-  name.phase = static_cast<std::uint16_t>(take(phase_bits));
-  name.chunk = take(chunk_bits);
-  of.number = take(number_bits);
-  of.group = take(group_bits);
-  return {of, name};
-}
 
 // A step that waits: what the event to itself carries.
 struct StepEvent {
