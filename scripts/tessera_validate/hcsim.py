@@ -11,4 +11,4 @@ from parts import make_page
 
 if __name__ == "__main__":
     sys.exit(make_page(__doc__, "hcsim", "Every part of HCSim",
-                       ("flows", "figures", "optimized", "devices", "speed")))
+                       ("flows", "figures", "optimized", "models", "devices", "speed")))

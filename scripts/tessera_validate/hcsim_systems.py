@@ -18,9 +18,10 @@ H100_PCIE = "51.2TFLOP/s"
 NO_ETHERNET = "100s"
 
 
-def workload(folder, access="coherent", gather="sent", table="printed", **more):
+def workload(folder, access="coherent", gather="sent", table="printed", label="", **more):
     """The path of a workload, written once."""
-    name = "-".join(["llama2", table, access, gather, *(f"{k}{v}" for k, v in more.items())])
+    told = [key for key, value in more.items() if value is True]
+    name = "-".join(filter(None, ["llama2", table, label, access, gather, *told]))
     path = folder / f"{name}.yaml"
     if not path.exists():
         graph = hcsim_llama2.build(table, gather=gather, **more)

@@ -121,6 +121,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
   std::vector<Section> sections = section.sections("vertices");
   if (sections.empty()) {
     section.error("vertices", "there is none");
+    section.raw("edges");  // known, though of no use then
     return nullptr;
   }
   for (Section& one : sections) {

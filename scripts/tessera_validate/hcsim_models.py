@@ -1,0 +1,40 @@
+"""The workload as printed, corrected, and with what is remote following from capacity."""
+
+from hcsim_systems import experiment, hcsim_llama2, settings, workload
+from page import Runner
+
+XPUS = 64
+# Table, preset, data type, whether what is remote follows from the XPUs' memory.
+ROWS = (("printed", "13b", "fp32", False), ("corrected", "13b", "fp32", False),
+        ("corrected", "13b", "fp16", False), ("corrected", "13b", "fp16", True),
+        ("llama", "7b", "fp16", True), ("llama", "70b", "fp16", True))
+
+
+def seconds(runner, folder, coherent, table, preset, data_type, tensors):
+    more = {"shape": hcsim_llama2.PRESETS[preset]} if table == "llama" else {}
+    written = workload(folder, "coherent" if coherent else "move", table=table, label=preset,
+                       tensors=tensors, **more)
+    path = experiment(folder, coherent, written)
+    words = settings(coherent, "H100", XPUS, more=(f"execution.data_type={data_type}",))
+    return runner.run(str(path), 1, tuple(words))["simulated_time_ps"] / 1e12
+
+
+def sections(report, program, folder, setting):
+    if setting.reduced:
+        return
+    runner = Runner(program, folder)
+    report.say("## The workload: printed and corrected")
+    report.say()
+    report.say(f"Seconds an iteration on {XPUS} H100 (51.2 TFLOP/s of FP32, 989.4 of FP16), a batch of one each. "
+               "`remote`: all that layers access, as the paper has it, or what does not fit in 80 GB with "
+               "weights, gradients, activations and Adam's states (`--tensors`; an update behind each "
+               "decoder's gradients comes with it).")
+    report.say()
+    rows = []
+    for row in ROWS:
+        both = [seconds(runner, folder, coherent, *row) for coherent in (False, True)]
+        table, preset, data_type, tensors = row
+        rows.append([f"{table} {preset}", data_type, "by capacity" if tensors else "all",
+                     f"{both[0]:.3f}", f"{both[1]:.3f}", f"{both[0] / both[1]:.3f}"])
+        report.bound(both[1] < both[0], f"{table} {preset}, {data_type}: coherent is faster")
+    report.table(["table", "arithmetic", "remote", "without coherence [s]", "with [s]", "ratio"], rows)
