@@ -38,18 +38,21 @@ def claim(report, holds, text):
     report.bound(holds, text)
 
 
+def swept(report, runner, folder, heading, key, values):
+    """A table of systems and scales by one setting of the fabric; batches a second."""
+    report.say()
+    report.say(f"## {heading}")
+    report.say()
+    found = {(system, xpus): [batches(runner, folder, True, system, xpus, **{key: value})
+                              for value in values]
+             for system in TYPES for xpus in SWEPT}
+    report.table(["system", "XPUs", *values],
+                 [[*case, *(f"{value:.2f}" for value in row)] for case, row in found.items()])
+    return found
+
+
 def figure_10(report, runner, folder):
-    report.say()
-    report.say("## Fig. 10: bandwidth of the CXL fabric")
-    report.say()
-    found = {}
-    rows = []
-    for system in TYPES:
-        for xpus in SWEPT:
-            row = [batches(runner, folder, True, system, xpus, bandwidth=rate) for rate in FIG_10]
-            found[system, xpus] = row
-            rows.append([system, xpus, *(f"{value:.2f}" for value in row)])
-    report.table(["system", "XPUs", *FIG_10], rows)
+    found = swept(report, runner, folder, "Fig. 10: bandwidth of the CXL fabric", "bandwidth", FIG_10)
     gains = {key: [b / a for a, b in zip(row, row[1:])] for key, row in found.items()}
     claim(report, all(gain > 1 - 1e-6 for row in gains.values() for gain in row) and
           all(row[-1] < row[0] for row in gains.values()),
@@ -65,17 +68,7 @@ def figure_10(report, runner, folder):
 
 
 def figure_11(report, runner, folder):
-    report.say()
-    report.say("## Fig. 11: latency of the CXL fabric")
-    report.say()
-    found = {}
-    rows = []
-    for system in TYPES:
-        for xpus in SWEPT:
-            row = [batches(runner, folder, True, system, xpus, latency=latency) for latency in FIG_11]
-            found[system, xpus] = row
-            rows.append([system, xpus, *(f"{value:.2f}" for value in row)])
-    report.table(["system", "XPUs", *FIG_11], rows)
+    found = swept(report, runner, folder, "Fig. 11: latency of the CXL fabric", "latency", FIG_11)
     lost = {key: [value / row[0] for value in row] for key, row in found.items()}
     claim(report, all(row[1] > 1 / FLAT for row in lost.values()),
           f"up to 1 us latency costs less than {100 * (FLAT - 1):.0f} %")
