@@ -473,6 +473,8 @@ const Event& Engine::event_of(Key key) const {
 
 void Engine::handle(const Event& event) {
   context_.now_ = event.time;
+  context_.before_ = context_.counted_;
+  context_.counted_ = event.time;
   if (observer_ != nullptr) [[unlikely]] {
     observer_->on_event(window_, event);
   }
@@ -509,9 +511,7 @@ void Engine::run_entity(std::uint32_t index, const Event** next, const Event** e
     run_self_events(nullptr);
   }
   sequences_[index] = context_.sequence_;
-  if (context_.passed_ != context_.now_) {
-    last_time_ = std::max(last_time_, context_.now_);
-  }
+  last_time_ = std::max(last_time_, context_.counted_);
 }
 
 EngineStatistics Engine::statistics() const {

@@ -60,8 +60,8 @@ class Context {
   std::uint32_t index() const { return index_; }
 
   // The event changes nothing, as one that was planned for what has happened since: a run does not
-  // last until it. What else the entity did until now must lead to later events.
-  void pass() { passed_ = now_; }
+  // last until it.
+  void pass() { counted_ = before_; }
 
   // An event to the entity itself, after any delay ≥ 0. Same instant: handled after this one.
   template <class Payload>
@@ -79,7 +79,8 @@ class Context {
 
   Engine* engine_;
   SimTime now_;
-  SimTime passed_ = SimTime::never();
+  SimTime counted_;  // of the last event that changed something
+  SimTime before_;   // the same, before this event
   EntityId self_;
   std::uint32_t index_ = 0;
   std::uint32_t sequence_ = 0;

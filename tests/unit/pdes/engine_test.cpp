@@ -49,6 +49,35 @@ struct Single {
   Scripted component;
 };
 
+// Events that change nothing do not make a run longer, but what is beside them does: of the same
+// entity before, and of another at the same instant.
+TEST(Engine, LastsUntilTheLastEventThatChangesSomething) {
+  const auto last = [](std::vector<std::pair<std::int64_t, int>> first, std::int64_t other_at) {
+    Single run(2);
+    run.component.on_start = [&](Context& context) {
+      if (context.self().value() == 0) {
+        for (const auto& [at, changes] : first) {
+          context.send_self(SimTime::from_ps(at), Port(0, 0), changes);
+        }
+      } else {
+        context.send_self(SimTime::from_ps(other_at), Port(0, 0), 1);
+      }
+    };
+    run.component.on_event = [](Context& context, const Event& event) {
+      if (event.as<int>() == 0) {
+        context.pass();
+      }
+    };
+    EXPECT_TRUE(run.engine.run({}));
+    return run.engine.last_event_time().ps();
+  };
+  EXPECT_EQ(last({{5000, 0}}, 100), 100);
+  EXPECT_EQ(last({{5000, 1}, {5010, 0}, {5020, 0}}, 100), 5000);
+  EXPECT_EQ(last({{5000, 0}, {5000, 1}, {5000, 0}}, 100), 5000);
+  EXPECT_EQ(last({{5000, 0}}, 5000), 5000);
+  EXPECT_EQ(last({{5000, 0}, {5010, 0}}, 5005), 5005);
+}
+
 TEST(Engine, HandlesEventsWithoutDelayAfterTheCurrentOneInTotalOrder) {
   Single run(3);
   std::vector<int> order;
