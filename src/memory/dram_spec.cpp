@@ -184,7 +184,7 @@ DramSpec read_dram_spec(config::Section& section) {
 
 std::vector<ParameterInfo> dram_parameters() {
   std::vector<ParameterInfo> list{
-      {"preset", "", "HBM2", "the device: " + join(dram_presets().names())}};
+      {"preset", "", "HBM2", "the device, see `tessera list dram-presets`"}};
   for (const CountKey& key : count_keys) {
     list.push_back({key.name, "", "of the preset", key.help});
   }
