@@ -26,8 +26,7 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
   memory::DramSpec spec = memory::dram_presets().at(options.text("preset"))();
   spec.controller.scheduler = options.text("scheduler");
   memory::DramDrive drive;
-  drive.pattern =
-      pattern == "stream" ? memory::DramPattern::stream : memory::DramPattern::random;
+  drive.pattern = pattern == "stream" ? memory::DramPattern::stream : memory::DramPattern::random;
   drive.requests = options.count32("requests", 1, 1U << 30);
   drive.seed = setting.seed;
   memory::DramMeasure measure;

@@ -22,15 +22,15 @@ Options describe() {
   };
   options.add()("preset", "the device, of those of tessera list dram-presets",
                 cxxopts::value<std::string>(), "NAME")(
-      "pattern", "stream, random, conflict (rows of one bank), conflict-each (in each channel), hit",
+      "pattern",
+      "stream, random, conflict (rows of one bank), conflict-each (in each channel), hit",
       text("stream"), "NAME")("requests", "how many bursts", text("100000"), "N")(
       "outstanding", "at most so many under way (0: as many as are accepted)", text("0"), "N")(
       "per-cycle", "at most so many submitted in a cycle (0: as many as are accepted)", text("0"),
       "N")("interval", "at least so many cycles between two", text("0"), "N")(
       "writes", "share of writes, drawn for each request", text("0"), "SHARE")(
       "by-channel", "a full channel holds back no other")("seed", "of random draws", text("1"),
-                                                          "N")(
-      "json", "print one JSON object");
+                                                          "N")("json", "print one JSON object");
   return options;
 }
 
@@ -103,10 +103,9 @@ std::string fixed(double value, int digits) {
 }
 
 std::vector<Line> lines_of(const memory::DramSpec& spec, const memory::DramMeasure& measure) {
-  const double seconds = static_cast<double>(measure.cycles) /
-                         static_cast<double>(spec.timing.clock.frequency_hz());
-  const double bytes =
-      static_cast<double>(measure.requests * spec.organization.burst.count());
+  const double seconds =
+      static_cast<double>(measure.cycles) / static_cast<double>(spec.timing.clock.frequency_hz());
+  const double bytes = static_cast<double>(measure.requests * spec.organization.burst.count());
   const double use = measure.utilization(spec);
   const auto count = [](const std::string& name, std::uint64_t value, const std::string& shown) {
     return Line{name, std::to_string(value), std::to_string(value) + shown};
@@ -123,8 +122,7 @@ std::vector<Line> lines_of(const memory::DramSpec& spec, const memory::DramMeasu
                          static_cast<double>(spec.timing.clock.frequency_hz()),
                      2) +
                " ns"},
-          count("most_latency_cycles", static_cast<std::uint64_t>(measure.latency_most),
-                " cycles"),
+          count("most_latency_cycles", static_cast<std::uint64_t>(measure.latency_most), " cycles"),
           count("row_hits", measure.counts.hits, ""),
           count("row_misses", measure.counts.misses, ""),
           count("row_conflicts", measure.counts.conflicts, ""),

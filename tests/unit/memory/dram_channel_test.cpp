@@ -104,8 +104,7 @@ TEST_P(Scheduler, StreamsFillTheBus) {
   const DramSpec of =
       spec("preset: DDR4, ranks: 1, mapping: [row, rank, bank, channel, pseudo, column, group]");
   const DramMeasure measure = drive(of, DramPattern::stream, 100'000);
-  const double rest =
-      1 - static_cast<double>(of.timing.rfc) / static_cast<double>(of.timing.refi);
+  const double rest = 1 - static_cast<double>(of.timing.rfc) / static_cast<double>(of.timing.refi);
   expect_near(measure.utilization(of), rest, 0.02, "utilization");
 }
 

@@ -89,8 +89,11 @@ std::vector<Access> random_accesses(std::uint32_t tiles) {
   std::vector<Access> accesses;
   for (std::uint16_t i = 0; i < 300; ++i) {
     Access access{static_cast<std::int64_t>(random.next_below(400)) * 10'000,
-                  static_cast<std::uint32_t>(random.next_below(tiles)), random.next_below(20'000),
-                  random.next_below(2) == 0, i, {}};
+                  static_cast<std::uint32_t>(random.next_below(tiles)),
+                  random.next_below(20'000),
+                  random.next_below(2) == 0,
+                  i,
+                  {}};
     if (random.next_below(2) == 0) {
       access.address = Address(random.next_below(1 << 30));
     }
@@ -151,9 +154,8 @@ TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
 // One tile's stream meets all memories alike when addresses are spread.
 TEST(DramMemory, SpreadUsesAllMemories) {
   for (const char* hash : {"none", "ipoly"}) {
-    const Outcome outcome =
-        run(described(edges + ", spread: all, hash: " + hash + "}\n"),
-            {{0, 5, 1 << 20, false, 1, Address(0)}});
+    const Outcome outcome = run(described(edges + ", spread: all, hash: " + hash + "}\n"),
+                                {{0, 5, 1 << 20, false, 1, Address(0)}});
     ASSERT_EQ(outcome.totals.size(), 8U);
     for (const Use& use : outcome.totals) {
       EXPECT_EQ(use.read, (1U << 20) / 8) << hash;

@@ -46,7 +46,7 @@ struct Access {
   std::uint64_t bytes = 0;
   bool write = false;
   std::uint16_t tag = 0;
-  Address address;
+  Address address = Address::next();
 };
 
 struct Done {
