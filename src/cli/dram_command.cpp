@@ -27,7 +27,8 @@ Options describe() {
       text("stream"), "NAME")("requests", "how many bursts", text("100000"), "N")(
       "outstanding", "at most so many under way (0: as many as are accepted)", text("0"), "N")(
       "per-cycle", "at most so many submitted in a cycle (0: as many as are accepted)", text("0"),
-      "N")("interval", "at least so many cycles between two", text("0"), "N")(
+      "N")("start", "cycle of the first one", text("0"), "N")(
+      "interval", "at least so many cycles between two", text("0"), "N")(
       "writes", "share of writes, drawn for each request", text("0"), "SHARE")(
       "by-channel", "a full channel holds back no other")("seed", "of random draws", text("1"),
                                                           "N")("json", "print one JSON object");
@@ -83,6 +84,7 @@ memory::DramDrive read_drive(const Options& options) {
   drive.requests = static_cast<std::uint64_t>(options.number("requests", 1, 1'000'000'000));
   drive.outstanding = count("outstanding", 0);
   drive.per_cycle = count("per-cycle", 0);
+  drive.first = options.number("start", 0, 1'000'000'000);
   drive.interval = options.number("interval", 0, 1'000'000'000);
   drive.writes = *options.value<Fraction>("writes");
   drive.by_channel = options.flag("by-channel");

@@ -10,6 +10,9 @@ namespace {
 
 // Column commands after which a row may be closed although requests hit it.
 constexpr std::uint32_t fair_columns = 4;
+// Cycles after which an idle channel drains the few writes it has. Assumed: DRAMsim3 waits for
+// ever.
+constexpr Cycle patience = 1000;
 
 class BankQueues final : public DramScheduler {
  public:
@@ -81,6 +84,7 @@ class BankQueues final : public DramScheduler {
     std::uint32_t draining = 0;    // writes still to be moved at once
     std::uint32_t refresh_rank = 0;
     std::uint32_t blocked_rank = none;  // of a refresh that has begun
+    Cycle flush_at = no_cycle;          // when writes no longer wait for others
   };
   enum class Command : std::uint8_t { nothing, activate, precharge, column };
   struct Candidate {
@@ -105,8 +109,16 @@ class BankQueues final : public DramScheduler {
     if (issued && controller_.two_commands) {
       issue_one(now, !column, later, done);
     }
-    const bool moved = move_transaction();
+    const bool moved = move_transaction(now);
     wake_ = std::min(issued || moved ? now + 1 : later, refresh_due_);
+    if (state_.banks_with != 0 || !transactions_[0].empty() || transactions_[1].empty()) {
+      state_.flush_at = no_cycle;
+      return;
+    }
+    if (state_.flush_at == no_cycle) {
+      state_.flush_at = now + patience;
+    }
+    wake_ = std::min(wake_, state_.flush_at);
   }
 
   // True when a command was issued; else `later` is lowered to the time of the next try.
@@ -257,10 +269,12 @@ class BankQueues final : public DramScheduler {
   }
 
   // The first transaction whose bank has room moves there.
-  bool move_transaction() {
+  bool move_transaction(Cycle now) {
     const std::size_t writes = transactions_[1].size();
-    if (state_.draining == 0 && (writes >= controller_.write_high ||
-                                 (transactions_[0].empty() && writes >= controller_.write_low))) {
+    const bool idle = state_.banks_with == 0;
+    if (state_.draining == 0 &&
+        (writes >= controller_.write_high || (idle && writes >= controller_.write_low) ||
+         (idle && state_.flush_at <= now))) {
       state_.draining = static_cast<std::uint32_t>(writes);
     }
     if (state_.draining > 0) {

@@ -29,7 +29,7 @@ class Driver {
   }
 
   DramMeasure run() {
-    Cycle now = 0;
+    Cycle now = drive_.first;
     for (; measure_.requests < drive_.requests; now = next_cycle(now)) {
       submitted_now_ = 0;
       for (std::size_t line = 0; line < waiting_.size(); ++line) {

@@ -17,7 +17,8 @@
 //                 their bank; banks take turns. A bank issues its first request whose command is
 //                 ready; the first closes the row when no other waits for it, or after four column
 //                 commands. Writes are drained, all at once, when `write_high` wait, or
-//                 `write_low` while no read does. Ranks refresh in turn. Reads of the same burst
+//                 `write_low` while the queues of all banks are empty, or any after 1000 idle
+//                 cycles. Ranks refresh in turn. Reads of the same burst
 //                 are merged, and writes are done when submitted. After DRAMsim3 (S. Li et al.,
 //                 IEEE CAL 2020, doi:10.1109/LCA.2020.2973991).
 // In both a read of a burst whose write still waits gets its data at once.

@@ -26,6 +26,7 @@ struct DramDrive {
   std::uint64_t requests = 100'000;
   std::uint64_t outstanding = 0;              // at most; 0: as many as are accepted
   std::uint64_t per_cycle = 0;                // at most; 0: as many as are accepted
+  Cycle first = 0;                            // cycle of the first one; refresh counts from cycle 0
   Cycle interval = 0;                         // at least so many cycles from one to the next
   Fraction writes = Fraction::millionths(0);  // drawn for each request
   // Each channel gets its requests on its own: one that is full holds back no other.
