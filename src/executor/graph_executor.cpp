@@ -406,7 +406,10 @@ class GraphExecutor final : public Executor {
       }
       case GraphAction::collective: {
         const CollectiveId id{task.group, task.number};
-        add_collective(npu, id, place);
+        const ActiveCollective& active = add_collective(npu, id, place);
+        if (setup_.lumps_rings) {
+          announce_ring(context, npu, active);
+        }
         advance(context, npu, id, [](auto& run, auto& actions) { run.begin(actions); });
         return;
       }
@@ -594,6 +597,17 @@ class GraphExecutor final : public Executor {
     return active;
   }
 
+  void announce_ring(pdes::Context& context, const Npu& npu, const ActiveCollective& active) {
+    if (npu.tasks[active.place].has_parts) {
+      return;
+    }
+    if (auto part = active.plan->ring_part(npu.number)) {
+      part->word = id_of(active.id, {}).word;
+      context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind),
+                        *part);
+    }
+  }
+
   // Hands a collective under way what has happened, if it is under way at all.
   template <class Act>
   bool advance(pdes::Context& context, Npu& npu, const CollectiveId& id, const Act& act) {
@@ -635,8 +649,12 @@ class GraphExecutor final : public Executor {
     if (is_of_collective(arrival.word)) {
       const auto [id, name] = parts_of(arrival.word, tag);
       bool taken = false;
-      advance(context, npu, id,
-              [&, step = name](auto& run, auto& actions) { taken = run.arrived(step, actions); });
+      advance(context, npu, id, [&, step = name](auto& run, auto& actions) {
+        if (arrival.untold > 0) {
+          run.passed_on(step, arrival.untold);
+        }
+        taken = run.arrived(step, actions);
+      });
       if (!taken) {
         ++npu.early[{arrival.word, 0, tag}];
       }

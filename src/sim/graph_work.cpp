@@ -82,7 +82,8 @@ class GraphsWork final : public Work {
            return experiment.remote_memory->access_time(
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
-         experiment_.options.iterations, executor_slot, network_slot, memory_slot, observer});
+         experiment_.options.iterations, experiment_.network->lumps_rings(), executor_slot,
+         network_slot, memory_slot, observer});
   }
 
  private:

@@ -125,6 +125,7 @@ struct GraphSetup {
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
+  bool lumps_rings = false;  // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;
   unsigned memory_slot = 0;

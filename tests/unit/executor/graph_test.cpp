@@ -153,7 +153,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              [](Bytes bytes, bool) {
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
-             iterations, 3, 0, 1, noted});
+             iterations, network.lumps_rings(), 3, 0, 1, noted});
       });
 }
 
