@@ -29,6 +29,25 @@ def workload(folder, access="coherent", gather="sent", table="printed", label=""
     return path
 
 
+def part_of_workload(folder, first_letters, label):
+    """That of coherent access with those vertices alone whose names begin so: F forward, B backward, S
+    sums of gradients."""
+    path = folder / f"llama2-part-{label}.yaml"
+    if not path.exists():
+        whole, part = hcsim_llama2.build(), hcsim_llama2.Graph()
+        kept = [(name, more) for name, more in whole.nodes() if name[0] in first_letters]
+        if first_letters == "S":
+            kept = kept[:1]
+        names = [name for name, _ in kept]
+        for name, more in kept:
+            part.add_node(name, **(more if name != names[0] else {**more, "start": True}))
+        for source, target, more in whole.edges():
+            if source in names and target in names and target != names[0]:
+                part.add_edge(source, target, **more)
+        graph_yaml.write(part, path, access="coherent", name=path.stem)
+    return path
+
+
 def experiment(folder, coherent, written, trace="none"):
     machine = "hcsim_cxl" if coherent else "hcsim_pcie"
     path = folder / f"{machine}-{written.stem}-{trace}.yaml"
@@ -58,9 +77,9 @@ def settings(coherent, system, xpus, bandwidth=None, latency=None, h100=H100_PCI
     return [word for pair in pairs for word in ("--set", pair)]
 
 
-def seconds(runner, folder, coherent, system, xpus, gather="sent", overlap=True, **more):
+def seconds(runner, folder, coherent, system, xpus, gather="sent", overlap=True, written=None, **more):
     """Of an iteration: each XPU does a batch of one."""
-    written = workload(folder, "coherent" if coherent else "move", gather, overlap=overlap)
+    written = written or workload(folder, "coherent" if coherent else "move", gather, overlap=overlap)
     path = experiment(folder, coherent, written)
     summary = runner.run(str(path), 1, tuple(settings(coherent, system, xpus, **more)))
     return summary["simulated_time_ps"] / 1e12
