@@ -512,8 +512,9 @@ class GraphExecutor final : public Executor {
     ensure(begun != npu.begun.end(), "a task that ends has begun");
     if (setup_.observer != nullptr && begun->time != context.now()) {
       setup_.observer->on_operator({context.self(), task.name, plan::Phase::forward,
-                                    activity_of(lane_of(task)), npu.iteration, begun->time,
-                                    context.now()});
+                                    activity_of(lane_of(task)),
+                                    npu.iteration * work_.source->iterations() + task.iteration,
+                                    begun->time, context.now()});
     }
     npu.begun.erase(begun);
     ready_.clear();

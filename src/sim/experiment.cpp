@@ -66,6 +66,8 @@ bool names_a_part(const std::string& assignment) {
   return std::find(parts.begin(), parts.end(), key) != parts.end();
 }
 
+constexpr std::uint64_t most_iterations = 1'000'000'000;
+
 RunOptions read_options(Section section, const machine::Topology& topology) {
   RunOptions options;
   options.iterations = static_cast<std::uint32_t>(
@@ -355,6 +357,13 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  const workload::GraphSource* graphs = experiment.graph->source.get();
+  if (graphs != nullptr &&
+      std::uint64_t{experiment.options.iterations} * graphs->iterations() > most_iterations) {
+    section.section("run").error("iterations", "with " + std::to_string(graphs->iterations()) +
+                                                   " iterations in each graph more than " +
+                                                   std::to_string(most_iterations) + " in all");
+  }
   if (experiment.options.replay) {
     section.section("run").error("replay", "is for pipelines of micro-batches; this is a graph");
   }

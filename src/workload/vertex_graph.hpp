@@ -77,7 +77,7 @@ std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& 
 
 // The graph as those of the NPUs, unrolled. `graph` is in order; `tensors` are to be shown.
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations,
+                                                std::uint32_t iterations,
                                                 std::optional<TensorPlacement> tensors);
 
 }  // namespace tessera::workload

@@ -177,7 +177,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
   if (placement) {
     note_remote(*placement, graph);
   }
-  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint64_t>(iterations),
+  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint32_t>(iterations),
                             std::move(placement));
 }
 

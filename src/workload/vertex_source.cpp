@@ -13,7 +13,7 @@ namespace {
 // both.
 class VertexSource final : public GraphSource {
  public:
-  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint64_t iterations,
+  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint32_t iterations,
                std::optional<TensorPlacement> tensors)
       : graph_(std::move(graph)),
         npus_(npus),
@@ -59,6 +59,7 @@ class VertexSource final : public GraphSource {
     return "vertices of NPU " + std::to_string(npu);
   }
   const GraphGroups& groups() const override { return groups_; }
+  std::uint32_t iterations() const override { return iterations_; }
   std::optional<GraphLook> known() const override { return look_; }
   const TensorPlacement* tensors() const override { return tensors_ ? &*tensors_ : nullptr; }
 
@@ -187,6 +188,7 @@ class VertexSource final : public GraphSource {
     GraphNode node;
     node.id = id_of(npu, number, iteration);
     node.name = vertex.name;
+    node.iteration = static_cast<std::uint32_t>(iteration);
     node.data_dependencies = dependencies(npu, number, iteration);
     node.bytes = vertex.bytes;
     switch (vertex.kind) {
@@ -287,7 +289,7 @@ class VertexSource final : public GraphSource {
 
   VertexGraph graph_;
   std::uint32_t npus_;
-  std::uint64_t iterations_;
+  std::uint32_t iterations_;
   std::optional<TensorPlacement> tensors_;
   std::vector<std::uint32_t> everywhere_;                      // numbers
   std::vector<std::vector<std::uint64_t>> everywhere_before_;  // [rows][vertices + 1] their nodes
@@ -303,7 +305,7 @@ class VertexSource final : public GraphSource {
 }  // namespace
 
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations,
+                                                std::uint32_t iterations,
                                                 std::optional<TensorPlacement> tensors) {
   return std::make_unique<VertexSource>(std::move(graph), npus, iterations, std::move(tensors));
 }

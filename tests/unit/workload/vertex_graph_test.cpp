@@ -92,7 +92,9 @@ TEST(VertexGraph, UnrollsIterationsInOrder) {
   ASSERT_EQ(nodes.size(), 3U * 7);
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     EXPECT_EQ(nodes[at].id, at);
+    EXPECT_EQ(nodes[at].iteration, at / 7);
   }
+  EXPECT_EQ(made.source->iterations(), 3U);
   // fp1 moves, then computes; edges into it, which starts, do not count at first.
   EXPECT_EQ(nodes[0].action, GraphAction::load);
   EXPECT_TRUE(nodes[0].in_remote);
