@@ -335,6 +335,19 @@ void use_coherence(Experiment& experiment, Section machine) {
   graph.hits_in_channels = !experiment.machine.channels.empty();
 }
 
+void check_remote_access(const executor::GraphWork& graph, Section remote) {
+  const executor::RemoteAccess& choice = graph.options.remote;
+  if (graph.look.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
+    return;
+  }
+  const std::string key = choice.requests ? "stores" : "request";
+  if (graph.coherence) {
+    remote.error(key, "machine.coherence says what goes to memory and back");
+  } else if (graph.remote_of.empty()) {
+    remote.error(key, "is of nodes of kind memory, which these graphs do not access");
+  }
+}
+
 void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
                      Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
@@ -353,6 +366,7 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
     add_source(*experiment.graph, std::move(source), experiment.machine,
                experiment.remote_memory.get(), workload_section, execution);
     use_coherence(experiment, section.section("machine"));
+    check_remote_access(*experiment.graph, execution.section("remote"));
   }
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));

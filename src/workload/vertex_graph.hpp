@@ -22,10 +22,18 @@
 
 namespace tessera::workload {
 
+// What goes between an NPU and memory that is not its own.
+struct RemoteBytes {
+  Bytes read;
+  Bytes written;
+  friend auto operator<=>(const RemoteBytes&, const RemoteBytes&) = default;
+};
+
 // What a vertex accesses of a tensor, by its number.
 struct TensorUse {
   std::uint32_t tensor = 0;
   Bytes bytes;
+  Bytes written;  // of them
 };
 
 struct Vertex {
@@ -44,9 +52,10 @@ struct Vertex {
   std::vector<std::uint32_t> places;  // NPUs, sorted, unless everywhere; of messages from, to
   Flops flops;
   Bytes bytes;                  // read and written, or of the message, or GraphNode::bytes
-  Bytes remote;                 // of them, in memory that is not the place's own, without tensors
+  RemoteBytes remote;           // of them, without those of tensors
   std::vector<TensorUse> uses;  // their bytes are in `bytes`
-  bool coherent = false;        // remote bytes are read while it computes; else moved before
+  // Remote bytes are accessed while it computes; else read before and written behind.
+  bool coherent = false;
   GraphCollective collective = GraphCollective::all_reduce;
   std::uint32_t root = 0;
   Gather gather = Gather::sent;
@@ -66,7 +75,7 @@ struct VertexGraph {
   std::vector<VertexEdge> edges;
   // With tensors, for NPUs that have them alike: bytes that each vertex accesses in memory that is
   // not theirs, [rows][vertices], and the row of each NPU. Else empty: as Vertex::remote says.
-  std::vector<std::vector<Bytes>> remote;
+  std::vector<std::vector<RemoteBytes>> remote;
   std::vector<std::uint32_t> remote_row;
 };
 
