@@ -228,8 +228,8 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
                                   experiment.network->overheads().collective};
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
-      [&](const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, experiment.machine.tile, operation);
+      [&](const machine::Tile& tile, const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, tile, operation);
       },
       transfers);
 }
