@@ -6,8 +6,9 @@
 // before. Edges into a vertex that starts the work do not count at first.
 //
 // Deviations from the paper: a vertex of several places is over at each place by itself, where the
-// paper waits for all of them; an edge between vertices without a place in common is a message of
-// no bytes; a vertex waits for its own iteration before.
+// paper waits for all of them; where a successor is at places that the vertex is not at, these hear
+// of it by messages of no bytes from its first place alone; a vertex waits for its own iteration
+// before.
 #pragma once
 
 #include <cstdint>
