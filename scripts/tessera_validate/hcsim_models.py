@@ -46,7 +46,6 @@ def sections(report, program, folder, setting):
 
 
 def requests(report, runner, folder):
-    report.say()
     report.say("## Latency of a load: there and back, or back only")
     report.say()
     report.say("Batches a second of H100, coherent, printed table, by the latency of the CXL links. On this page "
