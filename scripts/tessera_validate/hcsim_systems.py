@@ -14,8 +14,6 @@ TYPES = {"H100": "[h100]", "H100+A100": "[h100, a100]", "H100+V100": "[h100, v10
 # FP32 of an H100 in PCIe form, which fits Table 6; the SXM form of the machine files has 66.9.
 # NVIDIA, H100 data sheet (general knowledge, unverified: 51.2 TFLOP/s).
 H100_PCIE = "51.2TFLOP/s"
-# Longer than any way over the CXL fabric, so that coherent systems keep to it.
-NO_ETHERNET = "100s"
 
 
 def workload(folder, access="coherent", gather="sent", table="printed", label="", **more):
@@ -69,7 +67,8 @@ def settings(coherent, system, xpus, bandwidth=None, latency=None, h100=H100_PCI
              f"machine.types.h100.peak.fp32={h100}",
              "machine.network.pairs=in-turn", *more]
     if coherent:
-        pairs.append(f"machine.topology.link_types.ethernet.latency={NO_ETHERNET}")
+        # Ways over the CXL fabric have fewer hops than those over Ethernet, whatever their latency.
+        pairs.append("machine.topology.ways.by=hops")
         if bandwidth:
             pairs.append(f"machine.topology.link_types.cxl.bandwidth={bandwidth}")
         if latency:
