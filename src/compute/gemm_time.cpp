@@ -1,11 +1,9 @@
 #include "gemm_time.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <initializer_list>
 
+#include "checked.hpp"
 #include "tessera/core/data_type.hpp"
-#include "tessera/core/error.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -13,20 +11,6 @@ namespace {
 using workload::MatrixProduct;
 
 constexpr std::uint64_t accumulator_bytes = 4;
-
-std::uint64_t rounded_up_quotient(std::uint64_t a, std::uint64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-std::uint64_t product_of(std::initializer_list<std::uint64_t> factors) {
-  std::uint64_t product = 1;
-  for (const std::uint64_t factor : factors) {
-    if (__builtin_mul_overflow(product, factor, &product)) {
-      throw ModelError("the work of a matrix product leaves the range of 2^64");
-    }
-  }
-  return product;
-}
 
 SimTime traffic_time(std::uint64_t bytes, Bandwidth bandwidth) {
   return bandwidth > Bandwidth() ? serialization_time(Bytes(bytes), bandwidth) : SimTime::zero();
@@ -82,20 +66,6 @@ SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
 }
 
 }  // namespace
-
-std::optional<MatrixShape> matrix_shape_from(const std::string& text) {
-  MatrixShape shape;
-  const char* const end = text.data() + text.size();
-  const auto rows = std::from_chars(text.data(), end, shape.rows);
-  if (rows.ec != std::errc() || rows.ptr == end || *rows.ptr != 'x') {
-    return std::nullopt;
-  }
-  const auto columns = std::from_chars(rows.ptr + 1, end, shape.columns);
-  constexpr std::uint64_t longest_side = 1U << 20;
-  const bool good = columns.ec == std::errc() && columns.ptr == end && shape.rows > 0 &&
-                    shape.columns > 0 && std::max(shape.rows, shape.columns) <= longest_side;
-  return good ? std::optional(shape) : std::nullopt;
-}
 
 SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
                     const workload::Operation& operation) {
