@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "checked.hpp"
+#include "operation_time.hpp"
 #include "tessera/core/data_type.hpp"
 
 namespace tessera::compute {
@@ -11,10 +12,6 @@ namespace {
 using workload::MatrixProduct;
 
 constexpr std::uint64_t accumulator_bytes = 4;
-
-SimTime traffic_time(std::uint64_t bytes, Bandwidth bandwidth) {
-  return bandwidth > Bandwidth() ? serialization_time(Bytes(bytes), bandwidth) : SimTime::zero();
-}
 
 // A wave keeps every unit, busy or idle, for `unit_flops`.
 SimTime wave_time(std::uint64_t waves, std::uint64_t units, std::uint64_t unit_flops,
@@ -40,13 +37,13 @@ SimTime tiled_time(const MatrixDevice& device, const MatrixRates& rates,
   if (device.cache_bandwidth > Bandwidth()) {
     const std::uint64_t inputs =
         product_of({waves, device.units, tile.rows + tile.columns, depth, element});
-    time = std::max(time, traffic_time(inputs, device.cache_bandwidth));
+    time = std::max(time, traffic_time(Bytes(inputs), device.cache_bandwidth));
   }
-  time = std::max(time, traffic_time(operation.bytes.count(), rates.memory));
+  time = std::max(time, traffic_time(operation.bytes, rates.memory));
   if (parts > 1) {
     const std::uint64_t partial_outputs =
         product_of({2, parts, product.count, product.rows, product.columns, accumulator_bytes});
-    time += traffic_time(partial_outputs, rates.memory);
+    time += traffic_time(Bytes(partial_outputs), rates.memory);
   }
   return time;
 }
@@ -62,7 +59,7 @@ SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
   const SimTime arithmetic =
       wave_time(rounded_up_quotient(folds, device.units), device.units,
                 product_of({2, array.rows, array.columns, cycles}), rates.arithmetic);
-  return std::max(arithmetic, traffic_time(operation.bytes.count(), rates.memory));
+  return std::max(arithmetic, traffic_time(operation.bytes, rates.memory));
 }
 
 }  // namespace
@@ -71,7 +68,7 @@ SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
                     const workload::Operation& operation) {
   const MatrixProduct& product = operation.product;
   if (std::min({product.rows, product.columns, product.depth, product.count}) == 0) {
-    return traffic_time(operation.bytes.count(), rates.memory);
+    return traffic_time(operation.bytes, rates.memory);
   }
   if (device.array) {
     return systolic_time(device, rates, operation);

@@ -1,10 +1,31 @@
 #include "tessera/compute/systolic.hpp"
 
+#include <utility>
+
 #include "checked.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::compute {
 
 using workload::MatrixProduct;
+
+namespace {
+
+template <class T>
+std::vector<std::uint64_t> stepped(const Dataflow& dataflow, const MatrixShape& array,
+                                   Products products, std::uint64_t seed, int limit) {
+  std::vector<Operands<T>> operands;
+  for (const MatrixProduct& product : products) {
+    operands.push_back(random_operands<T>(product, seed++, limit));
+  }
+  auto result = dataflow.step(array, operands);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    ensure(column_sums_agree(operands[i], result.outputs[i]), "a systolic array multiplies right");
+  }
+  return std::move(result.completions);
+}
+
+}  // namespace
 
 Registry<DataflowMaker>& dataflows() {
   static Registry<DataflowMaker> registry("dataflow");
@@ -14,6 +35,15 @@ Registry<DataflowMaker>& dataflows() {
 std::uint64_t systolic_cycles(const Dataflow& dataflow, const MatrixShape& array,
                               const MatrixProduct& product) {
   return dataflow.completions(array, {&product, 1}).back();
+}
+
+std::vector<std::uint64_t> stepped_completions(const Dataflow& dataflow, const MatrixShape& array,
+                                               Products products, DataType type,
+                                               std::uint64_t seed) {
+  constexpr int most_int8 = 127;
+  constexpr int few = 4;  // their sums are exact in fp32 up to a depth of 2^20
+  return type == DataType::int8 ? stepped<std::int8_t>(dataflow, array, products, seed, most_int8)
+                                : stepped<float>(dataflow, array, products, seed, few);
 }
 
 std::uint64_t folds(const Dataflow& dataflow, const MatrixShape& array,

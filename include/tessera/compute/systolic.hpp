@@ -80,6 +80,12 @@ Registry<DataflowMaker>& dataflows();
 std::uint64_t systolic_cycles(const Dataflow& dataflow, const MatrixShape& array,
                               const workload::MatrixProduct& product);
 
+// Steps `products` with random whole numbers, int8 or, for any other type, fp32, checks the outputs
+// by their column sums, and gives the completions. Throws InternalError for a wrong output.
+std::vector<std::uint64_t> stepped_completions(const Dataflow& dataflow, const MatrixShape& array,
+                                               Products products, DataType type,
+                                               std::uint64_t seed);
+
 // Times that the operand lying on the array is changed.
 std::uint64_t folds(const Dataflow& dataflow, const MatrixShape& array,
                     const workload::MatrixProduct& product);

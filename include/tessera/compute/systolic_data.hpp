@@ -27,4 +27,11 @@ struct Stepped {
 template <class T>
 Operands<T> random_operands(const workload::MatrixProduct& shape, std::uint64_t seed, int limit);
 
+// Whether columns of outputs add up to what the operands' do, modulo 2^32, for whole numbers whose
+// sums are exact (Huang, Abraham: "Algorithm-based fault tolerance for matrix operations", IEEE
+// Transactions on Computers C-33(6), 1984, doi:10.1109/TC.1984.1676475). O(size of the operands).
+// T and Sum are int8_t and int32_t, or float and float.
+template <class T, class Sum>
+bool column_sums_agree(const Operands<T>& operands, const std::vector<Sum>& outputs);
+
 }  // namespace tessera::compute
