@@ -7,7 +7,7 @@
 #include "checked.hpp"
 #include "flowing_operands.hpp"
 #include "stationary_array.hpp"
-#include "tessera/compute/systolic.hpp"
+#include "stepped_by.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -116,75 +116,67 @@ Stepped<Sum<T>> stepped_output_stationary(const MatrixShape& shape,
   return result;
 }
 
-// What differs between the three.
-struct Form {
-  MatrixShape (*placed)(const MatrixProduct&);
-  std::uint64_t (*streamed)(const MatrixProduct&);
-  std::uint64_t loads;  // of the rows of the array, before a fold
-  Stepped<std::int32_t> (*step_int8)(const MatrixShape&, std::span<const Operands<std::int8_t>>);
-  Stepped<float> (*step_fp32)(const MatrixShape&, std::span<const Operands<float>>);
+struct WeightStationary {
+  static constexpr std::uint64_t loads = 1;  // of the rows of the array, before a fold
+  static MatrixShape placed(const MatrixProduct& product) {
+    return {product.depth, product.columns};
+  }
+  static std::uint64_t streamed(const MatrixProduct& product) { return product.rows; }
+  static auto run(const MatrixShape& array, const auto& products) {
+    return stepped_weight_stationary(array, products);
+  }
 };
 
-class Folded final : public Dataflow {
- public:
-  explicit Folded(const Form& form) : form_(form) {}
+struct InputStationary {
+  static constexpr std::uint64_t loads = 1;
+  static MatrixShape placed(const MatrixProduct& product) { return {product.depth, product.rows}; }
+  static std::uint64_t streamed(const MatrixProduct& product) { return product.columns; }
+  static auto run(const MatrixShape& array, const auto& products) {
+    return stepped_input_stationary(array, products);
+  }
+};
 
+struct OutputStationary {
+  static constexpr std::uint64_t loads = 0;
+  static MatrixShape placed(const MatrixProduct& product) {
+    return {product.rows, product.columns};
+  }
+  static std::uint64_t streamed(const MatrixProduct& product) { return product.depth; }
+  static auto run(const MatrixShape& array, const auto& products) {
+    return stepped_output_stationary(array, products);
+  }
+};
+
+template <class Form>
+class Folded final : public SteppedBy<Form> {
+ public:
   std::vector<std::uint64_t> completions(const MatrixShape& array,
                                          Products products) const override {
     std::vector<std::uint64_t> result;
     std::uint64_t total = 0;
     for (const MatrixProduct& product : products) {
       const std::uint64_t fold =
-          sum_of({(1 + form_.loads) * array.rows, array.columns, form_.streamed(product)}) - 2;
+          sum_of({(1 + Form::loads) * array.rows, array.columns, Form::streamed(product)}) - 2;
       total = sum_of({total, product_of({folds(*this, array, product), fold})});
       result.push_back(total);
     }
     return result;
   }
 
-  MatrixShape placed(const MatrixProduct& product) const override { return form_.placed(product); }
-
-  Stepped<std::int32_t> step(const MatrixShape& array,
-                             std::span<const Operands<std::int8_t>> products) const override {
-    return form_.step_int8(array, products);
-  }
-  Stepped<float> step(const MatrixShape& array,
-                      std::span<const Operands<float>> products) const override {
-    return form_.step_fp32(array, products);
-  }
-
- private:
-  Form form_;
+  MatrixShape placed(const MatrixProduct& product) const override { return Form::placed(product); }
 };
 
-DataflowMaker maker(const Form& form) {
-  return [form] { return std::make_unique<Folded>(form); };
+template <class Form>
+Registration registered(const char* name, const char* help) {
+  return {dataflows(), {name, help, {}}, [] { return std::make_unique<Folded<Form>>(); }};
 }
 
-const Registration weight_stationary(
-    dataflows(),
-    {"ws", "weight stationary: weights are loaded, then inputs stream (SCALE-Sim)", {}},
-    maker({[](const MatrixProduct& product) {
-             return MatrixShape{product.depth, product.columns};
-           },
-           [](const MatrixProduct& product) { return product.rows; }, 1,
-           stepped_weight_stationary<std::int8_t>, stepped_weight_stationary<float>}));
-
-const Registration input_stationary(
-    dataflows(), {"is", "input stationary: inputs are loaded, then weights stream (SCALE-Sim)", {}},
-    maker({[](const MatrixProduct& product) {
-             return MatrixShape{product.depth, product.rows};
-           },
-           [](const MatrixProduct& product) { return product.columns; }, 1,
-           stepped_input_stationary<std::int8_t>, stepped_input_stationary<float>}));
-
-const Registration output_stationary(
-    dataflows(), {"os", "output stationary: both operands stream (SCALE-Sim)", {}},
-    maker({[](const MatrixProduct& product) {
-             return MatrixShape{product.rows, product.columns};
-           },
-           [](const MatrixProduct& product) { return product.depth; }, 0,
-           stepped_output_stationary<std::int8_t>, stepped_output_stationary<float>}));
+const Registration weight_stationary = registered<WeightStationary>(
+    "ws", "weight stationary: weights are loaded, then inputs stream (SCALE-Sim)");
+const Registration input_stationary = registered<InputStationary>(
+    "is", "input stationary: inputs are loaded, then weights stream (SCALE-Sim)");
+const Registration output_stationary =
+    registered<OutputStationary>("os", "output stationary: both operands stream (SCALE-Sim)");
 
 }  // namespace
 }  // namespace tessera::compute

@@ -6,7 +6,7 @@
 
 #include "checked.hpp"
 #include "flowing_operands.hpp"
-#include "tessera/compute/systolic.hpp"
+#include "stepped_by.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -90,51 +90,54 @@ std::uint64_t interval(std::uint64_t depth, std::uint64_t rows, std::uint64_t ne
   return depth + rows + 1 + excess(next_rows, rows);
 }
 
-template <class T>
-Stepped<Sum<T>> stepped(const MatrixShape& shape, std::span<const Operands<T>> products) {
-  Stepped<Sum<T>> result;
-  const std::vector<Tile<T>> tiles = cut(products, result.outputs, {shape.rows, shape.columns, 0});
-  if (product_of({tiles.size() + 1, shape.rows}) >> 32U != 0) {
-    throw ModelError("more than 2^32 rows of tiles to step through a systolic array");
-  }
-  Accumulators<T> accumulators(tiles, products.size());
-  DrainingArray<T> array(shape);
-  const auto cycle = [&](const Tile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
-    array.step(tile, depth, mark);
-    for (std::size_t column = 0; column < shape.columns; ++column) {
-      const std::uint32_t place = array.marks()[column];
-      if (place == 0) {
-        continue;
+struct Steps {
+  template <class T>
+  static Stepped<Sum<T>> run(const MatrixShape& shape, std::span<const Operands<T>> products) {
+    Stepped<Sum<T>> result;
+    const std::vector<Tile<T>> tiles =
+        cut(products, result.outputs, {shape.rows, shape.columns, 0});
+    if (product_of({tiles.size() + 1, shape.rows}) >> 32U != 0) {
+      throw ModelError("more than 2^32 rows of tiles to step through a systolic array");
+    }
+    Accumulators<T> accumulators(tiles, products.size());
+    DrainingArray<T> array(shape);
+    const auto cycle = [&](const Tile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
+      array.step(tile, depth, mark);
+      for (std::size_t column = 0; column < shape.columns; ++column) {
+        const std::uint32_t place = array.marks()[column];
+        if (place == 0) {
+          continue;
+        }
+        const Tile<T>& from = tiles[(place - 1) / shape.rows];
+        if (column < from.columns) {
+          accumulators.take(from, (place - 1) % shape.rows, column, array.sums()[column],
+                            result.cycles);
+        }
       }
-      const Tile<T>& from = tiles[(place - 1) / shape.rows];
-      if (column < from.columns) {
-        accumulators.take(from, (place - 1) % shape.rows, column, array.sums()[column],
-                          result.cycles);
+      ++result.cycles;
+    };
+    for (std::size_t number = 0; number < tiles.size(); ++number) {
+      const Tile<T>& tile = tiles[number];
+      const auto mark = static_cast<std::uint32_t>(number * shape.rows + 1);
+      for (std::uint64_t depth = 0; depth < tile.depth; ++depth) {
+        cycle(&tile, depth, mark);
+      }
+      if (number + 1 < tiles.size()) {
+        const std::uint64_t apart = interval(tile.depth, tile.rows, tiles[number + 1].rows);
+        for (std::uint64_t idle = apart - tile.depth; idle > 0; --idle) {
+          cycle(nullptr, 0, 0);
+        }
       }
     }
-    ++result.cycles;
-  };
-  for (std::size_t number = 0; number < tiles.size(); ++number) {
-    const Tile<T>& tile = tiles[number];
-    const auto mark = static_cast<std::uint32_t>(number * shape.rows + 1);
-    for (std::uint64_t depth = 0; depth < tile.depth; ++depth) {
-      cycle(&tile, depth, mark);
+    while (!accumulators.all_complete()) {
+      cycle(nullptr, 0, 0);
     }
-    if (number + 1 < tiles.size()) {
-      const std::uint64_t apart = interval(tile.depth, tile.rows, tiles[number + 1].rows);
-      for (std::uint64_t idle = apart - tile.depth; idle > 0; --idle) {
-        cycle(nullptr, 0, 0);
-      }
-    }
+    result.completions = std::move(accumulators).completions();
+    return result;
   }
-  while (!accumulators.all_complete()) {
-    cycle(nullptr, 0, 0);
-  }
-  result.completions = std::move(accumulators).completions();
-  return result;
-}
+};
 
-class NonStationary final : public Dataflow {
+class NonStationary final : public SteppedBy<Steps> {
  public:
   std::vector<std::uint64_t> completions(const MatrixShape& array,
                                          Products products) const override {
@@ -201,15 +204,6 @@ class NonStationary final : public Dataflow {
 
   MatrixShape placed(const MatrixProduct& product) const override {
     return {product.rows, product.columns};
-  }
-
-  Stepped<std::int32_t> step(const MatrixShape& array,
-                             std::span<const Operands<std::int8_t>> products) const override {
-    return stepped(array, products);
-  }
-  Stepped<float> step(const MatrixShape& array,
-                      std::span<const Operands<float>> products) const override {
-    return stepped(array, products);
   }
 };
 

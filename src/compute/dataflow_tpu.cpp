@@ -6,7 +6,7 @@
 
 #include "checked.hpp"
 #include "stationary_array.hpp"
-#include "tessera/compute/systolic.hpp"
+#include "stepped_by.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -72,37 +72,42 @@ class WeightFifo {
   std::vector<Flood> floods_;    // oldest first
 };
 
-template <class T>
-Stepped<Sum<T>> stepped(const MatrixShape& shape, std::span<const Operands<T>> products) {
-  Stepped<Sum<T>> result;
-  const std::vector<Tile<T>> tiles = cut(products, result.outputs, {0, shape.columns, shape.rows});
-  Accumulators<T> accumulators(tiles, products.size());
-  StationaryArray<T> array(shape);
-  WeightFifo<T> weights(shape);
-  const auto cycle = [&](const Tile<T>* tile, std::uint64_t row) {
-    weights.cycle(array);
-    array.step(tile, row, accumulators);
-  };
-  for (const Tile<T>& tile : tiles) {
-    if (tile.begins_product && &tile != tiles.data()) {
-      for (std::uint64_t idle = excess(tile.rows, (&tile)[-1].depth); idle > 0; --idle) {
-        cycle(nullptr, 0);
+struct Steps {
+  template <class T>
+  static Stepped<Sum<T>> run(const MatrixShape& shape, std::span<const Operands<T>> products) {
+    Stepped<Sum<T>> result;
+    const std::vector<Tile<T>> tiles =
+        cut(products, result.outputs, {0, shape.columns, shape.rows});
+    Accumulators<T> accumulators(tiles, products.size());
+    StationaryArray<T> array(shape);
+    WeightFifo<T> weights(shape);
+    const auto cycle = [&](const Tile<T>* tile, std::uint64_t row) {
+      weights.cycle(array);
+      array.step(tile, row, accumulators);
+    };
+    const Tile<T>* before = nullptr;
+    for (const Tile<T>& tile : tiles) {
+      if (tile.begins_product && before != nullptr) {
+        for (std::uint64_t idle = excess(tile.rows, before->depth); idle > 0; --idle) {
+          cycle(nullptr, 0);
+        }
+      }
+      before = &tile;
+      weights.begin(tile);
+      for (std::uint64_t row = 0; row < tile.rows; ++row) {
+        cycle(&tile, row);
       }
     }
-    weights.begin(tile);
-    for (std::uint64_t row = 0; row < tile.rows; ++row) {
-      cycle(&tile, row);
+    while (!accumulators.all_complete()) {
+      cycle(nullptr, 0);
     }
+    result.cycles = array.cycle();
+    result.completions = std::move(accumulators).completions();
+    return result;
   }
-  while (!accumulators.all_complete()) {
-    cycle(nullptr, 0);
-  }
-  result.cycles = array.cycle();
-  result.completions = std::move(accumulators).completions();
-  return result;
-}
+};
 
-class Tpu final : public Dataflow {
+class Tpu final : public SteppedBy<Steps> {
  public:
   std::vector<std::uint64_t> completions(const MatrixShape& array,
                                          Products products) const override {
@@ -148,15 +153,6 @@ class Tpu final : public Dataflow {
 
   MatrixShape placed(const MatrixProduct& product) const override {
     return {product.depth, product.columns};
-  }
-
-  Stepped<std::int32_t> step(const MatrixShape& array,
-                             std::span<const Operands<std::int8_t>> products) const override {
-    return stepped(array, products);
-  }
-  Stepped<float> step(const MatrixShape& array,
-                      std::span<const Operands<float>> products) const override {
-    return stepped(array, products);
   }
 };
 

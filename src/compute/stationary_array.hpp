@@ -10,8 +10,9 @@
 
 namespace tessera::compute {
 
-// The state of all MACs by kind, each kind row by row. In a cycle a row of inputs begins to enter,
-// element i at row i of the array and i cycles later (transposition and skew), or none.
+// The state of all MACs by kind, each kind row by row. In a cycle a row of inputs begins to enter
+// from the unified buffer, or none: element i at row i of the array (transposition), i cycles later
+// (skew).
 template <class T>
 class StationaryArray {
  public:

@@ -55,9 +55,10 @@ class Dataflow {
   virtual std::vector<std::uint64_t> completions(const MatrixShape& array,
                                                  Products products) const = 0;
 
-  // The same by equations (2) to (8) of the paper; empty for dataflows it has none for. They are
-  // exact for square products that fill the array and for single ones with rows = depth; (3) and
-  // (5) can give too few cycles, even fewer than the product before. Tiles count as products.
+  // The same by equations (2) to (8) of the paper; empty for dataflows it has none for. Tiles count
+  // as products. For a first product they are exact where rows = depth (`tpu`) or always
+  // (`non-stationary`), for another of its shape where rows = columns or depth = columns. (3) and
+  // (5) can give too few cycles, and (4) none at all.
   virtual std::vector<std::int64_t> paper_completions(const MatrixShape&, Products) const {
     return {};
   }
