@@ -38,6 +38,9 @@ const std::map<std::string, Command>& commands() {
       {"scale",
        {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
         "predict the speed-up on many ranks from one run"}},
+      {"systolic",
+       {systolic_command, "systolic PRODUCTS [options]",
+        "cycles of matrix products on a systolic array"}},
       {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
       {"export",
        {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
