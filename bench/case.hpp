@@ -52,5 +52,6 @@ Case loggops_case();
 Case sparse_case();
 Case idle_case();
 Case systolic_case();
+Case dram_case();
 
 }  // namespace tessera::bench

@@ -11,6 +11,7 @@
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/coherence.hpp"
+#include "tessera/memory/dram_channel.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -38,6 +39,8 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        }},
       {"networks", [] { return network::networks().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
+      {"dram-presets", [] { return memory::dram_presets().infos(); }},
+      {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},
       {"dataflows", [] { return compute::dataflows().infos(); }},
