@@ -11,19 +11,44 @@ namespace tessera::memory {
 
 inline constexpr unsigned access_kind = 0;
 
-// "Read or write `bytes` of the DRAM that serves this entity, then raise an event on port `done`
-// with the same tag." A tag must not be in use by another access of the entity.
+// A byte of the memory that serves an entity. Who has no addresses says `next`: the access follows
+// the one before in a region of the entity's own, which only models that know rows and banks (dram)
+// tell from another.
+class Address {
+ public:
+  constexpr Address() = default;  // next
+  explicit constexpr Address(std::uint64_t byte) : byte_(byte) {}
+  static constexpr Address next() { return {}; }
+  constexpr bool is_next() const { return byte_ == next_byte; }
+  constexpr std::uint64_t byte() const { return byte_; }
+  friend constexpr bool operator==(Address, Address) = default;
+
+ private:
+  static constexpr std::uint64_t next_byte = ~std::uint64_t{0};
+  std::uint64_t byte_ = next_byte;
+};
+
+// "Read or write `bytes` from `address` on in the DRAM that serves this entity, then raise an event
+// on port `done` with the same tag." A tag must not be in use by another access of the entity. An
+// access may have any size: a model that serves smaller requests cuts it up, and `done` is raised
+// after the last of them.
 struct AccessRequest {
   std::uint64_t bytes = 0;
+  Address address;
   pdes::Port done;
   bool write = false;
 };
+static_assert(sizeof(AccessRequest) <= pdes::payload_bytes);
 
 // Hands an access to the memory component `slot` at the entity.
+inline void access(pdes::Context& context, unsigned slot, Address address, Bytes bytes, bool write,
+                   pdes::Port done, std::uint16_t tag) {
+  context.send_self(SimTime::zero(), pdes::Port(slot, access_kind),
+                    AccessRequest{bytes.count(), address, done, write}, tag);
+}
 inline void access(pdes::Context& context, unsigned slot, Bytes bytes, bool write, pdes::Port done,
                    std::uint16_t tag) {
-  context.send_self(SimTime::zero(), pdes::Port(slot, access_kind),
-                    AccessRequest{bytes.count(), done, write}, tag);
+  access(context, slot, Address::next(), bytes, write, done, tag);
 }
 
 }  // namespace tessera::memory
