@@ -12,6 +12,7 @@
 #include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/npu/tiled_operator.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
@@ -35,6 +36,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
+      {"operators", [] { return npu::operators().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},

@@ -102,6 +102,9 @@ class TiledAttention final : public TiledOperator {
     return {spec_.batch, spec_.kv_heads, spec_.queries, spec_.sharing() * spec_.width};
   }
   std::uint64_t depth() const override { return spec_.keys; }
+  std::uint64_t macs() const override {
+    return 2 * spec_.batch * spec_.heads * spec_.queries * spec_.keys * spec_.width;
+  }
   std::uint64_t groups() const override { return spec_.batch * spec_.kv_heads * queries_.parts(); }
   std::uint64_t steps() const override { return keys_.parts(); }
 

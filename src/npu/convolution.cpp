@@ -68,6 +68,10 @@ class TiledConvolution final : public TiledOperator {
     const ConvolutionShape& s = spec_.shape;
     return s.kernel[0] * s.kernel[1] * s.group_channels();
   }
+  std::uint64_t macs() const override {
+    const auto extents = output();
+    return extents[0] * extents[1] * extents[2] * extents[3] * depth();
+  }
   std::uint64_t groups() const override {
     return spec_.shape.images * spec_.shape.groups * cuts_.rows.parts() * cuts_.columns.parts() *
            cuts_.outputs.parts();

@@ -64,6 +64,10 @@ class TiledProduct final : public TiledOperator {
     return {spec_.shape.count, spec_.shape.rows, spec_.shape.columns, 1};
   }
   std::uint64_t depth() const override { return spec_.shape.depth; }
+  std::uint64_t macs() const override {
+    const ProductShape& s = spec_.shape;
+    return s.count * s.rows * s.columns * s.depth;
+  }
   std::uint64_t groups() const override {
     return spec_.shape.count * rows_.parts() * columns_.parts();
   }

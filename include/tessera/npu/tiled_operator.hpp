@@ -56,6 +56,7 @@ class TiledOperator {
   // Extents of the output and of the sums, in the terms of Tile.
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
   virtual std::uint64_t depth() const { return 1; }
+  virtual std::uint64_t macs() const { return 0; }
   virtual std::uint64_t groups() const = 0;
   virtual std::uint64_t steps() const { return 1; }
   virtual Tile tile(std::uint64_t group, std::uint64_t step) const = 0;
