@@ -45,10 +45,10 @@ void read_timing(config::Section& section, CoreConfig& core) {
   const std::string timing =
       section.get_name("timing", {"deterministic", "onnxim"}, "deterministic");
   if (timing == "onnxim") {
-    core.timing = {4, 2 * core.rows - 1, core.rows + core.columns - 2};
+    core.timing = {4, 2 * core.rows - 1, core.rows + core.columns - 2, false};
     core.waits_for_stores = false;
   } else {
-    core.timing = {1, core.rows, core.rows + core.columns - 1};
+    core.timing = {1, core.rows, core.rows + core.columns - 1, true};
   }
   core.tiling = section.get_name("tiling", {"fitted", "onnxim"}, "fitted") == "onnxim"
                     ? Tiling::onnxim

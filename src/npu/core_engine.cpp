@@ -247,8 +247,11 @@ void CoreEngine::issue_gemm(Resident& resident, const Instruction& instruction, 
   const bool preload = instruction.opcode == Opcode::gemm_preload;
   Cycle start = cycle;
   if (array_.last_finish > cycle) {
-    const Cycle next =
-        array_.last_start + std::max(array_.last_cycles, preload ? core_->rows : Cycle{0});
+    Cycle next = array_.last_start + array_.last_cycles;
+    if (preload) {
+      const bool beside_all = core_->timing.weights_beside_all_rows;
+      next = std::max(next, core_->rows + (beside_all ? array_.weights_start : array_.last_start));
+    }
     use_.bubbles += cycle > next ? cycle - next : 0;
     start = std::max(cycle, next);
   } else if (preload) {
@@ -259,7 +262,7 @@ void CoreEngine::issue_gemm(Resident& resident, const Instruction& instruction, 
   const std::uint64_t macs = instruction.rows * instruction.depth * instruction.columns;
   use_.macs += macs;
   use_.matrix_active += macs / core_->array_size();
-  array_ = {start, finish, instruction.cycles};
+  array_ = {preload ? start : array_.weights_start, start, finish, instruction.cycles};
   ends_[blocks_++ % ends_.size()] = finish;
   Content& out = content(resident, instruction.out);
   out.ready = std::max(out.ready, finish);

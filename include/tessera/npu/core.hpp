@@ -55,6 +55,9 @@ struct ArrayTiming {
   std::uint64_t least_rows = 1;
   std::uint64_t first_weights = 0;  // cycles before a first block
   std::uint64_t drain = 0;          // cycles beyond the rows streamed
+  // The next weights shift in while all rows pass those that are there; else, while those of the
+  // last block do.
+  bool weights_beside_all_rows = true;
 };
 
 struct DmaConfig {

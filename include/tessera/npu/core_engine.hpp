@@ -127,6 +127,7 @@ class CoreEngine {
     std::vector<Content> contents;
   };
   struct Array {
+    Cycle weights_start = 0;  // of the first block with the last weights
     Cycle last_start = 0;
     Cycle last_finish = 0;
     std::uint64_t last_cycles = 0;
