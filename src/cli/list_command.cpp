@@ -10,6 +10,7 @@
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/coherence.hpp"
+#include "tessera/memory/dram_channel.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/npu/tiled_operator.hpp"
@@ -39,6 +40,8 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"operators", [] { return npu::operators().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
+      {"dram-presets", [] { return memory::dram_presets().infos(); }},
+      {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},

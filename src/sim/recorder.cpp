@@ -110,8 +110,9 @@ trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topo
 }
 
 trace::ChannelRow row_of(const memory::ChannelUse& use) {
-  return {use.begin.ps(), use.end.ps(),          use.read.count(), use.written.count(),
-          use.busy.ps(),  use.longest_wait.ps(), use.channel,      use.node.value()};
+  return {use.begin.ps(),    use.end.ps(),          use.read.count(), use.written.count(),
+          use.busy.ps(),     use.longest_wait.ps(), use.row_hits,     use.row_misses,
+          use.row_conflicts, use.channel,           use.node.value()};
 }
 
 trace::CoreRow row_of(const compute::CoreUse& use) {
@@ -143,6 +144,9 @@ void Recorder::on_link_total(const network::LinkUse& use) {
 void Recorder::on_channel_total(const memory::ChannelUse& use) {
   digest_.add({channel_kind, use.channel, use.read.count(), use.written.count(), word(use.busy),
                word(use.longest_wait)});
+  if (use.row_hits + use.row_misses + use.row_conflicts > 0) {
+    digest_.add({channel_kind, use.row_hits, use.row_misses, use.row_conflicts});
+  }
   append(trace::channels, row_of(use));
 }
 

@@ -62,6 +62,10 @@ TableSpec channel_table(std::string name, std::string description) {
        field("busy", &ChannelRow::busy_ps, "ps", "time the channel served requests in the span"),
        field("longest_wait", &ChannelRow::longest_wait_ps, "ps",
              "longest time a request of the span waited for the channel"),
+       field("row_hits", &ChannelRow::row_hits, "", "bursts whose row was open"),
+       field("row_misses", &ChannelRow::row_misses, "", "bursts whose bank was closed"),
+       field("row_conflicts", &ChannelRow::row_conflicts, "",
+             "bursts whose bank had another row open"),
        field("channel", &ChannelRow::channel, "", "number of the channel"),
        field("node", &ChannelRow::node, "", "node it is attached to")});
 }

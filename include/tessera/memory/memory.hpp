@@ -25,6 +25,10 @@ struct ChannelUse {
   Bytes written;
   SimTime busy;
   SimTime longest_wait;  // longest time a request waited for the channel
+  // Bursts, where rows are modelled: the row was open, the bank was closed, another row was open.
+  std::uint64_t row_hits = 0;
+  std::uint64_t row_misses = 0;
+  std::uint64_t row_conflicts = 0;
 };
 using ChannelUseSink = std::function<void(const ChannelUse&)>;
 
@@ -61,7 +65,8 @@ class MemoryModel {
   }
 };
 
-// Memories by name: bandwidth, channel. A maker reads the `memory` section (all keys but `model`).
+// Memories by name: bandwidth, channel, dram. A maker reads the `memory` section (all keys but
+// `model`).
 using MemoryMaker = std::function<std::unique_ptr<MemoryModel>(config::Section&)>;
 Registry<MemoryMaker>& memories();
 

@@ -87,6 +87,9 @@ struct ChannelRow {
   std::uint64_t written_bytes = 0;
   std::int64_t busy_ps = 0;
   std::int64_t longest_wait_ps = 0;
+  std::uint64_t row_hits = 0;
+  std::uint64_t row_misses = 0;
+  std::uint64_t row_conflicts = 0;
   std::uint32_t channel = 0;
   std::uint32_t node = 0;
 };

@@ -1,0 +1,430 @@
+// The `dram` memory: DRAM at nodes of the machine, with banks, rows and timing, shared by tiles.
+//
+// An access is cut at multiples of `transfer` into pieces. Each is a message to the memory's node:
+// a request for a read, the data for a write. There it is cut into bursts, which wait for their
+// channel (dram_channel.hpp); when the last is done, the data or an acknowledgement goes back. A
+// tile has at most `window` bytes under way, as a DMA engine has; further pieces follow those that
+// come back. `latency` is added to each piece, for what lies between network and controller.
+//
+// Where an access has no address, it follows the one before in a region of the tile's own: 1/256 of
+// the capacity, at tile modulo 256, and wraps around there. Regions start in different banks.
+//
+// Which memory: with `spread: nearest` the tile's nearest channel of `machine.dram`, where
+// addresses of a tile mean that memory's own. With `all` one address space over all of them, in
+// blocks of `transfer`, block i at memory i modulo their number; with `hash: ipoly` (and a power of
+// two of them) at the memory of its IPOLY hash. `bandwidth` and `latency` of `machine.dram` are for
+// estimates; here the device counts.
+
+#include <bit>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dram_accesses.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/messages.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::memory {
+namespace {
+
+// Port kinds beside access_kind.
+constexpr unsigned piece_kind = 1;  // at the memory; word: see piece_word
+constexpr unsigned tick_kind = 2;   // at the memory, from itself; payload: the cycle
+constexpr unsigned done_kind = 3;   // at the memory, from itself; payload: a place
+constexpr unsigned reply_kind = 4;  // at the tile; word: bytes of the piece
+
+constexpr std::uint64_t regions = 256;
+constexpr unsigned address_bits = 44;
+constexpr unsigned size_bits = 18;
+constexpr Bytes largest_transfer(std::uint64_t{1} << size_bits);
+
+struct Parameters {
+  DramSpec spec;
+  Bytes transfer;
+  Bytes window;
+  Bytes request;
+  SimTime latency;
+  bool spread = false;
+};
+
+// The word of a message: write, bytes - 1, address. The number of the access travels as the tag.
+std::uint64_t piece_word(std::uint64_t address, std::uint64_t bytes, bool write) {
+  const std::uint64_t mask = (std::uint64_t{1} << address_bits) - 1;
+  return (write ? std::uint64_t{1} : 0) << (address_bits + size_bits) |
+         (bytes - 1) << address_bits | (address & mask);
+}
+DramPiece piece_of(std::uint64_t word) {
+  DramPiece piece;
+  piece.address = word & ((std::uint64_t{1} << address_bits) - 1);
+  piece.bytes =
+      static_cast<std::uint32_t>(word >> address_bits & ((std::uint64_t{1} << size_bits) - 1)) + 1;
+  piece.write = static_cast<std::uint32_t>(word >> (address_bits + size_bits));
+  return piece;
+}
+
+// Where a tile's address is: which memory, and which byte of it.
+class MemoryMap {
+ public:
+  MemoryMap(const machine::Machine& machine, const Parameters& parameters)
+      : machine_(machine), parameters_(parameters) {}
+
+  std::uint32_t memory_of(EntityId tile, std::uint64_t address) const {
+    if (!parameters_.spread) {
+      return machine_.channel_of[tile.value()];
+    }
+    const std::uint64_t block = address / parameters_.transfer.count();
+    const auto count = static_cast<std::uint32_t>(machine_.channels.size());
+    return hashes() ? ipoly_hash(block, count) : static_cast<std::uint32_t>(block % count);
+  }
+  std::uint64_t local_address(std::uint64_t address) const {
+    if (!parameters_.spread) {
+      return address;
+    }
+    const std::uint64_t size = parameters_.transfer.count();
+    return address / size / machine_.channels.size() * size + address % size;
+  }
+  // Of the tile's own region.
+  std::uint64_t region_address(EntityId tile, std::uint64_t offset) const {
+    const std::uint64_t stagger =
+        parameters_.spec.organization.burst.count() * parameters_.spec.organization.bursts;
+    const std::uint64_t number = tile.value() % regions;
+    return number * region_bytes() + (offset + number * stagger) % region_bytes();
+  }
+  std::uint64_t region_bytes() const {
+    const std::uint64_t memories = parameters_.spread ? machine_.channels.size() : 1;
+    return std::max(parameters_.spec.organization.capacity().count() / regions * memories,
+                    parameters_.transfer.count());
+  }
+
+ private:
+  bool hashes() const {
+    return parameters_.spec.controller.hash_channels && machine_.channels.size() <= 4096 &&
+           std::has_single_bit(machine_.channels.size());
+  }
+
+  const machine::Machine& machine_;
+  const Parameters& parameters_;
+};
+
+// What a memory had done when the last bin ended.
+struct Done {
+  DramCounts counts;
+  SimTime busy;
+};
+
+// The memory at a node of this rank.
+struct LocalMemory {
+  std::uint32_t index = 0;    // of its node in this rank's arrays
+  std::uint32_t channel = 0;  // of the machine
+  DramStack stack;
+  Done before;
+  SimTime longest_wait;    // of the run
+  SimTime longest_in_bin;  // since the last bin ended
+};
+
+class DramMemory final : public Memory {
+ public:
+  DramMemory(const MemorySetup& setup, const Parameters& parameters)
+      : machine_(setup.machine),
+        parameters_(parameters),
+        map_(machine_, parameters_),
+        slot_(setup.slot),
+        network_slot_(setup.network_slot),
+        accesses_(setup.members.size()),
+        memory_at_(setup.members.size(), none) {
+    std::vector<std::uint32_t> channel_at(machine_.topology->nodes(), none);
+    for (std::uint32_t channel = 0; channel < machine_.channels.size(); ++channel) {
+      channel_at[machine_.channels[channel].node.value()] = channel;
+    }
+    for (std::uint32_t index = 0; index < setup.members.size(); ++index) {
+      const std::uint32_t channel = channel_at[setup.members[index].value()];
+      if (channel != none) {
+        memory_at_[index] = static_cast<std::uint32_t>(memories_.size());
+        memories_.push_back({index, channel, DramStack(parameters_.spec), {}, {}, {}});
+      }
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case access_kind:
+        begin(context, event);
+        break;
+      case piece_kind:
+        take(context, event);
+        break;
+      case tick_kind:
+        tick(context, event.as<Cycle>());
+        break;
+      case done_kind:
+        reply(context, event.as<std::uint32_t>());
+        break;
+      default:
+        take_reply(context, event);
+        break;
+    }
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    if (!bin_sink_) {
+      return;
+    }
+    for (LocalMemory& memory : memories_) {
+      const Done now{memory.stack.counts(), memory.stack.busy()};
+      if (now.counts.reads + now.counts.writes !=
+          memory.before.counts.reads + memory.before.counts.writes) {
+        bin_sink_(use(memory, bin_begin_, boundary, now, memory.before, memory.longest_in_bin));
+      }
+      memory.before = now;
+      memory.longest_in_bin = SimTime::zero();
+    }
+    bin_begin_ = boundary;
+  }
+
+  void visit_channels(SimTime end, const ChannelUseSink& sink) const override {
+    for (const LocalMemory& memory : memories_) {
+      const Done now{memory.stack.counts(), memory.stack.busy()};
+      if (now.counts.reads + now.counts.writes > 0) {
+        sink(use(memory, SimTime::zero(), end, now, {}, memory.longest_wait));
+      }
+    }
+  }
+
+  void report_bins(ChannelUseSink sink) override { bin_sink_ = std::move(sink); }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    accesses_[index].save(writer);
+    if (memory_at_[index] != none) {
+      const LocalMemory& memory = memories_[memory_at_[index]];
+      memory.stack.save(writer);
+      writer.put(memory.before);
+      writer.put(memory.longest_wait);
+      writer.put(memory.longest_in_bin);
+      writer.put(bin_begin_);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    accesses_[index].restore(reader);
+    if (memory_at_[index] != none) {
+      LocalMemory& memory = memories_[memory_at_[index]];
+      memory.stack.restore(reader);
+      memory.before = reader.get<Done>();
+      memory.longest_wait = reader.get<SimTime>();
+      memory.longest_in_bin = reader.get<SimTime>();
+      bin_begin_ = reader.get<SimTime>();
+    }
+  }
+
+  std::size_t resident_bytes() const override {
+    std::size_t bytes = accesses_.capacity() * sizeof(OpenAccesses) +
+                        memory_at_.capacity() * sizeof(std::uint32_t) +
+                        memories_.capacity() * sizeof(LocalMemory);
+    for (const OpenAccesses& open : accesses_) {
+      bytes += open.resident_bytes();
+    }
+    for (const LocalMemory& memory : memories_) {
+      bytes += memory.stack.resident_bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+
+  // At the tile.
+  void begin(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<AccessRequest>();
+    OpenAccesses& open = accesses_[context.index()];
+    OpenAccess access;
+    access.address = request.address.byte();
+    access.to_ask = request.bytes;
+    access.tag = event.tag;
+    access.done = request.done;
+    access.write = request.write ? 1 : 0;
+    if (request.address.is_next()) {
+      access.address = map_.region_address(context.self(), open.cursor);
+      open.cursor = (open.cursor + request.bytes) % map_.region_bytes();
+    }
+    open.open(access);
+    ask(context);
+  }
+
+  // Sends as many pieces as the window lets.
+  void ask(pdes::Context& context) {
+    OpenAccess access;
+    std::uint64_t bytes = 0;
+    while (accesses_[context.index()].next_piece(parameters_.transfer.count(),
+                                                 parameters_.window.count(), access, bytes)) {
+      const std::uint32_t memory = map_.memory_of(context.self(), access.address);
+      const std::uint64_t word =
+          piece_word(map_.local_address(access.address), bytes, access.write != 0);
+      network::send(context, network_slot_, machine_.channels[memory].node,
+                    access.write != 0 ? Bytes(bytes) : parameters_.request,
+                    pdes::Port(slot_, piece_kind), access.serial, word);
+    }
+  }
+
+  // At the memory.
+  void take(pdes::Context& context, const pdes::Event& event) {
+    const auto arrival = event.as<network::Arrival>();
+    DramPiece piece = piece_of(arrival.word);
+    piece.requester = arrival.source;
+    piece.tag = event.tag;
+    piece.arrived = context.now();
+    DramStack& stack = memory_here(context).stack;
+    const Cycle planned = stack.next();
+    stack.take(piece);
+    plan_tick(context, stack, planned);
+  }
+
+  void plan_tick(pdes::Context& context, const DramStack& stack, Cycle planned) {
+    const Cycle next = stack.next();
+    if (next != no_cycle && next != planned) {
+      context.send_self(stack.time_of(next) - context.now(), pdes::Port(slot_, tick_kind), next);
+    }
+  }
+
+  // A tick that was planned for another cycle than the stack now wants changes nothing.
+  void tick(pdes::Context& context, Cycle cycle) {
+    LocalMemory& memory = memory_here(context);
+    if (memory.stack.next() != cycle) {
+      context.pass();
+      return;
+    }
+    memory.stack.tick(finished_);
+    for (const std::uint32_t place : finished_) {
+      context.send_self(memory.stack.done_at(place) + parameters_.latency - context.now(),
+                        pdes::Port(slot_, done_kind), place);
+    }
+    finished_.clear();
+    plan_tick(context, memory.stack, no_cycle);
+  }
+
+  void reply(pdes::Context& context, std::uint32_t place) {
+    LocalMemory& memory = memory_here(context);
+    const DramPiece piece = memory.stack.release(place);
+    const SimTime wait = context.now() - piece.arrived;
+    memory.longest_wait = std::max(memory.longest_wait, wait);
+    memory.longest_in_bin = std::max(memory.longest_in_bin, wait);
+    network::send(context, network_slot_, piece.requester,
+                  piece.write != 0 ? parameters_.request : Bytes(piece.bytes),
+                  pdes::Port(slot_, reply_kind), static_cast<std::uint16_t>(piece.tag),
+                  piece.bytes);
+  }
+
+  // At the tile: a piece is back, which lets others go.
+  void take_reply(pdes::Context& context, const pdes::Event& event) {
+    OpenAccess access;
+    const auto arrival = event.as<network::Arrival>();
+    if (accesses_[context.index()].close_piece(event.tag, arrival.word, access)) {
+      context.send_self(SimTime::zero(), access.done, std::uint32_t{0}, access.tag);
+    }
+    ask(context);
+  }
+
+  LocalMemory& memory_here(const pdes::Context& context) {
+    return memories_[memory_at_[context.index()]];
+  }
+
+  ChannelUse use(const LocalMemory& memory, SimTime begin, SimTime end, const Done& now,
+                 const Done& before, SimTime longest) const {
+    const Bytes burst = parameters_.spec.organization.burst;
+    ChannelUse use;
+    use.channel = memory.channel;
+    use.node = machine_.channels[memory.channel].node;
+    use.begin = begin;
+    use.end = end;
+    use.read = burst * (now.counts.reads - before.counts.reads);
+    use.written = burst * (now.counts.writes - before.counts.writes);
+    use.busy = now.busy - before.busy;
+    use.longest_wait = longest;
+    use.row_hits = now.counts.hits - before.counts.hits;
+    use.row_misses = now.counts.misses - before.counts.misses;
+    use.row_conflicts = now.counts.conflicts - before.counts.conflicts;
+    return use;
+  }
+
+  const machine::Machine& machine_;
+  const Parameters& parameters_;  // of the model
+  MemoryMap map_;
+  unsigned slot_;
+  unsigned network_slot_;
+  std::vector<OpenAccesses> accesses_;    // [local entities]
+  std::vector<std::uint32_t> memory_at_;  // [local entities] in memories_, or none
+  std::vector<LocalMemory> memories_;
+  std::vector<std::uint32_t> finished_;  // scratch
+  ChannelUseSink bin_sink_;
+  SimTime bin_begin_;
+};
+
+class DramModel final : public MemoryModel {
+ public:
+  explicit DramModel(Parameters parameters) : parameters_(std::move(parameters)) {}
+  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
+    return std::make_unique<DramMemory>(setup, parameters_);
+  }
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
+    return nodes * (sizeof(OpenAccesses) + sizeof(std::uint32_t)) +
+           machine.channels.size() *
+               (sizeof(LocalMemory) + DramStack(parameters_.spec).resident_bytes());
+  }
+  bool sends_along_links() const override { return true; }
+
+  void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
+                      const EventVisit& events, const MessageVisit& messages) const override {
+    const EntityId node = machine.channels[machine.channel_of[tile.value()]].node;
+    const std::uint64_t pieces = bytes.count() / parameters_.transfer.count() + 1;
+    const std::uint64_t bursts = bytes.count() / parameters_.spec.organization.burst.count() + 1;
+    const Bytes piece(bytes.count() / pieces);
+    events(tile, 2);
+    events(node, bursts + pieces);
+    messages(tile, node, write ? piece : parameters_.request, pieces);
+    messages(node, tile, write ? parameters_.request : piece, pieces);
+  }
+
+ private:
+  Parameters parameters_;
+};
+
+std::vector<ParameterInfo> parameters_of_model() {
+  std::vector<ParameterInfo> list{
+      {"transfer", "B", "4 KiB", "an access is cut into messages at multiples of it"},
+      {"window", "B", "64 KiB", "bytes that a tile has under way at most"},
+      {"request", "B", "64 B", "size on the network of a read request or write acknowledgement"},
+      {"latency", "ps", "0 ps", "of a message between network and controller"},
+      {"spread", "", "nearest", "or all: addresses are spread over all memories of the machine"}};
+  const std::vector<ParameterInfo> device = dram_parameters();
+  list.insert(list.end(), device.begin(), device.end());
+  return list;
+}
+
+std::unique_ptr<MemoryModel> make(config::Section& section) {
+  Parameters parameters;
+  parameters.spec = read_dram_spec(section);
+  const Bytes burst = parameters.spec.organization.burst;
+  parameters.transfer = section.get_or<Bytes>("transfer", std::max(Bytes(4096), burst),
+                                              config::between(burst, largest_transfer));
+  if (!std::has_single_bit(parameters.transfer.count())) {
+    section.error("transfer", "must be a power of two");
+    parameters.transfer = burst;
+  }
+  parameters.window = section.get_or<Bytes>("window", std::max(Bytes(65536), parameters.transfer),
+                                            config::at_least(parameters.transfer));
+  parameters.request = section.get_or<Bytes>("request", Bytes(64));
+  parameters.latency =
+      section.get_or<SimTime>("latency", SimTime::zero(), config::at_least(SimTime::zero()));
+  parameters.spread = section.get_name("spread", {"nearest", "all"}, "nearest") == "all";
+  return std::make_unique<DramModel>(std::move(parameters));
+}
+
+const Registration registration(memories(),
+                                {"dram",
+                                 "DRAM with banks, rows, timing and refresh at nodes, shared by "
+                                 "tiles; data crosses the network",
+                                 parameters_of_model()},
+                                make);
+
+}  // namespace
+}  // namespace tessera::memory

@@ -1,0 +1,100 @@
+// The banks of one DRAM channel: which rows are open, and when which command may issue. The rules
+// are those of dram_spec.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/memory/dram_channel.hpp"
+
+namespace tessera::memory {
+
+class DramBanks {
+ public:
+  static constexpr std::uint32_t closed = 0xFFFFFFFFU;
+
+  explicit DramBanks(const DramSpec& spec);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(banks_.size()); }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  std::uint32_t banks_of_rank() const { return banks_of_rank_; }
+  std::uint32_t rank_of(std::uint32_t bank) const { return bank >> rank_shift_; }
+
+  std::uint32_t open_row(std::uint32_t bank) const { return banks_[bank].row; }
+  // Column commands since the row was opened.
+  std::uint32_t columns(std::uint32_t bank) const { return banks_[bank].columns; }
+
+  // First cycle in which the command may issue, as far as timing goes.
+  Cycle activate_at(std::uint32_t bank) const {
+    const Rank& rank = ranks_[rank_of(bank)];
+    return std::max({banks_[bank].activate, groups_[bank >> group_shift_].activate, rank.activate,
+                     rank.window[rank.oldest], row_bus_free_});
+  }
+  Cycle precharge_at(std::uint32_t bank) const {
+    return std::max(banks_[bank].precharge, row_bus_free_);
+  }
+  Cycle column_at(std::uint32_t bank, bool write) const {
+    const Group& group = groups_[bank >> group_shift_];
+    const Rank& rank = ranks_[rank_of(bank)];
+    return std::max({banks_[bank].column[write ? 1 : 0], group.column[write ? 1 : 0],
+                     rank.column[write ? 1 : 0]});
+  }
+  // With all banks of the rank closed.
+  Cycle refresh_at(std::uint32_t rank) const;
+  // All banks of the rank at once; no_cycle when none is open.
+  Cycle precharge_all_at(std::uint32_t rank) const;
+
+  void activate(std::uint32_t bank, std::uint32_t row, Cycle now);
+  // `for_request`: another row is wanted, which counts as a conflict.
+  void precharge(std::uint32_t bank, bool for_request, Cycle now);
+  void precharge_all(std::uint32_t rank, Cycle now);
+  // `close`: precharges by itself as soon as it may.
+  void column(std::uint32_t bank, bool write, bool close, Cycle now);
+  void refresh(std::uint32_t rank, Cycle now);
+
+  Cycle read_latency() const { return timing_.cl + timing_.burst; }
+  const DramTiming& timing() const { return timing_; }
+  const DramCounts& counts() const { return counts_; }
+  DramCounts& counts() { return counts_; }
+
+  std::size_t resident_bytes() const;
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+
+ private:
+  struct Bank {
+    Cycle activate = 0;
+    Cycle precharge = 0;
+    std::array<Cycle, 2> column{};  // read, write
+    std::uint32_t row = closed;
+    std::uint32_t columns = 0;
+    std::uint32_t conflict = 0;  // 1: the row before was closed for another one
+    std::uint32_t unused = 0;
+  };
+  struct Group {
+    Cycle activate = 0;
+    std::array<Cycle, 2> column{};
+  };
+  struct Rank {
+    Cycle activate = 0;
+    std::array<Cycle, 2> column{};
+    std::array<Cycle, 4> window{};  // when each of the last four activations leaves tFAW
+    std::uint64_t oldest = 0;       // of the window
+  };
+  void close(Bank& bank, Cycle precharged);
+
+  DramTiming timing_;
+  std::uint32_t banks_of_rank_;
+  std::uint32_t ranks_of_bus_;
+  unsigned group_shift_;
+  unsigned rank_shift_;
+  std::vector<Bank> banks_;
+  std::vector<Group> groups_;
+  std::vector<Rank> ranks_;
+  Cycle row_bus_free_ = 0;
+  DramCounts counts_;
+};
+
+}  // namespace tessera::memory

@@ -1,0 +1,102 @@
+// Requests that a DRAM controller holds: a pool, found again by their burst.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/memory/dram_channel.hpp"
+
+namespace tessera::memory {
+
+struct HeldRequest {
+  std::uint64_t id = 0;
+  std::uint64_t burst = 0;
+  std::uint64_t order = 0;  // of submission
+  std::uint32_t bank = 0;
+  std::uint32_t row = 0;
+  std::uint32_t write = 0;
+  std::uint32_t same_hash = 0;  // next of its burst's chain; of a free place: the next free one
+  std::uint32_t next = 0;       // of a list of the scheduler
+  std::uint32_t previous = 0;
+};
+
+class HeldRequests {
+ public:
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+
+  HeldRequests() { chains_.fill(none); }
+
+  HeldRequest& operator[](std::uint32_t place) { return pool_[place]; }
+  const HeldRequest& operator[](std::uint32_t place) const { return pool_[place]; }
+  std::size_t size() const { return size_; }
+
+  std::uint32_t add(const DramRequest& request) {
+    std::uint32_t place = free_;
+    if (place == none) {
+      place = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      free_ = pool_[place].same_hash;
+    }
+    std::uint32_t& chain = chain_of(request.burst);
+    pool_[place] = {request.id,    request.burst, ++orders_, request.bank, request.row,
+                    request.write, chain,         none,      none};
+    chain = place;
+    ++size_;
+    return place;
+  }
+
+  void remove(std::uint32_t place) {
+    std::uint32_t* link = &chain_of(pool_[place].burst);
+    while (*link != place) {
+      link = &pool_[*link].same_hash;
+    }
+    *link = pool_[place].same_hash;
+    pool_[place].same_hash = free_;
+    free_ = place;
+    --size_;
+  }
+
+  // The latest of that burst and kind, or none.
+  std::uint32_t find(std::uint64_t burst, bool write) const {
+    std::uint32_t place = chains_[chain_index(burst)];
+    while (place != none && (pool_[place].burst != burst || (pool_[place].write != 0) != write)) {
+      place = pool_[place].same_hash;
+    }
+    return place;
+  }
+
+  std::size_t resident_bytes() const {
+    return sizeof(chains_) + pool_.capacity() * sizeof(HeldRequest);
+  }
+  void save(pdes::StateWriter& writer) const {
+    writer.put_all(pool_);
+    writer.put(chains_);
+    writer.put(free_);
+    writer.put(orders_);
+    writer.put(static_cast<std::uint64_t>(size_));
+  }
+  void restore(pdes::StateReader& reader) {
+    pool_ = reader.get_all<HeldRequest>();
+    chains_ = reader.get<Chains>();
+    free_ = reader.get<std::uint32_t>();
+    orders_ = reader.get<std::uint64_t>();
+    size_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
+  }
+
+ private:
+  using Chains = std::array<std::uint32_t, 64>;
+  static std::size_t chain_index(std::uint64_t burst) {
+    return static_cast<std::size_t>(burst * 0x9E3779B97F4A7C15ULL >> 58);
+  }
+  std::uint32_t& chain_of(std::uint64_t burst) { return chains_[chain_index(burst)]; }
+
+  std::vector<HeldRequest> pool_;
+  Chains chains_{};
+  std::uint32_t free_ = none;
+  std::uint64_t orders_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tessera::memory
