@@ -24,10 +24,6 @@ std::size_t ProgramStore::resident_bytes() const {
   return bytes;
 }
 
-bool CoreEngine::is_idle() const {
-  return queue_.empty();
-}
-
 // --- tiles ---------------------------------------------------------------------------------------
 
 Share* CoreEngine::next_share() {
@@ -72,7 +68,7 @@ void CoreEngine::bind(Resident& resident) {
   resident.program = &programs_->program(resident.number, resident.tile.shape);
 }
 
-void CoreEngine::admit(Cycle) {
+void CoreEngine::admit() {
   for (std::uint8_t slot = 0; slot < residents_.size(); ++slot) {
     if (residents_[slot].taken) {
       continue;
@@ -104,12 +100,16 @@ Cycle CoreEngine::retire(Cycle cycle, const Surroundings& surroundings) {
     Share& share = *share_of(resident.share);
     --share.running;
     share.end = std::max(share.end, cycle);
+    some_may_be_over_ = true;
   }
-  report_shares(cycle, surroundings);
+  if (some_may_be_over_) {
+    report_shares(cycle, surroundings);
+  }
   return next;
 }
 
 void CoreEngine::report_shares(Cycle cycle, const Surroundings& surroundings) {
+  some_may_be_over_ = false;
   for (Share& share : queue_) {
     const bool taken = share.group >= programs_->operator_at(share.number).groups();
     if (!share.reported && taken && share.running == 0) {
@@ -191,7 +191,7 @@ Cycle CoreEngine::run(Cycle now, const Surroundings& surroundings) {
   Cycle cycle = std::max(now, next_issue_);
   while (true) {
     Cycle known = retire(cycle, surroundings);
-    admit(cycle);
+    admit();
     const std::uint8_t other = favoured_ ^ 1U;
     const Wait own = wait_of(favoured_, cycle);
     if (own.until <= cycle) {
@@ -214,8 +214,9 @@ Cycle CoreEngine::run(Cycle now, const Surroundings& surroundings) {
       return cycle;
     }
     known = std::min({known, own.until, others.until});
-    const bool is_alone = residents_[0].taken && residents_[1].taken;
-    if (known == unknown_cycle || own.for_data || others.for_data || !is_alone) {
+    // Else nothing but `known` can change what comes next; with room, a share that is added may.
+    const bool has_room = !residents_[0].taken || !residents_[1].taken;
+    if (known == unknown_cycle || own.for_data || others.for_data || has_room) {
       return known;
     }
     cycle = known;

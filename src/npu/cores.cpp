@@ -100,12 +100,12 @@ class Cores final : public compute::Compute {
     switch (event.port.kind()) {
       case compute::execute_kind: {
         const auto request = event.as<compute::ExecuteRequest>();
-        take(context, core, request.operation, 0, 1, {request.done, event.tag, false});
+        take(core, request.operation, 0, 1, {request.done, event.tag, false});
         break;
       }
       case share_kind: {
         const auto request = event.as<ShareRequest>();
-        take(context, core, request.number, request.first, request.stride,
+        take(core, request.number, request.first, request.stride,
              {request.done, event.tag, true});
         break;
       }
@@ -223,8 +223,8 @@ class Cores final : public compute::Compute {
     return Clock::hertz(std::max<std::uint64_t>(slow, 1));
   }
 
-  void take(pdes::Context& context, Core& core, std::uint32_t number, std::uint32_t first,
-            std::uint32_t stride, const Asker& asker) {
+  void take(Core& core, std::uint32_t number, std::uint32_t first, std::uint32_t stride,
+            const Asker& asker) {
     ensure(number < programs_.size(), "a core is asked for an operator that is not there");
     Share share;
     share.number = number;
@@ -232,7 +232,6 @@ class Cores final : public compute::Compute {
     share.stride = stride;
     share.word = asker.word();
     core.engine.add(share);
-    (void)context;
   }
 
   void go_on(pdes::Context& context, Core& core) {

@@ -88,13 +88,15 @@ class CoreEngine {
   CoreEngine(const CoreConfig& core, ProgramStore& programs)
       : core_(&core), programs_(&programs), ends_(core.queue) {}
 
-  void add(const Share& share) { queue_.push_back(share); }
+  void add(const Share& share) {
+    queue_.push_back(share);
+    some_may_be_over_ = true;  // one without tiles
+  }
   void moved(Cycle now, const Transfer& transfer);
   // Goes on from `now` as far as it can. The result: when to call again at the latest, even if
   // nothing was moved; unknown_cycle: no need to.
   Cycle run(Cycle now, const Surroundings& surroundings);
 
-  bool is_idle() const;
   const CoreUse& use() const { return use_; }
   // Cycles beyond `now` in which the array and the vector unit are booked already.
   Cycle matrix_booked_until() const { return array_.last_finish; }
@@ -141,7 +143,7 @@ class CoreEngine {
 
   Share* share_of(std::uint32_t serial) { return &queue_[serial - first_serial_]; }
   Share* next_share();
-  void admit(Cycle cycle);
+  void admit();
   void take_tile(std::uint8_t slot, Share& share);
   bool is_exhausted(const Resident& resident) const {
     return resident.cursor == resident.program->code.size();
@@ -170,6 +172,7 @@ class CoreEngine {
   std::uint32_t first_serial_ = 0;  // of the front
   std::array<Resident, 2> residents_;
   std::array<std::vector<Content>, 2> sums_;  // the accumulator's halves
+  bool some_may_be_over_ = false;  // of the queue
   std::uint8_t favoured_ = 0;
   std::uint8_t half_ = 0;
   std::uint64_t tiles_taken_ = 0;
