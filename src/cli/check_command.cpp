@@ -123,7 +123,8 @@ void add_graphs(const executor::GraphWork& work, TextTable& entities) {
 
 // How the operators of a chip are cut.
 std::string operator_table(const executor::ChipWork& work) {
-  TextTable table({"operator", "multiply-adds", "parts of the output", "steps of each", "operands"});
+  TextTable table(
+      {"operator", "multiply-adds", "parts of the output", "steps of each", "operands"});
   for (const executor::ChipOperator& op : work.operators) {
     Bytes operands;
     for (const npu::Operand& operand : op.tiles->operands()) {

@@ -211,10 +211,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   if (request.resume && show_if_finished(request.folder, world, *logger)) {
     return 0;
   }
-  logger->info(
-      "{}: {} tiles of {} run {} on {}", experiment.name,
-      tiles_at_work(experiment),
-      experiment.machine.name, experiment.workload.name, world.description());
+  logger->info("{}: {} tiles of {} run {} on {}", experiment.name, tiles_at_work(experiment),
+               experiment.machine.name, experiment.workload.name, world.description());
   tell_parts(experiment, *logger);
   SignalWatch signals;
   Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {

@@ -40,9 +40,9 @@ class ChipExecutor final : public Executor {
     }
     std::sort(numbers.begin(), numbers.end());
     for (std::size_t index = 0; index < setup_.members.size(); ++index) {
-      const auto found = std::lower_bound(
-          numbers.begin(), numbers.end(), setup_.members[index],
-          [](const auto& entry, EntityId node) { return entry.first < node; });
+      const auto found =
+          std::lower_bound(numbers.begin(), numbers.end(), setup_.members[index],
+                           [](const auto& entry, EntityId node) { return entry.first < node; });
       if (found != numbers.end() && found->first == setup_.members[index]) {
         core_of_[index] = found->second;
         leads_ = leads_ || found->second == 0;
@@ -100,8 +100,8 @@ class ChipExecutor final : public Executor {
     for (std::uint32_t number = 0; leads_ && number < outstanding_.size() && lines.size() < most;
          ++number) {
       if (outstanding_[number] > 0) {
-        lines.push_back(work_.operators[number].name + ": " +
-                        std::to_string(outstanding_[number]) + " cores have not finished");
+        lines.push_back(work_.operators[number].name + ": " + std::to_string(outstanding_[number]) +
+                        " cores have not finished");
       }
     }
     return lines;
@@ -218,8 +218,7 @@ class ChipExecutor final : public Executor {
     }
     for (std::uint32_t later = number + 1; later < work_.operators.size(); ++later) {
       const std::vector<std::uint32_t>& after = work_.operators[later].after;
-      if (std::find(after.begin(), after.end(), number) != after.end() &&
-          --awaited_[later] == 0) {
+      if (std::find(after.begin(), after.end(), number) != after.end() && --awaited_[later] == 0) {
         begin_operator(context, later);
       }
     }

@@ -50,8 +50,8 @@ std::uint64_t keys_beside(const AttentionSpec& spec, const Target& target, std::
     return 0;
   }
   // Queries, keys, values, weights of attention; two sets of scores, for steps that overlap.
-  const std::uint64_t most = std::min((pad - fixed - new_tokens) / (2 * spec.width + rows),
-                                      (sums - fixed) / (2 * rows));
+  const std::uint64_t most =
+      std::min((pad - fixed - new_tokens) / (2 * spec.width + rows), (sums - fixed) / (2 * rows));
   if (most >= spec.keys) {
     return spec.keys;
   }
@@ -90,11 +90,12 @@ class TiledAttention final : public TiledOperator {
         keys_{spec.keys, tiles.keys} {
     const Bytes of_queries = element_ * (spec.batch * spec.queries * spec.heads * spec.width);
     const Bytes of_keys = element_ * (spec.batch * spec.kv_heads * spec.keys * spec.width);
-    operands_ = {{"queries", of_queries},
-                 {"keys", of_keys},
-                 {"values", of_keys},
-                 {"output", of_queries},
-                 {"appended", element_ * (2 * spec.batch * spec.kv_heads * spec.append * spec.width)}};
+    operands_ = {
+        {"queries", of_queries},
+        {"keys", of_keys},
+        {"values", of_keys},
+        {"output", of_queries},
+        {"appended", element_ * (2 * spec.batch * spec.kv_heads * spec.append * spec.width)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -195,8 +196,8 @@ class TiledAttention final : public TiledOperator {
   void append(ProgramWriter& out) const {
     const std::uint64_t bytes = spec_.append * spec_.width * element_.count();
     const BufferId tokens = out.scratchpad(Bytes(2 * bytes));
-    const std::uint64_t place = (spec_.keys - std::min(spec_.append, spec_.keys)) * spec_.width *
-                                element_.count();
+    const std::uint64_t place =
+        (spec_.keys - std::min(spec_.append, spec_.keys)) * spec_.width * element_.count();
     out.mvin(appended, {0, 2 * bytes, 1, 2 * bytes}, tokens);
     out.mvout(keys, {place, bytes, 1, bytes}, tokens);
     out.mvout(values, {place, bytes, 1, bytes}, tokens);
@@ -219,8 +220,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.width = read_extent(section, "head_width");
   spec.append = static_cast<std::uint64_t>(
       section.get_or<std::int64_t>("append", 0, config::at_least<std::int64_t>(0)));
-  if (!is_countable(section,
-                    {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
+  if (!is_countable(section, {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
     return nullptr;
   }
   if (spec.heads % spec.kv_heads != 0) {

@@ -107,8 +107,7 @@ class NpuModel final : public compute::ComputeModel {
 
 const Registration registration(
     compute::compute_models(),
-    {"npu",
-     "cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time",
+    {"npu", "cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time",
      core_parameters()},
     [](config::Section& section) -> std::unique_ptr<compute::ComputeModel> {
       return std::make_unique<NpuModel>(read_core(section));

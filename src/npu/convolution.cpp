@@ -52,11 +52,12 @@ class TiledConvolution final : public TiledOperator {
              {s.group_outputs(), tiles.outputs}, {s.kernel[0], tiles.kernel[0]},
              {s.kernel[1], tiles.kernel[1]},     {s.group_channels(), tiles.channels}};
     const std::uint64_t out = s.images * positions[0] * positions[1] * s.outputs;
-    operands_ = {{"image", element_ * (s.images * s.input[0] * s.input[1] * s.channels)},
-                 {"weights", element_ * (s.outputs * s.kernel[0] * s.kernel[1] * s.group_channels())},
-                 {"output", element_ * out},
-                 {"bias", element_ * (spec_.bias ? s.outputs : 0)},
-                 {"residual", element_ * (spec_.residual ? out : 0)}};
+    operands_ = {
+        {"image", element_ * (s.images * s.input[0] * s.input[1] * s.channels)},
+        {"weights", element_ * (s.outputs * s.kernel[0] * s.kernel[1] * s.group_channels())},
+        {"output", element_ * out},
+        {"bias", element_ * (spec_.bias ? s.outputs : 0)},
+        {"residual", element_ * (spec_.residual ? out : 0)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -120,11 +121,12 @@ class TiledConvolution final : public TiledOperator {
              s.group_channels() +
          cuts_.channels.begin(p.channels)) *
         e;
-    tile.origins[output_place] = (((p.image * positions[0] + cuts_.rows.begin(p.row)) * positions[1] +
-                                   cuts_.columns.begin(p.column)) *
-                                      s.outputs +
-                                  first_output) *
-                                 e;
+    tile.origins[output_place] =
+        (((p.image * positions[0] + cuts_.rows.begin(p.row)) * positions[1] +
+          cuts_.columns.begin(p.column)) *
+             s.outputs +
+         first_output) *
+        e;
     tile.origins[bias] = first_output * e;
     tile.origins[residual] = tile.origins[output_place];
     return tile;
@@ -213,8 +215,8 @@ class TiledConvolution final : public TiledOperator {
     const ConvolutionShape& s = spec_.shape;
     const std::uint64_t first =
         positions.begin * s.stride[direction] + kernel.begin * s.dilation[direction];
-    const std::uint64_t end = (positions.end - 1) * s.stride[direction] +
-                              (kernel.end - 1) * s.dilation[direction] + 1;
+    const std::uint64_t end =
+        (positions.end - 1) * s.stride[direction] + (kernel.end - 1) * s.dilation[direction] + 1;
     const auto inside = [&](std::uint64_t padded) {
       const std::uint64_t pad = s.padding[direction];
       return std::min(padded < pad ? 0 : padded - pad, s.input[direction]);
@@ -242,7 +244,8 @@ class TiledConvolution final : public TiledOperator {
       const Cuts& cuts = op.cuts_;
       const CoreConfig& core = op.core();
       rows = op.seen(0, cuts.rows.range(p.row), cuts.kernel_rows.range(p.kernel_row));
-      columns = op.seen(1, cuts.columns.range(p.column), cuts.kernel_columns.range(p.kernel_column));
+      columns =
+          op.seen(1, cuts.columns.range(p.column), cuts.kernel_columns.range(p.kernel_column));
       positions = cuts.rows.size(p.row) * cuts.columns.size(p.column);
       outputs = cuts.outputs.size_at(p.last_outputs);
       channels = cuts.channels.size_at(p.last_channels);
@@ -397,8 +400,9 @@ Sides read_sides(config::Section& section, const char* key, std::int64_t least,
     return {1, 1};
   }
   const auto range = config::between<std::int64_t>(least, most);
-  const auto side = static_cast<std::uint64_t>(
-      usual ? section.get_or<std::int64_t>(key, *usual, range) : section.get<std::int64_t>(key, range));
+  const auto side =
+      static_cast<std::uint64_t>(usual ? section.get_or<std::int64_t>(key, *usual, range)
+                                       : section.get<std::int64_t>(key, range));
   return {side, side};
 }
 

@@ -64,13 +64,14 @@ class Fitting {
     const Wide groups = Wide{shape_.images} * shape_.groups * output_parts * heights * widths;
     const Wide of_core = (groups + target_.cores - 1) / target_.cores;
     const std::uint64_t window = shape_.kernel[0] * shape_.kernel[1];
-    const std::uint64_t folds = quotient_up(shape_.group_channels(), channels) *
-                                quotient_up(channels, core.rows) * window;
+    const std::uint64_t folds =
+        quotient_up(shape_.group_channels(), channels) * quotient_up(channels, core.rows) * window;
     Score score;
     score.busiest = of_core * std::max(positions[0] * positions[1], core.rows) *
                     quotient_up(outputs, core.columns) * folds;
-    score.moved = groups * shape_.group_channels() *
-                  (shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]) + outputs * window);
+    score.moved =
+        groups * shape_.group_channels() *
+        (shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]) + outputs * window);
     score.tiles = groups;
     return score;
   }
@@ -111,7 +112,12 @@ class Heuristic {
     pad_rows_ = core.scratchpad.count() / (side_ * target_.element().count() * 2);
     sum_rows_ = core.accumulator.count() / (side_ * sum_bytes * 2);
     downsamples_ = shape_.stride[0] == 2 && shape_.kernel[0] == 1 && shape_.padding[0] == 0;
-    most_ = {1, positions[0], positions[1], shape_.outputs, shape_.kernel[0], shape_.kernel[1],
+    most_ = {1,
+             positions[0],
+             positions[1],
+             shape_.outputs,
+             shape_.kernel[0],
+             shape_.kernel[1],
              shape_.channels};
     Extents extents = most_;
     while (!fits(extents)) {
@@ -132,7 +138,15 @@ class Heuristic {
   }
 
  private:
-  enum Place : std::size_t { images, height, width, outputs, kernel_rows, kernel_columns, channels };
+  enum Place : std::size_t {
+    images,
+    height,
+    width,
+    outputs,
+    kernel_rows,
+    kernel_columns,
+    channels
+  };
   using Extents = std::array<std::uint64_t, 7>;
 
   std::uint64_t side_of_input(std::uint64_t positions, std::uint64_t kernel) const {

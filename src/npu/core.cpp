@@ -11,9 +11,8 @@ constexpr std::int64_t longest_side = 1 << 16;
 
 std::uint64_t count(config::Section& section, const char* key, std::int64_t least,
                     std::uint64_t usual, std::int64_t most) {
-  return static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>(key, static_cast<std::int64_t>(usual),
-                                   config::between<std::int64_t>(least, most)));
+  return static_cast<std::uint64_t>(section.get_or<std::int64_t>(
+      key, static_cast<std::int64_t>(usual), config::between<std::int64_t>(least, most)));
 }
 
 void read_array(config::Section& section, CoreConfig& core) {

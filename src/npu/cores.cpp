@@ -105,8 +105,7 @@ class Cores final : public compute::Compute {
       }
       case share_kind: {
         const auto request = event.as<ShareRequest>();
-        take(core, request.number, request.first, request.stride,
-             {request.done, event.tag, true});
+        take(core, request.number, request.first, request.stride, {request.done, event.tag, true});
         break;
       }
       case wake_kind:
@@ -242,7 +241,9 @@ class Cores final : public compute::Compute {
     const Cycle wake = core.engine.run(
         cycle_at(core.clock, context.now()),
         {[&scene](Cycle cycle, const Transfer& transfer) { scene.core.dma.add(cycle, transfer); },
-         [&scene](Cycle cycle, const Share& share) { report(scene.context, scene.core, cycle, share); }});
+         [&scene](Cycle cycle, const Share& share) {
+           report(scene.context, scene.core, cycle, share);
+         }});
     pump(context, core);
     if (wake == unknown_cycle) {
       return;
@@ -293,9 +294,8 @@ class Cores final : public compute::Compute {
     if (config_.operands == Operands::sram) {
       const Bandwidth bandwidth = machine_.operand_bandwidth(machine_.tile_of(context.self()));
       core.sram_free = std::max(core.sram_free, context.now()) +
-                       (bandwidth > Bandwidth()
-                            ? serialization_time(Bytes(access.bytes), bandwidth)
-                            : SimTime::zero());
+                       (bandwidth > Bandwidth() ? serialization_time(Bytes(access.bytes), bandwidth)
+                                                : SimTime::zero());
       context.send_self(core.sram_free - context.now(), done, std::uint32_t{0}, access.tag);
       return;
     }

@@ -23,15 +23,11 @@ struct Cut {
 
   std::uint64_t parts() const { return quotient_up(extent, length); }
   std::uint64_t begin(std::uint64_t part) const { return part * length; }
-  std::uint64_t size(std::uint64_t part) const {
-    return std::min(length, extent - part * length);
-  }
+  std::uint64_t size(std::uint64_t part) const { return std::min(length, extent - part * length); }
   Range range(std::uint64_t part) const { return {begin(part), begin(part) + size(part)}; }
   bool is_last(std::uint64_t part) const { return part + 1 == parts(); }
   // Size of the last part, or of any other.
-  std::uint64_t size_at(bool last) const {
-    return last ? extent - (parts() - 1) * length : length;
-  }
+  std::uint64_t size_at(bool last) const { return last ? extent - (parts() - 1) * length : length; }
 };
 
 // Lengths that are multiples of `unit` (or all of `extent`), one for each number of parts that they

@@ -50,7 +50,7 @@ class Dma {
 
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> free_blocks_;
-  std::deque<std::uint32_t> queue_;  // of blocks not wholly asked for
+  std::deque<std::uint32_t> queue_;      // of blocks not wholly asked for
   std::vector<std::uint32_t> block_of_;  // [tags]
   std::vector<std::uint16_t> free_tags_;
   std::uint32_t open_ = 0;

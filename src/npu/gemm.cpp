@@ -52,11 +52,12 @@ class TiledProduct final : public TiledOperator {
         columns_{spec.shape.columns, tiles_.columns},
         depth_{spec.shape.depth, tiles_.depth} {
     const ProductShape& s = spec_.shape;
-    operands_ = {{"activations", element_ * (s.count * s.rows * s.depth)},
-                 {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * s.columns * s.depth)},
-                 {"product", element_ * (s.count * s.rows * s.columns)},
-                 {"bias", element_ * (spec_.bias ? s.columns : 0)},
-                 {"residual", element_ * (spec_.residual ? s.count * s.rows * s.columns : 0)}};
+    operands_ = {
+        {"activations", element_ * (s.count * s.rows * s.depth)},
+        {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * s.columns * s.depth)},
+        {"product", element_ * (s.count * s.rows * s.columns)},
+        {"bias", element_ * (spec_.bias ? s.columns : 0)},
+        {"residual", element_ * (spec_.residual ? s.count * s.rows * s.columns : 0)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -80,9 +81,10 @@ class TiledProduct final : public TiledOperator {
     const ProductShape& s = spec_.shape;
     const std::uint64_t e = element_.count();
     Tile tile;
-    tile.shape = Shape{rows_.is_last(row), columns_.is_last(column), step == 0, depth_.is_last(step)}
-                     .code();
-    tile.output = {Range{number, number + 1}, rows_.range(row), columns_.range(column), Range{0, 1}};
+    tile.shape =
+        Shape{rows_.is_last(row), columns_.is_last(column), step == 0, depth_.is_last(step)}.code();
+    tile.output = {Range{number, number + 1}, rows_.range(row), columns_.range(column),
+                   Range{0, 1}};
     tile.depth = depth_.range(step);
     const std::uint64_t first_row = number * s.rows + rows_.begin(row);
     const std::uint64_t first_column =
@@ -98,8 +100,12 @@ class TiledProduct final : public TiledOperator {
 
   TileProgram program(std::uint64_t code) const override {
     const Shape shape = Shape::from(code);
-    Writing writing{*this, ProgramWriter(core(), element_), shape, rows_.size_at(shape.last_rows),
-                    columns_.size_at(shape.last_columns), depth_.size_at(shape.last_step)};
+    Writing writing{*this,
+                    ProgramWriter(core(), element_),
+                    shape,
+                    rows_.size_at(shape.last_rows),
+                    columns_.size_at(shape.last_columns),
+                    depth_.size_at(shape.last_step)};
     return writing.write();
   }
 
@@ -252,8 +258,8 @@ class TiledProduct final : public TiledOperator {
       const Cut heights{depth, std::min(depth, op.core().rows)};
       for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
         for (std::uint64_t h = 0; h < heights.parts(); ++h) {
-          out.gemm(true, a_at(n, 0), w_at(m, 0), sums_at(m, n), row_blocks.size(n),
-                   heights.size(h), column_blocks.size(m));
+          out.gemm(true, a_at(n, 0), w_at(m, 0), sums_at(m, n), row_blocks.size(n), heights.size(h),
+                   column_blocks.size(m));
         }
       }
     }

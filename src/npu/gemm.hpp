@@ -19,7 +19,7 @@ struct ProductSpec {
   bool bias = false;
   bool residual = false;
   bool gathers = false;  // activations are gathered from windows of an image (IM2COL)
-  std::string then;  // a vector operation on the output; empty: none
+  std::string then;      // a vector operation on the output; empty: none
 };
 
 std::unique_ptr<TiledOperator> make_product(const ProductSpec& spec, const Target& target);

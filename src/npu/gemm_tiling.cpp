@@ -55,9 +55,8 @@ class Fitting {
     if (!found_ || better(score)) {
       // Steps of equal length.
       const std::uint64_t steps = quotient_up(shape_.depth, depth);
-      const std::uint64_t even = steps == 1 ? depth
-                                            : rounded_up(quotient_up(shape_.depth, steps),
-                                                         core().rows);
+      const std::uint64_t even =
+          steps == 1 ? depth : rounded_up(quotient_up(shape_.depth, steps), core().rows);
       found_ = ProductTiles{rows, columns, std::min(even, depth)};
       score_ = score;
     }

@@ -21,7 +21,8 @@ struct Arrival {
 
 Cycle cycle_at(Clock clock, SimTime time) {
   constexpr std::uint64_t ps = 1'000'000'000'000ULL;
-  const Wide ticks = static_cast<Wide>(static_cast<std::uint64_t>(time.ps())) * clock.frequency_hz();
+  const Wide ticks =
+      static_cast<Wide>(static_cast<std::uint64_t>(time.ps())) * clock.frequency_hz();
   return static_cast<Cycle>((ticks + ps - 1) / ps);
 }
 

@@ -80,10 +80,8 @@ class TiledStream final : public TiledOperator {
     }
     out.vector(cycles, buffers.empty() ? BufferId() : buffers[0],
                buffers.size() > 1 ? buffers[1] : BufferId(), result);
-    const Region stored =
-        spec_.transposes
-            ? Region{0, rows * e, columns.size(), spec_.rows * e}
-            : Region{0, columns.size() * e, rows, spec_.columns * e};
+    const Region stored = spec_.transposes ? Region{0, rows * e, columns.size(), spec_.rows * e}
+                                           : Region{0, columns.size() * e, rows, spec_.columns * e};
     out.mvout(static_cast<std::uint8_t>(spec_.inputs.size()), stored, result);
     return out.take();
   }
@@ -131,8 +129,7 @@ class TiledStream final : public TiledOperator {
     const std::uint64_t of_one = bytes_an_element();
     const std::uint64_t most = core().scratchpad_half().count() / of_one;
     ensure(most > 0, "not even one element fits in the scratchpad");
-    const std::uint64_t fair =
-        quotient_up(spec_.rows * spec_.columns, target.cores * tiles_a_core);
+    const std::uint64_t fair = quotient_up(spec_.rows * spec_.columns, target.cores * tiles_a_core);
     const std::uint64_t wanted =
         std::clamp<std::uint64_t>(fair, quotient_up(least_tile_bytes, of_one), most);
     const std::uint64_t elements = std::min(wanted, most);

@@ -17,7 +17,7 @@ struct StreamInput {
   std::string name;
   std::uint64_t begin = 0;  // columns of the output that it serves
   std::uint64_t end = 0;
-  std::uint64_t per = 1;     // elements for each `of` of the output
+  std::uint64_t per = 1;  // elements for each `of` of the output
   std::uint64_t of = 1;
   bool for_all_rows = false;  // one row serves all
 };

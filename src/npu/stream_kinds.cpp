@@ -85,9 +85,12 @@ Made make_pool(config::Section& section, const Target& target) {
   const bool is_average = section.get_name("type", {"max", "average"}, "max") == "average";
   const bool is_global = section.get_or("global", false);
   const std::uint64_t kernel = is_global ? 1 : read_extent(section, "kernel");
-  const std::uint64_t stride = is_global ? 1 : read_extent_or(section, "stride", std::max<std::uint64_t>(kernel, 1));
+  const std::uint64_t stride =
+      is_global ? 1 : read_extent_or(section, "stride", std::max<std::uint64_t>(kernel, 1));
   const auto padding = static_cast<std::uint64_t>(
-      is_global ? 0 : section.get_or<std::int64_t>("padding", 0, config::between<std::int64_t>(0, 8191)));
+      is_global
+          ? 0
+          : section.get_or<std::int64_t>("padding", 0, config::between<std::int64_t>(0, 8191)));
   if (!is_countable(section, {images, height, width, channels, kernel, stride})) {
     return nullptr;
   }
@@ -218,8 +221,7 @@ const Registration embedding(operators(),
                                {"width", "", "", "of a row"},
                                {"positions", "", "false", "a row for the position is added"}}},
                              make_embedding);
-const Registration transpose(operators(),
-                             {"transpose", "columns become rows", {rows, columns}},
+const Registration transpose(operators(), {"transpose", "columns become rows", {rows, columns}},
                              make_transpose);
 const Registration concat(operators(),
                           {"concat",

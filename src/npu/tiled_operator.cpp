@@ -21,8 +21,8 @@ std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const
     return make_product(spec, target);
   }
   // Half of the bytes are read, half are written, and each element takes its share of the FLOPs.
-  const std::uint64_t pairs = quotient_up((operation.bytes + operation.added).count(),
-                                          2 * target.element().count());
+  const std::uint64_t pairs =
+      quotient_up((operation.bytes + operation.added).count(), 2 * target.element().count());
   StreamSpec spec;
   spec.columns = std::max<std::uint64_t>(pairs, 1);
   spec.inputs.push_back({"input", 0, spec.columns});

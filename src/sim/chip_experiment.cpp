@@ -93,8 +93,8 @@ std::unique_ptr<executor::ChipWork> read_chip(Section& workload, const machine::
       }
       is_complete = false;
     } else if (core != nullptr) {
-      op.tiles = npu::operators().at(kind)(section, {work->core, work->cores.size(),
-                                                     work->data_type});
+      op.tiles =
+          npu::operators().at(kind)(section, {work->core, work->cores.size(), work->data_type});
       is_complete = is_complete && op.tiles != nullptr;
     }
     if (!numbers.emplace(op.name, number).second) {

@@ -49,8 +49,7 @@ class ChipsWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
-  std::unique_ptr<compute::Compute> make_compute(
-      std::span<const EntityId> members) const override {
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     std::vector<const npu::TiledOperator*> operators;
     for (const executor::ChipOperator& op : chip_.operators) {
       operators.push_back(op.tiles.get());

@@ -238,10 +238,10 @@ std::vector<const char*> needed_parts(const Value& root) {
   const auto workload =
       std::find_if(root.members.begin(), root.members.end(),
                    [](const Value::Member& part) { return part.key == "workload"; });
-  const bool is_whole = workload != root.members.end() &&
-                        (is_graph(workload->value) || is_chip(workload->value));
+  const bool is_whole =
+      workload != root.members.end() && (is_graph(workload->value) || is_chip(workload->value));
   return is_whole ? std::vector<const char*>{"machine", "workload"}
-               : std::vector<const char*>{parts.begin(), parts.end()};
+                  : std::vector<const char*>{parts.begin(), parts.end()};
 }
 
 void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,

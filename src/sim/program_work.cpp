@@ -140,8 +140,7 @@ class ProgramWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return Prediction(experiment_).make();
   }
-  std::unique_ptr<compute::Compute> make_compute(
-      std::span<const EntityId> members) const override {
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(experiment_, members);
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,

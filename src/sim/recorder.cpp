@@ -116,9 +116,9 @@ trace::ChannelRow row_of(const memory::ChannelUse& use) {
 }
 
 trace::CoreRow row_of(const compute::CoreUse& use) {
-  return {use.begin.ps(),       use.end.ps(),       use.matrix_busy.ps(), use.vector_busy.ps(),
-          use.dma_busy.ps(),    use.matrix_active,  use.loaded.count(),   use.stored.count(),
-          use.tiles,            use.node.value()};
+  return {use.begin.ps(),    use.end.ps(),      use.matrix_busy.ps(), use.vector_busy.ps(),
+          use.dma_busy.ps(), use.matrix_active, use.loaded.count(),   use.stored.count(),
+          use.tiles,         use.node.value()};
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ class Work {
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
   // The cores of this rank: of the compute model, for the operations of the plan.
-  virtual std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const = 0;
+  virtual std::unique_ptr<compute::Compute> make_compute(
+      std::span<const EntityId> members) const = 0;
   virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                             executor::Observer* observer) const = 0;
 };

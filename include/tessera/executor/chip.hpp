@@ -33,9 +33,9 @@ struct ChipWork {
   npu::CoreConfig core;  // that the operators refer to
   std::vector<ChipOperator> operators;
   std::vector<EntityId> cores;
-  std::vector<std::string> names;    // of operators, by name number
+  std::vector<std::string> names;      // of operators, by name number
   std::vector<std::uint16_t> name_of;  // [operators]
-  Bytes message = Bytes(64);         // that begins or ends a share
+  Bytes message = Bytes(64);           // that begins or ends a share
   DataType data_type = DataType::fp16;
 
   std::uint64_t shares() const;

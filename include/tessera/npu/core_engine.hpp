@@ -168,11 +168,11 @@ class CoreEngine {
 
   const CoreConfig* core_;
   ProgramStore* programs_;
-  std::vector<Share> queue_;  // those taken from, and those that wait
+  std::vector<Share> queue_;        // those taken from, and those that wait
   std::uint32_t first_serial_ = 0;  // of the front
   std::array<Resident, 2> residents_;
   std::array<std::vector<Content>, 2> sums_;  // the accumulator's halves
-  bool some_may_be_over_ = false;  // of the queue
+  bool some_may_be_over_ = false;             // of the queue
   std::uint8_t favoured_ = 0;
   std::uint8_t half_ = 0;
   std::uint64_t tiles_taken_ = 0;

@@ -57,8 +57,9 @@ TEST(Array, LikeOnnximTakesFourRowsAtLeast) {
 
 TEST(Array, WaitsForANarrowScratchpad) {
   // 128 elements of two bytes a row, at 64 bytes a cycle: four cycles.
-  EXPECT_EQ(run(with(server, "scratchpad_word: 32 B, banks: 2"), gemm(50, 128, 128)).use.matrix_busy,
-            4 * 50 + 128 + 128 - 1U);
+  EXPECT_EQ(
+      run(with(server, "scratchpad_word: 32 B, banks: 2"), gemm(50, 128, 128)).use.matrix_busy,
+      4 * 50 + 128 + 128 - 1U);
 }
 
 // ../shared: onnxim_cycles.csv, busiest_matmul_active and tiles.
@@ -75,8 +76,9 @@ TEST(LikeOnnxim, ActiveCyclesAreTheirs) {
   EXPECT_EQ(busiest(small, gemm(128, 128, 128)), 8192U);
   EXPECT_EQ(busiest(small, gemm(100, 300, 200)), 26400U);
   EXPECT_EQ(busiest(small, gemm(512, 512, 512)), 530432U);
-  EXPECT_EQ(busiest(small, "{kind: convolution, input: 28, channels: 128, outputs: 128, kernel: 3, "
-                           "padding: 1}"),
+  EXPECT_EQ(busiest(small,
+                    "{kind: convolution, input: 28, channels: 128, outputs: 128, kernel: 3, "
+                    "padding: 1}"),
             451296U);
 }
 
@@ -178,8 +180,7 @@ TEST(Core, GoesOnFromWhatWasSaved) {
 
 TEST(VectorUnit, TakesPassesAndTrees) {
   const auto of = [](const std::string& text) { return run(server, text).use.vector_busy; };
-  EXPECT_EQ(of("{kind: elementwise, operation: gelu, elements: 1048576}"),
-            512U);
+  EXPECT_EQ(of("{kind: elementwise, operation: gelu, elements: 1048576}"), 512U);
   EXPECT_EQ(run(with(server, "latencies: {gelu: 7}"),
                 "{kind: elementwise, operation: gelu, elements: 1048576}")
                 .use.vector_busy,

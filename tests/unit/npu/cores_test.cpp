@@ -47,8 +47,7 @@ class Driver final : public pdes::Component {
       return;
     }
     for (std::uint32_t number = 0; number < operators_; ++number) {
-      run_share(context, cores_slot,
-                {number, context.self().value(), cores_, pdes::Port(slot, 1)});
+      run_share(context, cores_slot, {number, context.self().value(), cores_, pdes::Port(slot, 1)});
     }
   }
   std::vector<SimTime> ends;
@@ -63,8 +62,8 @@ struct Outcome {
   std::vector<compute::CoreUse> uses;
 };
 
-Outcome simulate(const CoreConfig& core, const std::vector<std::string>& texts,
-                 std::uint32_t cores, int ranks = 1) {
+Outcome simulate(const CoreConfig& core, const std::vector<std::string>& texts, std::uint32_t cores,
+                 int ranks = 1) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("m.yaml", machine_text, diagnostics), "", diagnostics);
   const auto machine = machine::read_machine(section);
@@ -88,10 +87,9 @@ Outcome simulate(const CoreConfig& core, const std::vector<std::string>& texts,
                         topology.smallest_latency());
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
     const auto net = network->build({*machine, members, Driver::network_slot});
-    const auto mem =
-        memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
-    const auto all = make_cores({*machine, members, core, operators, false, Driver::cores_slot,
-                                 Driver::memory_slot});
+    const auto mem = memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
+    const auto all = make_cores(
+        {*machine, members, core, operators, false, Driver::cores_slot, Driver::memory_slot});
     engine.attach(driver);
     engine.attach(*net);
     engine.attach(*mem);
@@ -138,8 +136,8 @@ TEST(Cores, ShareTheMemory) {
 
 TEST(Cores, MoveTheSameByRowsAndByBlocks) {
   const Outcome blocks = simulate(core_from(mobile), {product}, 2);
-  const Outcome rows = simulate(
-      core_from(with(mobile, "dma: {access: row, request: 64 B, open: 3}")), {product}, 2);
+  const Outcome rows =
+      simulate(core_from(with(mobile, "dma: {access: row, request: 64 B, open: 3}")), {product}, 2);
   ASSERT_EQ(blocks.uses.size(), rows.uses.size());
   for (std::size_t i = 0; i < rows.uses.size(); ++i) {
     EXPECT_EQ(rows.uses[i].loaded, blocks.uses[i].loaded);

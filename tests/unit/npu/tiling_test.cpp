@@ -179,8 +179,8 @@ TEST_P(AnyShape, ConvolutionsAreCoveredOnceAndFit) {
     const auto op = operator_from(text, core, cores);
     const Totals totals = look_at(*op, cores);
     const std::uint64_t positions = (side + 2 * padding - kernel) / stride + 1;
-    ASSERT_EQ(totals.macs, images * positions * positions * outputs * kernel * kernel *
-                               (channels / groups));
+    ASSERT_EQ(totals.macs,
+              images * positions * positions * outputs * kernel * kernel * (channels / groups));
     ASSERT_EQ(totals.stored, images * positions * positions * outputs * 2);
     ASSERT_FALSE(HasFailure());
   }
