@@ -38,6 +38,7 @@ KINDS = (
     ("concat", "rows: 512, columns: [768, 768, 768]"),
     ("reshape", "elements: 393216"),
 )
+WAFER = ROOT / "tests" / "validation" / "npu_wafer.yaml"
 READ = """
 import h5py, json, sys
 rows = h5py.File(sys.argv[1])["cores"][:]
@@ -183,6 +184,21 @@ def meshes(report, chip, setting):
                "the memory at the edges, and tiles smaller than their share load operands more often.")
     report.say()
     runner = Runner(chip.program, chip.folder)
+    levels = {name: runner.run(WAFER, 1, ["--set", f"machine.compute.model={name}"])
+              for name in ("npu", "roofline", "gemm")}
+    npu = levels["npu"]["iteration_time_ps"]
+    report.say("A transformer's training step on a 4 × 4 mesh of cores with 32 × 32 MACs, operands in their SRAM "
+               f"(`{WAFER.relative_to(ROOT)}`), by level of detail:")
+    report.say()
+    report.table(("compute", "iteration [ms]", "against npu"),
+                 [(name, f"{one['iteration_time_ps'] / 1e9:.3f}", percent(one["iteration_time_ps"], npu))
+                  for name, one in levels.items()])
+    off = 100 * abs(levels["roofline"]["iteration_time_ps"] / npu - 1)
+    report.say("Cores overlap DMA and array, as a roofline assumes: "
+               + report.at_most(off, 10, "% between npu and roofline")
+               + " %. `gemm` with an array pays filling and draining for each fold of the weights, which the "
+               "core hides behind the fold before.")
+    report.say()
     for name in ("npu_chip", "npu_wafer"):
         path = ROOT / "tests" / "parallel" / f"{name}.yaml"
         digests = {runner.run(path, ranks)["result_digest"] for ranks in RANKS}

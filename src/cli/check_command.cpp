@@ -158,7 +158,7 @@ void print(const sim::Experiment& experiment, int ranks) {
   if (experiment.chip) {
     entities.add({"cores", std::to_string(experiment.chip->cores.size())});
     std::cout << entities.to_string() << "\n# operators\n" << operator_table(*experiment.chip);
-    run.add({"idle iteration", to_string(experiment.ideal_time)});
+    run.add({"ideal iteration (arithmetic or memory)", to_string(experiment.ideal_time)});
   } else if (experiment.graph) {
     add_graphs(*experiment.graph, entities);
     std::cout << entities.to_string();

@@ -1,6 +1,6 @@
 // Convolutions in tiles. The output is cut by images, groups, rows, columns and channels; sums in
 // steps of kernel positions and input channels. Images are [height, width, channels] in memory,
-// weights [outputs][kernel rows][kernel columns][channels].
+// weights are put into blocks of the array beforehand.
 //
 // A window's elements come out of the scratchpad as the array needs them (implicit im2col, as
 // Gemmini's and ONNXim's). Where not even a tile of one position fits, or by choice
@@ -52,12 +52,11 @@ class TiledConvolution final : public TiledOperator {
              {s.group_outputs(), tiles.outputs}, {s.kernel[0], tiles.kernel[0]},
              {s.kernel[1], tiles.kernel[1]},     {s.group_channels(), tiles.channels}};
     const std::uint64_t out = s.images * positions[0] * positions[1] * s.outputs;
-    operands_ = {
-        {"image", element_ * (s.images * s.input[0] * s.input[1] * s.channels)},
-        {"weights", element_ * (s.outputs * s.kernel[0] * s.kernel[1] * s.group_channels())},
-        {"output", element_ * out},
-        {"bias", element_ * (spec_.bias ? s.outputs : 0)},
-        {"residual", element_ * (spec_.residual ? out : 0)}};
+    operands_ = {{"image", element_ * (s.images * s.input[0] * s.input[1] * s.channels)},
+                 {"weights", Bytes(s.groups * group_blocks() * block_bytes())},
+                 {"output", element_ * out},
+                 {"bias", element_ * (spec_.bias ? s.outputs : 0)},
+                 {"residual", element_ * (spec_.residual ? out : 0)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -116,11 +115,11 @@ class TiledConvolution final : public TiledOperator {
          first_channel) *
         e;
     tile.origins[weights] =
-        (((first_output * s.kernel[0] + cuts_.kernel_rows.begin(p.kernel_row)) * s.kernel[1] +
-          cuts_.kernel_columns.begin(p.kernel_column)) *
-             s.group_channels() +
-         cuts_.channels.begin(p.channels)) *
-        e;
+        (p.group * group_blocks() + weight_block(cuts_.outputs.begin(p.outputs) / core().columns,
+                                                 cuts_.kernel_rows.begin(p.kernel_row),
+                                                 cuts_.kernel_columns.begin(p.kernel_column),
+                                                 cuts_.channels.begin(p.channels) / core().rows)) *
+        block_bytes();
     tile.origins[output_place] =
         (((p.image * positions[0] + cuts_.rows.begin(p.row)) * positions[1] +
           cuts_.columns.begin(p.column)) *
@@ -207,6 +206,24 @@ class TiledConvolution final : public TiledOperator {
     return sees_padding || cut.size(part) != cut.length
                ? part
                : quotient_up(s.padding[direction], cut.length * stride);
+  }
+
+  // Weights lie in blocks as large as the array, as it takes them.
+  std::uint64_t block_bytes() const {
+    return std::min(spec_.shape.group_outputs(), core().columns) *
+           std::min(spec_.shape.group_channels(), core().rows) * element_.count();
+  }
+  std::uint64_t channel_blocks() const {
+    return quotient_up(spec_.shape.group_channels(), core().rows);
+  }
+  std::uint64_t weight_block(std::uint64_t outputs, std::uint64_t row, std::uint64_t column,
+                             std::uint64_t channels) const {
+    return ((outputs * spec_.shape.kernel[0] + row) * spec_.shape.kernel[1] + column) *
+               channel_blocks() +
+           channels;
+  }
+  std::uint64_t group_blocks() const {
+    return weight_block(quotient_up(spec_.shape.group_outputs(), core().columns), 0, 0, 0);
   }
 
   // Of the input, in one direction: what some positions see through some of the kernel, without
@@ -327,18 +344,12 @@ class TiledConvolution final : public TiledOperator {
     }
 
     void load_weights(std::uint64_t m, std::uint64_t kernel, std::uint64_t c) {
-      const ConvolutionShape& s = op.spec_.shape;
-      const std::uint64_t e = op.element_.count();
-      const std::uint64_t depth = s.group_channels() * e;
-      const std::uint64_t row = kernel / kernel_columns();
-      const std::uint64_t column = kernel % kernel_columns();
-      const std::uint64_t pitch = s.kernel[0] * s.kernel[1] * depth;
-      w.push_back(out.scratchpad(Bytes(output_blocks.size(m) * channel_blocks.size(c) * e)));
-      out.mvin(weights,
-               {output_blocks.begin(m) * pitch + (row * s.kernel[1] + column) * depth +
-                    channel_blocks.begin(c) * e,
-                channel_blocks.size(c) * e, output_blocks.size(m), pitch},
-               w.back());
+      const std::uint64_t bytes =
+          output_blocks.size(m) * channel_blocks.size(c) * op.element_.count();
+      const std::uint64_t place =
+          op.weight_block(m, kernel / kernel_columns(), kernel % kernel_columns(), c);
+      w.push_back(out.scratchpad(Bytes(bytes)));
+      out.mvin(weights, {place * op.block_bytes(), bytes, 1, bytes}, w.back());
     }
 
     void multiply() {

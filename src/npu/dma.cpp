@@ -38,7 +38,11 @@ std::optional<std::pair<Access, const Transfer*>> Dma::next(const DmaConfig& con
   const std::uint64_t left = region.row_bytes - block.in_row;
   Access access;
   access.offset = block.transfer.origin + region.offset + block.row * region.pitch + block.in_row;
-  access.bytes = config.request > Bytes() ? std::min(left, config.request.count()) : left;
+  // Cut at multiples of a request.
+  access.bytes =
+      config.request > Bytes()
+          ? std::min(left, config.request.count() - access.offset % config.request.count())
+          : left;
   block.in_row += access.bytes;
   if (block.in_row == region.row_bytes) {
     block.in_row = 0;

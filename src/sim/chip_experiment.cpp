@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/npu/cores.hpp"
-#include "tessera/npu/idle_time.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
@@ -111,20 +111,26 @@ std::unique_ptr<executor::ChipWork> read_chip(Section& workload, const machine::
   return is_complete ? std::move(work) : nullptr;
 }
 
-SimTime idle_time(const executor::ChipWork& work, const machine::Machine& machine) {
-  npu::IdleMemory memory;
-  if (!machine.channels.empty()) {
-    memory.bandwidth = Bandwidth::bytes_per_second(std::max<std::uint64_t>(
-        1, machine.channels.front().bandwidth.bytes_per_second() / work.cores.size()));
-    memory.latency = machine.channels.front().latency;
-  }
-  SimTime sum;
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {
+  Wide macs = 0;
+  Bytes operands;
   for (const executor::ChipOperator& op : work.operators) {
-    const npu::IdleRun run =
-        npu::run_alone(work.core, {op.tiles.get()}, memory, 0, work.cores.size());
-    sum += work.core.clock.time_of_cycle(run.cycles);
+    macs += op.tiles->macs();
+    for (const npu::Operand& operand : op.tiles->operands()) {
+      operands += operand.bytes;
+    }
   }
-  return sum;
+  std::uint64_t bandwidth = 0;
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    bandwidth += channel.bandwidth.bytes_per_second();
+  }
+  const auto cycles =
+      static_cast<std::uint64_t>(macs / (Wide{work.core.array_size()} * work.cores.size()));
+  const SimTime arithmetic = work.core.clock.time_of_cycle(cycles);
+  return bandwidth == 0
+             ? arithmetic
+             : std::max(arithmetic,
+                        serialization_time(operands, Bandwidth::bytes_per_second(bandwidth)));
 }
 
 }  // namespace tessera::sim

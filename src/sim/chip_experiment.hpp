@@ -21,7 +21,8 @@ std::unique_ptr<executor::ChipWork> read_chip(config::Section& workload,
                                               const compute::ComputeModel& compute,
                                               config::Section machine_section);
 
-// Of one iteration, with each core's part of the memory to itself.
-SimTime idle_time(const executor::ChipWork& work, const machine::Machine& machine);
+// Of one iteration: all arrays full, or every operand moved once over all channels, whichever is
+// longer.
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine);
 
 }  // namespace tessera::sim

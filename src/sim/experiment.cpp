@@ -384,7 +384,7 @@ void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagn
   section.finish();
   diagnostics.throw_if_any();
   ensure(experiment.chip != nullptr, "operators were not read and nothing was complained about");
-  experiment.ideal_time = idle_time(*experiment.chip, experiment.machine);
+  experiment.ideal_time = ideal_time(*experiment.chip, experiment.machine);
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
