@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dram_accesses.hpp"
+#include "dram_memory_map.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
@@ -33,79 +34,6 @@ constexpr unsigned piece_kind = 1;  // at the memory; word: see piece_word
 constexpr unsigned tick_kind = 2;   // at the memory, from itself; payload: the cycle
 constexpr unsigned done_kind = 3;   // at the memory, from itself; payload: a place
 constexpr unsigned reply_kind = 4;  // at the tile; word: bytes of the piece
-
-constexpr std::uint64_t regions = 256;
-constexpr unsigned address_bits = 44;
-constexpr unsigned size_bits = 18;
-constexpr Bytes largest_transfer(std::uint64_t{1} << size_bits);
-
-struct Parameters {
-  DramSpec spec;
-  Bytes transfer;
-  Bytes window;
-  Bytes request;
-  SimTime latency;
-  bool spread = false;
-};
-
-// The word of a message: write, bytes - 1, address. The number of the access travels as the tag.
-std::uint64_t piece_word(std::uint64_t address, std::uint64_t bytes, bool write) {
-  const std::uint64_t mask = (std::uint64_t{1} << address_bits) - 1;
-  return (write ? std::uint64_t{1} : 0) << (address_bits + size_bits) |
-         (bytes - 1) << address_bits | (address & mask);
-}
-DramPiece piece_of(std::uint64_t word) {
-  DramPiece piece;
-  piece.address = word & ((std::uint64_t{1} << address_bits) - 1);
-  piece.bytes =
-      static_cast<std::uint32_t>(word >> address_bits & ((std::uint64_t{1} << size_bits) - 1)) + 1;
-  piece.write = static_cast<std::uint32_t>(word >> (address_bits + size_bits));
-  return piece;
-}
-
-// Where a tile's address is: which memory, and which byte of it.
-class MemoryMap {
- public:
-  MemoryMap(const machine::Machine& machine, const Parameters& parameters)
-      : machine_(machine), parameters_(parameters) {}
-
-  std::uint32_t memory_of(EntityId tile, std::uint64_t address) const {
-    if (!parameters_.spread) {
-      return machine_.channel_of[tile.value()];
-    }
-    const std::uint64_t block = address / parameters_.transfer.count();
-    const auto count = static_cast<std::uint32_t>(machine_.channels.size());
-    return hashes() ? ipoly_hash(block, count) : static_cast<std::uint32_t>(block % count);
-  }
-  std::uint64_t local_address(std::uint64_t address) const {
-    if (!parameters_.spread) {
-      return address;
-    }
-    const std::uint64_t size = parameters_.transfer.count();
-    return address / size / machine_.channels.size() * size + address % size;
-  }
-  // Of the tile's own region.
-  std::uint64_t region_address(EntityId tile, std::uint64_t offset) const {
-    const std::uint64_t stagger =
-        parameters_.spec.organization.burst.count() * parameters_.spec.organization.bursts;
-    const std::uint64_t number = tile.value() % regions;
-    return number * region_bytes() + (offset + number * stagger) % region_bytes();
-  }
-  std::uint64_t region_bytes() const {
-    const std::uint64_t memories = parameters_.spread ? machine_.channels.size() : 1;
-    return std::max(parameters_.spec.organization.capacity().count() / regions * memories,
-                    parameters_.transfer.count());
-  }
-
- private:
-  bool hashes() const {
-    return parameters_.spec.controller.hash_channels && machine_.channels.size() <= 4096 &&
-           std::has_single_bit(machine_.channels.size());
-  }
-
-  const machine::Machine& machine_;
-  const Parameters& parameters_;
-};
 
 // What a memory had done when the last bin ended.
 struct Done {
@@ -125,7 +53,7 @@ struct LocalMemory {
 
 class DramMemory final : public Memory {
  public:
-  DramMemory(const MemorySetup& setup, const Parameters& parameters)
+  DramMemory(const MemorySetup& setup, const DramParameters& parameters)
       : machine_(setup.machine),
         parameters_(parameters),
         map_(machine_, parameters_),
@@ -347,8 +275,8 @@ class DramMemory final : public Memory {
   }
 
   const machine::Machine& machine_;
-  const Parameters& parameters_;  // of the model
-  MemoryMap map_;
+  const DramParameters& parameters_;  // of the model
+  DramMemoryMap map_;
   unsigned slot_;
   unsigned network_slot_;
   std::vector<OpenAccesses> accesses_;    // [local entities]
@@ -361,7 +289,7 @@ class DramMemory final : public Memory {
 
 class DramModel final : public MemoryModel {
  public:
-  explicit DramModel(Parameters parameters) : parameters_(std::move(parameters)) {}
+  explicit DramModel(DramParameters parameters) : parameters_(std::move(parameters)) {}
   std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
     return std::make_unique<DramMemory>(setup, parameters_);
   }
@@ -385,7 +313,7 @@ class DramModel final : public MemoryModel {
   }
 
  private:
-  Parameters parameters_;
+  DramParameters parameters_;
 };
 
 std::vector<ParameterInfo> parameters_of_model() {
@@ -401,11 +329,11 @@ std::vector<ParameterInfo> parameters_of_model() {
 }
 
 std::unique_ptr<MemoryModel> make(config::Section& section) {
-  Parameters parameters;
+  DramParameters parameters;
   parameters.spec = read_dram_spec(section);
   const Bytes burst = parameters.spec.organization.burst;
   parameters.transfer = section.get_or<Bytes>("transfer", std::max(Bytes(4096), burst),
-                                              config::between(burst, largest_transfer));
+                                              config::between(burst, largest_dram_transfer));
   if (!std::has_single_bit(parameters.transfer.count())) {
     section.error("transfer", "must be a power of two");
     parameters.transfer = burst;

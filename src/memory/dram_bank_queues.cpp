@@ -3,27 +3,21 @@
 #include <bit>
 #include <optional>
 
-#include "dram_banks.hpp"
-#include "dram_requests.hpp"
-#include "tessera/core/error.hpp"
+#include "dram_scheduler.hpp"
 
 namespace tessera::memory {
 namespace {
 
-constexpr std::uint32_t none = HeldRequests::none;
 // Column commands after which a row may be closed although requests hit it.
 constexpr std::uint32_t fair_columns = 4;
 
-class BankQueues final : public DramChannel {
+class BankQueues final : public DramScheduler {
  public:
   explicit BankQueues(const DramSpec& spec)
-      : controller_(spec.controller),
-        banks_(spec),
+      : DramScheduler(spec, interval_of(spec) * spec.organization.all_ranks(), interval_of(spec)),
         entries_(std::size_t{banks_.size()} * controller_.bank_queue),
         sizes_(banks_.size(), 0),
-        refresh_interval_(spec.timing.refi / spec.organization.all_ranks()),
-        refresh_due_(refresh_interval_ > 0 ? refresh_interval_ : no_cycle),
-        wake_(refresh_due_) {}
+        refresh_interval_(interval_of(spec)) {}
 
   bool accepts(bool write) const override {
     return write ? transactions_[1].size() < controller_.write_queue
@@ -47,47 +41,35 @@ class BankQueues final : public DramChannel {
     }
   }
 
-  Cycle next() const override { return requests_.size() == 0 ? no_cycle : wake_; }
-
-  void tick(Cycle now, std::vector<DramDone>& done) override {
-    catch_up(now, done);
-    step(now, done);
-  }
-
-  std::size_t waiting() const override { return requests_.size(); }
-  const DramCounts& counts() const override { return banks_.counts(); }
   std::size_t resident_bytes() const override {
-    return banks_.resident_bytes() + requests_.resident_bytes() +
-           entries_.capacity() * sizeof(Entry) + sizes_.capacity() * sizeof(std::uint32_t) +
+    return DramScheduler::resident_bytes() + entries_.capacity() * sizeof(Entry) +
+           sizes_.capacity() * sizeof(std::uint32_t) +
            (transactions_[0].capacity() + transactions_[1].capacity()) * sizeof(std::uint32_t);
   }
 
   void save(pdes::StateWriter& writer) const override {
-    banks_.save(writer);
-    requests_.save(writer);
+    DramScheduler::save(writer);
     writer.put_all(transactions_[0]);
     writer.put_all(transactions_[1]);
     writer.put_all(entries_);
     writer.put_all(sizes_);
-    writer.put_all(refreshing_);
     writer.put(state_);
-    writer.put(wake_);
-    writer.put(refresh_due_);
   }
   void restore(pdes::StateReader& reader) override {
-    banks_.restore(reader);
-    requests_.restore(reader);
+    DramScheduler::restore(reader);
     transactions_[0] = reader.get_all<std::uint32_t>();
     transactions_[1] = reader.get_all<std::uint32_t>();
     entries_ = reader.get_all<Entry>();
     sizes_ = reader.get_all<std::uint32_t>();
-    refreshing_ = reader.get_all<std::uint32_t>();
     state_ = reader.get<State>();
-    wake_ = reader.get<Cycle>();
-    refresh_due_ = reader.get<Cycle>();
   }
 
  private:
+  // Between refreshes of one rank and of the next.
+  static Cycle interval_of(const DramSpec& spec) {
+    return spec.timing.refi / spec.organization.all_ranks();
+  }
+
   struct Entry {
     std::uint32_t place = none;
     std::uint32_t row = 0;
@@ -106,38 +88,7 @@ class BankQueues final : public DramChannel {
     std::uint32_t entry = 0;
   };
 
-  static std::uint64_t bit(std::uint32_t bank) { return std::uint64_t{1} << bank; }
-
-  // What happened in cycles that nobody asked for: refreshes of an idle channel.
-  void catch_up(Cycle now, std::vector<DramDone>& done) {
-    while (wake_ < now) {
-      if (requests_.size() == 0 && refreshing_.empty() && refresh_due_ <= wake_) {
-        skip_refreshes(now);
-      }
-      step(wake_, done);
-    }
-  }
-
-  // All but the last few refreshes of a long rest leave no trace but their number.
-  void skip_refreshes(Cycle now) {
-    const Cycle round = refresh_interval_ * banks_.ranks();
-    const Cycle whole = (now - refresh_due_) / round - 2;
-    if (whole > 0 && all_closed()) {
-      refresh_due_ += whole * round;
-      wake_ = refresh_due_;
-      banks_.counts().refreshes += static_cast<std::uint64_t>(whole) * banks_.ranks();
-    }
-  }
-  bool all_closed() const {
-    for (std::uint32_t rank = 0; rank < banks_.ranks(); ++rank) {
-      if (banks_.precharge_all_at(rank) != no_cycle) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void step(Cycle now, std::vector<DramDone>& done) {
+  void step(Cycle now, std::vector<DramDone>& done) override {
     if (refresh_due_ <= now) {
       refreshing_.push_back(state_.refresh_rank);
       state_.refresh_rank = (state_.refresh_rank + 1) % banks_.ranks();
@@ -344,17 +295,11 @@ class BankQueues final : public DramChannel {
     return false;
   }
 
-  DramController controller_;
-  DramBanks banks_;
-  HeldRequests requests_;
   std::array<std::vector<std::uint32_t>, 2> transactions_;  // reads, writes
   std::vector<Entry> entries_;                              // [banks][bank_queue]
   std::vector<std::uint32_t> sizes_;                        // [banks]
-  std::vector<std::uint32_t> refreshing_;                   // ranks
   State state_;
   Cycle refresh_interval_;
-  Cycle refresh_due_;
-  Cycle wake_;
 };
 
 const Registration registration(

@@ -21,6 +21,11 @@ DramBanks::DramBanks(const DramSpec& spec)
       groups_(spec.organization.all_ranks() * spec.organization.groups),
       ranks_(spec.organization.all_ranks()) {}
 
+bool DramBanks::all_closed() const {
+  return std::all_of(banks_.begin(), banks_.end(),
+                     [](const Bank& bank) { return bank.row == closed; });
+}
+
 Cycle DramBanks::refresh_at(std::uint32_t rank) const {
   Cycle at = 0;
   for (std::uint32_t i = 0; i < banks_of_rank_; ++i) {

@@ -26,6 +26,8 @@ class DramBanks {
   // Column commands since the row was opened.
   std::uint32_t columns(std::uint32_t bank) const { return banks_[bank].columns; }
 
+  bool all_closed() const;
+
   // First cycle in which the command may issue, as far as timing goes.
   Cycle activate_at(std::uint32_t bank) const {
     const Rank& rank = ranks_[rank_of(bank)];

@@ -8,24 +8,17 @@
 #include <bit>
 #include <utility>
 
-#include "dram_banks.hpp"
-#include "dram_requests.hpp"
-#include "tessera/core/error.hpp"
+#include "dram_scheduler.hpp"
 
 namespace tessera::memory {
 namespace {
 
-constexpr std::uint32_t none = HeldRequests::none;
-
-class OldestReady final : public DramChannel {
+class OldestReady final : public DramScheduler {
  public:
   explicit OldestReady(const DramSpec& spec)
-      : controller_(spec.controller),
-        banks_(spec),
+      : DramScheduler(spec, spec.timing.refi, spec.timing.refi - 1),
         lists_{std::vector<List>(banks_.size()), std::vector<List>(banks_.size())},
-        served_(banks_.size(), none),
-        refresh_due_(spec.timing.refi > 0 ? spec.timing.refi - 1 : no_cycle),
-        wake_(refresh_due_) {}
+        served_(banks_.size(), none) {}
 
   bool accepts(bool write) const override {
     return write ? queued_[1] < controller_.write_queue : queued_[0] < controller_.read_queue;
@@ -53,44 +46,29 @@ class OldestReady final : public DramChannel {
     ++queued_[kind];
   }
 
-  Cycle next() const override { return requests_.size() == 0 ? no_cycle : wake_; }
-
-  void tick(Cycle now, std::vector<DramDone>& done) override {
-    catch_up(now, done);
-    step(now, done);
-  }
-
-  std::size_t waiting() const override { return requests_.size(); }
-  const DramCounts& counts() const override { return banks_.counts(); }
   std::size_t resident_bytes() const override {
-    return banks_.resident_bytes() + requests_.resident_bytes() +
+    return DramScheduler::resident_bytes() +
            (lists_[0].capacity() + lists_[1].capacity()) * sizeof(List) +
            served_.capacity() * sizeof(std::uint32_t);
   }
 
   void save(pdes::StateWriter& writer) const override {
-    banks_.save(writer);
-    requests_.save(writer);
+    DramScheduler::save(writer);
     writer.put_all(lists_[0]);
     writer.put_all(lists_[1]);
     writer.put_all(served_);
-    writer.put_all(refreshing_);
     writer.put(state());
   }
   void restore(pdes::StateReader& reader) override {
-    banks_.restore(reader);
-    requests_.restore(reader);
+    DramScheduler::restore(reader);
     lists_[0] = reader.get_all<List>();
     lists_[1] = reader.get_all<List>();
     served_ = reader.get_all<std::uint32_t>();
-    refreshing_ = reader.get_all<std::uint32_t>();
     const auto state = reader.get<State>();
     banks_with_ = state.banks_with;
     queued_ = state.queued;
     banks_served_ = state.banks_served;
     writing_ = state.writing != 0;
-    wake_ = state.wake;
-    refresh_due_ = state.refresh_due;
   }
 
  private:
@@ -106,8 +84,6 @@ class OldestReady final : public DramChannel {
     std::array<std::uint32_t, 2> queued;
     std::uint64_t banks_served;
     std::uint64_t writing;
-    Cycle wake;
-    Cycle refresh_due;
   };
   enum class Command : std::uint8_t { nothing, activate, precharge, column };
   struct Choice {
@@ -127,7 +103,6 @@ class OldestReady final : public DramChannel {
     }
   };
 
-  static std::uint64_t bit(std::uint32_t bank) { return std::uint64_t{1} << bank; }
   template <class Visit>
   static void for_each_bank(std::uint64_t banks, Visit visit) {
     for (; banks != 0; banks &= banks - 1) {
@@ -135,40 +110,9 @@ class OldestReady final : public DramChannel {
     }
   }
 
-  State state() const {
-    return {banks_with_, queued_, banks_served_, writing_ ? 1U : 0U, wake_, refresh_due_};
-  }
+  State state() const { return {banks_with_, queued_, banks_served_, writing_ ? 1U : 0U}; }
 
-  // What happened in cycles that nobody asked for: refreshes of an idle channel.
-  void catch_up(Cycle now, std::vector<DramDone>& done) {
-    while (wake_ < now) {
-      if (requests_.size() == 0 && refreshing_.empty() && refresh_due_ <= wake_) {
-        skip_refreshes(now);
-      }
-      step(wake_, done);
-    }
-  }
-
-  // All but the last few refreshes of a long rest leave no trace but their number.
-  void skip_refreshes(Cycle now) {
-    const Cycle period = banks_.timing().refi;
-    const Cycle whole = (now - refresh_due_) / period - 2;
-    if (whole > 0 && all_closed()) {
-      refresh_due_ += whole * period;
-      wake_ = refresh_due_;
-      banks_.counts().refreshes += static_cast<std::uint64_t>(whole) * banks_.ranks();
-    }
-  }
-  bool all_closed() const {
-    for (std::uint32_t rank = 0; rank < banks_.ranks(); ++rank) {
-      if (banks_.precharge_all_at(rank) != no_cycle) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void step(Cycle now, std::vector<DramDone>& done) {
+  void step(Cycle now, std::vector<DramDone>& done) override {
     if (refresh_due_ <= now) {
       for (std::uint32_t rank = 0; rank < banks_.ranks(); ++rank) {
         refreshing_.push_back(rank);
@@ -343,18 +287,12 @@ class OldestReady final : public DramChannel {
     }
   }
 
-  DramController controller_;
-  DramBanks banks_;
-  HeldRequests requests_;
   std::array<std::vector<List>, 2> lists_;  // [reads, writes][banks]
   std::array<std::uint64_t, 2> banks_with_{};
   std::array<std::uint32_t, 2> queued_{};
   std::vector<std::uint32_t> served_;  // [banks] whose row was opened for it, or none
   std::uint64_t banks_served_ = 0;
-  std::vector<std::uint32_t> refreshing_;  // ranks
   bool writing_ = false;
-  Cycle refresh_due_;
-  Cycle wake_;
 };
 
 const Registration registration(

@@ -12,9 +12,9 @@ namespace {
 
 using F = DramField;
 
-// Next bursts in the same row, then in the next bank group: `column` below what it is spread over.
-const std::vector<DramField> rows_first{F::row,    F::bank,   F::group,  F::rank,
-                                        F::pseudo, F::column, F::channel};
+// Bursts of a stream in turn over channels, data buses and bank groups, so that tCCD_S counts.
+const std::vector<DramField> groups_in_turn{F::row,   F::rank,   F::bank,   F::column,
+                                            F::group, F::pseudo, F::channel};
 
 // JEDEC JESD79-4, speed bin 2400U, as for Micron MT40A1G8 (8 Gb, x8) in DRAMsim3's
 // DDR4_8Gb_x8_2400.ini; two ranks of 8 GiB, 64 bits wide. tRTW, tRTRS: 1 (the same file).
@@ -77,7 +77,7 @@ DramSpec ddr5() {
                  .act = 2,
                  .rfc = 472,
                  .refi = 6240};
-  spec.controller.mapping = rows_first;
+  spec.controller.mapping = groups_in_turn;
   return spec;
 }
 
@@ -110,7 +110,7 @@ DramSpec lpddr5() {
                  .act = 2,
                  .rfc = 224,
                  .refi = 3125};
-  spec.controller.mapping = rows_first;
+  spec.controller.mapping = groups_in_turn;
   return spec;
 }
 
@@ -142,7 +142,7 @@ DramSpec gddr6() {
                  .act = 1,
                  .rfc = 210,
                  .refi = 3333};
-  spec.controller.mapping = rows_first;
+  spec.controller.mapping = groups_in_turn;
   return spec;
 }
 
@@ -243,7 +243,7 @@ DramSpec hbm3() {
                  .rfc = 560,
                  .refi = 6240};
   spec.controller.two_commands = true;
-  spec.controller.mapping = rows_first;
+  spec.controller.mapping = groups_in_turn;
   return spec;
 }
 

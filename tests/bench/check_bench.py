@@ -126,6 +126,16 @@ def check_flows(program):
     assert again["digest"] == few["digest"] != many["digest"]
 
 
+def check_dram(program):
+    """Requests cost time; the same ones take the same cycles."""
+    words = ["dram", "--preset", "DDR4", "--requests", "20000"]
+    run, again = report(program, words), report(program, words + ["--repeat", "2"])
+    assert run["cycles"] == again["cycles"] >= 20000 * 4
+    assert 0.5 < run["utilization"] <= 1 and run["requests_per_cpu_s"] > 0
+    other = report(program, words + ["--pattern", "random"])
+    assert other["cycles"] != run["cycles"]
+
+
 def check_flows_on_simgrid(program):
     words = ["flows", "--hosts", "100", "--flows", "300", "--spread", "10 ms"]
     ours, theirs = report(program, words), report(program, words + ["--engine", "simgrid"])
@@ -149,7 +159,7 @@ def check_simgrid(program):
 
 def main():
     program, check = sys.argv[1:]
-    checks = {"idle": check_idle, "flows": check_flows, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
+    checks = {"idle": check_idle, "dram": check_dram, "flows": check_flows, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
     if check in checks:
         checks[check](program)
     else:

@@ -10,10 +10,9 @@
 //                 command may issue now. A request whose row was activated for it goes before all
 //                 others, and its row stays open until then. Writing begins when `write_high`
 //                 writes wait or no read does, and ends when at most `write_low` wait and a read
-//                 does. All ranks refresh at once, before other requests. After the generic
-//                 controller of Ramulator 2 (H. Luo et al., IEEE CAL 2023,
-//                 doi:10.1109/LCA.2023.3333759); with `read_queue: 513` and so on it is that of
-//                 ONNXim.
+//                 does. All ranks refresh at once, before other requests. A write is done when its
+//                 command issues. After the generic controller of Ramulator 2 (H. Luo et al., IEEE
+//                 CAL 2023, doi:10.1109/LCA.2023.3333759).
 //   bank-queues   requests move, one a cycle, from a queue of reads or of writes into a queue of
 //                 their bank; banks take turns. A bank issues its first request whose command is
 //                 ready; the first closes the row when no other waits for it, or after four column

@@ -48,7 +48,7 @@ TEST(BandwidthMemory, SharesNothing) {
 }
 
 TEST(ReadMemory, KnowsItsModels) {
-  EXPECT_THAT(memories().names(), ElementsAre("bandwidth", "channel"));
+  EXPECT_THAT(memories().names(), ElementsAre("bandwidth", "channel", "dram"));
 }
 
 TEST(ReadMemory, PointsAtWhatIsWrong) {

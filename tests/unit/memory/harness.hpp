@@ -46,6 +46,7 @@ struct Access {
   std::uint64_t bytes = 0;
   bool write = false;
   std::uint16_t tag = 0;
+  Address address = Address::next();
 };
 
 struct Done {
@@ -65,8 +66,10 @@ struct Use {
   std::uint64_t written = 0;
   std::int64_t busy_ps = 0;
   std::int64_t wait_ps = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t conflicts = 0;
   auto key() const {
-    return std::tuple(channel, begin_ps, end_ps, read, written, busy_ps, wait_ps);
+    return std::tuple(channel, begin_ps, end_ps, read, written, busy_ps, wait_ps, hits, conflicts);
   }
   friend bool operator==(const Use& a, const Use& b) { return a.key() == b.key(); }
   friend bool operator<(const Use& a, const Use& b) { return a.key() < b.key(); }
@@ -94,8 +97,8 @@ class Driver final : public pdes::Component {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     if (event.port.kind() == 0) {
       const Access& access = accesses_[event.as<std::uint32_t>()];
-      memory::access(context, memory_slot, Bytes(access.bytes), access.write, pdes::Port(slot, 1),
-                     access.tag);
+      memory::access(context, memory_slot, access.address, Bytes(access.bytes), access.write,
+                     pdes::Port(slot, 1), access.tag);
     } else {
       done.push_back({context.now().ps(), context.self().value(), event.tag});
     }
@@ -129,7 +132,8 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
       return [&](const ChannelUse& use) {
         const std::scoped_lock lock(mutex);
         uses.push_back({use.channel, use.begin.ps(), use.end.ps(), use.read.count(),
-                        use.written.count(), use.busy.ps(), use.longest_wait.ps()});
+                        use.written.count(), use.busy.ps(), use.longest_wait.ps(), use.row_hits,
+                        use.row_conflicts});
       };
     };
     if (bin_ps > 0) {

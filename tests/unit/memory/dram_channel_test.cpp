@@ -1,0 +1,296 @@
+#include "tessera/memory/dram_channel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tessera/core/random.hpp"
+#include "tessera/memory/dram_drive.hpp"
+
+namespace tessera::memory {
+namespace {
+
+// Keys of `machine.memory` as YAML.
+DramSpec spec_of(const std::string& yaml) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("d.yaml", yaml, diagnostics), "", diagnostics);
+  const DramSpec spec = read_dram_spec(section);
+  section.finish();
+  diagnostics.throw_if_any();
+  return spec;
+}
+
+const std::string dramsim3 =
+    "{scheduler: bank-queues, read_queue: 32, write_queue: 32, write_high: 32, write_low: 16, ";
+
+DramMeasure drive(const DramSpec& spec, DramPattern pattern, std::uint64_t requests,
+                  std::uint64_t outstanding = 0, Fraction writes = Fraction::millionths(0)) {
+  DramDrive drive;
+  drive.pattern = pattern;
+  drive.requests = requests;
+  drive.outstanding = outstanding;
+  drive.writes = writes;
+  return drive_dram(spec, drive);
+}
+
+// Within `share` of the expected value.
+void expect_near(double value, double expected, double share, const std::string& what) {
+  EXPECT_LE(std::abs(value / expected - 1), share) << what << ": " << value << ", not " << expected;
+}
+
+class Scheduler : public ::testing::TestWithParam<std::string> {
+ protected:
+  DramSpec spec(const std::string& keys) const {
+    return spec_of("{scheduler: " + GetParam() + ", " + keys + "}");
+  }
+  // Cycles between submission and the first command.
+  Cycle overhead() const { return GetParam() == "bank-queues" ? 1 : 0; }
+};
+INSTANTIATE_TEST_SUITE_P(Both, Scheduler, ::testing::Values("oldest-ready", "bank-queues"));
+
+// A row conflict takes tRAS + tRP, while the rank does not refresh.
+TEST_P(Scheduler, RowConflictsTakeARowCycle) {
+  for (const char* preset : {"DDR4", "HBM2", "LPDDR5"}) {
+    const DramSpec of = spec("channels: 1, preset: " + std::string(preset));
+    const DramTiming& t = of.timing;
+    const DramMeasure measure = drive(of, DramPattern::conflict, 20'000);
+    const double rest = 1 - static_cast<double>(t.rfc) / static_cast<double>(t.refi);
+    expect_near(static_cast<double>(measure.cycles) / 20'000,
+                static_cast<double>(t.ras + t.rp) / rest, 0.01, preset);
+    EXPECT_EQ(measure.counts.hits, 0U);
+  }
+}
+
+// An idle channel: CL + burst, with tRCD when the row is closed and tRP when another is open.
+TEST_P(Scheduler, IdleLatencyIsOfTheCommandsNeeded) {
+  for (const std::string& preset : dram_presets().names()) {
+    const DramSpec of = spec("refresh: false, channels: 1, preset: " + preset);
+    const DramTiming& t = of.timing;
+    const Cycle hit = overhead() + t.cl + t.burst + 1;
+    const DramMeasure hits = drive(of, DramPattern::hit, 50, 1);
+    EXPECT_EQ(hits.latency_most, hit + t.rcd_read) << preset;
+    EXPECT_EQ(hits.latency_sum, static_cast<std::uint64_t>(50 * hit + t.rcd_read)) << preset;
+    DramDrive conflicts;
+    conflicts.pattern = DramPattern::conflict;
+    conflicts.requests = 50;
+    conflicts.interval = 1000;
+    const DramMeasure measure = drive_dram(of, conflicts);
+    EXPECT_EQ(measure.latency_most, hit + t.rcd_read + t.rp) << preset;
+    EXPECT_EQ(measure.latency_sum,
+              static_cast<std::uint64_t>(50 * (hit + t.rcd_read + t.rp) - t.rp))
+        << preset;
+  }
+}
+
+TEST_P(Scheduler, OneBankGroupTakesTheLongColumnDelay) {
+  const DramSpec of = spec("refresh: false, preset: DDR4");
+  const DramMeasure measure = drive(of, DramPattern::hit, 10'000);
+  expect_near(static_cast<double>(measure.cycles) / 10'000, 6, 0.01, "tCCD_L");
+}
+
+TEST_P(Scheduler, RandomReadsOfHbmAreBoundByFourActivations) {
+  const DramSpec of = spec("refresh: false, channels: 1, preset: HBM2, read_queue: 256");
+  const DramMeasure measure = drive(of, DramPattern::random, 20'000);
+  const double window = static_cast<double>(of.timing.faw) / 4;
+  const double each = static_cast<double>(measure.cycles) / 20'000;
+  EXPECT_GE(each, window * 0.999);
+  expect_near(each, window, 0.07, "tFAW");
+}
+
+// Bank groups that alternate stream all the time but that of refreshes.
+TEST_P(Scheduler, StreamsFillTheBus) {
+  const DramSpec of =
+      spec("preset: DDR4, ranks: 1, mapping: [row, rank, bank, channel, pseudo, column, group]");
+  const DramMeasure measure = drive(of, DramPattern::stream, 100'000);
+  const double rest = 1 - static_cast<double>(of.timing.rfc) / static_cast<double>(of.timing.refi);
+  expect_near(measure.utilization(of), rest, 0.02, "utilization");
+}
+
+TEST_P(Scheduler, ClosedPageHasNoConflicts) {
+  const DramSpec of = spec("refresh: false, page: closed, preset: DDR4");
+  const DramMeasure measure = drive(of, DramPattern::random, 2000, 1);
+  EXPECT_EQ(measure.counts.conflicts, 0U);
+  EXPECT_EQ(measure.counts.misses, 2000U);
+  const DramMeasure open =
+      drive(spec("refresh: false, preset: DDR4"), DramPattern::random, 2000, 1);
+  EXPECT_GT(open.counts.conflicts, 1000U);
+  EXPECT_LT(measure.latency_sum, open.latency_sum);
+}
+
+TEST_P(Scheduler, ReadsOfWaitingWritesAreDoneAtOnce) {
+  const auto channel = make_dram_channel(spec("preset: DDR4"));
+  std::vector<DramDone> done;
+  channel->submit(10, {1, 77, 3, 5, true}, done);
+  done.clear();
+  channel->submit(10, {2, 77, 3, 5, false}, done);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].id, 2U);
+  EXPECT_LE(done[0].finish, 11);
+}
+
+TEST_P(Scheduler, ServesEveryRequestOnce) {
+  for (const std::string& preset : dram_presets().names()) {
+    const DramSpec of = spec("preset: " + preset);
+    const DramMeasure measure =
+        drive(of, DramPattern::random, 5000, 0, Fraction::millionths(400'000));
+    EXPECT_EQ(measure.requests, 5000U) << preset;
+    EXPECT_LE(measure.counts.reads + measure.counts.writes, 5000U) << preset;
+    EXPECT_EQ(measure.counts.hits + measure.counts.misses + measure.counts.conflicts,
+              measure.counts.reads + measure.counts.writes)
+        << preset;
+    EXPECT_LE(measure.utilization(of), 1.0) << preset;
+  }
+}
+
+// After a long rest a request finds its rank refreshed and its rows closed, and nobody has asked
+// for the cycles between.
+TEST_P(Scheduler, RestCostsNothing) {
+  const DramSpec of = spec("preset: DDR4");
+  const auto channel = make_dram_channel(of);
+  std::vector<DramDone> done;
+  const auto serve = [&](Cycle at, std::uint64_t id) {
+    channel->submit(at, {id, id, 0, 9, false}, done);
+    while (channel->next() != no_cycle) {
+      channel->tick(channel->next(), done);
+    }
+  };
+  EXPECT_EQ(channel->next(), no_cycle);
+  serve(0, 1);
+  const Cycle far = of.timing.refi * 1'000'000'000 + of.timing.refi / 4;
+  serve(far, 2);
+  ASSERT_EQ(done.size(), 2U);
+  EXPECT_EQ(done[1].finish - far, done[0].finish);
+  EXPECT_EQ(channel->counts().misses, 2U);
+  EXPECT_NEAR(static_cast<double>(channel->counts().refreshes), 2e9, 2);
+}
+
+// Saved in the middle and restored into another channel, it goes on the same.
+TEST_P(Scheduler, GoesOnFromACheckpoint) {
+  const DramSpec of = spec("preset: HBM2-PC, channels: 1, read_queue: 40, write_queue: 20");
+  const DramAddressMap map(of);
+  const auto first = make_dram_channel(of);
+  const auto second = make_dram_channel(of);
+  std::vector<DramDone> done;
+  std::vector<DramDone> again;
+  RandomStream random(3, EntityId(0), 0);
+  const auto submit = [&](DramChannel& channel, Cycle now, std::uint64_t id, RandomStream& from,
+                          std::vector<DramDone>& to) {
+    const std::uint64_t burst = from.next_below(100'000);
+    const bool write = from.next_below(3) == 0;
+    const DramPlace place = map.place(burst);
+    if (channel.accepts(write)) {
+      channel.submit(now, {id, burst, place.bank, place.row, write}, to);
+    }
+  };
+  Cycle now = 0;
+  for (; now < 5000; ++now) {
+    submit(*first, now, static_cast<std::uint64_t>(now), random, done);
+    first->tick(now, done);
+  }
+  pdes::StateWriter writer;
+  first->save(writer);
+  pdes::StateReader reader(writer.bytes());
+  second->restore(reader);
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_EQ(second->waiting(), first->waiting());
+  done.clear();
+  RandomStream same = random;
+  for (; now < 10'000; ++now) {
+    submit(*first, now, static_cast<std::uint64_t>(now), random, done);
+    submit(*second, now, static_cast<std::uint64_t>(now), same, again);
+    first->tick(now, done);
+    second->tick(now, again);
+  }
+  ASSERT_EQ(done.size(), again.size());
+  ASSERT_GT(done.size(), 1000U);
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    EXPECT_EQ(done[i].id, again[i].id);
+    EXPECT_EQ(done[i].finish, again[i].finish);
+  }
+}
+
+// Asked in every cycle, or only when it says so: the same.
+TEST_P(Scheduler, NeedsNoOtherCyclesThanItAsksFor) {
+  const DramSpec of = spec("preset: DDR4, read_queue: 40, write_queue: 20");
+  const DramAddressMap map(of);
+  const auto every = make_dram_channel(of);
+  const auto asked = make_dram_channel(of);
+  std::vector<DramDone> done;
+  std::vector<DramDone> again;
+  RandomStream random(5, EntityId(0), 0);
+  for (Cycle now = 0; now < 60'000; ++now) {
+    if (random.next_below(40) == 0) {
+      const std::uint64_t burst = random.next_below(100'000);
+      const bool write = random.next_below(3) == 0;
+      const DramPlace place = map.place(burst);
+      const DramRequest request{static_cast<std::uint64_t>(now), burst, place.bank, place.row,
+                                write};
+      ASSERT_EQ(every->accepts(write), asked->accepts(write));
+      if (every->accepts(write)) {
+        every->submit(now, request, done);
+        asked->submit(now, request, again);
+      }
+    }
+    every->tick(now, done);
+    if (asked->next() <= now) {
+      asked->tick(now, again);
+    }
+  }
+  ASSERT_EQ(done.size(), again.size());
+  ASSERT_GT(done.size(), 1000U);
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    EXPECT_EQ(done[i].id, again[i].id);
+    EXPECT_EQ(done[i].finish, again[i].finish);
+  }
+}
+
+// Cycles of DRAMsim3 and of Ramulator 2 in ONNXim's fork, to the cycle where nothing is random.
+TEST(DramReference, MeetsDramsim3ToTheCycle) {
+  const DramSpec ddr4 = spec_of(dramsim3 + "preset: DDR4}");
+  EXPECT_EQ(drive(ddr4, DramPattern::conflict, 100'000).cycles, 5'873'349);
+  EXPECT_EQ(drive(ddr4, DramPattern::hit, 20'000, 1).cycles, 483'091);
+  EXPECT_EQ(drive(ddr4, DramPattern::stream, 20'000, 1).cycles, 485'963);
+  EXPECT_EQ(drive(ddr4, DramPattern::stream, 100'000, 0, Fraction::millionths(1'000'000)).cycles,
+            512'552);
+  const DramMeasure conflicts = drive(ddr4, DramPattern::conflict, 100'000);
+  EXPECT_NEAR(conflicts.mean_latency(), 2369.89, 0.005);
+  EXPECT_EQ(conflicts.latency_most, 2737);
+}
+
+TEST(DramReference, MeetsRamulatorToTheCycle) {
+  const DramSpec hbm2 = spec_of(
+      "{preset: HBM2-PC, channels: 1, refresh: false, read_queue: 513, timing: {tCL: 9, tCWL: 3, "
+      "tRCDRD: 9, tRCDWR: 9, tRP: 9, tRAS: 21, tRC: 23, tWR: 10, tRTP: 4, tRRD_S: 3, tRRD_L: 4, "
+      "tWTR_S: 4, tWTR_L: 5, tFAW: 19}}");
+  EXPECT_EQ(drive(hbm2, DramPattern::hit, 20'000, 1).cycles, 240'009);
+  EXPECT_EQ(drive(hbm2, DramPattern::stream, 20'000, 1).cycles, 262'212);
+  EXPECT_EQ(drive(hbm2, DramPattern::conflict, 20'000, 1).cycles, 599'991);
+  DramDrive stream;
+  stream.per_cycle = 1;
+  EXPECT_EQ(drive_dram(hbm2, stream).cycles, 115'050);
+}
+
+TEST(DramSpec, RefusesWhatCannotBe) {
+  EXPECT_THROW(spec_of("{preset: DDR4, ranks: 3}"), ConfigError);
+  EXPECT_THROW(spec_of("{preset: DDR4, ranks: 8}"), ConfigError);  // 128 banks
+  EXPECT_THROW(spec_of("{preset: DDR6}"), ConfigError);
+  EXPECT_THROW(spec_of("{mapping: [row, bank]}"), ConfigError);
+  EXPECT_THROW(spec_of("{mapping: [row, row, bank, group, rank, pseudo, channel]}"), ConfigError);
+  EXPECT_THROW(spec_of("{timing: {tREFI: 10}}"), ConfigError);
+  EXPECT_THROW(spec_of("{timing: {tXYZ: 10}}"), ConfigError);
+}
+
+TEST(DramSpec, PeakIsThatOfTheDataBuses) {
+  EXPECT_EQ(spec_of("{preset: DDR4}").peak(), Bandwidth::bytes_per_second(19'200'000'000));
+  EXPECT_EQ(spec_of("{preset: DDR5}").peak(), Bandwidth::bytes_per_second(25'600'000'000));
+  EXPECT_EQ(spec_of("{preset: LPDDR5}").peak(), Bandwidth::bytes_per_second(51'200'000'000));
+  EXPECT_EQ(spec_of("{preset: GDDR6}").peak(), Bandwidth::bytes_per_second(56'000'000'000));
+  EXPECT_EQ(spec_of("{preset: HBM2}").peak(), Bandwidth::bytes_per_second(256'000'000'000));
+  EXPECT_EQ(spec_of("{preset: HBM2-PC}").peak(), Bandwidth::bytes_per_second(256'000'000'000));
+  EXPECT_EQ(spec_of("{preset: HBM3}").peak(), Bandwidth::bytes_per_second(819'200'000'000));
+}
+
+}  // namespace
+}  // namespace tessera::memory

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness.hpp"
+#include "tessera/core/random.hpp"
+#include "tessera/memory/dram_address.hpp"
+
+namespace tessera::memory::testing {
+namespace {
+
+// A tile beside its memory: bandwidth of the network is no limit.
+std::string pair(const std::string& memory) {
+  return "topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 1 TB/s, latency: 1 ns}\n"
+         "dram: {at: nodes, nodes: [1], bandwidth: 1 GB/s, latency: 0 ns}\n"
+         "network: {model: analytical}\n"
+         "memory: {model: dram, request: 0 B, " +
+         memory + "}\n";
+}
+
+std::int64_t time_of(const std::string& memory, const Access& access) {
+  return run(described(pair(memory)), {access}).done.at(0).at_ps;
+}
+
+// There and back 1 ns each, the cycle of submission, tRCD, tCL and the burst; 64 B take 64 ps.
+TEST(DramMemory, OneBurstTakesItsCommands) {
+  const std::string preset = "preset: HBM2, refresh: false";
+  EXPECT_EQ(time_of(preset, {0, 0, 64, false, 1, Address(0)}), 1000 + 31'000 + 1000 + 64);
+  // A part of a burst takes as long; two bursts, one more slot of the bus.
+  EXPECT_EQ(time_of(preset, {0, 0, 1, false, 1, Address(63)}), 1000 + 31'000 + 1000 + 1);
+  EXPECT_EQ(time_of(preset, {0, 0, 2, false, 1, Address(63)}), 1000 + 33'000 + 1000 + 2);
+  EXPECT_EQ(time_of(preset + ", latency: 5 ns", {0, 0, 64, false, 1, Address(0)}),
+            1000 + 36'000 + 1000 + 64);
+}
+
+TEST(DramMemory, StreamsAtTheDevicesRate) {
+  const Described machine = described(pair("preset: HBM2, window: 1 MB"));
+  const Outcome outcome = run(machine, {{0, 0, 4 << 20, false, 1, Address(0)}});
+  const double seconds = static_cast<double>(outcome.done.at(0).at_ps) * 1e-12;
+  const double rate = static_cast<double>(4 << 20) / seconds;
+  EXPECT_GT(rate, 0.85 * 256e9);
+  EXPECT_LT(rate, 256e9);
+  ASSERT_EQ(outcome.totals.size(), 1U);
+  EXPECT_EQ(outcome.totals[0].read, 4U << 20);
+  EXPECT_GT(outcome.totals[0].hits, 60'000U);
+}
+
+// Rows of one bank one after the other take their row cycles; the same bytes in one row do not.
+TEST(DramMemory, AddressesMatter) {
+  const Described machine = described(pair("preset: DDR4, refresh: false"));
+  std::vector<Access> near;
+  std::vector<Access> far;
+  const DramSpec spec = dram_presets().at("DDR4")();
+  const DramAddressMap map(spec);
+  for (std::uint16_t i = 0; i < 50; ++i) {
+    near.push_back({0, 0, 64, false, i, Address(std::uint64_t{i} * 64)});
+    far.push_back({0, 0, 64, false, i, Address(map.burst_at({0, 0, i, 0}) * 64)});
+  }
+  const Outcome hits = run(machine, near);
+  const Outcome conflicts = run(machine, far);
+  EXPECT_EQ(hits.totals.at(0).hits, 49U);
+  EXPECT_EQ(conflicts.totals.at(0).conflicts, 49U);
+  const auto last = [](const Outcome& outcome) {
+    return std::max_element(outcome.done.begin(), outcome.done.end(),
+                            [](const Done& a, const Done& b) { return a.at_ps < b.at_ps; })
+        ->at_ps;
+  };
+  EXPECT_GE(last(conflicts), 49 * 56 * 833);
+  EXPECT_LT(last(hits), 49 * 7 * 834 + 60'000);
+}
+
+// Without addresses accesses follow one another: rows are hit.
+TEST(DramMemory, AccessesWithoutAddressesFollowOneAnother) {
+  const Described machine = described(pair("preset: DDR4, refresh: false"));
+  std::vector<Access> accesses;
+  for (std::uint16_t i = 0; i < 50; ++i) {
+    accesses.push_back({i * 100'000, 0, 64, i % 2 == 0, i, Address::next()});
+  }
+  const Outcome outcome = run(machine, accesses);
+  EXPECT_EQ(outcome.done.size(), 50U);
+  EXPECT_EQ(outcome.totals.at(0).hits, 49U);
+}
+
+std::vector<Access> random_accesses(std::uint32_t tiles) {
+  RandomStream random(11, EntityId(0), 0);
+  std::vector<Access> accesses;
+  for (std::uint16_t i = 0; i < 300; ++i) {
+    Access access{static_cast<std::int64_t>(random.next_below(400)) * 10'000,
+                  static_cast<std::uint32_t>(random.next_below(tiles)),
+                  random.next_below(20'000),
+                  random.next_below(2) == 0,
+                  i,
+                  {}};
+    if (random.next_below(2) == 0) {
+      access.address = Address(random.next_below(1 << 30));
+    }
+    accesses.push_back(access);
+  }
+  return accesses;
+}
+
+const std::string edges =
+    "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 3 GB/s, latency: 2 ns}\n"
+    "dram: {at: edge, edges: [west, east], bandwidth: 1.1 GB/s, latency: 50 ns}\n"
+    "memory: {model: dram, preset: GDDR6, window: 8 KiB, transfer: 1 KiB";
+
+TEST(DramMemory, CountsAreOfWholeBurstsAndBinsAddUp) {
+  const std::vector<Access> accesses = random_accesses(16);
+  const Outcome outcome = run(described(edges + "}\n"), accesses, 1, 300'000);
+  EXPECT_EQ(outcome.done.size(), accesses.size());
+  std::uint64_t wanted = 0;
+  for (const Access& access : accesses) {
+    wanted += access.bytes;
+  }
+  std::map<std::uint32_t, Use> sums;
+  for (const Use& bin : outcome.bins) {
+    Use& sum = sums[bin.channel];
+    sum.read += bin.read;
+    sum.written += bin.written;
+    sum.hits += bin.hits;
+    sum.conflicts += bin.conflicts;
+  }
+  std::uint64_t moved = 0;
+  for (const Use& total : outcome.totals) {
+    EXPECT_EQ(sums[total.channel].read, total.read);
+    EXPECT_EQ(sums[total.channel].written, total.written);
+    EXPECT_EQ(sums[total.channel].hits, total.hits);
+    EXPECT_EQ(sums[total.channel].conflicts, total.conflicts);
+    EXPECT_LE(total.busy_ps, total.end_ps);
+    moved += total.read + total.written;
+  }
+  EXPECT_GE(moved, wanted);
+  EXPECT_LE(moved, wanted + 300 * 2 * 32);
+}
+
+TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
+  for (const char* spread : {"}\n", ", spread: all}\n", ", spread: all, hash: ipoly}\n"}) {
+    const Described machine = described(edges + spread);
+    const std::vector<Access> accesses = random_accesses(16);
+    const Outcome expected = run(machine, accesses, 1, 300'000);
+    EXPECT_EQ(expected.done.size(), accesses.size());
+    for (int ranks = 2; ranks <= 4; ++ranks) {
+      const Outcome outcome = run(machine, accesses, ranks, 300'000);
+      EXPECT_EQ(outcome.done, expected.done) << ranks;
+      EXPECT_EQ(outcome.totals, expected.totals) << ranks;
+      EXPECT_EQ(outcome.bins, expected.bins) << ranks;
+    }
+  }
+}
+
+// One tile's stream meets all memories alike when addresses are spread.
+TEST(DramMemory, SpreadUsesAllMemories) {
+  for (const char* hash : {"none", "ipoly"}) {
+    const Outcome outcome = run(described(edges + ", spread: all, hash: " + hash + "}\n"),
+                                {{0, 5, 1 << 20, false, 1, Address(0)}});
+    ASSERT_EQ(outcome.totals.size(), 8U);
+    for (const Use& use : outcome.totals) {
+      EXPECT_EQ(use.read, (1U << 20) / 8) << hash;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::memory::testing
