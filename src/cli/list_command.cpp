@@ -14,6 +14,7 @@
 #include "tessera/memory/dram_channel.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/npu/tiled_operator.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
@@ -37,6 +38,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
+      {"operators", [] { return npu::operators().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"dram-presets", [] { return memory::dram_presets().infos(); }},

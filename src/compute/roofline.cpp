@@ -18,7 +18,7 @@ SimTime roofline_time(const machine::Machine& machine, const machine::Tile& tile
 
 class RooflineModel final : public ComputeModel {
  public:
-  std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const override {
+  std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
     return std::make_unique<FixedTimes>(*this, setup);
   }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,

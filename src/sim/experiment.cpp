@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "chip_experiment.hpp"
 #include "graph_experiment.hpp"
 #include "placement_file.hpp"
 #include "tessera/machine/partition.hpp"
@@ -239,9 +240,10 @@ std::vector<const char*> needed_parts(const Value& root) {
   const auto workload =
       std::find_if(root.members.begin(), root.members.end(),
                    [](const Value::Member& part) { return part.key == "workload"; });
-  const bool graph = workload != root.members.end() && is_graph(workload->value);
-  return graph ? std::vector<const char*>{"machine", "workload"}
-               : std::vector<const char*>{parts.begin(), parts.end()};
+  const bool is_whole =
+      workload != root.members.end() && (is_graph(workload->value) || is_chip(workload->value));
+  return is_whole ? std::vector<const char*>{"machine", "workload"}
+                  : std::vector<const char*>{parts.begin(), parts.end()};
 }
 
 void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,
@@ -385,6 +387,29 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
   diagnostics.throw_if_any();
 }
 
+void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
+  Section workload_section = section.section("workload");
+  for (const char* key : {"strategy", "execution"}) {
+    if (section.has(key)) {
+      section.raw(key);
+      section.error(key, "the workload is operators, which the cores of the machine share");
+    }
+  }
+  experiment.workload.name = workload_section.get_or<std::string>("name", chip_kind);
+  if (experiment.compute) {
+    experiment.chip = read_chip(workload_section, experiment.machine, *experiment.compute,
+                                section.section("machine"));
+  }
+  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  if (experiment.options.replay) {
+    section.section("run").error("replay", "is for pipelines of micro-batches");
+  }
+  section.finish();
+  diagnostics.throw_if_any();
+  ensure(experiment.chip != nullptr, "operators were not read and nothing was complained about");
+  experiment.ideal_time = ideal_time(*experiment.chip, experiment.machine);
+}
+
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            MeasuredWeights measured, const config::TextLoader& load) {
   const Value root = read_configuration(path, overrides, load);
@@ -421,6 +446,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.compute = compute::read_compute(machine_section.section("compute"));
   if (needed.size() == parts.size()) {
     read_programs(experiment, section, load, diagnostics);
+  } else if (section.section("workload").get<std::string>("kind") == chip_kind) {
+    read_chip_work(experiment, section, diagnostics);
   } else {
     read_graph_work(experiment, section, load, diagnostics);
   }

@@ -68,6 +68,9 @@ class GraphsWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return make_model_cores(experiment_, members);
+  }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
     const machine::Machine& machine = experiment_.machine;

@@ -43,11 +43,14 @@ void record_totals(RankModels& models, SimTime end) {
   if (models.recorder.writes()) {
     models.network->pass_boundary(end);  // the last bin, cut short
     models.memory->pass_boundary(end);
+    models.compute->pass_boundary(end);
   }
   models.network->visit_links(
       end, [&](const network::LinkUse& use) { models.recorder.on_link_total(use); });
   models.memory->visit_channels(
       end, [&](const memory::ChannelUse& use) { models.recorder.on_channel_total(use); });
+  models.compute->visit_cores(
+      end, [&](const compute::CoreUse& use) { models.recorder.on_core_total(use); });
 }
 
 void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {

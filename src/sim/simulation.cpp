@@ -225,6 +225,8 @@ class RankRun {
         [this](const network::LinkUse& use) { models_.recorder.on_link_bin(use); });
     models_.memory->report_bins(
         [this](const memory::ChannelUse& use) { models_.recorder.on_channel_bin(use); });
+    models_.compute->report_bins(
+        [this](const compute::CoreUse& use) { models_.recorder.on_core_bin(use); });
   }
 
   pdes::EngineHooks hooks() {
