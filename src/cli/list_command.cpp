@@ -12,11 +12,13 @@
 #include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/network/traffic.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/traffic.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -36,6 +38,12 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
       {"networks", [] { return network::networks().infos(); }},
+      {"traffic",
+       [] {
+         return Parts{{"traffic", "load of `tessera traffic`", sim::traffic_parameters()}};
+       }},
+      {"patterns", [] { return network::traffic_patterns().infos(); }},
+      {"processes", [] { return network::injection_processes().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},

@@ -38,6 +38,9 @@ const std::map<std::string, Command>& commands() {
       {"scale",
        {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
         "predict the speed-up on many ranks from one run"}},
+      {"traffic",
+       {traffic_command, "traffic TRAFFIC.yaml [options]",
+        "measure latency and throughput of a network under synthetic load"}},
       {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
       {"export",
        {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
