@@ -29,11 +29,13 @@ network::TrafficCounts sum_of(const network::TrafficCounts& own, comm::Communica
 class PointRun {
  public:
   PointRun(const TrafficExperiment& experiment, pdes::Engine& engine,
-           network::TrafficSource& source, comm::Communicator& communicator)
+           network::TrafficSource& source, const network::Network& network,
+           comm::Communicator& communicator)
       : experiment_(experiment),
         phases_(experiment.phases),
         engine_(engine),
         source_(source),
+        network_(network),
         communicator_(communicator) {
     engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
   }
@@ -86,6 +88,10 @@ class PointRun {
       point_.latency_least = cycles(SimTime::from_ps(static_cast<std::int64_t>(counts_.least_ps)));
       point_.latency_most = cycles(SimTime::from_ps(static_cast<std::int64_t>(counts_.most_ps)));
     }
+    std::array<std::uint64_t, 2> sums{network_.packet_hops(), engine_.statistics().events};
+    communicator_.reduce_sum(sums);
+    point_.hops = sums[0];
+    point_.events = sums[1];
     done_ = true;
   }
 
@@ -173,6 +179,7 @@ class PointRun {
   const TrafficPhases& phases_;
   pdes::Engine& engine_;
   network::TrafficSource& source_;
+  const network::Network& network_;
   comm::Communicator& communicator_;
   network::TrafficCounts counts_;
   trace::TrafficPoint point_;
@@ -230,7 +237,7 @@ class Measurement {
     const auto network = experiment_.network->build({experiment_.machine, members, network_slot});
     engine.attach(source);
     engine.attach(*network);
-    PointRun run(experiment_, engine, source, communicator_);
+    PointRun run(experiment_, engine, source, *network, communicator_);
     pdes::EngineHooks hooks;
     bool stopped = false;
     hooks.stop_requested = [&] {
@@ -242,14 +249,11 @@ class Measurement {
     point = run.result();
     point.rate = experiment_.rates[number];
     const double cpu_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    std::array<std::uint64_t, 4> sums{network->packet_hops(), engine.statistics().events,
-                                      network->resident_bytes(),
+    std::array<std::uint64_t, 2> sums{network->resident_bytes(),
                                       static_cast<std::uint64_t>(cpu_s * 1e6)};
     communicator_.reduce_sum(sums);
-    point.hops = sums[0];
-    point.events = sums[1];
-    network_bytes = sums[2];
-    point.cpu_s = static_cast<double>(sums[3]) / 1e6;
+    network_bytes = sums[0];
+    point.cpu_s = static_cast<double>(sums[1]) / 1e6;
     return run.done();
   }
 

@@ -60,7 +60,7 @@ std::string to_csv(const TrafficReport& report) {
 std::string to_json(const TrafficReport& report) {
   using Json = nlohmann::ordered_json;
   Json json;
-  json["type"] = file_type;
+  json["file_type"] = file_type;
   json["machine"] = report.machine;
   json["network"] = report.network;
   json["pattern"] = report.pattern;

@@ -177,7 +177,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"short_bins", {"run.trace=summary", "run.bins=2", "run.bin=200 ns"}},
         Case{"analytical",
              {"run.trace=full", "machine.network.model=analytical",
-              "machine.memory.model=bandwidth"}}),
+              "machine.memory.model=bandwidth"}},
+        Case{"flit",
+             {"run.trace=full", "machine.network.model=flit", "machine.network.flit_size=4 KiB",
+              "machine.network.packet_size=16 KiB"}},
+        Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Checkpoints, ARunCanGoOnManyTimes) {
