@@ -389,11 +389,36 @@ void set_times(FlitSetup& setup, config::Section& section, const machine::Topolo
   }
 }
 
+// Credits go back beside every link, and turns of allocators have 16 bits.
+void check_links(config::Section& section, const machine::Topology& topology,
+                 const FlitSettings& settings) {
+  const unsigned most =
+      0xffff / std::max({settings.vcs, settings.input_speedup, settings.output_speedup}) - 1;
+  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+    const EntityId node(n);
+    if (topology.ports(node) > most) {
+      section.error("model", "'flit' has routers of up to " + std::to_string(most) +
+                                 " ports with these settings; " + topology.node_name(node) +
+                                 " has more");
+      return;
+    }
+    for (unsigned port = 0; port < topology.ports(node); ++port) {
+      const EntityId to = topology.link(node, port).to;
+      if (to.valid() && !port_back(topology, node, port)) {
+        section.error("model", "'flit' needs links both ways: none leads back from " +
+                                   topology.node_name(to) + " to " + topology.node_name(node));
+        return;
+      }
+    }
+  }
+}
+
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   FlitSetup setup;
   setup.settings = read_settings(section);
   setup.routing = read_flit_routing(section, machine, setup.settings.vcs);
   setup.overheads = read_overheads(section);
+  check_links(section, *machine.topology, setup.settings);
   set_times(setup, section, *machine.topology);
   return std::make_unique<FlitModel>(std::move(setup));
 }

@@ -45,27 +45,39 @@ void FlitRouters::choose_port(RouterView& router, InputVc& input) {
 void FlitRouters::ask_for_channels(Step& step) {
   RouterView& router = step.router;
   channels_.clear();
-  requests_.clear();
-  const unsigned vcs = settings_.vcs;
+  heads_.clear();
+  ++run_;
   for_each(router.wanting(), router.at->words(), [&](std::uint32_t vc) {
     InputVc& input = router.input(vc);
-    if (!is_ready(input, step.cycle)) {
+    if (!input.is_ready(step.cycle)) {
       step.progress = true;
       return;
     }
     if (input.other != no_port) {
       choose_port(router, input);
     }
-    for (std::uint32_t left = input.vcs & ~router.port(input.port).busy; left != 0;
-         left &= left - 1) {
-      requests_.push_back(
-          {vc, input.port * vcs + static_cast<unsigned>(std::countr_zero(left)), vc});
+    const std::uint32_t free = input.vcs & ~router.port(input.port).busy;
+    if (free != 0) {
+      heads_.push_back({vc, input.port, free});
+      PortAsked& port = asked_[input.port];
+      port = {run_, port.run == run_ ? port.heads + 1 : 1};
     }
   });
+  requests_.clear();
+  for (const Head& head : heads_) {
+    if (asked_[head.port].heads == 1) {
+      take_first_free(router, head);
+      continue;
+    }
+    for (std::uint32_t left = head.free; left != 0; left &= left - 1) {
+      const auto out_vc = static_cast<unsigned>(std::countr_zero(left));
+      requests_.push_back({head.input_vc, head.port * settings_.vcs + out_vc, head.input_vc});
+    }
+  }
   if (requests_.empty()) {
     return;
   }
-  const std::uint32_t all = router.at->ports() * vcs;
+  const std::uint32_t all = router.at->ports() * settings_.vcs;
   const auto granted = matching_.match(
       requests_, settings_.outputs_first, settings_.iterations, all, all,
       [&](std::uint32_t input) -> std::uint16_t& { return router.input(input).turn; },
@@ -73,6 +85,23 @@ void FlitRouters::ask_for_channels(Step& step) {
   for (const SwitchRequest& request : granted) {
     channels_.push_back({request.input, request.output});
   }
+}
+
+// What any allocator gives a head that nobody shares its port with: the channel next in its turn.
+void FlitRouters::take_first_free(RouterView& router, const Head& head) {
+  const std::uint32_t first = head.port * settings_.vcs;
+  InputVc& input = router.input(head.input_vc);
+  std::uint32_t later = 0;
+  if (input.turn >= first && input.turn < first + settings_.vcs) {
+    later = head.free >> (input.turn - first) << (input.turn - first);
+  }
+  const std::uint32_t output =
+      first + static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : head.free));
+  const std::uint32_t all = router.at->ports() * settings_.vcs;
+  input.turn = static_cast<std::uint16_t>(output + 1 == all ? 0 : output + 1);
+  const std::uint32_t after = head.input_vc + 1;
+  router.output(output).turn = static_cast<std::uint16_t>(after == all ? 0 : after);
+  channels_.push_back({head.input_vc, output});
 }
 
 // Of two virtual channels that ask for the same way through the switch, the one next in turn.
@@ -123,8 +152,8 @@ void FlitRouters::ask_for_switch(Step& step) {
   requests_.clear();
   ++run_;
   for_each(router.sending(), router.at->words(), [&](std::uint32_t vc) {
-    const InputVc& input = router.input(vc);
-    if (!is_ready(input, step.cycle)) {
+    InputVc& input = router.input(vc);
+    if (!input.is_ready(step.cycle)) {
       step.progress = true;
     } else if (router.output(input.port * settings_.vcs + input.out_vc).credits > 0) {
       add_switch_request(router, vc, input.port);
@@ -167,7 +196,7 @@ void FlitRouters::route_heads(Step& step) {
   for_each(router.routing(), router.at->words(), [&](std::uint32_t vc) {
     InputVc& input = router.input(vc);
     step.progress = true;
-    if (is_ready(input, step.cycle)) {
+    if (input.is_ready(step.cycle)) {
       take_out(router.routing(), vc);
       route(router, step.context.self(), vc);
     }
@@ -182,7 +211,7 @@ void FlitRouters::take_channels(Step& step) {
     input.state = InputVc::active;
     input.port = static_cast<std::uint16_t>(port);
     input.out_vc = static_cast<std::uint8_t>(channel.output_vc - port * settings_.vcs);
-    input.ready = static_cast<std::uint16_t>(step.cycle + settings_.vc_allocation_delay);
+    input.be_ready_at(step.cycle + settings_.vc_allocation_delay);
     take_out(router.wanting(), channel.input_vc);
     put_in(router.sending(), channel.input_vc);
     router.port(port).busy |= 1U << input.out_vc;

@@ -14,26 +14,6 @@ void put_in(std::uint64_t* set, std::uint32_t vc) {
   set[vc / 64] |= std::uint64_t{1} << vc % 64;
 }
 
-// The port of `link.to` whose link leads back: of parallel links the same one in turn. On a grid
-// rings of two have two links each way, where east meets west.
-unsigned reverse_port(const machine::Topology& topology, EntityId node, unsigned port) {
-  if (topology.grid()) {
-    return port ^ 1U;
-  }
-  const EntityId to = topology.link(node, port).to;
-  unsigned turn = 0;
-  for (unsigned other = 0; other < port; ++other) {
-    turn += topology.link(node, other).to == to ? 1 : 0;
-  }
-  for (unsigned back = 0; back < topology.ports(to); ++back) {
-    if (topology.link(to, back).to == node && turn-- == 0) {
-      return back;
-    }
-  }
-  throw ModelError("flit network: no link leads back from " + topology.node_name(to) + " to " +
-                   topology.node_name(node));
-}
-
 }  // namespace
 
 FlitRouters::FlitRouters(const machine::Topology& topology, std::span<const EntityId> members,
@@ -78,13 +58,15 @@ FlitRouters::FlitRouters(const machine::Topology& topology, std::span<const Enti
       if (link.to.valid()) {
         output.to = link.to.value();
         output.link_class = link.link_class;
-        output.reverse = static_cast<std::uint16_t>(reverse_port(topology, members[index], port));
+        const auto back = port_back(topology, members[index], port);
+        ensure(back.has_value(), "links were looked at when the network was read");
+        output.reverse = static_cast<std::uint16_t>(*back);
         output.back_class = topology.link(link.to, output.reverse).link_class;
       }
     }
     const std::uint32_t vcs = router.at->ports() * settings_.vcs;
     for (std::uint32_t vc = 0; vc < vcs; ++vc) {
-      router.input(vc).other = no_port;
+      router.input(vc) = InputVc();
       router.output(vc).credits = static_cast<std::uint8_t>(settings_.buffer);
     }
     for (unsigned vc = 0; vc < settings_.vcs; ++vc) {
@@ -104,6 +86,7 @@ FlitRouters::FlitRouters(const machine::Topology& topology, std::span<const Enti
   crossing_inputs_.resize(switch_ports);
   crossing_outputs_.resize(switch_ports);
   credits_.resize(most_ports);
+  asked_.resize(most_ports);
 }
 
 std::size_t FlitRouters::resident_bytes() const {
@@ -222,12 +205,12 @@ void FlitRouters::begin_packet(RouterView& router, EntityId here, std::uint32_t 
                                std::uint64_t cycle) {
   InputVc& input = router.input(input_vc);
   if (settings_.routing_delay == 0) {
-    input.ready = static_cast<std::uint16_t>(cycle);
+    input.be_ready_at(cycle);
     route(router, here, input_vc);
     return;
   }
   input.state = InputVc::routing;
-  input.ready = static_cast<std::uint16_t>(cycle + settings_.routing_delay - 1);
+  input.be_ready_at(cycle + settings_.routing_delay - 1);
   put_in(router.routing(), input_vc);
 }
 

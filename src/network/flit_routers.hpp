@@ -89,6 +89,16 @@ class FlitRouters {
     std::uint64_t cycle;
     bool progress = false;  // else the next cycle would be like this one
   };
+  // A head that asks for a virtual channel of a port.
+  struct Head {
+    std::uint32_t input_vc;
+    std::uint32_t port;
+    std::uint32_t free;  // channels there that will do
+  };
+  struct PortAsked {
+    std::uint64_t run = 0;
+    std::uint32_t heads = 0;
+  };
   struct Granted {
     std::uint32_t input_vc;
     std::uint32_t output_vc;
@@ -111,6 +121,7 @@ class FlitRouters {
   void inject(Step& step);
   bool begin_injection(Step& step, const WaitingMessage& message);
   void ask_for_channels(Step& step);
+  void take_first_free(RouterView& router, const Head& head);
   void choose_port(RouterView& router, InputVc& input);
   void ask_for_switch(Step& step);
   void speculate(Step& step);
@@ -124,9 +135,6 @@ class FlitRouters {
   void leave(Step& step, unsigned vc, const Flit& flit, FlitLabel label);
   void return_credits(Step& step);
   void sleep_or_go_on(Step& step);
-  bool is_ready(const InputVc& input, std::uint64_t cycle) const {
-    return static_cast<std::int16_t>(static_cast<std::uint16_t>(cycle) - input.ready) >= 0;
-  }
 
   FlitSettings settings_;
   std::vector<LinkTiming> timings_;
@@ -146,6 +154,8 @@ class FlitRouters {
   std::uint64_t hops_ = 0;
 
   // Of the cycle being worked on.
+  std::vector<Head> heads_;
+  std::vector<PortAsked> asked_;  // by port
   std::vector<SwitchRequest> requests_;
   std::vector<Granted> channels_;               // granted
   std::vector<std::uint32_t> crossing_;         // input virtual channels that got the switch

@@ -288,6 +288,24 @@ class OwnRoutes final : public FlitRoutes {
 
 }  // namespace
 
+std::optional<unsigned> port_back(const machine::Topology& topology, EntityId node, unsigned port) {
+  const EntityId to = topology.link(node, port).to;
+  if (topology.grid()) {  // rings of two have two links each way, where east meets west
+    const unsigned back = port ^ 1U;
+    return topology.link(to, back).to == node ? std::optional(back) : std::nullopt;
+  }
+  unsigned turn = 0;
+  for (unsigned other = 0; other < port; ++other) {
+    turn += topology.link(node, other).to == to ? 1 : 0;
+  }
+  for (unsigned back = 0; back < topology.ports(to); ++back) {
+    if (topology.link(to, back).to == node && turn-- == 0) {
+      return back;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> adaptive_routings() {
   return {"west-first", "odd-even"};
 }

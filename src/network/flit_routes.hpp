@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ class FlitRoutes {
   virtual ~FlitRoutes() = default;
   virtual FlitChoice next(const FlitStep& step) const = 0;
 };
+
+// The port at the other end of a link whose link leads back: credits take it. Of parallel links the
+// same one in turn. None where no link does.
+std::optional<unsigned> port_back(const machine::Topology& topology, EntityId node, unsigned port);
 
 // Routings of meshes beyond those of the machine: "west-first", "odd-even".
 std::vector<std::string> adaptive_routings();

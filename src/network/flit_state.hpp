@@ -56,7 +56,18 @@ struct InputVc {
   std::uint16_t other = no_port;  // the second
   std::uint32_t vcs = 0;          // virtual channels that will do there
   std::uint16_t turn = 0;         // of the allocation of virtual channels
-  std::uint16_t ready = 0;        // cycle of the next stage, lowest bits
+  std::uint16_t ready = at_once;  // cycle of the next stage, lowest bits, until it has come
+
+  static constexpr std::uint16_t at_once = 0x8000;
+  static constexpr std::uint16_t cycle_bits = at_once - 1;
+  void be_ready_at(std::uint64_t cycle) { ready = static_cast<std::uint16_t>(cycle & cycle_bits); }
+  // Asked in every cycle until it is: the router is awake.
+  bool is_ready(std::uint64_t cycle) {
+    if (ready != at_once && ((cycle - ready) & cycle_bits) <= cycle_bits / 2) {
+      ready = at_once;
+    }
+    return ready == at_once;
+  }
 };
 static_assert(sizeof(InputVc) == 16);
 

@@ -250,6 +250,13 @@ TEST(FlitNetwork, RefusesWhatMayEndInDeadlock) {
   ring += "]}";
   EXPECT_NE(refusal(ring, "virtual_channels: 1").find("virtual channels against deadlock"),
             std::string::npos);
+  EXPECT_NE(refusal("{kind: graph, nodes: [{name: n, count: 3}], links: [{from: \"n[0]\", to: "
+                    "\"n[1]\", bandwidth: 32 GB/s, latency: 1 ns}, {from: \"n[1]\", to: \"n[2]\", "
+                    "bandwidth: 32 GB/s, latency: 1 ns, directions: one}, {from: \"n[2]\", to: "
+                    "\"n[0]\", bandwidth: 32 GB/s, latency: 1 ns, directions: one}]}",
+                    "buffer: 8")
+                .find("none leads back"),
+            std::string::npos);
   EXPECT_NE(refusal(grid(2, 2), "input_speedup: 8").find("virtual channels"), std::string::npos);
   EXPECT_NE(refusal(grid(2, 2), "flit_size: 1 B, virtual_channels: 99"), "");
 }
