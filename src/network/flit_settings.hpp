@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 
 namespace tessera::network {
@@ -42,5 +45,10 @@ struct FlitSettings {
     return switch_allocation_delay - 1 + 2 * (1 + interface_cycles);
   }
 };
+
+// Keys of the network section, but for `routing` and the overheads, and their reading; `cycle` is
+// not among them.
+std::vector<ParameterInfo> flit_parameters();
+FlitSettings read_flit_settings(config::Section& section);
 
 }  // namespace tessera::network
