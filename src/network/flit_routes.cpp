@@ -36,34 +36,32 @@ class Dateline final : public FlitRoutes {
   Dateline(const Grid& grid, bool rows_first, unsigned vcs)
       : grid_(grid),
         order_(grid, rows_first),
-        half_(vcs / 2),
+        all_(lowest(vcs)),
         before_(lowest(vcs / 2)),
-        after_(lowest(vcs) & ~before_) {}
+        after_(all_ & ~before_) {}
   FlitChoice next(const FlitStep& step) const override {
     const unsigned port = order_.next_port(step.here, step.target);
-    const bool same_ring = step.in_port / 2 == port / 2 && step.in_port < 4;
-    const bool crossed = same_ring && step.in_vc >= half_;
-    return {static_cast<std::uint16_t>(port), no_port,
-            crossed || closes_ring(step.here, port) ? after_ : before_};
+    const bool along_row = port == machine::west || port == machine::east;
+    const auto place = [&](EntityId node) {
+      return along_row ? grid_.column_of(node) : grid_.row_of(node);
+    };
+    const std::uint32_t last = (along_row ? grid_.columns : grid_.rows) - 1;
+    const std::uint32_t here = place(step.here);
+    const std::uint32_t source = place(step.source);
+    const std::uint32_t target = place(step.target);
+    const bool upward = port == machine::east || port == machine::south;
+    std::uint32_t vcs = all_;
+    if (upward ? target < source : target > source) {
+      const bool crossed = upward ? here < source || here == last : here > source || here == 0;
+      vcs = crossed ? after_ : before_;
+    }
+    return {static_cast<std::uint16_t>(port), no_port, vcs};
   }
 
  private:
-  bool closes_ring(EntityId here, unsigned port) const {
-    switch (port) {
-      case machine::west:
-        return grid_.column_of(here) == 0;
-      case machine::east:
-        return grid_.column_of(here) + 1 == grid_.columns;
-      case machine::north:
-        return grid_.row_of(here) == 0;
-      default:
-        return grid_.row_of(here) + 1 == grid_.rows;
-    }
-  }
-
   Grid grid_;
   machine::DimensionOrderRouting order_;
-  unsigned half_;
+  std::uint32_t all_;
   std::uint32_t before_;
   std::uint32_t after_;
 };

@@ -46,8 +46,9 @@ std::vector<std::string> adaptive_routings();
 //   xy, yx on a mesh: dimension order; a packet may take any virtual channel.
 //   xy, yx on a torus: dimension order with a dateline in each ring (W. Dally, C. Seitz,
 //     "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
-//     Comput. C-36(5), 1987, doi:10.1109/TC.1987.1676939): half of the channels before the link
-//     that closes the ring, the others on it and after it.
+//     Comput. C-36(5), 1987, doi:10.1109/TC.1987.1676939): a packet that crosses the link that
+//     closes the ring takes half of the channels before it, the others on it and after it. One that
+//     does not cross it takes any: it never goes on to that link, so no circle comes of it.
 //   west-first (C. Glass, L. Ni, "The turn model for adaptive routing", ISCA 1992,
 //     doi:10.1145/139669.140384), minimal: to the west first, then whichever is free.
 //   odd-even (G.-M. Chiu, "The odd-even turn model for adaptive routing", IEEE Trans. Parallel
