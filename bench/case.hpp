@@ -47,6 +47,7 @@ Case phold_case();
 Case hold_case();
 Case mesh_case();
 Case ring_case();
+Case flits_case();
 Case flows_case();
 Case loggops_case();
 Case sparse_case();

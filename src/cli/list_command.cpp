@@ -14,12 +14,14 @@
 #include "tessera/memory/dram_channel.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/network/traffic.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/traffic.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -40,6 +42,12 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        }},
       {"operators", [] { return npu::operators().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
+      {"traffic",
+       [] {
+         return Parts{{"traffic", "load of `tessera traffic`", sim::traffic_parameters()}};
+       }},
+      {"patterns", [] { return network::traffic_patterns().infos(); }},
+      {"processes", [] { return network::injection_processes().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"dram-presets", [] { return memory::dram_presets().infos(); }},
       {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},

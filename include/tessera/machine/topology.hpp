@@ -194,7 +194,7 @@ class Topology {
 //              global_links: {…}}
 //   fat-tree {k, oversubscription, node: {bandwidth, latency}, edge: {…}, core: {…}}
 //   hypercube {dimensions, bandwidth, latency}
-//   twisted-torus {rows, columns, twist, bandwidth, latency}
+//   twisted-torus {rows, columns, twist, bandwidth, latency}, concentrated-mesh {rows, columns, …}
 //          See their sources for the shapes. They are graphs whose routes are spread.
 // A maker reads its section (all keys but `kind`, `finish()` is the caller's) and throws nothing on
 // bad input: it leaves diagnostics in the section and may return null.
