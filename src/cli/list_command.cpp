@@ -12,6 +12,7 @@
 #include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/onnx/description.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
@@ -49,6 +50,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
                       {"dram", "memory channels beside the tiles", machine::dram_parameters()},
                       {"coherence", "access to nodes of kind memory, by lines",
                        memory::coherence_parameters()}};
+       }},
+      {"models",
+       [] {
+         return Parts{
+             {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
        }},
       {"strategy",
        [] {

@@ -39,8 +39,10 @@ const std::map<std::string, Command>& commands() {
        {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
         "predict the speed-up on many ranks from one run"}},
       {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
-      {"export",
-       {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
+      {"export", {export_command, "export DIR --format chrome", "turn a trace into other formats"}},
+      {"import",
+       {import_command, "import MODEL.onnx [options]",
+        "say what an ONNX model computes, and what optimisation saves"}}};
   return list;
 }
 
