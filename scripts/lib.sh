@@ -13,7 +13,7 @@ picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034
 gate_packages=(clang-format)
 # shellcheck disable=SC2034
-test_packages=(python3-networkx)
+test_packages=(python3-networkx python3-onnx)
 
 say() {
   printf '== %s\n' "$*"

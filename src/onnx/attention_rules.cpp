@@ -203,11 +203,17 @@ Work found_attention(const Operands& node, std::uint64_t) {
   return work;
 }
 
+// Cache, new rows.
+Work append(const Operands& node, std::uint64_t) {
+  return Append{elements_of(node.shape(1))};
+}
+
 constexpr std::array rules{
     OperatorRule{"com.microsoft.Attention", shape_attention, attention, 0},
     OperatorRule{"com.microsoft.GroupQueryAttention", shape_grouped, grouped_attention, 0},
     OperatorRule{"com.microsoft.MultiHeadAttention", shape_multi_head, multi_head_attention, 0},
     OperatorRule{"com.microsoft.QAttention", shape_quantized_attention, quantized_attention, 0},
+    OperatorRule{"tessera.AppendToCache", nullptr, append, 0},
     OperatorRule{"tessera.Attention", nullptr, found_attention, 0},
 };
 

@@ -249,8 +249,10 @@ void Builder::infer(Node& node, const Step& step) {
     node.unknown = reason.why;
     take_declared(node, step);
     bool known = rule != nullptr;
-    for (const TensorIndex at : node.outputs) {
-      known = known && (at == no_tensor || graph_.tensor(at).shape);
+    for (const auto* const list : {&node.inputs, &node.outputs}) {
+      for (const TensorIndex at : *list) {
+        known = known && (at == no_tensor || graph_.tensor(at).shape);
+      }
     }
     if (known) {
       node.unknown.clear();  // the file says what could not be found out

@@ -59,6 +59,7 @@ struct Counter {
   }
   FlopCount operator()(const Lookup&) const { return {}; }
   FlopCount operator()(const Movement&) const { return {}; }
+  FlopCount operator()(const Append&) const { return {}; }
   FlopCount operator()(const View&) const { return {}; }
   FlopCount operator()(const Other& work) const { return {0, work.flops}; }
 };
@@ -122,6 +123,10 @@ Cost cost_of(const Graph& graph, const Node& node) {
     cost.vector = Flops(sum_of(cost.vector.count(), step.flops));
   }
   if (std::holds_alternative<View>(work)) {
+    return cost;
+  }
+  if (std::holds_alternative<Append>(work)) {
+    cost.read = cost.written = graph.tensor(node.inputs[1]).bytes();
     return cost;
   }
   for (const TensorIndex at : node.outputs) {

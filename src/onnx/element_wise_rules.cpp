@@ -7,8 +7,16 @@
 namespace tessera::onnx {
 namespace {
 
+void shape_binary(Operands& node) {
+  if (node.inputs() != 2) {
+    node.fail("has " + std::to_string(node.inputs()) + " inputs, and should have two");
+  }
+  const Shape& left = node.shape(0);
+  node.set(0, node.type(0), node.broadcast(left, node.shape(1)));
+}
+
 void shape_compare(Operands& node) {
-  shape_broadcast(node);
+  shape_binary(node);
   if (node.wants(0)) {
     node.set(0, ElementType::boolean, node.output_shape(0));
   }
@@ -90,18 +98,18 @@ constexpr std::array rules{
     OperatorRule{"Abs", shape_as_input, activation, 1},
     OperatorRule{"Acos", shape_as_input, activation, 1},
     OperatorRule{"Acosh", shape_as_input, activation, 1},
-    OperatorRule{"Add", shape_broadcast, element_wise, 1},
+    OperatorRule{"Add", shape_binary, element_wise, 1},
     OperatorRule{"And", shape_compare, element_wise, 1},
     OperatorRule{"Asin", shape_as_input, activation, 1},
     OperatorRule{"Asinh", shape_as_input, activation, 1},
     OperatorRule{"Atan", shape_as_input, activation, 1},
     OperatorRule{"Atanh", shape_as_input, activation, 1},
     OperatorRule{"Bernoulli", shape_as_input, element_wise, 2},
-    OperatorRule{"BitShift", shape_broadcast, element_wise, 1},
-    OperatorRule{"BitwiseAnd", shape_broadcast, element_wise, 1},
+    OperatorRule{"BitShift", shape_binary, element_wise, 1},
+    OperatorRule{"BitwiseAnd", shape_binary, element_wise, 1},
     OperatorRule{"BitwiseNot", shape_as_input, element_wise, 1},
-    OperatorRule{"BitwiseOr", shape_broadcast, element_wise, 1},
-    OperatorRule{"BitwiseXor", shape_broadcast, element_wise, 1},
+    OperatorRule{"BitwiseOr", shape_binary, element_wise, 1},
+    OperatorRule{"BitwiseXor", shape_binary, element_wise, 1},
     OperatorRule{"Cast", shape_cast, element_wise, 1},
     OperatorRule{"CastLike", shape_cast_like, element_wise, 1},
     OperatorRule{"Ceil", shape_as_input, activation, 1},
@@ -111,7 +119,7 @@ constexpr std::array rules{
     OperatorRule{"Cos", shape_as_input, activation, 1},
     OperatorRule{"Cosh", shape_as_input, activation, 1},
     OperatorRule{"DequantizeLinear", shape_dequantize, element_wise, 2},
-    OperatorRule{"Div", shape_broadcast, element_wise, 1},
+    OperatorRule{"Div", shape_binary, element_wise, 1},
     OperatorRule{"Dropout", shape_dropout, dropout, 0},
     // Least, largest, then divide, round, shift, two bounds.
     OperatorRule{"DynamicQuantizeLinear", shape_quantize_dynamically, element_wise, 7},
@@ -136,13 +144,13 @@ constexpr std::array rules{
     OperatorRule{"Min", shape_broadcast, of_all, 0},
     // x tanh(ln(1 + exp(x)))
     OperatorRule{"Mish", shape_as_input, activation, 5},
-    OperatorRule{"Mod", shape_broadcast, element_wise, 1},
-    OperatorRule{"Mul", shape_broadcast, element_wise, 1},
+    OperatorRule{"Mod", shape_binary, element_wise, 1},
+    OperatorRule{"Mul", shape_binary, element_wise, 1},
     OperatorRule{"Neg", shape_as_input, activation, 1},
     OperatorRule{"Not", shape_test, element_wise, 1},
     OperatorRule{"Or", shape_compare, element_wise, 1},
     OperatorRule{"PRelu", shape_slope, element_wise, 2},
-    OperatorRule{"Pow", shape_broadcast, element_wise, 1},
+    OperatorRule{"Pow", shape_binary, element_wise, 1},
     OperatorRule{"QuantizeLinear", shape_quantize, element_wise, 5},
     OperatorRule{"Reciprocal", shape_as_input, activation, 1},
     OperatorRule{"Relu", shape_as_input, activation, 1},
@@ -158,7 +166,7 @@ constexpr std::array rules{
     OperatorRule{"Softplus", shape_as_input, activation, 3},
     OperatorRule{"Softsign", shape_as_input, activation, 3},
     OperatorRule{"Sqrt", shape_as_input, activation, 1},
-    OperatorRule{"Sub", shape_broadcast, element_wise, 1},
+    OperatorRule{"Sub", shape_binary, element_wise, 1},
     OperatorRule{"Sum", shape_broadcast, of_all, 0},
     OperatorRule{"Tan", shape_as_input, activation, 1},
     OperatorRule{"Tanh", shape_as_input, activation, 1},

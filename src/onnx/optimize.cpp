@@ -29,6 +29,7 @@ constexpr std::array list{
     Pass{"hard swish recognised", Level::extended, recognise_hard_swish},
     Pass{"SiLU recognised", Level::extended, recognise_silu},
     Pass{"attention", Level::extended, fuse_attention},
+    Pass{"cache appended to in place", Level::extended, append_to_caches},
     Pass{"skip into norm", Level::extended, fuse_skip_norm},
     Pass{"bias, skip and activation into products", Level::extended, fuse_epilogues},
     Pass{"dead code", Level::extended, drop_dead_code},

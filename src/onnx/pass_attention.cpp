@@ -249,4 +249,25 @@ std::uint64_t fuse_attention(Editor& editor) {
   return changes;
 }
 
+// Concat of an input and new rows to an output of the model.
+std::uint64_t append_to_caches(Editor& editor) {
+  std::uint64_t changes = 0;
+  for (NodeIndex at = 0; at < editor.size(); ++at) {
+    if (!editor.is(at, "Concat") || editor.node(at).inputs.size() != 2) {
+      continue;
+    }
+    const Node node = editor.node(at);
+    const bool cache = node.inputs[0] != no_tensor && node.inputs[1] != no_tensor &&
+                       editor.tensor(node.inputs[0]).role == Role::input &&
+                       editor.readers(node.inputs[0]).size() == 1 &&
+                       !editor.is_output(node.inputs[0]) && node.inputs[0] != node.inputs[1] &&
+                       editor.is_output(node.outputs[0]);
+    if (cache) {
+      editor.put(at, replacement(node, "tessera", "AppendToCache", node.inputs));
+      ++changes;
+    }
+  }
+  return changes;
+}
+
 }  // namespace tessera::onnx

@@ -73,8 +73,12 @@ bool keeps_order(const Editor& editor, const Node& node) {
     return std::is_sorted(axes.begin(), axes.end());
   }
   if (node.op == "Slice") {
-    const std::vector<Cut> cuts = cuts_of(Operands(editor.graph(), node));
-    return std::all_of(cuts.begin(), cuts.end(), [](const Cut& cut) { return cut.step > 0; });
+    try {
+      const std::vector<Cut> cuts = cuts_of(Operands(editor.graph(), node));
+      return std::all_of(cuts.begin(), cuts.end(), [](const Cut& cut) { return cut.step > 0; });
+    } catch (const NotKnown&) {
+      return false;  // its output is known from the file alone
+    }
   }
   return true;
 }

@@ -37,6 +37,7 @@ std::uint64_t recognise_hard_sigmoid(Editor& editor);
 std::uint64_t recognise_hard_swish(Editor& editor);
 // Several operators as one.
 std::uint64_t fuse_attention(Editor& editor);
+std::uint64_t append_to_caches(Editor& editor);
 std::uint64_t fuse_skip_norm(Editor& editor);
 std::uint64_t fuse_epilogues(Editor& editor);
 std::uint64_t read_transposes_in_place(Editor& editor);

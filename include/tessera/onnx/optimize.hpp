@@ -7,7 +7,8 @@
 // - extended: decomposed LayerNormalization, RMS normalization, GELU, SiLU, HardSigmoid and
 // HardSwish
 //   recognised; attention (with grouped queries) as one operator; skip and bias into norms; bias,
-//   skip and activation into convolutions and products
+//   skip and activation into convolutions and products; a cache of keys or values (an input that a
+//   Concat makes an output) appended to in place, as a shared buffer for past and present does it
 // - all: transposes read in place by the product beside them; chains of element-wise operators in
 //   one pass
 // Deviations: `all` of the runtime also changes the layout of images for the vectors of its

@@ -99,6 +99,11 @@ struct Movement {
   std::uint64_t elements = 0;
 };
 
+// New rows behind those of a cache that stays where it is: only they are read and written.
+struct Append {
+  std::uint64_t elements = 0;
+};
+
 // The same memory under another shape, or nothing at all.
 struct View {};
 
@@ -108,7 +113,7 @@ struct Other {
 };
 
 using Work = std::variant<Product, Convolution, Attention, Recurrent, RowWork, Pooling, ElementWise,
-                          Lookup, Movement, View, Other>;
+                          Lookup, Movement, Append, View, Other>;
 
 // Of a node whose tensors have shapes; Other for one that was not understood. Throws ConfigError
 // for sizes beyond 64 bits.
