@@ -157,10 +157,11 @@ int import_command(const Words& words, comm::Communicator& world) {
     return 0;
   }
   const onnx::Description description = description_of(options);
+  // On all ranks, so that all fail alike.
+  onnx::Import model = onnx::import_model(description.path, description.options);
   if (world.rank() != 0) {
     return 0;
   }
-  onnx::Import model = onnx::import_model(description.path, description.options);
   const std::vector<LevelTotals> levels = climb(model.graph, description.level);
   if (!options.flag("summary")) {
     std::cout << node_table(model.graph) << "\n";

@@ -248,7 +248,8 @@ void Builder::infer(Node& node, const Step& step) {
   } catch (const NotKnown& reason) {
     node.unknown = reason.why;
     take_declared(node, step);
-    bool known = rule != nullptr;
+    // Of these the work follows from the size alone, whatever the file says of the sides.
+    bool known = rule != nullptr && (rule->work == view || rule->work == movement);
     for (const auto* const list : {&node.inputs, &node.outputs}) {
       for (const TensorIndex at : *list) {
         known = known && (at == no_tensor || graph_.tensor(at).shape);

@@ -118,6 +118,9 @@ class Inputs {
 
   void give_values(Tensor& tensor) {
     const auto found = options_.values.find(tensor.name);
+    if (tensor.elements() == 0) {
+      tensor.values.emplace().real = is_real(tensor.type);  // there is nothing to know
+    }
     if (found == options_.values.end()) {
       return;
     }

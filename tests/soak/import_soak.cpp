@@ -187,18 +187,24 @@ int run(const Request& request) {
           .string();
   std::map<bool, Outcome> outcomes;
   double longest = 0;
+  std::uint64_t slowest = 0;
   std::uint64_t failures = 0;
   for (std::uint64_t i = request.first; i < request.first + request.count && failures < 20; ++i) {
     current = i;
     alarm(allowed_seconds);
     const auto began = Clock::now();
     failures += run_one(request, i, scratch, outcomes) ? 0 : 1;
-    longest = std::max(longest, std::chrono::duration<double>(Clock::now() - began).count());
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    if (seconds > longest) {
+      longest = seconds;
+      slowest = i;
+    }
   }
   alarm(0);
   std::filesystem::remove(scratch);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  std::cerr << "the slowest was number " << slowest << "\n";
   std::cout << "{\"models_read\": " << outcomes[true].read
             << ", \"models_refused\": " << outcomes[true].refused
             << ", \"traces_read\": " << outcomes[false].read
