@@ -19,6 +19,7 @@ int show_command(const Words& words, comm::Communicator& world);
 int scale_command(const Words& words, comm::Communicator& world);
 int sweep_command(const Words& words, comm::Communicator& world);
 int plan_command(const Words& words, comm::Communicator& world);
+int systolic_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
 int import_command(const Words& words, comm::Communicator& world);
 
