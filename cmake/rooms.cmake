@@ -1,6 +1,6 @@
 # The rooms of the house, each a static library that links only what the table in
 # docs/design/0001-rooms.md allows. Listed bottom-up.
-set(TESSERA_ROOMS core config comm pdes machine workload collective plan
+set(TESSERA_ROOMS core config comm pdes machine workload onnx collective plan
     network memory compute npu executor trace sim explore)
 
 add_library(tessera_options INTERFACE)

@@ -23,6 +23,7 @@ int systolic_command(const Words& words, comm::Communicator& world);
 int dram_command(const Words& words, comm::Communicator& world);
 int traffic_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
+int import_command(const Words& words, comm::Communicator& world);
 
 // Seconds between two lines of progress: one on a terminal, else ten.
 std::chrono::seconds progress_period();

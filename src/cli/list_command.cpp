@@ -16,6 +16,7 @@
 #include "tessera/network/network.hpp"
 #include "tessera/network/traffic.hpp"
 #include "tessera/npu/tiled_operator.hpp"
+#include "tessera/onnx/description.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
@@ -64,6 +65,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
                       {"dram", "memory channels beside the tiles", machine::dram_parameters()},
                       {"coherence", "access to nodes of kind memory, by lines",
                        memory::coherence_parameters()}};
+       }},
+      {"models",
+       [] {
+         return Parts{
+             {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
        }},
       {"strategy",
        [] {
