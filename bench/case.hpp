@@ -47,10 +47,12 @@ Case phold_case();
 Case hold_case();
 Case mesh_case();
 Case ring_case();
+Case flits_case();
 Case flows_case();
 Case loggops_case();
 Case sparse_case();
 Case idle_case();
+Case systolic_case();
 Case dram_case();
 
 }  // namespace tessera::bench

@@ -16,7 +16,18 @@ results/soak.md. Ends with 1 at the first failure, says why, and keeps the folde
   --seed S        the trials of an earlier call again
   --ledger FILE   keep in FILE what has been done, and go on from there: a soak in several sittings
   --program FILE  another program than build/release/tessera; nothing is built
-  -h, --help      this text"
+  -h, --help      this text
+
+scripts/soak.sh onnx [--count N] [--seed S]
+Builds with AddressSanitizer and UndefinedBehaviorSanitizer, reads N (100000) damaged ONNX models and
+Chakra traces, and writes results/soak_onnx.md."
+
+if [[ ${1:-} == onnx ]]; then
+  shift
+  need_packages python3-onnx libonnx-testdata
+  configure_and_build asan import_soak
+  PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$scripts/tessera_validate/soak_onnx.py" "$@"
+fi
 
 words=()
 program=

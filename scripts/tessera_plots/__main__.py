@@ -16,6 +16,9 @@ def _parse(words):
                         help="folder that 'tessera run' or 'tessera sweep' left behind")
     parser.add_argument("--scale", metavar="FILE",
                         help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
+    parser.add_argument("--traffic", metavar="FILE", action="append",
+                        help="draw latency over load from 'tessera traffic -o FILE.json', instead; one "
+                        "curve a file (repeatable)")
     parser.add_argument("-o", "--output", metavar="DIR",
                         help="where to put them (RUN_DIR/plots, or beside FILE)")
     parser.add_argument("--only", metavar="NAME", action="append",
@@ -36,8 +39,8 @@ def _parse(words):
     parser.add_argument("--value", metavar="COLUMN",
                         help="of a sweep: column of the heat map (the objective)")
     options = parser.parse_args(words)
-    if (options.run is None) == (options.scale is None):
-        parser.error("give a run folder, or --scale FILE")
+    if [options.run, options.scale, options.traffic].count(None) != 2:
+        parser.error("give a run folder, --scale FILE, or --traffic FILE")
     if options.over_time:
         options.only = [*(options.only or []), "link_map_over_time"]
     return options
@@ -127,10 +130,17 @@ def _draw_scaling(options):
     print(draw(options.scale, directory), flush=True)
 
 
+def _draw_traffic(options):
+    from .traffic import draw
+    directory = options.output or os.path.dirname(options.traffic[0]) or "."
+    _make(directory)
+    print(draw(options.traffic, directory), flush=True)
+
+
 def main(words):
     options = _parse(words)
-    draw = _draw_all if options.scale is None else _draw_scaling
-    return ended(lambda: draw(options), options.run or options.scale)
+    draw = _draw_scaling if options.scale else _draw_traffic if options.traffic else _draw_all
+    return ended(lambda: draw(options), options.run or options.scale or options.traffic[0])
 
 
 if __name__ == "__main__":

@@ -110,6 +110,7 @@ std::string rank_table(const sim::Experiment& experiment, const machine::Partiti
 void add_graphs(const executor::GraphWork& work, TextTable& entities) {
   const workload::GraphLook& look = work.look;
   entities.add({"NPUs", std::to_string(work.npus())});
+  entities.add({"iterations in a graph", std::to_string(work.source->iterations())});
   entities.add({"nodes of graphs", std::to_string(look.nodes)});
   entities.add({"FLOPs", format_number(look.flops)});
   for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {
@@ -119,6 +120,21 @@ void add_graphs(const executor::GraphWork& work, TextTable& entities) {
     }
   }
   entities.add({"communicators", std::to_string(work.groups.size())});
+}
+
+// How the operators of a chip are cut.
+std::string operator_table(const executor::ChipWork& work) {
+  TextTable table(
+      {"operator", "multiply-adds", "parts of the output", "steps of each", "operands"});
+  for (const executor::ChipOperator& op : work.operators) {
+    Bytes operands;
+    for (const npu::Operand& operand : op.tiles->operands()) {
+      operands += operand.bytes;
+    }
+    table.add({op.name, std::to_string(op.tiles->macs()), std::to_string(op.tiles->groups()),
+               std::to_string(op.tiles->steps()), to_short_string(operands)});
+  }
+  return table.to_string();
 }
 
 void add_programs(const sim::Experiment& experiment, std::uint64_t instructions,
@@ -140,7 +156,11 @@ void print(const sim::Experiment& experiment, int ranks) {
   entities.add({"directed links", std::to_string(forecast.links)});
   entities.add({"DRAM channels", std::to_string(machine.channels.size())});
   TextTable run({"what", "value"});
-  if (experiment.graph) {
+  if (experiment.chip) {
+    entities.add({"cores", std::to_string(experiment.chip->cores.size())});
+    std::cout << entities.to_string() << "\n# operators\n" << operator_table(*experiment.chip);
+    run.add({"ideal iteration (arithmetic or memory)", to_string(experiment.ideal_time)});
+  } else if (experiment.graph) {
     add_graphs(*experiment.graph, entities);
     std::cout << entities.to_string();
     if (const workload::TensorPlacement* tensors = experiment.graph->source->tensors()) {

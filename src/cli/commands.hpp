@@ -19,8 +19,11 @@ int show_command(const Words& words, comm::Communicator& world);
 int scale_command(const Words& words, comm::Communicator& world);
 int sweep_command(const Words& words, comm::Communicator& world);
 int plan_command(const Words& words, comm::Communicator& world);
+int systolic_command(const Words& words, comm::Communicator& world);
 int dram_command(const Words& words, comm::Communicator& world);
+int traffic_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
+int import_command(const Words& words, comm::Communicator& world);
 
 // Seconds between two lines of progress: one on a terminal, else ten.
 std::chrono::seconds progress_period();

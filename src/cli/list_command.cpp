@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/compute/systolic.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
@@ -13,11 +14,15 @@
 #include "tessera/memory/dram_channel.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
+#include "tessera/network/traffic.hpp"
+#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/onnx/description.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/traffic.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -36,12 +41,20 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
+      {"operators", [] { return npu::operators().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
+      {"traffic",
+       [] {
+         return Parts{{"traffic", "load of `tessera traffic`", sim::traffic_parameters()}};
+       }},
+      {"patterns", [] { return network::traffic_patterns().infos(); }},
+      {"processes", [] { return network::injection_processes().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"dram-presets", [] { return memory::dram_presets().infos(); }},
       {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},
+      {"dataflows", [] { return compute::dataflows().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},
       {"schedules", [] { return plan::schedules().infos(); }},
       {"synchronizations", [] { return pdes::sync_policies().infos(); }},
@@ -52,6 +65,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
                       {"dram", "memory channels beside the tiles", machine::dram_parameters()},
                       {"coherence", "access to nodes of kind memory, by lines",
                        memory::coherence_parameters()}};
+       }},
+      {"models",
+       [] {
+         return Parts{
+             {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
        }},
       {"strategy",
        [] {

@@ -41,9 +41,17 @@ const std::map<std::string, Command>& commands() {
       {"scale",
        {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
         "predict the speed-up on many ranks from one run"}},
+      {"systolic",
+       {systolic_command, "systolic PRODUCTS [options]",
+        "cycles of matrix products on a systolic array"}},
+      {"traffic",
+       {traffic_command, "traffic TRAFFIC.yaml [options]",
+        "measure latency and throughput of a network under synthetic load"}},
       {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
-      {"export",
-       {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};
+      {"export", {export_command, "export DIR --format chrome", "turn a trace into other formats"}},
+      {"import",
+       {import_command, "import MODEL.onnx [options]",
+        "say what an ONNX model computes, and what optimisation saves"}}};
   return list;
 }
 

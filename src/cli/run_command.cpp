@@ -103,6 +103,13 @@ std::string model_of(const config::Value& resolved, const std::string& section) 
   return at->text;
 }
 
+std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
+  if (experiment.chip) {
+    return experiment.chip->cores.size();
+  }
+  return experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles();
+}
+
 // What the experiment is made of.
 void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   if (!logger.should_log(spdlog::level::debug)) {
@@ -116,6 +123,11 @@ void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
                experiment.network->routing(), model_of(resolved, "memory"),
                model_of(resolved, "compute"));
+  if (experiment.chip) {
+    logger.debug("chip: {} cores, {} operators", experiment.chip->cores.size(),
+                 experiment.chip->operators.size());
+    return;
+  }
   if (experiment.graph) {
     logger.debug("graphs: {} NPUs, {} nodes, {} communicators", experiment.graph->npus(),
                  experiment.graph->look.nodes, experiment.graph->groups.size());
@@ -199,10 +211,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   if (request.resume && show_if_finished(request.folder, world, *logger)) {
     return 0;
   }
-  logger->info(
-      "{}: {} tiles of {} run {} on {}", experiment.name,
-      experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles(),
-      experiment.machine.name, experiment.workload.name, world.description());
+  logger->info("{}: {} tiles of {} run {} on {}", experiment.name, tiles_at_work(experiment),
+               experiment.machine.name, experiment.workload.name, world.description());
   tell_parts(experiment, *logger);
   SignalWatch signals;
   Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {

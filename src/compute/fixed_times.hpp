@@ -8,7 +8,7 @@
 namespace tessera::compute {
 
 // Keeps no state: the program executes one operation at a time.
-class FixedTimes final : public pdes::Component {
+class FixedTimes final : public Compute {
  public:
   FixedTimes(const ComputeModel& model, const ComputeSetup& setup);
   void handle(pdes::Context& context, const pdes::Event& event) override;

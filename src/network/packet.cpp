@@ -271,30 +271,9 @@ class PacketNetwork final : public Network {
     const std::uint32_t link = link_index(context.index(), port);
     LinkState& state = links_[link];
     WireClass& wire = classes_[link_class_.empty() ? 0 : link_class_[link]];
-    const WireClass::Duration duration = wire.duration(packet.bytes);
     const SimTime now = context.now();
-    SimTime start = state.free_at;
-    if (now > start) {  // the wire was idle; else it goes on without a gap
-      start = now;
-      state.remainder = 0;
-    }
-    SimTime end = start + SimTime::from_ps(duration.whole);
-    if (duration.part > state.remainder) {
-      end += SimTime::from_ps(1);
-      state.remainder += wire.denominator() - duration.part;
-    } else {
-      state.remainder -= duration.part;
-    }
-    const SimTime tail_in = now + SimTime::from_ps(packet.tail_lag_ps);
-    if (tail_in > end) {
-      end = tail_in;
-      state.remainder = 0;
-    }
-    state.busy_ps += (end - start).ps();
-    state.bytes += packet.bytes;
-    state.free_at = end;
-    const auto wait = static_cast<float>((start - now).ps());
-    state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
+    const auto [start, end] =
+        wire.book(state, packet.bytes, now, now + SimTime::from_ps(packet.tail_lag_ps));
     ++hops_;
     const EntityId next = fabric_.neighbour(context.self(), port);
     if (next == packet.target && (flags & last_packet) == 0) {

@@ -1,6 +1,7 @@
 // The wire of a directed link, which carries one packet at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -22,6 +23,12 @@ struct LinkState {
   float longest_wait_ps = 0;  // for the report of queues only, where 24 bits are plenty
 };
 static_assert(sizeof(LinkState) == 32);
+
+// When a packet is on a wire.
+struct WireTimes {
+  SimTime start;
+  SimTime end;
+};
 
 // A link class with the time of a byte as a reduced fraction of picoseconds.
 class WireClass {
@@ -58,6 +65,34 @@ class WireClass {
       known_bytes_ = bytes;
     }
     return known_;
+  }
+
+  // Books the next packet, whose head has come `now` and whose tail comes at `tail_in`: it starts
+  // when the wire is free, and holds it until it has passed through.
+  WireTimes book(LinkState& state, std::uint32_t bytes, SimTime now, SimTime tail_in) {
+    const Duration needed = duration(bytes);
+    SimTime start = state.free_at;
+    if (now > start) {  // the wire was idle; else it goes on without a gap
+      start = now;
+      state.remainder = 0;
+    }
+    SimTime end = start + SimTime::from_ps(needed.whole);
+    if (needed.part > state.remainder) {
+      end += SimTime::from_ps(1);
+      state.remainder += denominator_ - needed.part;
+    } else {
+      state.remainder -= needed.part;
+    }
+    if (tail_in > end) {
+      end = tail_in;
+      state.remainder = 0;
+    }
+    state.busy_ps += (end - start).ps();
+    state.bytes += bytes;
+    state.free_at = end;
+    const auto wait = static_cast<float>((start - now).ps());
+    state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
+    return {start, end};
   }
 
  private:

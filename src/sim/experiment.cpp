@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "chip_experiment.hpp"
 #include "graph_experiment.hpp"
 #include "placement_file.hpp"
 #include "tessera/machine/partition.hpp"
@@ -65,6 +66,8 @@ bool names_a_part(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
   return std::find(parts.begin(), parts.end(), key) != parts.end();
 }
+
+constexpr std::uint64_t most_iterations = 1'000'000'000;
 
 RunOptions read_options(Section section, const machine::Topology& topology) {
   RunOptions options;
@@ -226,8 +229,8 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
                                   experiment.network->overheads().collective};
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
-      [&](const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, experiment.machine.tile, operation);
+      [&](const machine::Tile& tile, const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, tile, operation);
       },
       transfers);
 }
@@ -237,9 +240,10 @@ std::vector<const char*> needed_parts(const Value& root) {
   const auto workload =
       std::find_if(root.members.begin(), root.members.end(),
                    [](const Value::Member& part) { return part.key == "workload"; });
-  const bool graph = workload != root.members.end() && is_graph(workload->value);
-  return graph ? std::vector<const char*>{"machine", "workload"}
-               : std::vector<const char*>{parts.begin(), parts.end()};
+  const bool is_whole =
+      workload != root.members.end() && (is_graph(workload->value) || is_chip(workload->value));
+  return is_whole ? std::vector<const char*>{"machine", "workload"}
+                  : std::vector<const char*>{parts.begin(), parts.end()};
 }
 
 void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,
@@ -333,6 +337,19 @@ void use_coherence(Experiment& experiment, Section machine) {
   graph.hits_in_channels = !experiment.machine.channels.empty();
 }
 
+void check_remote_access(const executor::GraphWork& graph, Section remote) {
+  const executor::RemoteAccess& choice = graph.options.remote;
+  if (graph.look.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
+    return;
+  }
+  const std::string key = choice.requests ? "stores" : "request";
+  if (graph.coherence) {
+    remote.error(key, "machine.coherence says what goes to memory and back");
+  } else if (graph.remote_of.empty()) {
+    remote.error(key, "is of nodes of kind memory, which these graphs do not access");
+  }
+}
+
 void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
                      Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
@@ -351,15 +368,46 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
     add_source(*experiment.graph, std::move(source), experiment.machine,
                experiment.remote_memory.get(), workload_section, execution);
     use_coherence(experiment, section.section("machine"));
+    check_remote_access(*experiment.graph, execution.section("remote"));
   }
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  const workload::GraphSource* graphs = experiment.graph->source.get();
+  if (graphs != nullptr &&
+      std::uint64_t{experiment.options.iterations} * graphs->iterations() > most_iterations) {
+    section.section("run").error("iterations", "with " + std::to_string(graphs->iterations()) +
+                                                   " iterations in each graph more than " +
+                                                   std::to_string(most_iterations) + " in all");
+  }
   if (experiment.options.replay) {
     section.section("run").error("replay", "is for pipelines of micro-batches; this is a graph");
   }
   section.finish();
   diagnostics.throw_if_any();
+}
+
+void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
+  Section workload_section = section.section("workload");
+  for (const char* key : {"strategy", "execution"}) {
+    if (section.has(key)) {
+      section.raw(key);
+      section.error(key, "the workload is operators, which the cores of the machine share");
+    }
+  }
+  experiment.workload.name = workload_section.get_or<std::string>("name", chip_kind);
+  if (experiment.compute) {
+    experiment.chip = read_chip(workload_section, experiment.machine, *experiment.compute,
+                                section.section("machine"));
+  }
+  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  if (experiment.options.replay) {
+    section.section("run").error("replay", "is for pipelines of micro-batches");
+  }
+  section.finish();
+  diagnostics.throw_if_any();
+  ensure(experiment.chip != nullptr, "operators were not read and nothing was complained about");
+  experiment.ideal_time = ideal_time(*experiment.chip, experiment.machine);
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
@@ -398,6 +446,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.compute = compute::read_compute(machine_section.section("compute"));
   if (needed.size() == parts.size()) {
     read_programs(experiment, section, load, diagnostics);
+  } else if (section.section("workload").get<std::string>("kind") == chip_kind) {
+    read_chip_work(experiment, section, diagnostics);
   } else {
     read_graph_work(experiment, section, load, diagnostics);
   }

@@ -86,6 +86,7 @@ class ProgramWork final : public Work {
       : experiment_(experiment), plan_(experiment.plan) {}
 
   std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
+  std::uint32_t iterations() const override { return experiment_.options.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   DataType data_type() const override { return experiment_.workload.data_type; }
   std::uint64_t samples() const override { return experiment_.workload.samples; }
@@ -140,6 +141,9 @@ class ProgramWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return Prediction(experiment_).make();
   }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return make_model_cores(experiment_, members);
+  }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
     return executor::make_executor({experiment_.machine, plan_, members,
@@ -158,7 +162,16 @@ std::unique_ptr<Work> work_of_programs(const Experiment& experiment) {
   return std::make_unique<ProgramWork>(experiment);
 }
 
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+                                                   std::span<const EntityId> members) {
+  return experiment.compute->build(
+      {experiment.machine, members, experiment.plan.operations, compute_slot, memory_slot});
+}
+
 std::unique_ptr<Work> work_of(const Experiment& experiment) {
+  if (experiment.chip) {
+    return work_of_chip(experiment);
+  }
   return experiment.graph ? work_of_graphs(experiment) : work_of_programs(experiment);
 }
 

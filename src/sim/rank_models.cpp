@@ -46,9 +46,8 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       network(experiment.network->build({experiment.machine, members, network_slot})),
       memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),
-      compute(experiment.compute->build(
-          {experiment.machine, members, experiment.plan.operations, compute_slot})),
       work(work_of(experiment)),
+      compute(work->make_compute(members)),
       recorder(experiment, *work),
       executor(work->make_executor(members, &recorder)) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&

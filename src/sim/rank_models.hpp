@@ -26,8 +26,8 @@ struct RankModels {
   pdes::Engine engine;
   std::unique_ptr<network::Network> network;
   std::unique_ptr<memory::Memory> memory;
-  std::unique_ptr<pdes::Component> compute;
   std::unique_ptr<Work> work;
+  std::unique_ptr<compute::Compute> compute;
   Recorder recorder;
   std::unique_ptr<executor::Executor> executor;
 };

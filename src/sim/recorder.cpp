@@ -16,7 +16,8 @@ enum Kind : std::uint64_t {
   link_kind,
   channel_kind,
   tile_kind,
-  phase_kind
+  phase_kind,
+  core_kind
 };
 
 }  // namespace
@@ -114,6 +115,12 @@ trace::ChannelRow row_of(const memory::ChannelUse& use) {
           use.row_conflicts, use.channel,           use.node.value()};
 }
 
+trace::CoreRow row_of(const compute::CoreUse& use) {
+  return {use.begin.ps(),    use.end.ps(),      use.matrix_busy.ps(), use.vector_busy.ps(),
+          use.dma_busy.ps(), use.matrix_active, use.loaded.count(),   use.stored.count(),
+          use.tiles,         use.node.value()};
+}
+
 }  // namespace
 
 void Recorder::on_link_bin(const network::LinkUse& use) {
@@ -141,6 +148,16 @@ void Recorder::on_channel_total(const memory::ChannelUse& use) {
     digest_.add({channel_kind, use.row_hits, use.row_misses, use.row_conflicts});
   }
   append(trace::channels, row_of(use));
+}
+
+void Recorder::on_core_bin(const compute::CoreUse& use) {
+  append(trace::core_bins, row_of(use));
+}
+
+void Recorder::on_core_total(const compute::CoreUse& use) {
+  digest_.add({core_kind, use.node.value(), word(use.matrix_busy), word(use.vector_busy),
+               word(use.dma_busy), use.matrix_active, use.loaded.count(), use.stored.count()});
+  append(trace::cores, row_of(use));
 }
 
 void Recorder::on_tile(const executor::TileResult& result) {

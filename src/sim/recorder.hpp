@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/compute/compute.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/memory/memory.hpp"
@@ -34,6 +35,8 @@ class Recorder final : public executor::Observer {
   // Totals of the whole run; these count in the digest, the bins do not.
   void on_link_total(const network::LinkUse& use);
   void on_channel_total(const memory::ChannelUse& use);
+  void on_core_bin(const compute::CoreUse& use);
+  void on_core_total(const compute::CoreUse& use);
   void on_tile(const executor::TileResult& result);
   void on_engine(const trace::EngineRow& row);
 

@@ -43,11 +43,14 @@ void record_totals(RankModels& models, SimTime end) {
   if (models.recorder.writes()) {
     models.network->pass_boundary(end);  // the last bin, cut short
     models.memory->pass_boundary(end);
+    models.compute->pass_boundary(end);
   }
   models.network->visit_links(
       end, [&](const network::LinkUse& use) { models.recorder.on_link_total(use); });
   models.memory->visit_channels(
       end, [&](const memory::ChannelUse& use) { models.recorder.on_channel_total(use); });
+  models.compute->visit_cores(
+      end, [&](const compute::CoreUse& use) { models.recorder.on_core_total(use); });
 }
 
 void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
@@ -180,8 +183,8 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.machine = experiment.machine.name;
   summary.workload = experiment.workload.name;
   summary.ideal_time_ps = experiment.ideal_time.ps();
-  summary.iterations = experiment.options.iterations;
   const std::unique_ptr<Work> work = work_of(experiment);
+  summary.iterations = work->iterations();
   summary.tiles = work->tiles();
   summary.peak_flops_per_s =
       static_cast<double>(summary.tiles) * mean_peak(experiment.machine, work->data_type());

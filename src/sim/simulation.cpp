@@ -225,6 +225,8 @@ class RankRun {
         [this](const network::LinkUse& use) { models_.recorder.on_link_bin(use); });
     models_.memory->report_bins(
         [this](const memory::ChannelUse& use) { models_.recorder.on_channel_bin(use); });
+    models_.compute->report_bins(
+        [this](const compute::CoreUse& use) { models_.recorder.on_core_bin(use); });
   }
 
   pdes::EngineHooks hooks() {
@@ -327,8 +329,7 @@ class RankRun {
   }
 
   std::uint64_t all_instructions() const {
-    return std::max<std::uint64_t>(1, models_.work->instructions()) *
-           experiment_.options.iterations;
+    return std::max<std::uint64_t>(1, models_.work->instructions()) * models_.work->iterations();
   }
 
   // Gathers the results of all ranks into `summary` and ends the trace.

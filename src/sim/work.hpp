@@ -29,6 +29,8 @@ class Work {
   virtual ~Work() = default;
   // At work, whether simulated or stood for by others.
   virtual std::uint64_t tiles() const = 0;
+  // Of the whole run; graphs may hold several in themselves.
+  virtual std::uint32_t iterations() const = 0;
   // Of one iteration, all tiles together: the measure of progress.
   virtual std::uint64_t instructions() const = 0;
   virtual DataType data_type() const = 0;
@@ -52,6 +54,9 @@ class Work {
   virtual std::size_t bytes_a_tile() const = 0;
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
+  // The cores of this rank: of the compute model, for the operations of the plan.
+  virtual std::unique_ptr<compute::Compute> make_compute(
+      std::span<const EntityId> members) const = 0;
   virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                             executor::Observer* observer) const = 0;
 };
@@ -60,5 +65,9 @@ class Work {
 std::unique_ptr<Work> work_of(const Experiment& experiment);
 std::unique_ptr<Work> work_of_programs(const Experiment& experiment);
 std::unique_ptr<Work> work_of_graphs(const Experiment& experiment);
+std::unique_ptr<Work> work_of_chip(const Experiment& experiment);
+
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+                                                   std::span<const EntityId> members);
 
 }  // namespace tessera::sim

@@ -70,6 +70,24 @@ TableSpec channel_table(std::string name, std::string description) {
        field("node", &ChannelRow::node, "", "node it is attached to")});
 }
 
+TableSpec core_table(std::string name, std::string description) {
+  return describe<CoreRow>(
+      std::move(name), std::move(description),
+      {field("begin", &CoreRow::begin_ps, "ps", "start of the span"),
+       field("end", &CoreRow::end_ps, "ps", "end of the span"),
+       field("matrix_busy", &CoreRow::matrix_busy_ps, "ps",
+             "time in which something was in the systolic array"),
+       field("vector_busy", &CoreRow::vector_busy_ps, "ps", "time the vector unit worked"),
+       field("dma_busy", &CoreRow::dma_busy_ps, "ps",
+             "time in which something was moved to or from memory"),
+       field("matrix_active", &CoreRow::matrix_active, "cycles",
+             "that the products begun would take of a full array"),
+       field("loaded", &CoreRow::loaded_bytes, "B", "asked for from memory"),
+       field("stored", &CoreRow::stored_bytes, "B", "given to memory"),
+       field("tiles", &CoreRow::tiles, "", "tiles of operators begun"),
+       field("node", &CoreRow::node, "", "node of the core")});
+}
+
 }  // namespace
 
 std::vector<TableSpec> tables() {
@@ -91,7 +109,8 @@ std::vector<TableSpec> tables() {
           {field("start", &OperatorRow::start_ps, "ps", "when it began"),
            field("end", &OperatorRow::end_ps, "ps", "when it was done"),
            field("node", &OperatorRow::node, "", "the tile"),
-           field("micro_batch", &OperatorRow::micro_batch, "", "number of the micro-batch"),
+           field("micro_batch", &OperatorRow::micro_batch, "",
+                 "number of the micro-batch; of graphs, of the iteration"),
            field("name", &OperatorRow::name, "", "row of the table names"),
            field("phase", &OperatorRow::phase, "", "number in the root attribute phases"),
            field("activity", &OperatorRow::activity, "",
@@ -120,6 +139,8 @@ std::vector<TableSpec> tables() {
       link_table("links", "one row a directed link that was used, over the whole run"),
       channel_table("channel_bins", "one row a DRAM channel and time bin in which it was used"),
       channel_table("channels", "one row a DRAM channel that was used, over the whole run"),
+      core_table("core_bins", "one row a core and time bin in which one of its units worked"),
+      core_table("cores", "one row a core that was used, over the whole run"),
       engine_table()};
 }
 

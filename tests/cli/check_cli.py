@@ -12,9 +12,12 @@ sys.dont_write_bytecode = True  # the sources stay as they are
 import checks_checkpoints  # noqa: E402, F401
 import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
+import checks_models  # noqa: E402, F401
 import checks_signals  # noqa: E402, F401
 import checks_sweeps  # noqa: E402, F401
+import checks_systolic  # noqa: E402, F401
 import checks_topology  # noqa: E402, F401
+import checks_traffic  # noqa: E402, F401
 import checks_words  # noqa: E402, F401
 from program import CHECKS, Program  # noqa: E402
 

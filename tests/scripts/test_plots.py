@@ -72,6 +72,28 @@ class Scaling(unittest.TestCase):
             self.assertIn("tessera scale", done.stderr)
 
 
+class Traffic(unittest.TestCase):
+    def test_latency_over_load_is_drawn(self):
+        with tempfile.TemporaryDirectory(prefix="tessera traffic ") as scratch:
+            folder = pathlib.Path(scratch)
+            for routing in ("xy", "odd-even"):
+                done = run(os.environ["TESSERA"], "traffic", REPOSITORY / "configs/traffic/mesh.yaml", "--set",
+                           "traffic.rates=[0.05, 0.1]", "--set", "traffic.sample=100", "--set",
+                           f"machine.network.routing={routing}", "-o", folder / f"{routing}.json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("steady", done.stdout)
+            done = run(PLOT, "--traffic", folder / "xy.json", "--traffic", folder / "odd-even.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            picture = folder / "xy_load.png"
+            self.assertEqual(done.stdout.strip(), str(picture))
+            width, height, values = read_png(picture)
+            self.assertGreater(min(width, height, values), 100)
+            (folder / "other.json").write_text("{}")
+            done = run(PLOT, "--traffic", folder / "other.json")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("tessera traffic", done.stderr)
+
+
 class Sweeps(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -21,20 +21,44 @@ struct ComputeSetup {
   std::span<const EntityId> members;
   std::span<const workload::Operation> operations;  // of all programs; requests name their place
   unsigned slot = 0;
+  unsigned memory_slot = 0;  // of the memory that operands may be in
+};
+
+// What the units of one core did in a span of time.
+struct CoreUse {
+  EntityId node;
+  SimTime begin;
+  SimTime end;
+  SimTime matrix_busy;  // something was in the array
+  SimTime vector_busy;
+  SimTime dma_busy;                 // something was moved to or from memory
+  std::uint64_t matrix_active = 0;  // cycles of the array that the products would fill
+  Bytes loaded;
+  Bytes stored;
+  std::uint64_t tiles = 0;
+};
+using CoreUseSink = std::function<void(const CoreUse&)>;
+
+// Cores in motion: take ExecuteRequest events, raise the event asked for.
+class Compute : public pdes::Component {
+ public:
+  // Of models that know units.
+  virtual void visit_cores(SimTime /*end*/, const CoreUseSink& /*sink*/) const {}
+  virtual void report_bins(CoreUseSink /*sink*/) {}
 };
 
 // A compute model as configured.
 class ComputeModel {
  public:
   virtual ~ComputeModel() = default;
-  virtual std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const = 0;
+  virtual std::unique_ptr<Compute> build(const ComputeSetup& setup) const = 0;
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
 };
 
-// Compute models by name: gemm, roofline. A maker reads the `compute` section (all keys but
+// Compute models by name: gemm, npu, roofline. A maker reads the `compute` section (all keys but
 // `model`).
 using ComputeMaker = std::function<std::unique_ptr<ComputeModel>(config::Section&)>;
 Registry<ComputeMaker>& compute_models();

@@ -1,6 +1,7 @@
 // Networks: how messages get from entity to entity, and how long that takes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -86,6 +87,14 @@ class NetworkModel {
   // Where every entity may send to every other, however far: the shortest delay. Else none, and
   // delays are at least those of the links on the way.
   virtual std::optional<SimTime> reach(const machine::Machine&) const { return std::nullopt; }
+  // The shortest delay of any event to another entity; what the engine may use as lookahead where
+  // only this network sends.
+  virtual SimTime least_delay(const machine::Machine& machine) const {
+    return std::min(machine.topology->smallest_latency(),
+                    reach(machine).value_or(SimTime::never()));
+  }
+  // What it carries in one piece; else what to count traffic in.
+  virtual Bytes flit_size() const { return Bytes(32); }
   // The routing it uses, and what messages and collectives take beyond links; to estimate times on
   // an idle machine.
   virtual std::string routing() const = 0;
@@ -97,6 +106,8 @@ class NetworkModel {
   }
   // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
   virtual bool limits_rates() const { return false; }
+  // Whether it wants to know of RingPart.
+  virtual bool lumps_rings() const { return false; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }

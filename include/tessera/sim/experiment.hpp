@@ -11,6 +11,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/digest.hpp"
+#include "tessera/executor/chip.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/coherence.hpp"
@@ -63,7 +64,8 @@ struct Experiment {
   std::unique_ptr<compute::ComputeModel> compute;
   workload::Workload workload;                 // of programs; of graphs it has a name alone
   plan::Plan plan;                             // the same: empty
-  std::unique_ptr<executor::GraphWork> graph;  // null: programs
+  std::unique_ptr<executor::GraphWork> graph;  // null: programs, or a chip
+  std::unique_ptr<executor::ChipWork> chip;    // null: no operators on a chip
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML

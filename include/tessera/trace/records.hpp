@@ -94,6 +94,21 @@ struct ChannelRow {
   std::uint32_t node = 0;
 };
 
+// One row a core of a model that knows its units, and bin in which it was used; and, in `cores`,
+// over the whole run.
+struct CoreRow {
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  std::int64_t matrix_busy_ps = 0;
+  std::int64_t vector_busy_ps = 0;
+  std::int64_t dma_busy_ps = 0;
+  std::uint64_t matrix_active = 0;
+  std::uint64_t loaded_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t tiles = 0;
+  std::uint32_t node = 0;
+};
+
 // One row a progress report of the rank's engine; counts since the start. Not part of the results:
 // it differs from run to run.
 struct EngineRow {
@@ -120,6 +135,8 @@ enum Table : TableIndex {
   links,
   channel_bins,
   channels,
+  core_bins,
+  cores,
   engine
 };
 

@@ -58,9 +58,13 @@ std::uint32_t diameter(const Topology& topology) {
 }
 
 TEST(Generated, LinksLeadBothWays) {
-  for (const std::string& text : {hypercube(4), twisted(3, 6, 3), twisted(2, 2, 1), double_ring(2),
-                                  double_ring(7), dragonfly(9, 4, 2, 2), dragonfly(4, 4, 2, 2),
-                                  dragonfly(1, 3, 2, 1), fat_tree(4, 1), fat_tree(4, 3)}) {
+  const std::string concentrated =
+      "{kind: concentrated-mesh, rows: 3, columns: 2, concentration: 4, node: " + link +
+      ", bandwidth: 9 GB/s, latency: 3 ns}";
+  for (const std::string& text :
+       {concentrated, hypercube(4), twisted(3, 6, 3), twisted(2, 2, 1), double_ring(2),
+        double_ring(7), dragonfly(9, 4, 2, 2), dragonfly(4, 4, 2, 2), dragonfly(1, 3, 2, 1),
+        fat_tree(4, 1), fat_tree(4, 3)}) {
     const auto topology = topology_of(text);
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, int> links;
     for (std::uint32_t n = 0; n < topology->nodes(); ++n) {

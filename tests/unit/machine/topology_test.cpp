@@ -44,9 +44,10 @@ void expect_symmetric(const Topology& topology) {
 }
 
 TEST(Topologies, AreTheKnownOnes) {
-  EXPECT_THAT(topologies().names(),
-              ElementsAre("cluster", "double-ring", "dragonfly", "fat-tree", "graph", "hypercube",
-                          "mesh", "stack", "torus", "twisted-torus", "wafer"));
+  EXPECT_THAT(
+      topologies().names(),
+      ElementsAre("cluster", "concentrated-mesh", "double-ring", "dragonfly", "fat-tree", "graph",
+                  "hypercube", "mesh", "stack", "torus", "twisted-torus", "wafer"));
   for (const PartInfo& part : topologies().infos()) {
     EXPECT_FALSE(part.help.empty());
     EXPECT_FALSE(part.parameters.empty());

@@ -181,7 +181,11 @@ INSTANTIATE_TEST_SUITE_P(
               "machine.memory.window=4 KiB", "machine.memory.transfer=512 B"}},
         Case{"analytical",
              {"run.trace=full", "machine.network.model=analytical",
-              "machine.memory.model=bandwidth"}}),
+              "machine.memory.model=bandwidth"}},
+        Case{"flit",
+             {"run.trace=full", "machine.network.model=flit", "machine.network.flit_size=4 KiB",
+              "machine.network.packet_size=16 KiB"}},
+        Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Checkpoints, ARunCanGoOnManyTimes) {

@@ -52,6 +52,8 @@ TEST(Tables, StandInTheOrderOfTheEnumeration) {
   EXPECT_EQ(names[links], "links");
   EXPECT_EQ(names[channel_bins], "channel_bins");
   EXPECT_EQ(names[channels], "channels");
+  EXPECT_EQ(names[core_bins], "core_bins");
+  EXPECT_EQ(names[cores], "cores");
   EXPECT_EQ(names[engine], "engine");
 }
 
@@ -69,6 +71,10 @@ TEST(Tables, DescribeEveryMember) {
               ElementsAre("start", "end", "bytes", "node", "chunk", "name", "kind", "dimension"));
   EXPECT_THAT(fields_of(channel_bins), ElementsAre("begin", "end", "read", "written", "busy",
                                                    "longest_wait", "channel", "node"));
+  EXPECT_THAT(fields_of(core_bins),
+              ElementsAre("begin", "end", "matrix_busy", "vector_busy", "dma_busy", "matrix_active",
+                          "loaded", "stored", "tiles", "node"));
+  EXPECT_EQ(fields_of(cores), fields_of(core_bins));
   EXPECT_THAT(fields_of(engine),
               ElementsAre("simulated", "wall", "waiting", "events", "windows", "rounds",
                           "remote_events", "batches", "pending", "resident"));

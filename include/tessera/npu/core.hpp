@@ -1,0 +1,104 @@
+// One NPU core as configured: systolic array, vector unit, scratchpad, accumulator, DMA.
+//
+// After H. Ham et al., "ONNXim: A Fast, Cycle-level Multi-core NPU Simulator", section II-B, and H.
+// Genc et al., "Gemmini", DAC 2021. The scratchpad and the accumulator are each cut in two halves,
+// which tiles use in turn, so that two tiles are under way at a time.
+//
+// Timing of the weight-stationary array of R rows and C columns, for l rows streamed through it:
+//   `deterministic` (the paper): after the weights are in, l + R + C - 1 cycles. The first weights
+//       take R cycles; those of a block that follows another one shift in while that one runs, so
+//       that it starts max(l, R) after it, and l after it when the weights stay.
+//   `onnxim` (what its code does): at least 4 rows; R + C - 2 + max(l, 4) cycles; the first weights
+//       take 2R - 1; a tile is over when its last store is issued, not when it is acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
+
+namespace tessera::npu {
+
+// How tile sizes are found.
+enum class Tiling : std::uint8_t {
+  // Those that keep the cores equally busy and, among them, move the fewest bytes.
+  fitted,
+  // The heuristics of Gemmini as ONNXim's code has them, for products and convolutions that they
+  // can cut; for others as `fitted`.
+  onnxim,
+};
+
+// Where operands of a tile's own operation are.
+enum class Operands : std::uint8_t {
+  memory,  // MVIN and MVOUT are accesses to the memory that serves the core
+  sram,    // in the tile's own SRAM, at its bandwidth
+};
+
+// Cycles of one pass of the vector unit over as many elements as it is wide, and of the scalar
+// unit.
+struct VectorLatencies {
+  std::uint64_t add = 1;
+  std::uint64_t mul = 1;
+  std::uint64_t exp = 1;
+  std::uint64_t div = 1;
+  std::uint64_t gelu = 1;
+  std::uint64_t tree = 1;  // one level of an addition tree
+  std::uint64_t scalar_mul = 1;
+  std::uint64_t scalar_sqrt = 1;
+};
+
+struct ArrayTiming {
+  std::uint64_t least_rows = 1;
+  std::uint64_t first_weights = 0;  // cycles before a first block
+  std::uint64_t drain = 0;          // cycles beyond the rows streamed
+  // The next weights shift in while all rows pass those that are there; else, while those of the
+  // last block do.
+  bool weights_beside_all_rows = true;
+};
+
+struct DmaConfig {
+  bool by_rows = false;     // an access for each row of a block, else one for a block
+  Bytes request;            // an access is of so many bytes at most; 0: any
+  std::uint32_t open = 64;  // accesses under way at most
+};
+
+struct CoreConfig {
+  Clock clock = Clock::hertz(1'000'000'000);
+  std::uint64_t rows = 128;
+  std::uint64_t columns = 128;
+  std::uint64_t vector_width = 2048;  // elements a cycle: lanes times ALUs
+  VectorLatencies vector;
+  Bytes scratchpad;
+  Bytes accumulator;
+  Bytes word;  // that a bank of the scratchpad gives in a cycle; 0: never the limit
+  std::uint64_t banks = 2;
+  std::uint64_t queue = 16;  // blocks that wait for or are in the array, at most
+  ArrayTiming timing;
+  bool waits_for_stores = true;  // a tile is over when its stores are acknowledged
+  Tiling tiling = Tiling::fitted;
+  Operands operands = Operands::memory;
+  DmaConfig dma;
+
+  Bytes scratchpad_half() const { return Bytes(scratchpad.count() / 2); }
+  Bytes accumulator_half() const { return Bytes(accumulator.count() / 2); }
+  std::uint64_t array_size() const { return rows * columns; }
+  // Bytes that the scratchpad gives in a cycle; 0: any.
+  std::uint64_t scratchpad_rate() const { return word.count() * banks; }
+};
+
+// Of one sum in the accumulator [B].
+inline constexpr std::uint64_t sum_bytes = 4;
+
+// Cycles that `rows` rows of `depth` elements take to enter the array.
+std::uint64_t streamed_cycles(const CoreConfig& core, std::uint64_t rows, std::uint64_t depth,
+                              Bytes element);
+
+// Reads the section `compute`; complaints go to its diagnostics.
+CoreConfig read_core(config::Section& section);
+std::vector<ParameterInfo> core_parameters();
+
+}  // namespace tessera::npu

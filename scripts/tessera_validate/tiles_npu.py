@@ -1,0 +1,214 @@
+"""NPU cores: ONNXim's products and convolutions, what each operator costs, cores on a mesh, ranks."""
+
+import json
+import re
+import subprocess
+
+from page import ROOT, Runner, call, percent, rows_of
+
+MACHINES = ROOT / "configs" / "machines"
+# Products and convolutions of onnxim_cycles.csv with its simple network: rows x columns x depth, as
+# their traffic shows ("matmul_512_2048_128": 512 x 2048 outputs).
+CONVOLUTIONS = {"conv3x3_64_56": (56, 64, 64), "conv3x3_128_28": (28, 128, 128)}
+# A core's port alone, of 32 bytes a cycle; the channels as they are.
+ONE_PORT = ("[{from: core, to: crossbar, bandwidth: 32 GB/s, latency: 1 ns}, "
+            "{from: hbm, to: crossbar, bandwidth: 512 GB/s, latency: 1 ns}]")
+QUICK = 600_000  # cycles of theirs, in a reduced run
+SPEED = 20  # times less CPU time, the goal for N = 2048 on the Server
+RANKS = (1, 2, 3, 4)
+# One of each kind, as in a GPT-3-small layer of 512 tokens or a ResNet-50, and what it must move.
+KINDS = (
+    ("gemm", "rows: 512, columns: 3072, depth: 768, bias: true, then: gelu"),
+    ("convolution", "input: 56, channels: 64, outputs: 64, kernel: 3, padding: 1, residual: true, then: relu"),
+    ("convolution", "input: 56, channels: 64, outputs: 64, kernel: 3, padding: 1, im2col: explicit"),
+    ("convolution", "input: 56, channels: 64, outputs: 64, kernel: 3, padding: 1, groups: 64"),
+    ("attention", "heads: 12, queries: 512, keys: 512, head_width: 64"),
+    ("attention", "heads: 32, queries: 1, keys: 1024, head_width: 128, append: 1"),
+    ("attention", "heads: 32, kv_heads: 8, queries: 1, keys: 1024, head_width: 128, append: 1"),
+    ("norm", "rows: 512, columns: 768, skip: true"),
+    ("norm", "rows: 512, columns: 768, type: rms"),
+    ("softmax", "rows: 6144, columns: 512"),
+    ("elementwise", "operation: gelu, elements: 1572864"),
+    ("elementwise", "operation: silu, elements: 1572864"),
+    ("elementwise", "operation: add, inputs: 2, elements: 393216"),
+    ("pool", "height: 112, width: 112, channels: 64, kernel: 3, stride: 2, padding: 1"),
+    ("pool", "height: 7, width: 7, channels: 2048, type: average, global: true"),
+    ("embedding", "tokens: 512, width: 768, positions: true"),
+    ("transpose", "rows: 512, columns: 768"),
+    ("concat", "rows: 512, columns: [768, 768, 768]"),
+    ("reshape", "elements: 393216"),
+)
+WAFER = ROOT / "tests" / "validation" / "npu_wafer.yaml"
+READ = """
+import h5py, json, sys
+rows = h5py.File(sys.argv[1])["cores"][:]
+print(json.dumps([{name: int(row[name]) for name in rows.dtype.names} for row in rows]))
+"""
+
+
+def cores_of(folder):
+    """The rows of the trace's table `cores`."""
+    script = f'source "{ROOT}/scripts/lib.sh"; "$(python_with_libraries)" -c "$1" "$2"'
+    done = subprocess.run(["bash", "-c", script, "read", READ, str(folder / "index.h5")],
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+class Chip:
+    """Runs of operators on a machine."""
+
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+        self.number = 0
+
+    def run(self, machine, operators, extra=(), ranks=1):
+        """The summary, the cores and the CPU seconds of a run."""
+        self.number += 1
+        path = self.folder / f"chip{self.number}.yaml"
+        path.write_text(f"name: chip\nmachine: {machine}\nworkload:\n  kind: operators\n  operators:\n"
+                        + "".join(f"    - {{{one}}}\n" for one in operators), encoding="utf-8")
+        output = self.folder / f"chip{self.number}"
+        runner = Runner(self.program, self.folder)
+        done = call(runner.command(path, output, ranks, ["-q", "-q", *extra]))
+        summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+        return summary, cores_of(output), done.user_s + done.system_s
+
+
+def onnxim_rows(reduced):
+    for row in rows_of("onnxim_cycles.csv"):
+        known = re.fullmatch(r"matmul_(\d+)_(\d+)_(\d+)|(conv3x3_\w+)", row["model"])
+        if known is None or "_simple" not in row["config"]:
+            continue
+        if reduced and int(row["core_cycles"] or 0) > QUICK:
+            continue
+        if row["model"] in CONVOLUTIONS:
+            side, channels, outputs = CONVOLUTIONS[row["model"]]
+            yield row, (f"kind: convolution, input: {side}, channels: {channels}, outputs: {outputs}, "
+                        "kernel: 3, padding: 1")
+        else:
+            rows, columns, depth = known.groups()[:3]
+            yield row, f"kind: gemm, rows: {rows}, columns: {columns}, depth: {depth}"
+
+
+def like_onnxim(report, chip, setting):
+    report.say("## NPU cores: ONNXim's products and convolutions")
+    report.say()
+    report.say("Four cores of the Mobile or Server NPU (its Table II) as its public code configures and cuts "
+               "them (`timing: onnxim`, `tiling: onnxim`), with DRAM by banks and rows. `active`: cycles that the "
+               "products would take of a full array, of the busiest core. `end to end`: all cycles, ours and "
+               "theirs (goal, held by the page on ONNX models: 10 %). It crashes on 100 × 300 × 200 on Server "
+               "cores.")
+    report.say()
+    table, same, times, offs = [], [], [], []
+    for row, operator in onnxim_rows(setting.reduced):
+        machine = MACHINES / f"onnxim_{row['config'].split('_')[0]}.yaml"
+        one_port = ["--set", f"machine.topology.links={ONE_PORT}"] if row["config"].endswith("1port") else []
+        summary, cores, cpu = chip.run(machine, [operator], one_port)
+        active = max(core["matrix_active"] for core in cores)
+        cycles = summary["simulated_time_ps"] // 1000
+        busy = max(core["matrix_busy"] for core in cores) / summary["simulated_time_ps"]
+        if row["core_cycles"]:
+            same.append(active == int(row["busiest_matmul_active"]))
+            times.append((row, cpu))
+            offs.append(100 * (cycles / int(row["core_cycles"]) - 1))
+            theirs = (row["busiest_matmul_active"], row["core_cycles"],
+                      percent(cycles, int(row["core_cycles"])), row["busiest_systolic_util_pct"] + " %",
+                      row["user_s"])
+        else:
+            theirs = ("crash", "crash", "", "", "")
+        table.append((row["config"].replace("_simple", ""), row["model"], active, theirs[0], cycles, theirs[1], theirs[2],
+                      f"{100 * busy:.1f} %", theirs[3], f"{cpu:.2f}", theirs[4]))
+    report.table(("NPU", "operator", "active", "theirs", "end to end", "theirs", "", "array busy", "theirs",
+                  "CPU [s]", "theirs"), table)
+    close = sum(abs(off) <= 10 for off in offs)
+    report.say(f"End to end, {close} of {len(offs)} are within 10 % of theirs. `matmul_512_2048_128` is not: four "
+               "cores write strips of columns, whose rows meet in the DRAM's banks more often here than in "
+               "their Ramulator.")
+    report.say()
+    report.say("Active matrix cycles, all that they have: "
+               + report.bound(bool(same) and all(same), f"{sum(same)} of {len(same)} equal ONNXim's") + ".")
+    report.say()
+    slow = [(row, cpu) for row, cpu in times if row["model"] == "matmul_2048_2048_2048"]
+    if slow and not setting.counts_only:
+        row, cpu = slow[0]
+        report.say("2048³ on Server cores: "
+                   + report.at_least(float(row["user_s"]) / cpu, SPEED, "times less CPU time than ONNXim")
+                   + ".")
+        report.say()
+
+
+def kinds(report, chip, setting):
+    report.say("## NPU cores: what each kind of operator costs")
+    report.say()
+    report.say("On the Server NPU with our own timing and tiling, fp16, operands in DRAM, each alone. Busy: of "
+               "the busiest core, while the operator runs.")
+    report.say()
+    table, costly = [], []
+    own = ["--set", "machine.compute.timing=deterministic", "--set", "machine.compute.tiling=fitted"]
+    for kind, keys in KINDS[::4] if setting.reduced else KINDS:
+        summary, cores, _ = chip.run(MACHINES / "onnxim_server.yaml", [f"kind: {kind}, {keys}"], own)
+        end = summary["simulated_time_ps"]
+        moved = sum(core["loaded"] + core["stored"] for core in cores)
+        costly.append(end > 0 and moved > 0)
+        table.append((kind, f"`{keys}`", end // 1000, f"{moved / 1e6:.2f}", f"{moved / end * 1000:.0f}",
+                      *(f"{100 * max(core[unit] for core in cores) / end:.0f} %"
+                        for unit in ("matrix_busy", "vector_busy", "dma_busy"))))
+    report.table(("kind", "keys", "cycles", "moved [MB]", "GB/s", "array", "vector", "DMA"), table)
+    report.say("Each costs time and traffic: " + report.bound(all(costly), "no operator is for nothing") + ".")
+    report.say()
+
+
+def meshes(report, chip, setting):
+    report.say("## NPU cores: on a mesh, and on ranks")
+    report.say()
+    side = 512 if setting.reduced else 2048
+    report.say(f"{side}³ on cores of 32 × 32 MACs at 1 GHz in a mesh of 64 GB/s links, memory of 64 GB/s at every "
+               "tile of the west and east edges.")
+    report.say()
+    table, busy = [], []
+    for number in (1, 2, 4, 8):
+        machine = (f"{{topology: {{kind: mesh, rows: {number}, columns: {number}, bandwidth: 64 GB/s, "
+                   "latency: 5 ns}, dram: {at: edge, edges: [west, east], bandwidth: 64 GB/s, latency: 60 ns}, "
+                   "compute: {model: npu, array: [32, 32], vector_width: 128, scratchpad: 512 KiB, "
+                   "accumulator: 128 KiB}}")
+        summary, cores, cpu = chip.run(machine, [f"kind: gemm, rows: {side}, columns: {side}, depth: {side}"])
+        end = summary["simulated_time_ps"]
+        ideal = side ** 3 / 1024 / number ** 2
+        share = ideal / (end / 1000)
+        busy.append(share)
+        table.append((f"{number} × {number}", end // 1000, f"{100 * share:.1f} %",
+                      f"{sum(core['loaded'] for core in cores) / 1e6:.0f}", f"{cpu:.2f}"))
+    report.table(("cores", "cycles", "of the arrays' peak", "loaded [MB]", "CPU [s]"), table)
+    report.say("One core reaches " + report.at_least(100 * busy[0], 90, "% of its peak") + " %; many cores share "
+               "the memory at the edges, and tiles smaller than their share load operands more often.")
+    report.say()
+    runner = Runner(chip.program, chip.folder)
+    levels = {name: runner.run(WAFER, 1, ["--set", f"machine.compute.model={name}"])
+              for name in ("npu", "roofline", "gemm")}
+    npu = levels["npu"]["iteration_time_ps"]
+    report.say("A transformer's training step on a 4 × 4 mesh of cores with 32 × 32 MACs, operands in their SRAM "
+               f"(`{WAFER.relative_to(ROOT)}`), by level of detail:")
+    report.say()
+    report.table(("compute", "iteration [ms]", "against npu"),
+                 [(name, f"{one['iteration_time_ps'] / 1e9:.3f}", percent(one["iteration_time_ps"], npu))
+                  for name, one in levels.items()])
+    off = 100 * abs(levels["roofline"]["iteration_time_ps"] / npu - 1)
+    report.say("Cores overlap DMA and array, as a roofline assumes: "
+               + report.at_most(off, 10, "% between npu and roofline")
+               + " %. `gemm` with an array pays filling and draining for each fold of the weights, which the "
+               "core hides behind the fold before.")
+    report.say()
+    for name in ("npu_chip", "npu_wafer"):
+        path = ROOT / "tests" / "parallel" / f"{name}.yaml"
+        digests = {runner.run(path, ranks)["result_digest"] for ranks in RANKS}
+        report.say(f"- `{path.relative_to(ROOT)}` on 1, 2, 3, 4 ranks: "
+                   + report.bound(len(digests) == 1, f"{name}: equal digests") + ".")
+    report.say()
+
+
+def sections(report, program, folder, setting):
+    chip = Chip(program, folder)
+    like_onnxim(report, chip, setting)
+    kinds(report, chip, setting)
+    meshes(report, chip, setting)

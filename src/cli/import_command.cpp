@@ -1,0 +1,181 @@
+#include <iostream>
+#include <utility>
+
+#include "commands.hpp"
+#include "model_tables.hpp"
+#include "options.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/onnx/description.hpp"
+
+namespace tessera::cli {
+namespace {
+
+Options describe() {
+  Options options("import",
+                  "Read an ONNX model and say what it is: each node's operator, shapes, FLOPs, "
+                  "bytes and parameters, totals, and what was not understood. A YAML file may name "
+                  "the model and the choices below.",
+                  "model", "MODEL.onnx | MODEL.yaml");
+  const auto many = [] { return cxxopts::value<std::vector<std::string>>(); };
+  options.add()("dim", "size of a dynamic dimension, by name or INPUT.AXIS (repeatable)", many(),
+                "NAME=N")("shape", "whole shape of an input (repeatable)", many(),
+                          "INPUT=1x3x224x224")(
+      "value", "values of an input that decides about shapes or branches (repeatable)", many(),
+      "INPUT=V,...")("branch", "branch of an If node, or of all with * (repeatable)", many(),
+                     "NODE=then|else")(
+      "loop", "iterations of a Loop node, or of all with * (repeatable)", many(), "NODE=N")(
+      "optimize", "level of optimisation: none, basic, extended or all",
+      cxxopts::value<std::string>(),
+      "LEVEL")("unknown", "operators that are not understood: refuse, or traffic",
+               cxxopts::value<std::string>(), "NAME")("summary", "without the table of nodes");
+  return options;
+}
+
+// "NAME=VALUE"; names may hold '='.
+std::pair<std::string, std::string> assignment(const std::string& option, const std::string& text) {
+  const std::size_t sign = text.rfind('=');
+  if (sign == std::string::npos || sign == 0) {
+    throw ConfigError("--" + option + ": expected NAME=VALUE; got '" + text + "'");
+  }
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+template <class T>
+T number(const std::string& option, const std::string& text) {
+  std::string problem;
+  const auto value = config::parse_as<T>(text, problem);
+  if (!value) {
+    throw ConfigError("--" + option + ": " + problem);
+  }
+  return *value;
+}
+
+std::int64_t count(const std::string& option, const std::string& text) {
+  constexpr std::int64_t most = std::int64_t{1} << 40U;
+  const auto value = number<std::int64_t>(option, text);
+  if (value < 0 || value > most) {
+    throw ConfigError("--" + option + ": must be between 0 and 2^40; got " + text);
+  }
+  return value;
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+void add_choices(const Options& given, onnx::ImportOptions& options) {
+  for (const std::string& text : given.texts("dim")) {
+    const auto [name, value] = assignment("dim", text);
+    options.dimensions[name] = count("dim", value);
+  }
+  for (const std::string& text : given.texts("shape")) {
+    const auto [name, value] = assignment("shape", text);
+    onnx::Shape& shape = options.shapes[name] = {};
+    for (const std::string& side : parts_of(value, 'x')) {
+      shape.push_back(count("shape", side));
+    }
+  }
+  for (const std::string& text : given.texts("value")) {
+    const auto [name, value] = assignment("value", text);
+    std::vector<double>& values = options.values[name] = {};
+    for (const std::string& each : parts_of(value, ',')) {
+      values.push_back(number<double>("value", each));
+    }
+  }
+  for (const std::string& text : given.texts("branch")) {
+    const auto [name, value] = assignment("branch", text);
+    if (value != "then" && value != "else") {
+      throw ConfigError("--branch: expected then or else; got '" + value + "'");
+    }
+    options.branches[name] = value == "then";
+  }
+  for (const std::string& text : given.texts("loop")) {
+    const auto [name, value] = assignment("loop", text);
+    options.loops[name] = count("loop", value);
+  }
+}
+
+bool is_yaml(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+onnx::Description description_of(const Options& given) {
+  onnx::Description description;
+  if (is_yaml(given.subject())) {
+    config::Diagnostics diagnostics;
+    const std::string& path = given.subject();
+    config::Section section(
+        config::parse(path, config::load_named(path, config::load_text_file), diagnostics), "",
+        diagnostics);
+    description = onnx::read_description(section);
+    section.finish();
+    diagnostics.throw_if_any();
+  } else {
+    description.path = given.subject();
+  }
+  add_choices(given, description.options);
+  if (given.has("optimize")) {
+    description.level = onnx::level_from(given.text("optimize"));
+  }
+  if (given.has("unknown")) {
+    description.options.unknown = onnx::unknown_from(given.text("unknown"));
+  }
+  return description;
+}
+
+LevelTotals totals_of(const onnx::Graph& graph, onnx::Level level,
+                      std::vector<onnx::PassReport> passes) {
+  return {level, graph.nodes.size(), onnx::total_cost(graph), std::move(passes)};
+}
+
+// Totals at each level up to the one asked for, at which the graph then is.
+std::vector<LevelTotals> climb(onnx::Graph& graph, onnx::Level level) {
+  std::vector<LevelTotals> levels{totals_of(graph, onnx::Level::none, {})};
+  const onnx::Graph original = graph;
+  for (int step = 1; step <= static_cast<int>(level); ++step) {
+    graph = original;
+    auto passes = onnx::optimize(graph, static_cast<onnx::Level>(step));
+    levels.push_back(totals_of(graph, static_cast<onnx::Level>(step), std::move(passes)));
+  }
+  return levels;
+}
+
+}  // namespace
+
+int import_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const onnx::Description description = description_of(options);
+  // On all ranks, so that all fail alike.
+  onnx::Import model = onnx::import_model(description.path, description.options);
+  if (world.rank() != 0) {
+    return 0;
+  }
+  const std::vector<LevelTotals> levels = climb(model.graph, description.level);
+  if (!options.flag("summary")) {
+    std::cout << node_table(model.graph) << "\n";
+  }
+  std::cout << kind_table(model.graph) << "\n";
+  if (levels.size() > 1) {
+    std::cout << level_table(levels) << "\n";
+  }
+  std::cout << totals(model, levels.back());
+  for (const std::string& notice : model.notices) {
+    std::cout << "notice: " << notice << "\n";
+  }
+  std::cout << std::flush;
+  return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/executor/chip.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/npu/messages.hpp"
+
+namespace tessera::executor {
+
+std::uint32_t ChipWork::first_group(std::uint32_t number, std::uint32_t place) const {
+  const auto count = static_cast<std::uint32_t>(cores.size());
+  return (place + count - number % count) % count;
+}
+
+std::uint64_t ChipWork::shares() const {
+  std::uint64_t sum = 0;
+  for (const ChipOperator& op : operators) {
+    sum += std::min<std::uint64_t>(op.tiles->groups(), cores.size());
+  }
+  return sum;
+}
+
+namespace {
+
+// Port kinds.
+constexpr unsigned begin_kind = 0;     // the whole, at the first core
+constexpr unsigned told_kind = 1;      // word: the operator to begin
+constexpr unsigned computed_kind = 2;  // npu::ShareDone
+constexpr unsigned heard_kind = 3;     // at the first core; word: the operator of a share
+
+class ChipExecutor final : public Executor {
+ public:
+  explicit ChipExecutor(const ChipSetup& setup)
+      : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core) {
+    std::vector<std::pair<EntityId, std::uint32_t>> numbers;
+    for (std::uint32_t core = 0; core < work_.cores.size(); ++core) {
+      numbers.emplace_back(work_.cores[core], core);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    for (std::size_t index = 0; index < setup_.members.size(); ++index) {
+      const auto found =
+          std::lower_bound(numbers.begin(), numbers.end(), setup_.members[index],
+                           [](const auto& entry, EntityId node) { return entry.first < node; });
+      if (found != numbers.end() && found->first == setup_.members[index]) {
+        core_of_[index] = found->second;
+        leads_ = leads_ || found->second == 0;
+      }
+    }
+    cores_.resize(setup_.members.size());
+  }
+
+  void start(pdes::Context& context) override {
+    if (core_of_[context.index()] == 0) {
+      context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case begin_kind:
+        begin_iteration(context);
+        break;
+      case told_kind:
+        begin_share(context, event.as<network::Arrival>().word);
+        break;
+      case computed_kind:
+        end_share(context, event.as<npu::ShareDone>().number);
+        break;
+      default:
+        hear(context, static_cast<std::uint32_t>(event.as<network::Arrival>().word));
+        break;
+    }
+  }
+
+  void visit_results(const std::function<void(const TileResult&)>& visit) const override {
+    for (std::size_t index = 0; index < core_of_.size(); ++index) {
+      if (core_of_[index] == no_core) {
+        continue;
+      }
+      const Core& core = cores_[index];
+      TileResult result;
+      result.tile = setup_.members[index];
+      result.role = core_of_[index];
+      result.finished = core.shares.empty();
+      result.end = core.since;
+      result.time[static_cast<std::size_t>(Activity::compute)] = SimTime::from_ps(core.busy_ps);
+      result.time[static_cast<std::size_t>(Activity::bubble)] =
+          core.since - SimTime::from_ps(core.busy_ps);
+      visit(result);
+    }
+  }
+
+  std::uint64_t unfinished() const override { return leads_ && iteration_ < setup_.iterations; }
+  std::uint64_t instructions_done() const override { return shares_done_; }
+
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (std::uint32_t number = 0; leads_ && number < outstanding_.size() && lines.size() < most;
+         ++number) {
+      if (outstanding_[number] > 0) {
+        lines.push_back(work_.operators[number].name + ": " + std::to_string(outstanding_[number]) +
+                        " cores have not finished");
+      }
+    }
+    return lines;
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    if (core_of_[index] == no_core) {
+      return;
+    }
+    const Core& core = cores_[index];
+    writer.put_all(core.shares);
+    writer.put(core.since);
+    writer.put(core.busy_ps);
+    if (core_of_[index] == 0) {
+      writer.put(iteration_);
+      writer.put(left_);
+      writer.put_all(outstanding_);
+      writer.put_all(awaited_);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    if (core_of_[index] == no_core) {
+      return;
+    }
+    Core& core = cores_[index];
+    core.shares = reader.get_all<Begun>();
+    core.since = reader.get<SimTime>();
+    core.busy_ps = reader.get<std::int64_t>();
+    if (core_of_[index] == 0) {
+      iteration_ = reader.get<std::uint32_t>();
+      left_ = reader.get<std::uint32_t>();
+      outstanding_ = reader.get_all<std::uint32_t>();
+      awaited_ = reader.get_all<std::uint32_t>();
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override { writer.put(shares_done_); }
+  void add_totals(pdes::StateReader& reader) override {
+    shares_done_ += reader.get<std::uint64_t>();
+  }
+
+  std::size_t resident_bytes() const override {
+    return core_of_.capacity() * sizeof(std::uint32_t) + cores_.capacity() * sizeof(Core) +
+           (outstanding_.capacity() + awaited_.capacity()) * sizeof(std::uint32_t);
+  }
+
+ private:
+  static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
+
+  struct Begun {
+    std::uint32_t number = 0;
+    std::uint32_t iteration = 0;
+    SimTime time;
+  };
+  struct Core {
+    std::vector<Begun> shares;  // under way
+    SimTime since;              // of the last change
+    std::int64_t busy_ps = 0;
+  };
+
+  pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+
+  // --- at the first core ---
+
+  void begin_iteration(pdes::Context& context) {
+    left_ = static_cast<std::uint32_t>(work_.operators.size());
+    outstanding_.assign(left_, 0);
+    awaited_.clear();
+    for (const ChipOperator& op : work_.operators) {
+      awaited_.push_back(static_cast<std::uint32_t>(op.after.size()));
+    }
+    // Those that nothing comes before; one without tiles may end and begin others.
+    std::vector<std::uint32_t> first;
+    for (std::uint32_t number = 0; number < awaited_.size(); ++number) {
+      if (awaited_[number] == 0) {
+        first.push_back(number);
+      }
+    }
+    for (const std::uint32_t number : first) {
+      begin_operator(context, number);
+    }
+  }
+
+  void begin_operator(pdes::Context& context, std::uint32_t number) {
+    for (std::uint32_t core = 0; core < work_.cores.size(); ++core) {
+      if (work_.takes_part(number, core)) {
+        ++outstanding_[number];
+      }
+    }
+    for (std::uint32_t core = 0; core < work_.cores.size(); ++core) {
+      if (work_.takes_part(number, core)) {
+        tell(context, work_.cores[core], number);
+      }
+    }
+    if (outstanding_[number] == 0) {
+      end_operator(context, number);
+    }
+  }
+
+  void hear(pdes::Context& context, std::uint32_t number) {
+    ensure(outstanding_[number] > 0, "a share of an operator that is over");
+    if (--outstanding_[number] == 0) {
+      end_operator(context, number);
+    }
+  }
+
+  void end_operator(pdes::Context& context, std::uint32_t number) {
+    if (--left_ == 0) {
+      if (++iteration_ < setup_.iterations) {
+        context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+      }
+      return;
+    }
+    for (std::uint32_t later = number + 1; later < work_.operators.size(); ++later) {
+      const std::vector<std::uint32_t>& after = work_.operators[later].after;
+      if (std::find(after.begin(), after.end(), number) != after.end() && --awaited_[later] == 0) {
+        begin_operator(context, later);
+      }
+    }
+  }
+
+  // The iteration goes with the number.
+  void tell(pdes::Context& context, EntityId core, std::uint32_t number) {
+    network::send(context, setup_.network_slot, core, work_.message, port(told_kind), 0,
+                  number | std::uint64_t{iteration_} << 32U);
+  }
+
+  // --- at every core ---
+
+  void begin_share(pdes::Context& context, std::uint64_t word) {
+    const auto number = static_cast<std::uint32_t>(word);
+    Core& core = cores_[context.index()];
+    book(core, context.now());
+    core.shares.push_back({number, static_cast<std::uint32_t>(word >> 32U), context.now()});
+    npu::run_share(context, setup_.compute_slot,
+                   {number, work_.first_group(number, core_of_[context.index()]),
+                    static_cast<std::uint32_t>(work_.cores.size()), port(computed_kind)});
+  }
+
+  void end_share(pdes::Context& context, std::uint32_t number) {
+    Core& core = cores_[context.index()];
+    book(core, context.now());
+    const auto begun = std::find_if(core.shares.begin(), core.shares.end(),
+                                    [&](const Begun& share) { return share.number == number; });
+    ensure(begun != core.shares.end(), "a share that ends has begun");
+    if (setup_.observer != nullptr && begun->time != context.now()) {
+      setup_.observer->on_operator({context.self(), work_.name_of[number], plan::Phase::forward,
+                                    Activity::compute, begun->iteration, begun->time,
+                                    context.now()});
+    }
+    core.shares.erase(begun);
+    ++shares_done_;
+    network::send(context, setup_.network_slot, work_.cores.front(), work_.message,
+                  port(heard_kind), 0, number);
+  }
+
+  static void book(Core& core, SimTime now) {
+    if (!core.shares.empty()) {
+      core.busy_ps += (now - core.since).ps();
+    }
+    core.since = now;
+  }
+
+  ChipSetup setup_;
+  const ChipWork& work_;
+  std::vector<std::uint32_t> core_of_;  // [local entities] number of the core
+  std::vector<Core> cores_;             // the same
+  bool leads_ = false;                  // has the first core
+  std::uint64_t shares_done_ = 0;
+  // At the first core.
+  std::uint32_t iteration_ = 0;
+  std::uint32_t left_ = 0;
+  std::vector<std::uint32_t> outstanding_;  // [operators] cores that have not finished
+  std::vector<std::uint32_t> awaited_;      // [operators] that it comes after and are not over
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_chip_executor(const ChipSetup& setup) {
+  return std::make_unique<ChipExecutor>(setup);
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,207 @@
+// The `crossbar` network: every node has a port to one ideal switch. Ports have a bandwidth, the
+// switch a latency; nothing else is shared. The links of the machine are not looked at.
+//
+// Method: a message is cut into packets. A packet takes its sender's port, in the order of
+// requests, and then its target's, in the order in which heads come there; each is held for size /
+// bandwidth. The head comes to the target's port one latency after it started, and goes on at once
+// (as in the packet network, whose wires these ports are). Alone, a message takes latency + size /
+// bandwidth; k senders to one target share its port. ONNXim's simple network (H. Ham et al., IEEE
+// Comput. Archit. Lett. 23(2), 2024, section II-C) has a latency and a bandwidth as well; it
+// carries single memory requests.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tessera/network/messages.hpp"
+#include "tessera/network/network.hpp"
+#include "wire.hpp"
+
+namespace tessera::network {
+namespace {
+
+constexpr unsigned packet_kind = 1;
+constexpr std::uint8_t last_packet = 0x80;  // in the event's flags, beside the port to deliver to
+
+struct CrossbarSettings {
+  machine::LinkClass port;  // latency: of the switch
+  std::uint64_t packet_size = 0;
+  Overheads overheads;
+};
+
+// A packet whose head has just come to its target's port.
+struct Packet {
+  EntityId source;
+  std::uint32_t bytes = 0;
+  std::uint32_t tail_lag_ps = 0;  // its tail comes this much later
+  std::uint32_t unused = 0;
+  std::uint64_t word = 0;
+};
+static_assert(sizeof(Packet) == pdes::payload_bytes);
+
+// The port of a node, one wire each way.
+struct Port {
+  LinkState out;
+  LinkState in;
+};
+
+class CrossbarNetwork final : public Network {
+ public:
+  CrossbarNetwork(const NetworkSetup& setup, const CrossbarSettings& settings)
+      : settings_(settings),
+        wire_(settings.port),
+        packet_port_(setup.slot, packet_kind),
+        ports_(setup.members.size()) {}
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (event.port.kind() == packet_kind) {
+      receive(context, event);
+    } else {
+      inject(context, event);
+    }
+  }
+
+  // Ports of nodes are no links of the machine.
+  void visit_links(SimTime, const LinkUseSink&) const override {}
+  void report_bins(LinkUseSink) override {}
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    writer.put(ports_[index]);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    ports_[index] = reader.get<Port>();
+  }
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(hops_);
+    writer.put(messages_);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    hops_ += reader.get<std::uint64_t>();
+    messages_ += reader.get<std::uint64_t>();
+  }
+  std::uint64_t packet_hops() const override { return hops_; }
+  std::uint64_t messages() const override { return messages_; }
+  std::size_t resident_bytes() const override { return ports_.capacity() * sizeof(Port); }
+
+ private:
+  void inject(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<SendRequest>();
+    ++messages_;
+    if (request.target == context.self()) {
+      context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
+                        event.tag);
+      return;
+    }
+    const SimTime now = context.now();
+    std::uint64_t left = request.bytes;
+    do {
+      const std::uint64_t bytes = std::min(left, settings_.packet_size);
+      left -= bytes;
+      const auto [start, end] =
+          wire_.book(ports_[context.index()].out, static_cast<std::uint32_t>(bytes), now, now);
+      ++hops_;
+      const Packet packet{context.self(), static_cast<std::uint32_t>(bytes),
+                          static_cast<std::uint32_t>((end - start).ps()), 0, request.word};
+      context.send(
+          request.target, start - now + wire_.latency(), packet_port_, packet, event.tag,
+          static_cast<std::uint8_t>(request.deliver.code() | (left == 0 ? last_packet : 0)));
+    } while (left > 0);
+  }
+
+  void receive(pdes::Context& context, const pdes::Event& event) {
+    const auto packet = event.as<Packet>();
+    const SimTime now = context.now();
+    const WireTimes times = wire_.book(ports_[context.index()].in, packet.bytes, now,
+                                       now + SimTime::from_ps(packet.tail_lag_ps));
+    if ((event.flags & last_packet) != 0) {
+      const auto deliver = pdes::Port::from_code(
+          static_cast<std::uint8_t>(event.flags & static_cast<std::uint8_t>(~last_packet)));
+      context.send_self(times.end - now + settings_.overheads.message, deliver,
+                        Arrival{packet.source, 0, packet.word}, event.tag);
+    }
+  }
+
+  CrossbarSettings settings_;
+  WireClass wire_;
+  pdes::Port packet_port_;
+  std::vector<Port> ports_;
+  std::uint64_t hops_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+class CrossbarModel final : public NetworkModel {
+ public:
+  CrossbarModel(CrossbarSettings settings, std::string routing)
+      : settings_(std::move(settings)), routing_(std::move(routing)) {}
+
+  std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
+    return std::make_unique<CrossbarNetwork>(setup, settings_);
+  }
+  std::size_t predicted_bytes(const machine::Machine&, std::uint64_t nodes, bool) const override {
+    return nodes * sizeof(Port);
+  }
+  std::optional<SimTime> reach(const machine::Machine&) const override {
+    return settings_.port.latency;
+  }
+  std::string routing() const override { return routing_; }
+  Overheads overheads() const override { return settings_.overheads; }
+  SimTime idle_time(const machine::Path&, Bytes bytes) const override {
+    return settings_.overheads.message + settings_.port.latency +
+           serialization_time(bytes, settings_.port.bandwidth);
+  }
+
+ private:
+  CrossbarSettings settings_;
+  std::string routing_;  // of the machine, for what asks for paths
+};
+
+// What leaves the least time that a link takes and the most that one carries.
+machine::LinkClass usual_port(const machine::Topology& topology) {
+  machine::LinkClass port{"port", SimTime::from_ps(1000), Bandwidth::bytes_per_second(1)};
+  for (const machine::LinkClass& link_class : topology.link_classes()) {
+    port.bandwidth = std::max(port.bandwidth, link_class.bandwidth);
+  }
+  const SimTime latency = topology.smallest_latency();
+  port.latency = latency.is_never() ? port.latency : latency;
+  return port;
+}
+
+std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+  CrossbarSettings settings;
+  const std::string routing = read_routing(section, machine);
+  settings.overheads = read_overheads(section);
+  const machine::LinkClass usual = usual_port(*machine.topology);
+  settings.port.bandwidth = section.get_or<Bandwidth>(
+      "port_bandwidth", usual.bandwidth, config::at_least(Bandwidth::bytes_per_second(1)));
+  settings.port.latency =
+      section.get_or<SimTime>("port_latency", usual.latency, config::at_least(SimTime::from_ps(1)));
+  settings.packet_size =
+      section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
+  // The tail lag of a packet has 32 bits.
+  constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t largest = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
+                                         WireClass(settings.port).bandwidth())
+                                    .count();
+  if (largest == 0) {
+    section.error("port_bandwidth", "ports carry at least 233 B/s");
+  }
+  settings.packet_size = std::clamp<std::uint64_t>(settings.packet_size, 1,
+                                                   std::clamp<std::uint64_t>(largest, 1, field));
+  return std::make_unique<CrossbarModel>(std::move(settings), routing);
+}
+
+const Registration registration(
+    networks(),
+    {"crossbar",
+     "one ideal switch: latency, and a bandwidth of each node's port that its messages share",
+     {routing_parameter(),
+      message_overhead_parameter(),
+      collective_overhead_parameter(),
+      {"port_bandwidth", "B/s", "of the fastest link", "of a node's port, each way"},
+      {"port_latency", "ps", "of the fastest link", "of the switch; it is the lookahead"},
+      {"packet_size", "B", "4 KiB", "payload of a packet; smaller ones share ports more evenly"}}},
+    make);
+
+}  // namespace
+}  // namespace tessera::network

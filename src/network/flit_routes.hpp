@@ -1,0 +1,70 @@
+// Where a packet of a flit network may go next, and by which virtual channels, so that packets
+// never wait for each other in a circle.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flit_state.hpp"
+#include "tessera/core/ids.hpp"
+#include "tessera/machine/topology.hpp"
+
+namespace tessera::network {
+
+struct FlitChoice {
+  std::uint16_t port = 0;
+  std::uint16_t other = no_port;  // a second one that will do as well
+  std::uint32_t vcs = 0;          // bit i: virtual channel i will do
+};
+
+// A packet at a router. `in_port` is ports(here) where it comes from the node itself.
+struct FlitStep {
+  EntityId here;
+  EntityId source;
+  EntityId target;  // != here
+  unsigned in_port = 0;
+  unsigned in_vc = 0;
+};
+
+class FlitRoutes {
+ public:
+  virtual ~FlitRoutes() = default;
+  virtual FlitChoice next(const FlitStep& step) const = 0;
+};
+
+// The port at the other end of a link whose link leads back: credits take it. Of parallel links the
+// same one in turn. None where no link does.
+std::optional<unsigned> port_back(const machine::Topology& topology, EntityId node, unsigned port);
+
+// Routings of meshes beyond those of the machine: "west-first", "odd-even".
+std::vector<std::string> adaptive_routings();
+
+// Routes for `vcs` virtual channels:
+//   xy, yx on a mesh: dimension order; a packet may take any virtual channel.
+//   xy, yx on a torus: dimension order with a dateline in each ring (W. Dally, C. Seitz,
+//     "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
+//     Comput. C-36(5), 1987, doi:10.1109/TC.1987.1676939): a packet that crosses the link that
+//     closes the ring takes half of the channels before it, the others on it and after it. One that
+//     does not cross it takes any: it never goes on to that link, so no circle comes of it.
+//   west-first (C. Glass, L. Ni, "The turn model for adaptive routing", ISCA 1992,
+//     doi:10.1145/139669.140384), minimal: to the west first, then whichever is free.
+//   odd-even (G.-M. Chiu, "The odd-even turn model for adaptive routing", IEEE Trans. Parallel
+//     Distrib. Syst. 11(7), 2000, doi:10.1109/71.877831), minimal: no east-north or east-south turn
+//     in an even column, no north-west or south-west turn in an odd one.
+//   any other: the machine's own routes. Where no circle of channels can come of them, a packet may
+//     take any virtual channel. Else nodes are ordered (nodes that compute first, then by number),
+//     and a packet takes the next share of the channels each time it goes up in that order after it
+//     went down: within a share channels are taken in the order of up*/down* routing (Autonet: M.
+//     Schroeder et al., IEEE J. Sel. Areas Commun. 9(8), 1991, doi:10.1109/49.105178).
+// `problem` says why that cannot be done, as too few virtual channels; the result is null then.
+// Machines of more than `most_checked` nodes are not looked at beforehand: a packet that runs out
+// of channels there ends the run with a ModelError.
+inline constexpr std::uint32_t most_checked_nodes = 1024;
+std::unique_ptr<FlitRoutes> make_flit_routes(const machine::Topology& topology,
+                                             const std::string& routing, unsigned vcs,
+                                             std::string& problem);
+
+}  // namespace tessera::network

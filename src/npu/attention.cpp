@@ -1,0 +1,256 @@
+// Attention between queries, keys and values, by batches and heads of keys and values. The queries
+// of all heads that share keys (grouped-query attention; with as many heads of keys as of queries,
+// multi-head) are rows of one product, so that keys and values are loaded once for all of them.
+//
+// Keys are taken in steps, with a running largest value and sum of each row (T. Dao et al.,
+// "FlashAttention", arXiv:2205.14135, algorithm 1): scores never leave the core. Queries are
+// [batch][tokens][heads][width], keys and values, which are the cache, [batch][heads][tokens]
+// [width]. `append` puts keys and values of new tokens into the cache. Masked parts are computed.
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "cut.hpp"
+#include "gemm.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/npu/vector_work.hpp"
+
+namespace tessera::npu {
+namespace {
+
+enum OperandPlace : std::uint8_t { queries, keys, values, output_place, appended };
+
+struct AttentionSpec {
+  std::uint64_t batch = 1;
+  std::uint64_t heads = 1;
+  std::uint64_t kv_heads = 1;
+  std::uint64_t queries = 1;
+  std::uint64_t keys = 1;
+  std::uint64_t width = 1;
+  std::uint64_t append = 0;  // tokens
+
+  std::uint64_t sharing() const { return heads / kv_heads; }
+};
+
+struct AttentionTiles {
+  std::uint64_t queries = 1;
+  std::uint64_t keys = 1;
+};
+
+// Keys of a step that fit beside so many rows of queries; 0: none.
+std::uint64_t keys_beside(const AttentionSpec& spec, const Target& target, std::uint64_t rows) {
+  const std::uint64_t pad = target.core.scratchpad_half().count() / target.element().count();
+  const std::uint64_t sums = target.core.accumulator_half().count() / sum_bytes;
+  const std::uint64_t fixed = rows * spec.width;
+  const std::uint64_t new_tokens = 2 * spec.append * spec.width;
+  if (pad <= fixed + new_tokens || sums <= fixed) {
+    return 0;
+  }
+  // Queries, keys, values, weights of attention; two sets of scores, for steps that overlap.
+  const std::uint64_t most =
+      std::min((pad - fixed - new_tokens) / (2 * spec.width + rows), (sums - fixed) / (2 * rows));
+  if (most >= spec.keys) {
+    return spec.keys;
+  }
+  const std::uint64_t unit = target.core.columns;
+  return most >= unit ? most / unit * unit : most;
+}
+
+std::optional<AttentionTiles> attention_tiles(const AttentionSpec& spec, const Target& target) {
+  std::optional<AttentionTiles> found;
+  std::tuple<Wide, Wide> best;
+  for (const std::uint64_t part : lengths(spec.queries, 1)) {
+    const std::uint64_t rows = part * spec.sharing();
+    const std::uint64_t together = keys_beside(spec, target, rows);
+    if (together == 0) {
+      continue;
+    }
+    const Wide parts = Wide{spec.batch} * spec.kv_heads * quotient_up(spec.queries, part);
+    const Wide of_core = (parts + target.cores - 1) / target.cores;
+    const std::tuple<Wide, Wide> score(of_core * std::max(rows, target.core.rows), parts);
+    if (!found || score < best) {
+      const std::uint64_t steps = quotient_up(spec.keys, together);
+      found = AttentionTiles{part, quotient_up(spec.keys, steps)};
+      best = score;
+    }
+  }
+  return found;
+}
+
+class TiledAttention final : public TiledOperator {
+ public:
+  TiledAttention(const AttentionSpec& spec, const AttentionTiles& tiles, const Target& target)
+      : TiledOperator(target.core),
+        spec_(spec),
+        element_(target.element()),
+        queries_{spec.queries, tiles.queries},
+        keys_{spec.keys, tiles.keys} {
+    const Bytes of_queries = element_ * (spec.batch * spec.queries * spec.heads * spec.width);
+    const Bytes of_keys = element_ * (spec.batch * spec.kv_heads * spec.keys * spec.width);
+    operands_ = {
+        {"queries", of_queries},
+        {"keys", of_keys},
+        {"values", of_keys},
+        {"output", of_queries},
+        {"appended", element_ * (2 * spec.batch * spec.kv_heads * spec.append * spec.width)}};
+  }
+
+  const std::vector<Operand>& operands() const override { return operands_; }
+  std::array<std::uint64_t, output_dimensions> output() const override {
+    return {spec_.batch, spec_.kv_heads, spec_.queries, spec_.sharing() * spec_.width};
+  }
+  std::uint64_t depth() const override { return spec_.keys; }
+  std::uint64_t macs() const override {
+    return 2 * spec_.batch * spec_.heads * spec_.queries * spec_.keys * spec_.width;
+  }
+  std::uint64_t groups() const override { return spec_.batch * spec_.kv_heads * queries_.parts(); }
+  std::uint64_t steps() const override { return keys_.parts(); }
+
+  Tile tile(std::uint64_t group, std::uint64_t step) const override {
+    const std::uint64_t part = group % queries_.parts();
+    const std::uint64_t head = group / queries_.parts() % spec_.kv_heads;
+    const std::uint64_t number = group / queries_.parts() / spec_.kv_heads;
+    const std::uint64_t e = element_.count();
+    Tile tile;
+    tile.shape = (queries_.is_last(part) ? 1U : 0U) | (step == 0 ? 2U : 0U) |
+                 (keys_.is_last(step) ? 4U : 0U) | (step % 2 == 1 ? 8U : 0U) |
+                 (part == 0 && step == 0 && spec_.append > 0 ? 16U : 0U);
+    tile.output = {Range{number, number + 1}, Range{head, head + 1}, queries_.range(part),
+                   Range{0, spec_.sharing() * spec_.width}};
+    tile.depth = keys_.range(step);
+    const std::uint64_t first_query =
+        ((number * spec_.queries + queries_.begin(part)) * spec_.heads + head * spec_.sharing()) *
+        spec_.width;
+    const std::uint64_t of_head = number * spec_.kv_heads + head;
+    tile.origins[queries] = first_query * e;
+    tile.origins[keys] = (of_head * spec_.keys + tile.depth.begin) * spec_.width * e;
+    tile.origins[values] = tile.origins[keys];
+    tile.origins[output_place] = first_query * e;
+    tile.origins[appended] = of_head * 2 * spec_.append * spec_.width * e;
+    return tile;
+  }
+
+  TileProgram program(std::uint64_t shape) const override {
+    const bool is_last_part = (shape & 1) != 0;
+    const bool is_first_step = (shape & 2) != 0;
+    const bool is_last_step = (shape & 4) != 0;
+    const bool is_odd = (shape & 8) != 0;
+    const bool appends = (shape & 16) != 0;
+    ProgramWriter out(core(), element_);
+    const std::uint64_t e = element_.count();
+    const std::uint64_t tokens = queries_.size_at(is_last_part);
+    const std::uint64_t rows = tokens * spec_.sharing();
+    const std::uint64_t count = keys_.size_at(is_last_step);
+    const std::uint64_t width = spec_.width;
+    const Region of_queries{0, spec_.sharing() * width * e, tokens, spec_.heads * width * e};
+    const Region of_keys{0, count * width * e, 1, count * width * e};
+
+    const BufferId q = out.scratchpad(Bytes(rows * width * e));
+    const BufferId k = out.scratchpad(Bytes(count * width * e));
+    const BufferId v = out.scratchpad(Bytes(count * width * e));
+    const BufferId attention = out.scratchpad(Bytes(rows * count * e));
+    const bool in_steps = keys_.parts() > 1;
+    const Bytes of_scores(rows * keys_.length * sum_bytes);
+    std::vector<BufferId> scores{out.accumulator(of_scores)};
+    if (in_steps) {
+      scores.push_back(out.accumulator(of_scores));
+    }
+    const BufferId sums = out.accumulator(Bytes(rows * width * sum_bytes));
+    const BufferId own_scores = scores[is_odd && in_steps ? 1 : 0];
+
+    out.mvin(queries, of_queries, q);
+    out.mvin(keys, of_keys, k);
+    out.mvin(values, of_keys, v);
+    multiply(out, q, k, own_scores, rows, width, count);
+    out.vector(vector_cycles(core(), vector_work("softmax"), rows, count), own_scores, BufferId(),
+               attention);
+    if (!is_first_step) {  // what was summed up so far counts less
+      out.vector(vector_cycles(core(), vector_work("mul"), rows, width), sums, attention, sums);
+    }
+    multiply(out, attention, v, sums, rows, count, width);
+    if (is_last_step) {
+      out.vector(vector_cycles(core(), vector_work("div"), rows, width), sums, BufferId(), sums);
+      out.mvout(output_place, of_queries, sums);
+    }
+    if (appends) {
+      append(out);
+    }
+    return out.take();
+  }
+
+ private:
+  void multiply(ProgramWriter& out, BufferId a, BufferId b, BufferId to, std::uint64_t rows,
+                std::uint64_t depth, std::uint64_t columns) const {
+    const Cut heights{depth, std::min(depth, core().rows)};
+    const Cut widths{columns, std::min(columns, core().columns)};
+    for (std::uint64_t w = 0; w < widths.parts(); ++w) {
+      for (std::uint64_t h = 0; h < heights.parts(); ++h) {
+        out.gemm(true, a, b, to, rows, heights.size(h), widths.size(w));
+      }
+    }
+  }
+
+  void append(ProgramWriter& out) const {
+    const std::uint64_t bytes = spec_.append * spec_.width * element_.count();
+    const BufferId tokens = out.scratchpad(Bytes(2 * bytes));
+    const std::uint64_t place =
+        (spec_.keys - std::min(spec_.append, spec_.keys)) * spec_.width * element_.count();
+    out.mvin(appended, {0, 2 * bytes, 1, 2 * bytes}, tokens);
+    out.mvout(keys, {place, bytes, 1, bytes}, tokens);
+    out.mvout(values, {place, bytes, 1, bytes}, tokens);
+  }
+
+  AttentionSpec spec_;
+  Bytes element_;
+  Cut queries_;
+  Cut keys_;
+  std::vector<Operand> operands_;
+};
+
+std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
+  AttentionSpec spec;
+  spec.batch = read_extent_or(section, "batch", 1);
+  spec.heads = read_extent(section, "heads");
+  spec.kv_heads = read_extent_or(section, "kv_heads", std::max<std::uint64_t>(spec.heads, 1));
+  spec.queries = read_extent(section, "queries");
+  spec.keys = read_extent(section, "keys");
+  spec.width = read_extent(section, "head_width");
+  spec.append = static_cast<std::uint64_t>(
+      section.get_or<std::int64_t>("append", 0, config::at_least<std::int64_t>(0)));
+  if (!is_countable(section, {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
+    return nullptr;
+  }
+  if (spec.heads % spec.kv_heads != 0) {
+    section.error("kv_heads", "must divide heads");
+    return nullptr;
+  }
+  if (spec.append > spec.keys) {
+    section.error("append", "is more than there are keys");
+    return nullptr;
+  }
+  const auto tiles = attention_tiles(spec, target);
+  if (!tiles) {
+    section.error("head_width", "one query of each head and one key do not fit in the core");
+    return nullptr;
+  }
+  return std::make_unique<TiledAttention>(spec, *tiles, target);
+}
+
+const Registration registration(
+    operators(),
+    {"attention",
+     "attention with any number of heads of keys, and a cache of keys and values",
+     {{"batch", "", "1", "sequences"},
+      {"heads", "", "", "of queries"},
+      {"kv_heads", "", "as heads", "of keys and values; fewer: grouped-query attention"},
+      {"queries", "", "", "tokens"},
+      {"keys", "", "", "tokens, those appended included"},
+      {"head_width", "", "", "elements of a head"},
+      {"append", "", "0", "tokens whose keys and values are put into the cache"}}},
+    make);
+
+}  // namespace
+}  // namespace tessera::npu

@@ -1,0 +1,123 @@
+// The `npu` compute model: every tile of a machine is a core. An operation becomes tiles of the
+// core, whose loads and stores are accesses to the memory of the tile (or, by choice, to its SRAM),
+// so that it takes as long as they do. An idle core's time, which plans are made with, is that of
+// the same core with the tile's memory to itself.
+
+#include <utility>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/compute/messages.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/npu/cores.hpp"
+#include "tessera/npu/idle_time.hpp"
+
+namespace tessera::npu {
+namespace {
+
+void refuse_missing_memory(const CoreConfig& core, const machine::Machine& machine) {
+  if (core.operands == Operands::memory && machine.channels.empty()) {
+    throw ConfigError(
+        "machine.compute: 'npu' with operands in memory needs machine.dram; else set "
+        "compute.operands to sram");
+  }
+}
+
+bool has_work(const workload::Operation& operation) {
+  return operation.flops > Flops() || operation.bytes > Bytes() || operation.added > Bytes();
+}
+
+// The operators of a machine's programs, with the cores that do them.
+class ProgramCores final : public compute::Compute {
+ public:
+  ProgramCores(const CoreConfig& core, const compute::ComputeSetup& setup) {
+    refuse_missing_memory(core, setup.machine);
+    std::vector<const TiledOperator*> operators;
+    for (const workload::Operation& operation : setup.operations) {
+      owned_.push_back(lower(operation, {core, 1, operation.data_type}));
+      operators.push_back(owned_.back().get());
+      has_work_.push_back(has_work(operation));
+    }
+    cores_ = make_cores({setup.machine, setup.members, core, std::move(operators), true, setup.slot,
+                         setup.memory_slot});
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (event.port.kind() == compute::execute_kind) {
+      const auto request = event.as<compute::ExecuteRequest>();
+      if (!has_work_[request.operation]) {
+        context.send_self(SimTime::zero(), request.done, std::uint32_t{0}, event.tag);
+        return;
+      }
+    }
+    cores_->handle(context, event);
+  }
+  void pass_boundary(SimTime boundary) override { cores_->pass_boundary(boundary); }
+  std::size_t resident_bytes() const override { return cores_->resident_bytes(); }
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    cores_->save(index, writer);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    cores_->restore(index, reader);
+  }
+  void visit_cores(SimTime end, const compute::CoreUseSink& sink) const override {
+    cores_->visit_cores(end, sink);
+  }
+  void report_bins(compute::CoreUseSink sink) override { cores_->report_bins(std::move(sink)); }
+
+ private:
+  std::vector<std::unique_ptr<TiledOperator>> owned_;
+  std::vector<bool> has_work_;
+  std::unique_ptr<compute::Compute> cores_;
+};
+
+class NpuModel final : public compute::ComputeModel {
+ public:
+  explicit NpuModel(const CoreConfig& core) : core_(core) {}
+  const CoreConfig& core() const { return core_; }
+
+  std::unique_ptr<compute::Compute> build(const compute::ComputeSetup& setup) const override {
+    return std::make_unique<ProgramCores>(core_, setup);
+  }
+
+  SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
+                   const workload::Operation& operation) const override {
+    refuse_missing_memory(core_, machine);
+    if (!has_work(operation)) {
+      return SimTime::zero();
+    }
+    const auto op = lower(operation, {core_, 1, operation.data_type});
+    IdleMemory memory;
+    if (core_.operands == Operands::sram) {
+      memory.bandwidth = machine.operand_bandwidth(tile);
+    } else if (!machine.channels.empty()) {
+      memory = {machine.channels.front().bandwidth, machine.channels.front().latency};
+    }
+    return core_.clock.time_of_cycle(run_alone(core_, {op.get()}, memory).cycles);
+  }
+
+  std::size_t predicted_bytes(std::uint64_t nodes) const override {
+    // A core with two tiles of some hundred buffers.
+    constexpr std::size_t of_core = 16 * 1024;
+    return nodes * of_core;
+  }
+
+ private:
+  CoreConfig core_;
+};
+
+const Registration registration(
+    compute::compute_models(),
+    {"npu", "cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time",
+     core_parameters()},
+    [](config::Section& section) -> std::unique_ptr<compute::ComputeModel> {
+      return std::make_unique<NpuModel>(read_core(section));
+    });
+
+}  // namespace
+
+const CoreConfig* core_of(const compute::ComputeModel& model) {
+  const auto* const npu = dynamic_cast<const NpuModel*>(&model);
+  return npu == nullptr ? nullptr : &npu->core();
+}
+
+}  // namespace tessera::npu

@@ -1,0 +1,334 @@
+// Matrix products in tiles. The output is cut by rows and columns, the sums in steps of depth.
+//
+// A tile loads blocks of weights, of the array's columns, and of activations, of so many rows, and
+// multiplies as soon as two of them are there. Order of `fitted` tiles: a block of weights is
+// loaded into the array once and all rows pass it. Order of `onnxim`: its blocks of activations are
+// as high as the array, the whole depth of a block is loaded at once, all loads come first, and the
+// weights change with every block of the product.
+//
+// In memory weights are stored by columns of the product, as a framework's transposed B.
+
+#include "gemm.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/npu/vector_work.hpp"
+
+namespace tessera::npu {
+namespace {
+
+// What a DMA instruction loads at least, where there is as much, so that there are few of them.
+constexpr std::uint64_t block_bytes = 32 * 1024;
+// Rows that pass the array for one load of weights at a time.
+constexpr std::uint64_t least_rows_a_block = 64;
+
+enum OperandPlace : std::uint8_t { activations, weights, product, bias, residual };
+
+// Which parts of the cuts a tile is, as its shape.
+struct Shape {
+  bool last_rows = false;
+  bool last_columns = false;
+  bool first_step = false;
+  bool last_step = false;
+
+  std::uint64_t code() const {
+    return (last_rows ? 1U : 0U) | (last_columns ? 2U : 0U) | (first_step ? 4U : 0U) |
+           (last_step ? 8U : 0U);
+  }
+  static Shape from(std::uint64_t code) {
+    return {(code & 1) != 0, (code & 2) != 0, (code & 4) != 0, (code & 8) != 0};
+  }
+};
+
+class TiledProduct final : public TiledOperator {
+ public:
+  TiledProduct(const ProductSpec& spec, const Target& target)
+      : TiledOperator(target.core),
+        spec_(spec),
+        element_(target.element()),
+        tiles_(product_tiles(spec.shape, target)),
+        rows_{spec.shape.rows, tiles_.rows},
+        columns_{spec.shape.columns, tiles_.columns},
+        depth_{spec.shape.depth, tiles_.depth} {
+    const ProductShape& s = spec_.shape;
+    operands_ = {
+        {"activations", element_ * (s.count * s.rows * s.depth)},
+        {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * s.columns * s.depth)},
+        {"product", element_ * (s.count * s.rows * s.columns)},
+        {"bias", element_ * (spec_.bias ? s.columns : 0)},
+        {"residual", element_ * (spec_.residual ? s.count * s.rows * s.columns : 0)}};
+  }
+
+  const std::vector<Operand>& operands() const override { return operands_; }
+  std::array<std::uint64_t, output_dimensions> output() const override {
+    return {spec_.shape.count, spec_.shape.rows, spec_.shape.columns, 1};
+  }
+  std::uint64_t depth() const override { return spec_.shape.depth; }
+  std::uint64_t macs() const override {
+    const ProductShape& s = spec_.shape;
+    return s.count * s.rows * s.columns * s.depth;
+  }
+  std::uint64_t groups() const override {
+    return spec_.shape.count * rows_.parts() * columns_.parts();
+  }
+  std::uint64_t steps() const override { return depth_.parts(); }
+
+  Tile tile(std::uint64_t group, std::uint64_t step) const override {
+    const std::uint64_t column = group % columns_.parts();
+    const std::uint64_t row = group / columns_.parts() % rows_.parts();
+    const std::uint64_t number = group / columns_.parts() / rows_.parts();
+    const ProductShape& s = spec_.shape;
+    const std::uint64_t e = element_.count();
+    Tile tile;
+    tile.shape =
+        Shape{rows_.is_last(row), columns_.is_last(column), step == 0, depth_.is_last(step)}.code();
+    tile.output = {Range{number, number + 1}, rows_.range(row), columns_.range(column),
+                   Range{0, 1}};
+    tile.depth = depth_.range(step);
+    const std::uint64_t first_row = number * s.rows + rows_.begin(row);
+    const std::uint64_t first_column =
+        (spec_.shared_weights ? 0 : number * s.columns) + columns_.begin(column);
+    const std::uint64_t first_output = first_row * s.columns + columns_.begin(column);
+    tile.origins[activations] = (first_row * s.depth + tile.depth.begin) * e;
+    tile.origins[weights] = (first_column * s.depth + tile.depth.begin) * e;
+    tile.origins[product] = first_output * e;
+    tile.origins[bias] = columns_.begin(column) * e;
+    tile.origins[residual] = first_output * e;
+    return tile;
+  }
+
+  TileProgram program(std::uint64_t code) const override {
+    const Shape shape = Shape::from(code);
+    Writing writing{*this,
+                    ProgramWriter(core(), element_),
+                    shape,
+                    rows_.size_at(shape.last_rows),
+                    columns_.size_at(shape.last_columns),
+                    depth_.size_at(shape.last_step)};
+    return writing.write();
+  }
+
+ private:
+  // One program under way.
+  struct Writing {
+    const TiledProduct& op;
+    ProgramWriter out;
+    Shape shape;
+    std::uint64_t rows;
+    std::uint64_t columns;
+    std::uint64_t depth;
+    Cut row_blocks{};
+    Cut column_blocks{};
+    Cut loads{};  // of depth
+    std::vector<BufferId> a{};
+    std::vector<BufferId> w{};
+    std::vector<BufferId> sums{};
+
+    TileProgram write() {
+      const CoreConfig& core = op.core();
+      const bool like = op.tiles_.like_onnxim;
+      const std::uint64_t height =
+          like ? core.rows : rounded_up(std::max(least_rows_a_block, core.rows), core.rows);
+      row_blocks = {rows, std::min(rows, height)};
+      column_blocks = {columns, std::min(columns, core.columns)};
+      loads = {depth, like ? depth : load_depth()};
+      make_buffers();
+      load_first();
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        load_column(m);
+      }
+      if (op.spec_.gathers) {
+        gather();
+      }
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        like ? multiply_like_onnxim(m) : multiply(m);
+      }
+      if (shape.last_step) {
+        store();
+      }
+      return out.take();
+    }
+
+    std::uint64_t load_depth() const {
+      const std::uint64_t height = op.core().rows;
+      const std::uint64_t widest = std::max(column_blocks.length, row_blocks.length);
+      const std::uint64_t wanted =
+          rounded_up(quotient_up(block_bytes, widest * op.element_.count()), height);
+      return std::min(depth, wanted);
+    }
+
+    void make_buffers() {
+      const std::uint64_t e = op.element_.count();
+      for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+        for (std::uint64_t k = 0; k < loads.parts(); ++k) {
+          a.push_back(out.scratchpad(Bytes(row_blocks.size(n) * loads.size(k) * e)));
+        }
+      }
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        for (std::uint64_t k = 0; k < loads.parts(); ++k) {
+          w.push_back(out.scratchpad(Bytes(column_blocks.size(m) * loads.size(k) * e)));
+        }
+      }
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+          sums.push_back(
+              out.accumulator(Bytes(column_blocks.size(m) * row_blocks.size(n) * sum_bytes)));
+        }
+      }
+    }
+
+    BufferId a_at(std::uint64_t n, std::uint64_t k) const { return a[n * loads.parts() + k]; }
+    BufferId w_at(std::uint64_t m, std::uint64_t k) const { return w[m * loads.parts() + k]; }
+    BufferId sums_at(std::uint64_t m, std::uint64_t n) const {
+      return sums[m * row_blocks.parts() + n];
+    }
+
+    void load_weights(std::uint64_t m, std::uint64_t k) {
+      const std::uint64_t e = op.element_.count();
+      const std::uint64_t pitch = op.spec_.shape.depth * e;
+      out.mvin(weights,
+               {column_blocks.begin(m) * pitch + loads.begin(k) * e, loads.size(k) * e,
+                column_blocks.size(m), pitch},
+               w_at(m, k));
+    }
+
+    void load_activations(std::uint64_t n, std::uint64_t k) {
+      const std::uint64_t e = op.element_.count();
+      const std::uint64_t pitch = op.spec_.shape.depth * e;
+      out.mvin(activations,
+               {row_blocks.begin(n) * pitch + loads.begin(k) * e, loads.size(k) * e,
+                row_blocks.size(n), pitch},
+               a_at(n, k));
+    }
+
+    // What the output begins with.
+    void load_first() {
+      if (!shape.first_step) {
+        return;
+      }
+      const std::uint64_t e = op.element_.count();
+      const std::uint64_t pitch = op.spec_.shape.columns * e;
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        const std::uint64_t width = column_blocks.size(m) * e;
+        for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+          if (op.spec_.bias && n == 0) {
+            out.mvin(bias, {column_blocks.begin(m) * e, width, 1, width}, sums_at(m, n));
+          }
+          if (op.spec_.residual) {
+            out.mvin(residual,
+                     {row_blocks.begin(n) * pitch + column_blocks.begin(m) * e, width,
+                      row_blocks.size(n), pitch},
+                     sums_at(m, n));
+          }
+        }
+      }
+    }
+
+    void load_column(std::uint64_t m) {
+      for (std::uint64_t k = 0; k < loads.parts(); ++k) {
+        load_weights(m, k);
+        for (std::uint64_t n = 0; m == 0 && n < row_blocks.parts(); ++n) {
+          load_activations(n, k);
+        }
+      }
+    }
+
+    void gather() {
+      for (std::uint64_t k = 0; k < loads.parts(); ++k) {
+        for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+          out.im2col(row_blocks.size(n) * loads.size(k), a_at(n, k), a_at(n, k));
+        }
+      }
+    }
+
+    void multiply(std::uint64_t m) {
+      for (std::uint64_t k = 0; k < loads.parts(); ++k) {
+        const Cut heights{loads.size(k), std::min(loads.size(k), op.core().rows)};
+        for (std::uint64_t h = 0; h < heights.parts(); ++h) {
+          for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+            out.gemm(n == 0, a_at(n, k), w_at(m, k), sums_at(m, n), row_blocks.size(n),
+                     heights.size(h), column_blocks.size(m));
+          }
+        }
+      }
+    }
+
+    void multiply_like_onnxim(std::uint64_t m) {
+      const Cut heights{depth, std::min(depth, op.core().rows)};
+      for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+        for (std::uint64_t h = 0; h < heights.parts(); ++h) {
+          out.gemm(true, a_at(n, 0), w_at(m, 0), sums_at(m, n), row_blocks.size(n), heights.size(h),
+                   column_blocks.size(m));
+        }
+      }
+    }
+
+    void store() {
+      const std::uint64_t e = op.element_.count();
+      const std::uint64_t pitch = op.spec_.shape.columns * e;
+      for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
+        for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
+          const BufferId from = sums_at(m, n);
+          if (!op.spec_.then.empty()) {
+            out.vector(vector_cycles(op.core(), vector_work(op.spec_.then), row_blocks.size(n),
+                                     column_blocks.size(m)),
+                       from, BufferId(), from);
+          }
+          out.mvout(product,
+                    {row_blocks.begin(n) * pitch + column_blocks.begin(m) * e,
+                     column_blocks.size(m) * e, row_blocks.size(n), pitch},
+                    from);
+        }
+      }
+    }
+  };
+
+  ProductSpec spec_;
+  Bytes element_;
+  ProductTiles tiles_;
+  Cut rows_;
+  Cut columns_;
+  Cut depth_;
+  std::vector<Operand> operands_;
+};
+
+std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
+  ProductSpec spec;
+  spec.shape.rows = read_extent(section, "rows");
+  spec.shape.columns = read_extent(section, "columns");
+  spec.shape.depth = read_extent(section, "depth");
+  spec.shape.count = read_extent_or(section, "count", 1);
+  spec.shared_weights = section.get_or("shared_weights", false);
+  spec.bias = section.get_or("bias", false);
+  spec.residual = section.get_or("residual", false);
+  spec.then = section.get_name("then", with_none(vector_names()), "none");
+  spec.then = spec.then == "none" ? "" : spec.then;
+  const ProductShape& s = spec.shape;
+  if (!is_countable(section, {s.rows, s.columns, s.depth, s.count})) {
+    return nullptr;
+  }
+  return make_product(spec, target);
+}
+
+const Registration registration(
+    operators(),
+    {"gemm",
+     "products of matrices, with a bias, a residual that is added and an activation",
+     {{"rows", "", "", "of the activations and of the output"},
+      {"columns", "", "", "of the weights and of the output"},
+      {"depth", "", "", "that sums go over"},
+      {"count", "", "1", "of such products"},
+      {"shared_weights", "", "false", "all of them have the same weights"},
+      {"bias", "", "false", "a row that is added"},
+      {"residual", "", "false", "a matrix that is added, as of a skip connection"},
+      {"then", "", "none", "a vector operation on the output: relu, gelu, …"}}},
+    make);
+
+}  // namespace
+
+std::unique_ptr<TiledOperator> make_product(const ProductSpec& spec, const Target& target) {
+  return std::make_unique<TiledProduct>(spec, target);
+}
+
+}  // namespace tessera::npu

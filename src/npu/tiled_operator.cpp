@@ -1,0 +1,33 @@
+#include "tessera/npu/tiled_operator.hpp"
+
+#include <algorithm>
+
+#include "gemm.hpp"
+#include "stream.hpp"
+
+namespace tessera::npu {
+
+Registry<OperatorMaker>& operators() {
+  static Registry<OperatorMaker> registry("operator");
+  return registry;
+}
+
+std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const Target& target) {
+  if (operation.is_matrix_product()) {
+    const workload::MatrixProduct& product = operation.product;
+    ProductSpec spec;
+    spec.shape = {product.rows, product.columns, product.depth, product.count};
+    spec.residual = operation.added > Bytes();
+    return make_product(spec, target);
+  }
+  // Half of the bytes are read, half are written, and each element takes its share of the FLOPs.
+  const std::uint64_t pairs =
+      quotient_up((operation.bytes + operation.added).count(), 2 * target.element().count());
+  StreamSpec spec;
+  spec.columns = std::max<std::uint64_t>(pairs, 1);
+  spec.inputs.push_back({"input", 0, spec.columns});
+  spec.work.adds = quotient_up(operation.flops.count(), spec.columns);
+  return make_stream(spec, target);
+}
+
+}  // namespace tessera::npu

@@ -1,0 +1,226 @@
+// Attention as one operator: those of com.microsoft, and the one that the optimiser makes of its
+// parts.
+//
+// Source: onnxruntime's ContribOperators.md for inputs, attributes and shapes. With a cache the
+// keys are those before and the new ones.
+#include <array>
+
+#include "operators.hpp"
+
+namespace tessera::onnx {
+namespace {
+
+std::uint64_t count(std::int64_t side) {
+  return static_cast<std::uint64_t>(side);
+}
+
+void require(const Operands& node, bool holds, std::size_t at) {
+  if (!holds) {
+    node.fail("input " + std::to_string(at) + " of the shape " + to_string(node.shape(at)));
+  }
+}
+
+std::int64_t heads_of(const Operands& node, const char* name, std::int64_t width) {
+  const std::int64_t heads = node.integer(name);
+  if (heads < 1 || width % heads != 0) {
+    node.fail(std::to_string(heads) + " heads of a width of " + std::to_string(width));
+  }
+  return heads;
+}
+
+void check(const Operands& node, const Attention& work) {
+  node.times(
+      {2, work.batch, work.heads, work.queries, work.keys, work.key_width + work.value_width});
+}
+
+// Sides that all of them give: work, and the caches [batch, kv heads, keys, width].
+struct Plan {
+  Attention work;
+  Shape output;
+  Shape present_key;
+  Shape present_value;
+};
+
+Plan plan_of(const Operands& node, const Attention& work) {
+  check(node, work);
+  const auto side = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  const std::int64_t width = side(node.times({work.heads, work.value_width}));
+  return {work,
+          {side(work.batch), side(work.queries), width},
+          {side(work.batch), side(work.kv_heads), side(work.keys), side(work.key_width)},
+          {side(work.batch), side(work.kv_heads), side(work.keys), side(work.value_width)}};
+}
+
+// Keys before the new ones: of a cache [batch, heads, keys, width].
+std::int64_t past_of(const Operands& node, std::size_t at, std::size_t axis) {
+  if (!node.has(at)) {
+    return 0;
+  }
+  const Shape& past = node.shape(at);
+  require(node, past.size() == axis + 2, at);
+  return past[axis];
+}
+
+// query [b, s, w], key and value [b, l, w] or [b, heads, l, w]; or key packed [b, l, heads, 2, w],
+// query packed [b, s, heads, 3, w].
+Plan multi_head(const Operands& node) {
+  const Shape& query = node.shape(0);
+  Attention work;
+  require(node, query.size() == 3 || query.size() == 5, 0);
+  work.batch = count(query[0]);
+  work.queries = count(query[1]);
+  if (query.size() == 5) {
+    work.heads = work.kv_heads = count(query[2]);
+    work.keys = work.queries;
+    work.key_width = work.value_width = count(query[4]);
+    return plan_of(node, work);
+  }
+  const std::int64_t heads = heads_of(node, "num_heads", query[2]);
+  work.heads = work.kv_heads = count(heads);
+  work.key_width = work.value_width = count(query[2] / heads);
+  const Shape& key = node.shape(1);
+  require(node, key.size() >= 3 && key.size() <= 5, 1);
+  const std::int64_t past = past_of(node, 6, 2);
+  work.keys = count((key.size() == 4 ? key[2] : key[1]) + past);
+  if (key.size() != 5) {
+    const Shape& value = node.shape(2);
+    require(node, value.size() == 3 || value.size() == 4, 2);
+    if (value.size() == 3 && value[2] % heads != 0) {
+      node.fail(std::to_string(heads) + " heads of a width of " + std::to_string(value[2]));
+    }
+    work.value_width = count(value.size() == 4 ? value[3] : value[2] / heads);
+  }
+  return plan_of(node, work);
+}
+
+// query [b, s, heads * w], key and value [b, s, kv heads * w], or all three in the query; caches
+// 3, 4.
+Plan grouped(const Operands& node) {
+  const Shape& query = node.shape(0);
+  require(node, query.size() == 3, 0);
+  const std::int64_t heads = node.integer("num_heads");
+  const std::int64_t kv_heads = node.integer("kv_num_heads");
+  const bool packed = !node.has(1);
+  constexpr std::int64_t most_heads = 1 << 20;
+  if (heads < 1 || kv_heads < 1 || heads > most_heads || kv_heads > most_heads ||
+      heads % kv_heads != 0 || query[2] % (packed ? heads + 2 * kv_heads : heads) != 0) {
+    node.fail(std::to_string(heads) + " heads of queries and " + std::to_string(kv_heads) +
+              " of keys and values of a query of the shape " + to_string(query));
+  }
+  Attention work;
+  work.batch = count(query[0]);
+  work.heads = count(heads);
+  work.kv_heads = count(kv_heads);
+  work.queries = count(query[1]);
+  work.key_width = work.value_width = count(query[2] / (packed ? heads + 2 * kv_heads : heads));
+  work.keys = count(query[1] + past_of(node, 3, 2));
+  work.causal = true;
+  return plan_of(node, work);
+}
+
+void set_plan(Operands& node, const Plan& plan) {
+  node.set(0, node.type(0), plan.output);
+  node.set(1, node.type(0), plan.present_key);
+  node.set(2, node.type(0), plan.present_value);
+}
+
+void shape_multi_head(Operands& node) {
+  set_plan(node, multi_head(node));
+}
+void shape_grouped(Operands& node) {
+  set_plan(node, grouped(node));
+}
+Work multi_head_attention(const Operands& node, std::uint64_t) {
+  return multi_head(node).work;
+}
+Work grouped_attention(const Operands& node, std::uint64_t) {
+  return grouped(node).work;
+}
+
+// input [b, s, w], weights [w, 3 * heads * h]; the cache [2, b, heads, keys, h] in input 4.
+Plan with_projection(const Operands& node, std::size_t past_at) {
+  const Shape& input = node.shape(0);
+  const Shape& weights = node.shape(1);
+  require(node, input.size() == 3, 0);
+  require(node, weights.size() == 2 && weights[0] == input[2] && weights[1] % 3 == 0, 1);
+  Shape widths = node.integers("qkv_hidden_sizes");
+  if (widths.empty()) {
+    widths = Shape(3, weights[1] / 3);
+  }
+  if (widths.size() != 3) {
+    node.fail("attribute 'qkv_hidden_sizes' should be three numbers");
+  }
+  const std::int64_t heads = heads_of(node, "num_heads", widths[0]);
+  if (widths[0] < 0 || widths[2] < 0 || widths[2] % heads != 0) {
+    node.fail(std::to_string(heads) + " heads of a width of " + std::to_string(widths[2]));
+  }
+  Attention work;
+  work.batch = count(input[0]);
+  work.heads = work.kv_heads = count(heads);
+  work.queries = count(input[1]);
+  work.keys = count(input[1] + past_of(node, past_at, 3));
+  work.key_width = count(widths[0] / heads);
+  work.value_width = count(widths[2] / heads);
+  work.projection_flops =
+      node.times({2, work.batch, work.queries, count(input[2]), count(weights[1])});
+  work.causal = node.flag("unidirectional");
+  return plan_of(node, work);
+}
+
+void set_with_projection(Operands& node, std::size_t past_at) {
+  const Plan plan = with_projection(node, past_at);
+  node.set(0, node.type(0), plan.output);
+  Shape present = plan.present_key;
+  present.insert(present.begin(), 2);
+  node.set(1, node.type(0), present);
+}
+
+void shape_attention(Operands& node) {
+  set_with_projection(node, 4);
+}
+void shape_quantized_attention(Operands& node) {
+  set_with_projection(node, 8);
+  node.set(0, ElementType::float32, node.output_shape(0));
+}
+Work attention(const Operands& node, std::uint64_t) {
+  return with_projection(node, 4).work;
+}
+Work quantized_attention(const Operands& node, std::uint64_t) {
+  return with_projection(node, 8).work;
+}
+
+// The optimiser's: it knew the shapes and wrote them down.
+Work found_attention(const Operands& node, std::uint64_t) {
+  Attention work;
+  work.batch = count(node.integer("batch"));
+  work.heads = count(node.integer("heads"));
+  work.kv_heads = count(node.integer("kv_heads"));
+  work.queries = count(node.integer("queries"));
+  work.keys = count(node.integer("keys"));
+  work.key_width = count(node.integer("key_width"));
+  work.value_width = count(node.integer("value_width"));
+  check(node, work);
+  return work;
+}
+
+// Cache, new rows.
+Work append(const Operands& node, std::uint64_t) {
+  return Append{elements_of(node.shape(1))};
+}
+
+constexpr std::array rules{
+    OperatorRule{"com.microsoft.Attention", shape_attention, attention, 0},
+    OperatorRule{"com.microsoft.GroupQueryAttention", shape_grouped, grouped_attention, 0},
+    OperatorRule{"com.microsoft.MultiHeadAttention", shape_multi_head, multi_head_attention, 0},
+    OperatorRule{"com.microsoft.QAttention", shape_quantized_attention, quantized_attention, 0},
+    OperatorRule{"tessera.AppendToCache", nullptr, append, 0},
+    OperatorRule{"tessera.Attention", nullptr, found_attention, 0},
+};
+
+}  // namespace
+
+std::span<const OperatorRule> attention_rules() {
+  return rules;
+}
+
+}  // namespace tessera::onnx

@@ -1,0 +1,136 @@
+// Reads the workload `operators`:
+//
+//   key                 default        meaning
+//   data_type           fp16           of all operands
+//   message             64 B           that begins or ends a core's share of an operator
+//   operators                          a list
+//   operators.kind                     of npu::operators(), with its own keys
+//   operators.name      kind and place
+//   operators.after     the one before names of operators before it in the list
+#include "chip_experiment.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/npu/cores.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+constexpr std::size_t most_names = 65535;
+
+// The numbers of those that it comes after.
+std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
+                                      const std::map<std::string, std::uint32_t>& numbers) {
+  if (!section.has("after")) {
+    return number == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{number - 1};
+  }
+  std::vector<std::uint32_t> after;
+  for (const std::string& name : section.get_list<std::string>("after")) {
+    const auto found = numbers.find(name);
+    if (found == numbers.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, place] : numbers) {
+        names.push_back(known);
+      }
+      section.error("after", unknown_name("operator before it", name, names));
+    } else if (std::find(after.begin(), after.end(), found->second) == after.end()) {
+      after.push_back(found->second);
+    }
+  }
+  return after;
+}
+
+}  // namespace
+
+bool is_chip(const config::Value& workload) {
+  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
+    return member.key == "kind" && member.value.text == chip_kind;
+  });
+}
+
+std::unique_ptr<executor::ChipWork> read_chip(Section& workload, const machine::Machine& machine,
+                                              const compute::ComputeModel& compute,
+                                              Section machine_section) {
+  auto work = std::make_unique<executor::ChipWork>();
+  const npu::CoreConfig* const core = npu::core_of(compute);
+  if (core == nullptr) {
+    machine_section.error("compute", "operators are of a chip of cores; 'model' must be npu");
+  } else {
+    work->core = *core;
+    if (core->operands == npu::Operands::memory && machine.channels.empty()) {
+      machine_section.error("dram", "missing; the cores have their operands in memory");
+    }
+  }
+  work->cores = machine.topology->computing_node_ids();
+  work->data_type =
+      data_type_from(workload.get_name("data_type", data_type_names(), to_string(DataType::fp16)))
+          .value_or(DataType::fp16);
+  work->message = workload.get_or<Bytes>("message", work->message, config::at_least(Bytes(1)));
+  std::vector<Section> sections = workload.sections("operators");
+  if (sections.empty()) {
+    workload.raw("operators");
+    workload.error("operators", "expected a list of at least one mapping");
+  }
+  std::map<std::string, std::uint32_t> numbers;
+  std::map<std::string, std::uint16_t> names;
+  bool is_complete = core != nullptr && !sections.empty();
+  for (Section& section : sections) {
+    const auto number = static_cast<std::uint32_t>(work->operators.size());
+    const std::string kind = section.get_name("kind", npu::operators().names());
+    executor::ChipOperator op;
+    op.name = section.get_or<std::string>("name", kind + std::to_string(number));
+    op.after = read_after(section, number, numbers);
+    if (!npu::operators().contains(kind)) {
+      for (const std::string& key : section.keys()) {
+        section.raw(key);
+      }
+      is_complete = false;
+    } else if (core != nullptr) {
+      op.tiles =
+          npu::operators().at(kind)(section, {work->core, work->cores.size(), work->data_type});
+      is_complete = is_complete && op.tiles != nullptr;
+    }
+    if (!numbers.emplace(op.name, number).second) {
+      section.error("name", "two operators are called '" + op.name + "'");
+    }
+    const std::string text = names.size() < most_names ? op.name : std::string("(other names)");
+    const auto [name, is_new] = names.emplace(text, static_cast<std::uint16_t>(names.size()));
+    if (is_new) {
+      work->names.push_back(text);
+    }
+    work->name_of.push_back(name->second);
+    work->operators.push_back(std::move(op));
+  }
+  return is_complete ? std::move(work) : nullptr;
+}
+
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {
+  Wide macs = 0;
+  Bytes operands;
+  for (const executor::ChipOperator& op : work.operators) {
+    macs += op.tiles->macs();
+    for (const npu::Operand& operand : op.tiles->operands()) {
+      operands += operand.bytes;
+    }
+  }
+  std::uint64_t bandwidth = 0;
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    bandwidth += channel.bandwidth.bytes_per_second();
+  }
+  const auto cycles =
+      static_cast<std::uint64_t>(macs / (Wide{work.core.array_size()} * work.cores.size()));
+  const SimTime arithmetic = work.core.clock.time_of_cycle(cycles);
+  return bandwidth == 0
+             ? arithmetic
+             : std::max(arithmetic,
+                        serialization_time(operands, Bandwidth::bytes_per_second(bandwidth)));
+}
+
+}  // namespace tessera::sim

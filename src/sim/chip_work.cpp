@@ -1,0 +1,78 @@
+// Work that is operators on a chip.
+#include <utility>
+
+#include "tessera/npu/cores.hpp"
+#include "work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+class ChipsWork final : public Work {
+ public:
+  explicit ChipsWork(const Experiment& experiment)
+      : experiment_(experiment), chip_(*experiment.chip) {}
+
+  std::uint64_t tiles() const override { return chip_.cores.size(); }
+  std::uint64_t instructions() const override { return chip_.shares(); }
+  DataType data_type() const override { return chip_.data_type; }
+  std::uint64_t samples() const override { return 1; }
+  double flops_of_sample() const override {
+    double sum = 0;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      sum += 2 * static_cast<double>(op.tiles->macs());
+    }
+    return sum;
+  }
+
+  std::vector<std::string> phases() const override { return {"operator"}; }
+  std::vector<executor::Activity> activities() const override {
+    return {executor::Activity::compute, executor::Activity::bubble};
+  }
+  std::vector<Part> parts() const override { return {{"all", tiles()}}; }
+  std::size_t part_of(std::uint32_t) const override { return 0; }
+  const std::vector<std::string>& names() const override { return chip_.names; }
+  std::vector<EntityId> samples_of_parts() const override { return chip_.cores; }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    if (experiment_.machine.topology->computes(node)) {
+      row.stage = 0;
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    constexpr std::size_t of_operator = 1024;
+    return chip_.operators.size() * of_operator;
+  }
+  std::size_t bytes_a_tile() const override {
+    constexpr std::size_t of_core = 64;
+    return of_core;
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    std::vector<const npu::TiledOperator*> operators;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      operators.push_back(op.tiles.get());
+    }
+    return npu::make_cores({experiment_.machine, members, chip_.core, std::move(operators), false,
+                            compute_slot, memory_slot});
+  }
+  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                    executor::Observer* observer) const override {
+    return executor::make_chip_executor({experiment_.machine, chip_, members,
+                                         experiment_.options.iterations, executor_slot,
+                                         network_slot, compute_slot, observer});
+  }
+
+ private:
+  const Experiment& experiment_;
+  const executor::ChipWork& chip_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> work_of_chip(const Experiment& experiment) {
+  return std::make_unique<ChipsWork>(experiment);
+}
+
+}  // namespace tessera::sim

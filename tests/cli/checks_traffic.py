@@ -1,0 +1,35 @@
+"""`tessera traffic`: points, files, words that are wrong."""
+import json
+
+from program import HERE, check, expect, expect_refusal
+
+MESH = HERE.parents[1] / "configs" / "traffic" / "mesh.yaml"
+SHORT = ("--set", "traffic.sample=200", "--set", "traffic.rates=[0.1, 0.9]")
+
+
+@check
+def traffic_points(program):
+    out = program.folder.parent / "points.json"
+    done = program.call("traffic", MESH, *SHORT, "-o", out)
+    expect(done.returncode == 0, done.stderr_text)
+    report = json.loads(out.read_text())
+    expect([point["status"] for point in report["points"]] == ["steady", "unstable"], str(report))
+    expect(report["points"][0]["latency_least"] == 7, "seven cycles through one router")
+    expect(0.08 < report["points"][0]["accepted_rate"] < 0.12, "accepted")
+    csv = program.folder.parent / "points.csv"
+    done = program.call("traffic", MESH, *SHORT, "-o", csv)
+    expect(done.returncode == 0 and len(csv.read_text().splitlines()) == 3, done.stderr_text)
+    # Any network can be asked.
+    for model in ("packet", "analytical", "crossbar"):
+        done = program.call("traffic", MESH, *SHORT, "--set", f"machine.network.model={model}")
+        expect(done.returncode == 0, done.stderr_text)
+
+
+@check
+def traffic_refusals(program):
+    expect_refusal(program.call("traffic", MESH, "-o", "points.txt"), 2, "must end in .csv or .json")
+    expect_refusal(program.call("traffic", MESH, "--set", "traffic.rates=[2]"), 2, "at most a message")
+    expect_refusal(program.call("traffic", MESH, "--set", "traffic.pattern=unifrom"), 2, "did you mean 'uniform'")
+    expect_refusal(program.call("traffic", MESH, "--set", "traffic.sampel=3"), 2, "did you mean 'sample'")
+    expect_refusal(program.call("traffic", MESH, "--set", "machine.topology.rows=4", "--set",
+                                "traffic.pattern=transpose"), 2, "as many rows as columns")

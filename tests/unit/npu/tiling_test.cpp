@@ -1,0 +1,273 @@
+// Tiles of operators: every element of the output is made once, every sum is complete, and no
+// half of a memory of the core overflows, for any shape on any number of cores.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "making.hpp"
+
+namespace tessera::npu {
+namespace {
+
+using testing::core_from;
+using testing::operator_from;
+
+struct Totals {
+  std::uint64_t macs = 0;
+  std::uint64_t loaded = 0;
+  std::uint64_t stored = 0;
+  std::map<std::uint64_t, std::uint64_t> macs_of_core;
+};
+
+// Whether buffers are used in order: read after they were written, by what is in range.
+void expect_sound(const TileProgram& program) {
+  std::vector<bool> written(program.scratchpad.size());
+  for (const Instruction& instruction : program.code) {
+    for (const BufferId read : {instruction.a, instruction.b}) {
+      if (read.valid() && !read.in_accumulator()) {
+        ASSERT_LT(read.number(), written.size());
+        ASSERT_TRUE(written[read.number()]);
+      } else if (read.valid()) {
+        ASSERT_LT(read.number(), program.accumulator.size());
+      }
+    }
+    if (instruction.out.valid() && !instruction.out.in_accumulator()) {
+      ASSERT_LT(instruction.out.number(), written.size());
+      written[instruction.out.number()] = true;
+    }
+  }
+}
+
+// Goes through all tiles.
+Totals look_at(const TiledOperator& op, std::uint64_t cores) {
+  Totals totals;
+  const auto extents = op.output();
+  std::uint64_t volume = 1;
+  for (const std::uint64_t extent : extents) {
+    volume *= extent;
+  }
+  constexpr std::uint64_t most_marks = 1 << 16;
+  std::vector<std::uint8_t> marks(volume <= most_marks ? volume : 0);
+  std::uint64_t covered = 0;
+  std::map<std::uint64_t, TileProgram> programs;
+  for (std::uint64_t group = 0; group < op.groups(); ++group) {
+    std::uint64_t depth = 0;
+    std::array<Range, output_dimensions> box{};
+    for (std::uint64_t step = 0; step < op.steps(); ++step) {
+      const Tile tile = op.tile(group, step);
+      EXPECT_EQ(tile.depth.begin, depth);
+      depth = tile.depth.end;
+      if (step == 0) {
+        box = tile.output;
+      } else {
+        EXPECT_EQ(tile.output, box);
+      }
+      auto found = programs.find(tile.shape);
+      if (found == programs.end()) {
+        found = programs.emplace(tile.shape, op.program(tile.shape)).first;
+        expect_sound(found->second);
+        EXPECT_LE(found->second.scratchpad_bytes(), op.core().scratchpad_half());
+        EXPECT_LE(found->second.accumulator_bytes(), op.core().accumulator_half());
+      }
+      for (const Instruction& instruction : found->second.code) {
+        if (instruction.opcode != Opcode::mvin && instruction.opcode != Opcode::mvout) {
+          continue;
+        }
+        // Inside of its operand.
+        const Region& region = instruction.region;
+        const std::uint64_t last = tile.origins[instruction.operand] + region.offset +
+                                   (region.rows - 1) * region.pitch + region.row_bytes;
+        EXPECT_LE(last, op.operands()[instruction.operand].bytes.count())
+            << op.operands()[instruction.operand].name;
+      }
+      totals.macs += found->second.macs();
+      totals.macs_of_core[group % cores] += found->second.macs();
+      totals.loaded += found->second.loaded().count();
+      totals.stored += found->second.stored().count();
+    }
+    EXPECT_EQ(depth, op.depth());
+    std::uint64_t size = 1;
+    for (std::size_t i = 0; i < box.size(); ++i) {
+      EXPECT_LE(box[i].end, extents[i]);
+      EXPECT_LT(box[i].begin, box[i].end);
+      size *= box[i].size();
+    }
+    covered += size;
+    if (!marks.empty()) {
+      for (std::uint64_t a = box[0].begin; a < box[0].end; ++a) {
+        for (std::uint64_t b = box[1].begin; b < box[1].end; ++b) {
+          for (std::uint64_t c = box[2].begin; c < box[2].end; ++c) {
+            for (std::uint64_t d = box[3].begin; d < box[3].end; ++d) {
+              ++marks[((a * extents[1] + b) * extents[2] + c) * extents[3] + d];
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(covered, volume);
+  EXPECT_TRUE(std::all_of(marks.begin(), marks.end(), [](std::uint8_t mark) { return mark == 1; }));
+  return totals;
+}
+
+// Numbers of many magnitudes.
+class Numbers {
+ public:
+  explicit Numbers(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t to(std::uint64_t most) {
+    const double share = std::uniform_real_distribution<double>(0, 1)(engine_);
+    return std::clamp<std::uint64_t>(
+        static_cast<std::uint64_t>(std::pow(static_cast<double>(most) + 0.99, share)), 1, most);
+  }
+  bool coin() { return to(2) == 2; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::string n(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+class AnyShape : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AnyShape, ProductsAreCoveredOnceAndFit) {
+  const CoreConfig core = core_from(GetParam());
+  Numbers numbers(1);
+  const std::uint64_t most = core.rows * 40;
+  for (int i = 0; i < 500; ++i) {
+    const std::uint64_t rows = numbers.to(most);
+    const std::uint64_t columns = numbers.to(most);
+    const std::uint64_t depth = numbers.to(most);
+    const std::uint64_t count = numbers.to(4);
+    const std::uint64_t cores = numbers.to(20);
+    const auto op = operator_from("{kind: gemm, rows: " + n(rows) + ", columns: " + n(columns) +
+                                      ", depth: " + n(depth) + ", count: " + n(count) +
+                                      ", bias: " + (numbers.coin() ? "true" : "false") + "}",
+                                  core, cores);
+    SCOPED_TRACE(n(rows) + " x " + n(columns) + " x " + n(depth) + " on " + n(cores));
+    const Totals totals = look_at(*op, cores);
+    ASSERT_EQ(totals.macs, rows * columns * depth * count);
+    ASSERT_EQ(totals.stored, rows * columns * count * 2);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(AnyShape, ConvolutionsAreCoveredOnceAndFit) {
+  const CoreConfig core = core_from(GetParam());
+  Numbers numbers(2);
+  for (int i = 0; i < 250; ++i) {
+    const std::uint64_t side = numbers.to(40);
+    const std::uint64_t kernel = numbers.to(std::min<std::uint64_t>(side, 7));
+    const std::uint64_t stride = numbers.to(3);
+    const std::uint64_t padding = numbers.to(3) - 1;
+    const std::uint64_t groups = numbers.to(6);
+    const std::uint64_t channels = numbers.to(core.rows * 3) * groups;
+    const std::uint64_t outputs = numbers.to(core.columns * 3) * groups;
+    const std::uint64_t images = numbers.to(3);
+    const std::uint64_t cores = numbers.to(9);
+    const std::string text = "{kind: convolution, images: " + n(images) + ", input: " + n(side) +
+                             ", channels: " + n(channels) + ", outputs: " + n(outputs) +
+                             ", kernel: " + n(kernel) + ", stride: " + n(stride) +
+                             ", padding: " + n(padding) + ", groups: " + n(groups) +
+                             (numbers.to(8) == 8 ? ", im2col: explicit" : "") + "}";
+    SCOPED_TRACE(text + " on " + n(cores));
+    const auto op = operator_from(text, core, cores);
+    const Totals totals = look_at(*op, cores);
+    const std::uint64_t positions = (side + 2 * padding - kernel) / stride + 1;
+    ASSERT_EQ(totals.macs,
+              images * positions * positions * outputs * kernel * kernel * (channels / groups));
+    ASSERT_EQ(totals.stored, images * positions * positions * outputs * 2);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(AnyShape, AttentionIsCoveredOnceAndFits) {
+  const CoreConfig core = core_from(GetParam());
+  Numbers numbers(3);
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t kv_heads = numbers.to(8);
+    const std::uint64_t sharing = numbers.to(8);
+    const std::uint64_t queries = numbers.to(200);
+    const std::uint64_t keys = numbers.to(2000);
+    const std::uint64_t width = numbers.to(128);
+    const std::uint64_t batch = numbers.to(3);
+    const std::uint64_t cores = numbers.to(9);
+    const std::string text =
+        "{kind: attention, batch: " + n(batch) + ", heads: " + n(kv_heads * sharing) +
+        ", kv_heads: " + n(kv_heads) + ", queries: " + n(queries) + ", keys: " + n(keys) +
+        ", head_width: " + n(width) + ", append: " + n(std::min<std::uint64_t>(keys, i % 2)) + "}";
+    SCOPED_TRACE(text + " on " + n(cores));
+    const auto op = operator_from(text, core, cores);
+    const Totals totals = look_at(*op, cores);
+    ASSERT_EQ(totals.macs, 2 * batch * kv_heads * sharing * queries * keys * width);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_P(AnyShape, WhatStreamsIsCoveredOnceAndFits) {
+  const CoreConfig core = core_from(GetParam());
+  Numbers numbers(4);
+  for (int i = 0; i < 400; ++i) {
+    const std::uint64_t rows = numbers.to(3000);
+    const std::uint64_t columns = numbers.to(60000);
+    const std::uint64_t cores = numbers.to(9);
+    const std::string shape = ", rows: " + n(rows) + ", columns: " + n(columns);
+    const std::vector<std::string> texts{
+        "{kind: norm, skip: true" + shape + "}",
+        "{kind: norm, type: rms" + shape + "}",
+        "{kind: softmax" + shape + "}",
+        "{kind: transpose" + shape + "}",
+        "{kind: concat, rows: " + n(rows) + ", columns: [" + n(columns) + ", 7, " + n(rows) + "]}",
+        "{kind: elementwise, operation: add, inputs: 3, elements: " + n(rows * columns) + "}",
+        "{kind: embedding, positions: true, tokens: " + n(rows) + ", width: " + n(columns) + "}",
+        "{kind: reshape, elements: " + n(columns) + "}",
+        "{kind: pool, kernel: 3, stride: 2, padding: 1, height: " + n(rows) +
+            ", width: 30, channels: " + n(numbers.to(300)) + "}"};
+    const std::string& text = texts[static_cast<std::size_t>(i) % texts.size()];
+    SCOPED_TRACE(text + " on " + n(cores));
+    const auto op = operator_from(text, core, cores);
+    const Totals totals = look_at(*op, cores);
+    std::uint64_t volume = 2;
+    for (const std::uint64_t extent : op->output()) {
+      volume *= extent;
+    }
+    ASSERT_EQ(totals.stored, volume);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cores, AnyShape,
+    ::testing::Values(testing::mobile, testing::server,
+                      "{array: [16, 32], scratchpad: 96 KiB, accumulator: 24 KiB}",
+                      "{array: [8, 8], scratchpad: 64 KiB, accumulator: 16 KiB, tiling: onnxim}",
+                      "{array: [128, 128], tiling: onnxim}"));
+
+TEST(Tiles, KeepAllCoresBusyWhereThereIsWork) {
+  const CoreConfig core = core_from(testing::server);
+  for (const std::uint64_t cores : {1U, 2U, 3U, 4U, 6U, 16U}) {
+    const auto op =
+        operator_from("{kind: gemm, rows: 2048, columns: 2048, depth: 2048}", core, cores);
+    const Totals totals = look_at(*op, cores);
+    ASSERT_EQ(totals.macs_of_core.size(), cores);
+    std::uint64_t busiest = 0;
+    for (const auto& [number, macs] : totals.macs_of_core) {
+      busiest = std::max(busiest, macs);
+    }
+    EXPECT_LE(busiest * cores, totals.macs + totals.macs / 4) << cores;
+  }
+}
+
+TEST(Tiles, ReadOperandsOnceWhereTheyFit) {
+  const CoreConfig core = core_from(testing::server);
+  const auto op = operator_from("{kind: gemm, rows: 512, columns: 512, depth: 512}", core, 1);
+  EXPECT_EQ(look_at(*op, 1).loaded, 2U * 512 * 512 * 2);
+}
+
+}  // namespace
+}  // namespace tessera::npu

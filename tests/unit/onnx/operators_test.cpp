@@ -1,0 +1,201 @@
+// Every operator has a rule; shapes and costs against closed forms.
+#include <onnx/defs/schema.h>
+
+#include <set>
+
+#include "model.hpp"
+#include "operators.hpp"
+
+namespace tessera::onnx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The importer itself does away with these.
+const std::set<std::string> gone{"Constant",
+                                 "If",
+                                 "Loop",
+                                 "Scan",
+                                 "SequenceAt",
+                                 "SequenceConstruct",
+                                 "SequenceEmpty",
+                                 "SequenceErase",
+                                 "SequenceInsert",
+                                 "SequenceLength",
+                                 "SequenceMap",
+                                 "SplitToSequence",
+                                 "Optional",
+                                 "ConcatFromSequence",
+                                 "OptionalGetElement",
+                                 "OptionalHasElement"};
+
+// libonnx 1.12 knows opset 17; these came with 18.
+TEST(Operators, OfTheStandardSetAllHaveRules) {
+  std::set<std::string> names{"BitwiseAnd", "BitwiseNot",         "BitwiseOr", "BitwiseXor",
+                              "Col2Im",     "GroupNormalization", "Mish",      "CenterCropPad"};
+  for (const auto& schema : ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+    if (schema.domain().empty() && !schema.Deprecated()) {
+      names.insert(schema.Name());
+    }
+  }
+  EXPECT_GT(names.size(), 180U);
+  for (const std::string& name : names) {
+    const OperatorRule* const rule = find_rule("", name);
+    const bool known = rule != nullptr && rule->shape != nullptr && rule->work != nullptr;
+    EXPECT_TRUE(known || gone.count(name) > 0) << name;
+  }
+}
+
+Cost cost_of_one(const ModelMaker& model) {
+  const Import import = model.read();
+  EXPECT_EQ(import.graph.nodes.size(), 1U);
+  return cost_of(import.graph, import.graph.nodes[0]);
+}
+
+TEST(Operators, ProductsCountTwoForEachMultiplyAccumulate) {
+  ModelMaker model;
+  model.input("x", {5, 2, 3});
+  model.weight("w", {3, 7});
+  model.node("MatMul", {"x", "w"}, {"y"});
+  const Cost cost = cost_of_one(model);
+  EXPECT_EQ(cost.matrix, Flops(2 * 5 * 2 * 3 * 7));
+  EXPECT_EQ(cost.vector, Flops(0));
+  EXPECT_EQ(cost.read, Bytes(4 * 30));
+  EXPECT_EQ(cost.weights, Bytes(4 * 21));
+  EXPECT_EQ(cost.written, Bytes(4 * 70));
+  EXPECT_EQ(cost.parameters, 21U);
+}
+
+TEST(Operators, ConvolutionsCountTheirWindow) {
+  ModelMaker model;
+  model.input("x", {2, 8, 14, 15});
+  model.weight("w", {12, 4, 3, 3});
+  auto* const node = model.node("Conv", {"x", "w"}, {"y"});
+  set(node, "group", 2);
+  set(node, "strides", {2, 2});
+  set(node, "pads", {1, 1, 1, 1});
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{2, 12, 7, 8}));
+  const auto work = std::get<Convolution>(work_of(import.graph, import.graph.nodes[0]));
+  EXPECT_EQ(work.groups, 2U);
+  EXPECT_EQ(work.kernel, (Shape{3, 3}));
+  EXPECT_EQ(cost_of_one(model).matrix, Flops(2ULL * 2 * 12 * 7 * 8 * 4 * 9));
+}
+
+TEST(Operators, PaddingByRule) {
+  for (const auto& [rule, side] : std::vector<std::pair<std::string, std::int64_t>>{
+           {"SAME_UPPER", 5}, {"SAME_LOWER", 5}, {"VALID", 4}}) {
+    ModelMaker model;
+    model.input("x", {1, 1, 10, 10});
+    auto* const node = model.node("MaxPool", {"x"}, {"y"});
+    set(node, "kernel_shape", {3, 3});
+    set(node, "strides", {2, 2});
+    set_text(node, "auto_pad", rule);
+    EXPECT_EQ(shape_of(model.read().graph, "y"), (Shape{1, 1, side, side})) << rule;
+  }
+}
+
+TEST(Operators, RecurrentCells) {
+  ModelMaker model;
+  model.input("x", {10, 2, 16});
+  model.weight("w", {2, 4 * 8, 16});
+  model.weight("r", {2, 4 * 8, 8});
+  set_text(model.node("LSTM", {"x", "w", "r"}, {"y", "h", "c"}), "direction", "bidirectional");
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{10, 2, 2, 8}));
+  EXPECT_EQ(shape_of(import.graph, "c"), (Shape{2, 2, 8}));
+  const Cost cost = cost_of(import.graph, import.graph.nodes[0]);
+  EXPECT_EQ(cost.matrix, Flops(2ULL * 10 * 2 * 2 * 4 * 8 * (16 + 8)));
+}
+
+TEST(Operators, EinsumIsAProduct) {
+  ModelMaker model;
+  model.input("q", {2, 3, 5, 7});
+  model.input("k", {2, 3, 11, 7});
+  set_text(model.node("Einsum", {"q", "k"}, {"y"}), "equation", "bhqd,bhkd->bhqk");
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{2, 3, 5, 11}));
+  const auto work = std::get<Product>(work_of(import.graph, import.graph.nodes[0]));
+  EXPECT_THAT((std::vector<std::uint64_t>{work.count, work.rows, work.columns, work.depth}),
+              ElementsAre(6, 5, 11, 7));
+}
+
+TEST(Operators, GroupedQueriesReadFewKeys) {
+  ModelMaker model;
+  model.add_opset("com.microsoft", 1);
+  model.input("q", {4, 1, 32 * 16});
+  model.input("k", {4, 1, 8 * 16});
+  model.input("v", {4, 1, 8 * 16});
+  model.input("past_k", {4, 8, 99, 16});
+  model.input("past_v", {4, 8, 99, 16});
+  auto* const node = model.node("GroupQueryAttention", {"q", "k", "v", "past_k", "past_v"},
+                                {"y", "present_k", "present_v"});
+  node->set_domain("com.microsoft");
+  set(node, "num_heads", 32);
+  set(node, "kv_num_heads", 8);
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "present_k"), (Shape{4, 8, 100, 16}));
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).matrix,
+            Flops(2ULL * 4 * 32 * 1 * 100 * 32));
+}
+
+TEST(Operators, ViewsMoveNothingLookupsTheirRows) {
+  ModelMaker model;
+  model.input("ids", {2, 5}, 7);
+  model.weight("table", {1000, 16});
+  model.numbers("flat", {-1});
+  model.node("Gather", {"table", "ids"}, {"rows"});
+  model.node("Reshape", {"rows", "flat"}, {"y"});
+  const Import import = model.read();
+  const Cost lookup = cost_of(import.graph, import.graph.nodes[0]);
+  EXPECT_EQ(lookup.weights, Bytes(4 * 10 * 16));
+  EXPECT_EQ(lookup.read, Bytes(8 * 10));
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[1]).traffic(), Bytes(0));
+}
+
+// Axes moved from an attribute to an input with opset 18.
+TEST(Operators, AxesAsAttributeOrInput) {
+  for (const std::int64_t opset : {13, 18}) {
+    ModelMaker model(opset);
+    model.input("x", {2, 3, 4});
+    model.numbers("axes", {1});
+    if (opset == 13) {
+      set(model.node("ReduceMax", {"x"}, {"y"}), "axes", Numbers{1});
+    } else {
+      model.node("ReduceMax", {"x", "axes"}, {"y"});
+    }
+    EXPECT_EQ(shape_of(model.read().graph, "y"), (Shape{2, 1, 4})) << opset;
+  }
+}
+
+TEST(Operators, RefuseWhatDoesNotFit) {
+  const auto refused = [](const std::string& op, const Numbers& sides,
+                          const std::vector<std::pair<std::string, Numbers>>& attributes) {
+    ModelMaker model;
+    model.input("x", sides);
+    auto* const node = model.node(op, {"x"}, {"y"});
+    for (const auto& [name, list] : attributes) {
+      set(node, name, list);
+    }
+    return refusal_of(model);
+  };
+  EXPECT_THAT(refused("Transpose", {2, 3}, {{"perm", {0, 0}}}), HasSubstr("an axis twice"));
+  EXPECT_THAT(refused("MaxPool", {1, 1, 4, 4}, {{"kernel_shape", {3, 3}}, {"strides", {0, 1}}}),
+              HasSubstr("'strides' should be 2 numbers from 1 on"));
+  EXPECT_THAT(refused("MaxPool", {1, 1, 4, 4}, {{"kernel_shape", {9, 9}}}),
+              HasSubstr("a window that reaches over 9 on a side of 4"));
+  EXPECT_THAT(refused("MaxPool", {1, 1, 4, 4}, {}), HasSubstr("'kernel_shape'"));
+  EXPECT_THAT(refused("GlobalAveragePool", {4, 4}, {}), HasSubstr("batch, channels"));
+}
+
+TEST(Operators, WorkBeyond62BitsIsRefused) {
+  ModelMaker model;
+  model.input("x", {1 << 23, 1 << 24});
+  model.input("w", {1 << 24, 1 << 23});
+  model.node("MatMul", {"x", "w"}, {"y"});
+  EXPECT_THAT(refusal_of(model), HasSubstr("its work does not fit 62 bits"));
+}
+
+}  // namespace
+}  // namespace tessera::onnx
