@@ -43,7 +43,7 @@ class SystolicModel : public ComputeModel {
  public:
   explicit SystolicModel(Settings settings) : settings_(std::move(settings)) {}
 
-  std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const override {
+  std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
     return std::make_unique<FixedTimes>(*this, setup);
   }
 

@@ -13,6 +13,7 @@ class ChipsWork final : public Work {
       : experiment_(experiment), chip_(*experiment.chip) {}
 
   std::uint64_t tiles() const override { return chip_.cores.size(); }
+  std::uint32_t iterations() const override { return experiment_.options.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
   DataType data_type() const override { return chip_.data_type; }
   std::uint64_t samples() const override { return 1; }

@@ -58,8 +58,8 @@ class ComputeModel {
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
 };
 
-// Compute models by name: gemm, npu, roofline. A maker reads the `compute` section (all keys but
-// `model`).
+// Compute models by name: gemm, npu, roofline, systolic, systolic-cycle. A maker reads the
+// `compute` section (all keys but `model`).
 using ComputeMaker = std::function<std::unique_ptr<ComputeModel>(config::Section&)>;
 Registry<ComputeMaker>& compute_models();
 
