@@ -52,5 +52,6 @@ Case flows_case();
 Case loggops_case();
 Case sparse_case();
 Case idle_case();
+Case systolic_case();
 
 }  // namespace tessera::bench

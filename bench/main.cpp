@@ -19,9 +19,9 @@ namespace {
 using Words = std::vector<std::string>;
 
 const std::vector<Case>& cases() {
-  static const std::vector<Case> list{phold_case(),   hold_case(),   mesh_case(),
-                                      ring_case(),    flits_case(),  flows_case(),
-                                      loggops_case(), sparse_case(), idle_case()};
+  static const std::vector<Case> list{phold_case(), hold_case(),    mesh_case(),    ring_case(),
+                                      flits_case(), flows_case(),   loggops_case(), sparse_case(),
+                                      idle_case(),  systolic_case()};
   return list;
 }
 

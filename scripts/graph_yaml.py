@@ -28,11 +28,11 @@ import re
 import sys
 
 # Of a vertex, a tensor, a node and an edge, with the unit of plain numbers.
-VERTEX_KEYS = {"start": "", "at": "", "flops": "FLOP", "bytes": "B", "remote": "B", "uses": "",
-               "collective": "", "root": "", "gather": "", "from": "", "to": ""}
+VERTEX_KEYS = {"start": "", "at": "", "flops": "FLOP", "bytes": "B", "remote": "B",
+               "remote_written": "B", "uses": "", "collective": "", "root": "", "gather": "", "from": "", "to": ""}
 EDGE_KEYS = {"first": ""}
 TENSOR_KEYS = {"name": "", "bytes": "B", "at": "", "priority": ""}
-USE_KEYS = {"tensor": "", "bytes": "B"}
+USE_KEYS = {"tensor": "", "bytes": "B", "written": "B"}
 NODE_KEYS = {"kind": "", "type": "", "capacity": "B", "of": ""}
 LINK_KEYS = {"bandwidth": "B/s", "latency": "s", "count": ""}
 KINDS = ("tile", "switch", "memory")

@@ -7,7 +7,7 @@ repository=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(g++ cmake ninja-build git pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
   libyaml-cpp-dev libcxxopts-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev libmetis-dev
   nlohmann-json3-dev zlib1g-dev ccache libbenchmark-dev libsimgrid-dev
-  libprotobuf-dev protobuf-compiler libexpat1-dev)
+  libprotobuf-dev protobuf-compiler libexpat1-dev libeigen3-dev)
 # shellcheck disable=SC2034
 picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034

@@ -65,8 +65,9 @@ Described read(const std::string& text) {
   all.network = network::read_network(part.section("network"), all.machine);
   all.memory = memory::read_memory(part.section("memory"));
   all.compute = compute::read_compute(part.section("compute"));
-  const plan::OperationTime operation_time = [&](const workload::Operation& operation) {
-    return all.compute->duration(all.machine, all.machine.tile, operation);
+  const plan::OperationTime operation_time = [&](const machine::Tile& tile,
+                                                 const workload::Operation& operation) {
+    return all.compute->duration(all.machine, tile, operation);
   };
   all.plan = plan::make_plan(all.machine, *workload,
                              plan::read_strategy(strategy, *workload, *all.machine.topology),

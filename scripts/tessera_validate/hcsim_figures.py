@@ -1,13 +1,16 @@
 """Figures 8, 10 and 11: batches a second by scale, bandwidth and latency of the CXL fabric."""
 
-from hcsim_systems import TYPES, batches
+from hcsim_systems import TYPES, batches, part_of_workload, seconds
 from page import Runner
 
-SCALES = (64, 128, 256, 512)
+SCALES = (64, 128, 256, 512, 1024)
 FIG_10 = ("16GB/s", "32GB/s", "64GB/s", "128GB/s", "256GB/s", "512GB/s")
 FIG_11 = ("200ns", "1us", "10us", "100us", "1ms")
 SWEPT = (64, 128, 256)
 FLAT = 1.02  # a gain below it counts as none
+KNEE = {64: ("1ms", "2ms", "4ms", "16ms"), 256: ("100us", "250us", "1ms", "2ms")}
+DECODERS = 40
+HIDDEN = 2.5  # sums, of 40, that may be seen when all others are behind the backward pass
 
 
 def figure_8(report, runner, folder, scales):
@@ -77,6 +80,37 @@ def figure_11(report, runner, folder):
                       for less, more in zip(SWEPT, SWEPT[1:])), "more for larger systems")
 
 
+def knee(report, runner, folder):
+    report.say()
+    report.say("## Fig. 11: where latency begins to matter")
+    report.say()
+    report.say("The paper says why latency matters, not where. A decoder's sum of gradients is hidden while it "
+               "takes less than the backward pass of the next decoder, if sums go one after the other "
+               "(`lanes.collective: 1`); beyond, each decoder waits. Times of one sum alone, of one "
+               "decoder's backward pass without sums, and what an iteration takes more with sums than without, "
+               "in sums. H100. Rings go through XPU switches within servers here, so that one edge in eight "
+               "pays the latency of the fabric, four times: 2 (N - 1) path latencies are N times the latency of "
+               "a link. Where all sums may go at once (the default) latencies overlap, and the knee goes away.")
+    report.say()
+    rows, holds = [], True
+    for xpus, latencies in KNEE.items():
+        for latency in latencies:
+            def time(letters, label, lanes=1):
+                return seconds(runner, folder, True, "H100", xpus, latency=latency,
+                               written=part_of_workload(folder, letters, label),
+                               more=(f"execution.lanes.collective={lanes}",))
+            ring, backward = time("S", "sum"), time("B", "backward") / DECODERS
+            without = time("FB", "passes")
+            seen = [(time("FBS", "all", lanes) - without) / ring for lanes in (1, 0)]
+            holds = holds and (seen[0] < HIDDEN) == (ring < backward)
+            rows.append([xpus, latency, f"{1e3 * ring:.1f}", f"{1e3 * backward:.1f}",
+                         "yes" if ring > backward else "no", f"{seen[0]:.1f}", f"{seen[1]:.1f}"])
+    report.table(["XPUs", "latency", "sum [ms]", "backward of a decoder [ms]", "beyond the knee",
+                  "sums seen, one by one", "all at once"], rows)
+    claim(report, holds, "the knee is where the sum of a decoder's gradients, 2 (N - 1) path latencies and "
+          "what they carry, exceeds a decoder's backward time")
+
+
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     if setting.reduced:
@@ -85,4 +119,5 @@ def sections(report, program, folder, setting):
     figure_8(report, runner, folder, SCALES)
     figure_10(report, runner, folder)
     figure_11(report, runner, folder)
+    knee(report, runner, folder)
     report.say()

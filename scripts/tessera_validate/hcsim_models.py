@@ -1,6 +1,7 @@
-"""The workload as printed, corrected, and with what is remote following from capacity."""
+"""The workload as printed, corrected, and with what is remote following from capacity; and what a load's
+way there costs."""
 
-from hcsim_systems import experiment, hcsim_llama2, settings, workload
+from hcsim_systems import batches, experiment, hcsim_llama2, settings, workload
 from page import Runner
 
 XPUS = 64
@@ -8,6 +9,9 @@ XPUS = 64
 ROWS = (("printed", "13b", "fp32", False), ("corrected", "13b", "fp32", False),
         ("corrected", "13b", "fp16", False), ("corrected", "13b", "fp16", True),
         ("llama", "7b", "fp16", True), ("llama", "70b", "fp16", True))
+# Of the CXL links, and XPUs.
+LATENCIES = ("200ns", "10us", "100us", "1ms")
+SIZES = (64, 256)
 
 
 def seconds(runner, folder, coherent, table, preset, data_type, tensors):
@@ -38,3 +42,22 @@ def sections(report, program, folder, setting):
                      f"{both[0]:.3f}", f"{both[1]:.3f}", f"{both[0] / both[1]:.3f}"])
         report.bound(both[1] < both[0], f"{table} {preset}, {data_type}: coherent is faster")
     report.table(["table", "arithmetic", "remote", "without coherence [s]", "with [s]", "ratio"], rows)
+    requests(report, runner, folder)
+
+
+def requests(report, runner, folder):
+    report.say("## Latency of a load: there and back, or back only")
+    report.say()
+    report.say("Batches a second of H100, coherent, printed table, by the latency of the CXL links. On this page "
+               "loads ask for their data (`sent`), which takes the way there, too. The paper's equation (2) "
+               "has one latency; `execution.remote.request: free` counts that alone, but then loads share links "
+               "with nobody, which they do in the paper. So no other figure here uses it.")
+    report.say()
+    rows = []
+    for xpus in SIZES:
+        for request in ("sent", "free"):
+            found = [batches(runner, folder, True, "H100", xpus, latency=latency,
+                             more=(f"execution.remote.request={request}",)) for latency in LATENCIES]
+            rows.append([xpus, request, *(f"{value:.2f}" for value in found),
+                         f"{100 * (1 - found[-1] / found[0]):.1f} %"])
+    report.table(["XPUs", "request", *LATENCIES, f"lost at {LATENCIES[-1]}"], rows)

@@ -22,10 +22,10 @@ def sections(report, program, folder, setting):
                "others have added up. Here a decoder's gradients are added up while the decoders before it "
                "compute, and the coherent ring saves what is left at the end; `nothing beside` has the "
                "backward pass wait for them. The paper's gain lies between, which its text does not "
-               "explain.")
+               "explain: in both rows of H100 it is 138 ms an iteration, 0.70 of half the time of all rings on "
+               "an idle fabric (196 ms), and in the mixed ones 108 and 135 ms (as printed to two digits, +/- 10).")
     report.say()
-    rows = []
-    times = {}
+    rows, claims, times = [], [], {}
     for system, xpus, ring, coherent in TABLE_6[:REDUCED_ROWS] if setting.reduced else TABLE_6:
         theirs = SWAPPED.get(system, (ring, coherent))
         ours = [batches(runner, folder, True, system, xpus, gather=gather)
@@ -40,9 +40,13 @@ def sections(report, program, folder, setting):
                      f"Table 6, {xpus} XPUs, {system}: the paper's gain lies between")
         report.bound(abs(ours[0] / theirs[0] - 1) <= 0.08,
                      f"Table 6, {xpus} XPUs, {system}: {percent(ours[0], theirs[0])} of the paper's, within 8")
+        claims.append(percent(ours[1], ours[0]))
         report.bound(ours[1] >= ours[0], f"Table 6, {xpus} XPUs, {system}: the coherent ring is no slower")
     report.table(["system", "XPUs", "paper", "ours", "off", "coherent ring, paper", "ours",
                   "ours, reads counted", "ours, nothing beside"], rows)
+    report.say(f"- **Does not hold**: gains of +1.75, +1.75, +0.56 and +0.54 %. Ours are {', '.join(claims)}: "
+               "sums of gradients are hidden behind the backward pass, and what is hidden cannot be saved.")
+    report.say()
     if setting.reduced:
         return
     ratio = times["H100", 64] / times["H100", 256] * 4

@@ -6,7 +6,7 @@ from bench_runs import Bench
 from hcsim_systems import experiment, settings, workload
 from page import Runner
 
-PAPER_S, ITERATION_S = 756.6, 60
+PAPER_S, ITERATION_S, LUMPED_S = 756.6, 60, 2
 PLAIN = "together"
 # Flows among 1000 hosts, CPU seconds at most, and whether SimGrid runs them too (10 000 take it many
 # minutes).
@@ -24,6 +24,44 @@ def iteration(report, runner, folder, xpus, pairs, counts_only):
             f"{1e9 * summary['cpu_s'] / summary['messages']:.0f}"]
 
 
+def lumped_row(report, runner, folder, xpus, label, counts_only, beside, **more):
+    """An iteration with its rings lumped, and with each of their steps simulated where that is quick."""
+    path = experiment(folder, True, workload(folder, label=label, **more))
+    summaries = {}
+    for steps in ("lumped", "each") if beside else ("lumped",):
+        words = settings(True, "H100", xpus, more=(f"machine.network.uncontended_steps={steps}",))
+        summaries[steps] = runner.run(str(path), 1, tuple(words))
+    lumped = summaries["lumped"]
+    cpu = f"{lumped['cpu_s']:.2f}"
+    if xpus == 1024 and label == "local" and not counts_only:
+        cpu = report.at_most(lumped["cpu_s"], LUMPED_S, "rings lumped on 1024 XPUs: CPU s", "{:.2f}")
+    row = [xpus, label, lumped["messages"], lumped["events"], cpu, "", ""]
+    if beside:
+        each = summaries["each"]
+        row[5:] = [each["events"], f"{each['cpu_s']:.2f}"]
+        report.bound(all(each[key] == lumped[key] for key in
+                         ("simulated_time_ps", "messages", "packet_hops", "result_digest")),
+                     f"{xpus} XPUs, {label}: lumped and simulated rings have the same digest")
+    return row
+
+
+def lumped_rings(report, runner, folder, setting):
+    report.say("## Speed: rings that nobody disturbs")
+    report.say()
+    report.say("`uncontended_steps: lumped`: the steps of a ring are a recurrence as long as no other message "
+               "is on its links, and messages again as soon as one is. Messages of a pair go in turn. `local`: "
+               "layers access the XPU's own memory, so that rings have the fabric to themselves; "
+               "`nothing-beside`: they access the memory of others, as above, and the backward pass waits for "
+               "the rings. With accesses beside rings, as in the table above, hardly any step is undisturbed, "
+               "and lumping gains nothing. Digests are compared where both ways are run.")
+    report.say()
+    scales = (64,) if setting.reduced else (64, 256, 1024)
+    report.table(["XPUs", "data", "messages", "events", "CPU [s]", "events, each step", "CPU [s]"],
+                 [lumped_row(report, runner, folder, xpus, label, setting.counts_only, xpus < 1024, **more)
+                  for label, more in (("local", {"remote": ()}), ("nothing-beside", {"overlap": False}))
+                  for xpus in scales])
+
+
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## Speed: LLaMA2-13B with the ring all-reduce of the paper")
@@ -38,6 +76,7 @@ def sections(report, program, folder, setting):
     report.table(["XPUs", "pairs", "messages", "events", "CPU [s]", "a message [ns]"],
                  [iteration(report, runner, folder, xpus, pairs, setting.counts_only)
                   for xpus in scales for pairs in (PLAIN, "in-turn")])
+    lumped_rings(report, runner, folder, setting)
     binary = Path(program).parent / "tessera-bench"
     if setting.reduced or not binary.exists():
         return

@@ -14,8 +14,6 @@ TYPES = {"H100": "[h100]", "H100+A100": "[h100, a100]", "H100+V100": "[h100, v10
 # FP32 of an H100 in PCIe form, which fits Table 6; the SXM form of the machine files has 66.9.
 # NVIDIA, H100 data sheet (general knowledge, unverified: 51.2 TFLOP/s).
 H100_PCIE = "51.2TFLOP/s"
-# Longer than any way over the CXL fabric, so that coherent systems keep to it.
-NO_ETHERNET = "100s"
 
 
 def workload(folder, access="coherent", gather="sent", table="printed", label="", **more):
@@ -26,6 +24,25 @@ def workload(folder, access="coherent", gather="sent", table="printed", label=""
     if not path.exists():
         graph = hcsim_llama2.build(table, gather=gather, **more)
         graph_yaml.write(graph, path, access=access, name=name)
+    return path
+
+
+def part_of_workload(folder, first_letters, label):
+    """That of coherent access with those vertices alone whose names begin so: F forward, B backward, S
+    sums of gradients."""
+    path = folder / f"llama2-part-{label}.yaml"
+    if not path.exists():
+        whole, part = hcsim_llama2.build(), hcsim_llama2.Graph()
+        kept = [(name, more) for name, more in whole.nodes() if name[0] in first_letters]
+        if first_letters == "S":
+            kept = kept[:1]
+        names = [name for name, _ in kept]
+        for name, more in kept:
+            part.add_node(name, **(more if name != names[0] else {**more, "start": True}))
+        for source, target, more in whole.edges():
+            if source in names and target in names and target != names[0]:
+                part.add_edge(source, target, **more)
+        graph_yaml.write(part, path, access="coherent", name=path.stem)
     return path
 
 
@@ -50,7 +67,8 @@ def settings(coherent, system, xpus, bandwidth=None, latency=None, h100=H100_PCI
              f"machine.types.h100.peak.fp32={h100}",
              "machine.network.pairs=in-turn", *more]
     if coherent:
-        pairs.append(f"machine.topology.link_types.ethernet.latency={NO_ETHERNET}")
+        # Ways over the CXL fabric have fewer hops than those over Ethernet, whatever their latency.
+        pairs.append("machine.topology.ways.by=hops")
         if bandwidth:
             pairs.append(f"machine.topology.link_types.cxl.bandwidth={bandwidth}")
         if latency:
@@ -58,9 +76,9 @@ def settings(coherent, system, xpus, bandwidth=None, latency=None, h100=H100_PCI
     return [word for pair in pairs for word in ("--set", pair)]
 
 
-def seconds(runner, folder, coherent, system, xpus, gather="sent", overlap=True, **more):
+def seconds(runner, folder, coherent, system, xpus, gather="sent", overlap=True, written=None, **more):
     """Of an iteration: each XPU does a batch of one."""
-    written = workload(folder, "coherent" if coherent else "move", gather, overlap=overlap)
+    written = written or workload(folder, "coherent" if coherent else "move", gather, overlap=overlap)
     path = experiment(folder, coherent, written)
     summary = runner.run(str(path), 1, tuple(settings(coherent, system, xpus, **more)))
     return summary["simulated_time_ps"] / 1e12

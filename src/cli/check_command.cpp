@@ -110,6 +110,7 @@ std::string rank_table(const sim::Experiment& experiment, const machine::Partiti
 void add_graphs(const executor::GraphWork& work, TextTable& entities) {
   const workload::GraphLook& look = work.look;
   entities.add({"NPUs", std::to_string(work.npus())});
+  entities.add({"iterations in a graph", std::to_string(work.source->iterations())});
   entities.add({"nodes of graphs", std::to_string(look.nodes)});
   entities.add({"FLOPs", format_number(look.flops)});
   for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {

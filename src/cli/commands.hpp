@@ -20,6 +20,7 @@ int scale_command(const Words& words, comm::Communicator& world);
 int sweep_command(const Words& words, comm::Communicator& world);
 int plan_command(const Words& words, comm::Communicator& world);
 int traffic_command(const Words& words, comm::Communicator& world);
+int systolic_command(const Words& words, comm::Communicator& world);
 int export_command(const Words& words, comm::Communicator& world);
 
 // Seconds between two lines of progress: one on a terminal, else ten.

@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/compute/systolic.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
@@ -47,6 +48,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"memories", [] { return memory::memories().infos(); }},
       {"remote-memories", [] { return memory::remote_memories().infos(); }},
       {"computes", [] { return compute::compute_models().infos(); }},
+      {"dataflows", [] { return compute::dataflows().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},
       {"schedules", [] { return plan::schedules().infos(); }},
       {"synchronizations", [] { return pdes::sync_policies().infos(); }},

@@ -41,6 +41,9 @@ const std::map<std::string, Command>& commands() {
       {"traffic",
        {traffic_command, "traffic TRAFFIC.yaml [options]",
         "measure latency and throughput of a network under synthetic load"}},
+      {"systolic",
+       {systolic_command, "systolic PRODUCTS [options]",
+        "cycles of matrix products on a systolic array"}},
       {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
       {"export",
        {export_command, "export DIR --format chrome", "turn a trace into other formats"}}};

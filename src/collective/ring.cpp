@@ -42,6 +42,10 @@ class Ring final : public Algorithm {
            kind == Kind::barrier;
   }
 
+  bool is_passed_on(Kind kind) const override {
+    return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather;
+  }
+
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
             std::uint32_t /*lane*/) const override {
     check_step(size, member, step, steps(kind, size));

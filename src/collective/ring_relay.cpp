@@ -35,6 +35,7 @@ class RingRelay final : public Algorithm {
     return static_cast<std::uint32_t>(std::uint64_t{size} * (size - 1) / 2);
   }
   bool is_steady(Kind kind) const override { return ring_->is_steady(kind); }
+  bool is_passed_on(Kind kind) const override { return ring_->is_passed_on(kind); }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
             std::uint32_t lane) const override {

@@ -223,6 +223,15 @@ void StackedRun::elapsed(const StepName& name, RunActions& actions) {
   begin_turns(actions);
 }
 
+void StackedRun::passed_on(const StepName& name, std::uint32_t steps) {
+  PhaseRun* const run = find({name.chunk, name.phase});
+  ensure(run != nullptr && run->begun, "steps of a phase that is under way");
+  Lane& lane = run->lanes[name.lane];
+  ensure(lane.ended.empty() && lane.begun == lane.over + 1, "steps one after the other");
+  lane.over += steps;
+  lane.begun += steps;
+}
+
 std::string StackedRun::waits_in() const {
   return running_.empty()
              ? "no dimension"

@@ -15,6 +15,8 @@
 
 #include "fixed_times.hpp"
 #include "gemm_time.hpp"
+#include "operation_time.hpp"
+#include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
 
 namespace tessera::compute {
@@ -43,26 +45,18 @@ class GemmModel final : public ComputeModel {
     }
     const FlopRate peak = tile.rate(operation.data_type);
     const Bandwidth memory = scaled(machine.operand_bandwidth(tile), settings_.memory_efficiency);
+    const FlopRate vector_peak = settings_.vector_peak > FlopRate() ? settings_.vector_peak : peak;
     const SimTime busy =
         operation.is_matrix_product()
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
                           operation)
-            : vector_time(operation, peak, memory);
-    const SimTime after =
-        memory > Bandwidth() ? serialization_time(operation.added, memory) : SimTime::zero();
-    return settings_.launch_overhead + busy + after;
+            : vector_time(operation, vector_peak, memory);
+    return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 
  private:
-  SimTime vector_time(const workload::Operation& operation, FlopRate peak, Bandwidth memory) const {
-    const FlopRate rate = settings_.vector_peak > FlopRate() ? settings_.vector_peak : peak;
-    const SimTime arithmetic = execution_time(operation.flops, rate);
-    return memory > Bandwidth() ? std::max(arithmetic, serialization_time(operation.bytes, memory))
-                                : arithmetic;
-  }
-
   Settings settings_;
 };
 
@@ -71,11 +65,6 @@ std::uint64_t read_count(config::Section& section, const char* key, std::int64_t
   constexpr std::int64_t most = 1 << 20;
   return static_cast<std::uint64_t>(
       section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(low, most)));
-}
-
-bool is_empty_list(config::Section& section, const char* key) {
-  const config::Value value = section.raw(key);
-  return value.kind == config::Value::Kind::sequence && value.items.empty();
 }
 
 void read_tiles(config::Section& section, MatrixDevice& device) {
@@ -96,22 +85,12 @@ void read_tiles(config::Section& section, MatrixDevice& device) {
   device.cache_bandwidth = section.get_or<Bandwidth>("cache_bandwidth", Bandwidth());
 }
 
-void read_array(config::Section& section, MatrixDevice& device) {
+void refuse_tiles(config::Section& section) {
   for (const char* key : {"tiles", "tile_depth", "fill", "max_split", "cache_bandwidth"}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "is not for a device with an 'array'");
     }
-  }
-  const bool empty = is_empty_list(section, "array");
-  const auto sides = section.get_list<std::int64_t>("array");
-  constexpr std::int64_t longest_side = 1 << 20;
-  if (sides.size() == 2 && std::min(sides[0], sides[1]) >= 1 &&
-      std::max(sides[0], sides[1]) <= longest_side) {
-    device.array =
-        MatrixShape{static_cast<std::uint64_t>(sides[0]), static_cast<std::uint64_t>(sides[1])};
-  } else if (empty || !sides.empty()) {  // else the section has complained
-    section.error("array", "must be two numbers from 1 on, [rows, columns]");
   }
 }
 
@@ -119,7 +98,8 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
   Settings settings;
   settings.device.units = read_count(section, "units", 1, 1);
   if (section.has("array")) {
-    read_array(section, settings.device);
+    refuse_tiles(section);
+    settings.device.array = read_array(section);
   } else {
     if (!section.has("tiles")) {
       section.error("", "'gemm' needs the 'tiles' of a GPU or the 'array' of a systolic core");

@@ -1,11 +1,10 @@
 #include "gemm_time.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <initializer_list>
 
+#include "checked.hpp"
+#include "operation_time.hpp"
 #include "tessera/core/data_type.hpp"
-#include "tessera/core/error.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -13,24 +12,6 @@ namespace {
 using workload::MatrixProduct;
 
 constexpr std::uint64_t accumulator_bytes = 4;
-
-std::uint64_t rounded_up_quotient(std::uint64_t a, std::uint64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-std::uint64_t product_of(std::initializer_list<std::uint64_t> factors) {
-  std::uint64_t product = 1;
-  for (const std::uint64_t factor : factors) {
-    if (__builtin_mul_overflow(product, factor, &product)) {
-      throw ModelError("the work of a matrix product leaves the range of 2^64");
-    }
-  }
-  return product;
-}
-
-SimTime traffic_time(std::uint64_t bytes, Bandwidth bandwidth) {
-  return bandwidth > Bandwidth() ? serialization_time(Bytes(bytes), bandwidth) : SimTime::zero();
-}
 
 // A wave keeps every unit, busy or idle, for `unit_flops`.
 SimTime wave_time(std::uint64_t waves, std::uint64_t units, std::uint64_t unit_flops,
@@ -56,13 +37,13 @@ SimTime tiled_time(const MatrixDevice& device, const MatrixRates& rates,
   if (device.cache_bandwidth > Bandwidth()) {
     const std::uint64_t inputs =
         product_of({waves, device.units, tile.rows + tile.columns, depth, element});
-    time = std::max(time, traffic_time(inputs, device.cache_bandwidth));
+    time = std::max(time, traffic_time(Bytes(inputs), device.cache_bandwidth));
   }
-  time = std::max(time, traffic_time(operation.bytes.count(), rates.memory));
+  time = std::max(time, traffic_time(operation.bytes, rates.memory));
   if (parts > 1) {
     const std::uint64_t partial_outputs =
         product_of({2, parts, product.count, product.rows, product.columns, accumulator_bytes});
-    time += traffic_time(partial_outputs, rates.memory);
+    time += traffic_time(Bytes(partial_outputs), rates.memory);
   }
   return time;
 }
@@ -78,30 +59,16 @@ SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
   const SimTime arithmetic =
       wave_time(rounded_up_quotient(folds, device.units), device.units,
                 product_of({2, array.rows, array.columns, cycles}), rates.arithmetic);
-  return std::max(arithmetic, traffic_time(operation.bytes.count(), rates.memory));
+  return std::max(arithmetic, traffic_time(operation.bytes, rates.memory));
 }
 
 }  // namespace
-
-std::optional<MatrixShape> matrix_shape_from(const std::string& text) {
-  MatrixShape shape;
-  const char* const end = text.data() + text.size();
-  const auto rows = std::from_chars(text.data(), end, shape.rows);
-  if (rows.ec != std::errc() || rows.ptr == end || *rows.ptr != 'x') {
-    return std::nullopt;
-  }
-  const auto columns = std::from_chars(rows.ptr + 1, end, shape.columns);
-  constexpr std::uint64_t longest_side = 1U << 20;
-  const bool good = columns.ec == std::errc() && columns.ptr == end && shape.rows > 0 &&
-                    shape.columns > 0 && std::max(shape.rows, shape.columns) <= longest_side;
-  return good ? std::optional(shape) : std::nullopt;
-}
 
 SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
                     const workload::Operation& operation) {
   const MatrixProduct& product = operation.product;
   if (std::min({product.rows, product.columns, product.depth, product.count}) == 0) {
-    return traffic_time(operation.bytes.count(), rates.memory);
+    return traffic_time(operation.bytes, rates.memory);
   }
   if (device.array) {
     return systolic_time(device, rates, operation);

@@ -3,22 +3,14 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "tessera/compute/matrix_shape.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::compute {
-
-struct MatrixShape {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-};
-
-// Reads "256x128"; nothing for any other text and for a side of 0.
-std::optional<MatrixShape> matrix_shape_from(const std::string& text);
 
 // How a device cuts products over its units.
 struct MatrixDevice {

@@ -2,9 +2,8 @@
 // and its traffic at the bandwidth of the memory that its operands are in. Williams, Waterman,
 // Patterson: "Roofline", CACM 52(4), 2009, doi:10.1145/1498765.1498785.
 
-#include <algorithm>
-
 #include "fixed_times.hpp"
+#include "operation_time.hpp"
 #include "tessera/compute/compute.hpp"
 
 namespace tessera::compute {
@@ -12,12 +11,9 @@ namespace {
 
 SimTime roofline_time(const machine::Machine& machine, const machine::Tile& tile,
                       const workload::Operation& operation) {
-  const SimTime arithmetic = execution_time(operation.flops, tile.rate(operation.data_type));
   const Bandwidth bandwidth = machine.operand_bandwidth(tile);
-  const bool limited = bandwidth > Bandwidth();
-  return limited ? std::max(arithmetic, serialization_time(operation.bytes, bandwidth)) +
-                       serialization_time(operation.added, bandwidth)
-                 : arithmetic;
+  return vector_time(operation, tile.rate(operation.data_type), bandwidth) +
+         traffic_time(operation.added, bandwidth);
 }
 
 class RooflineModel final : public ComputeModel {

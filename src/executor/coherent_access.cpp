@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph_messages.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -11,8 +12,7 @@ enum class Kind : std::uint8_t { opening, down, up, completion, snoop, answer };
 
 }  // namespace
 
-// What a message is, in the 64 bits that travel with it; the highest bit tells memory's from
-// others.
+// What a message is, in the 64 bits that travel with it.
 struct CoherentAccess::Word {
   static constexpr unsigned npu_bits = 24;
   static constexpr unsigned lines_bits = 35;
@@ -31,8 +31,7 @@ struct CoherentAccess::Word {
             static_cast<std::uint32_t>(part(lines_bits, npu_bits)), part(0, lines_bits)};
   }
   std::uint64_t bits() const {
-    return std::uint64_t{1} << 63 |
-           static_cast<std::uint64_t>(kind) << (lines_bits + npu_bits + 1) |
+    return of_memory | static_cast<std::uint64_t>(kind) << (lines_bits + npu_bits + 1) |
            std::uint64_t{stores} << (lines_bits + npu_bits) | std::uint64_t{npu} << lines_bits |
            lines;
   }

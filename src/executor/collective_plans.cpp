@@ -83,6 +83,27 @@ std::unique_ptr<collective::CollectiveRun> PlannedCollective::run(
   return std::make_unique<collective::StackedRun>(shared_, std::move(own), std::move(of_root));
 }
 
+std::optional<network::RingPart> PlannedCollective::ring_part(std::uint32_t npu) const {
+  const std::vector<collective::ChunkPlan>& chunks = shared_.turns.chunks;
+  if (program_ != nullptr || chunks.size() != 1 || chunks[0].phases.size() != 1) {
+    return std::nullopt;
+  }
+  const collective::Phase& phase = chunks[0].phases[0];
+  const collective::RunDimension& dimension = shared_.dimensions[phase.dimension];
+  const std::uint32_t size = dimension.dimension.size;
+  const collective::StepCosts& costs = dimension.costs;
+  if (size < 2 || !dimension.algorithm->is_passed_on(phase.kind) ||
+      costs.endpoint > SimTime::zero() || costs.local_memory > Bandwidth() ||
+      phase_bytes(npu, 0, 0) < Bytes(size)) {
+    return std::nullopt;
+  }
+  const std::uint32_t steps = dimension.algorithm->steps(phase.kind, size);
+  if (steps > network::RingPart::most_steps) {
+    return std::nullopt;
+  }
+  return network::RingPart{0, size, coordinates(npu)[phase.dimension], steps, 0};
+}
+
 std::unique_ptr<collective::CollectiveRun> PlannedCollective::unequal_run(
     std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const {
   return std::make_unique<collective::UnequalAllToAll>(bytes_to, coordinates(npu)[0], window_,

@@ -11,6 +11,7 @@
 #include "graph_tasks.hpp"
 #include "tessera/collective/stacked_run.hpp"
 #include "tessera/executor/graph.hpp"
+#include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
 
@@ -20,6 +21,9 @@ class PlannedCollective {
   // The part of an NPU; `root` is an NPU too.
   std::unique_ptr<collective::CollectiveRun> run(std::uint32_t npu,
                                                  std::optional<std::uint32_t> root) const;
+  // The part of an NPU where every member only passes on to the next what it receives, in one phase
+  // and in no time; of one word of messages that the caller fills in.
+  std::optional<network::RingPart> ring_part(std::uint32_t npu) const;
   // Of an all-to-all with a size for each pair.
   std::unique_ptr<collective::CollectiveRun> unequal_run(
       std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const;

@@ -7,6 +7,7 @@
 #include "collective_plans.hpp"
 #include "graph_messages.hpp"
 #include "graph_tasks.hpp"
+#include "node_access.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/memory/messages.hpp"
@@ -93,7 +94,11 @@ struct BeginsLater {
 class GraphExecutor final : public Executor {
  public:
   explicit GraphExecutor(const GraphSetup& setup)
-      : setup_(setup), work_(setup.work), plans_(setup), npus_(setup.members.size()) {
+      : setup_(setup),
+        work_(setup.work),
+        plans_(setup),
+        nodes_(setup_, port(arrival_kind)),
+        npus_(setup.members.size()) {
     if (work_.coherence) {
       coherent_.emplace(setup_, port(arrival_kind));
     }
@@ -383,7 +388,7 @@ class GraphExecutor final : public Executor {
         if (task.in_remote && coherent_) {
           ask_coherently(context, npu, place);
         } else if (task.in_remote && !work_.remote_of.empty()) {
-          ask_remote(context, npu, place);
+          ask_node(context, npu, place);
         } else if (task.in_remote && !work_.remote_in_channels) {
           end_after(context, place, setup_.remote_time(Bytes(task.bytes), task.in_switch));
         } else {
@@ -406,7 +411,10 @@ class GraphExecutor final : public Executor {
       }
       case GraphAction::collective: {
         const CollectiveId id{task.group, task.number};
-        add_collective(npu, id, place);
+        const ActiveCollective& active = add_collective(npu, id, place);
+        if (setup_.lumps_rings) {
+          announce_ring(context, npu, active);
+        }
         advance(context, npu, id, [](auto& run, auto& actions) { run.begin(actions); });
         return;
       }
@@ -454,12 +462,14 @@ class GraphExecutor final : public Executor {
                    task.action == GraphAction::store, port(accessed_kind),
                    static_cast<std::uint16_t>(place));
   }
-  void ask_remote(pdes::Context& context, const Npu& npu, Place place) {
+  void ask_node(pdes::Context& context, const Npu& npu, Place place) {
     const Task& task = npu.tasks[place];
-    const bool stores = task.action == GraphAction::store;
-    network::send(context, setup_.network_slot, work_.remote_of[npu.number],
-                  stores ? Bytes(task.bytes) : AccessWord::request, port(arrival_kind),
-                  static_cast<std::uint16_t>(place), AccessWord(false, stores, task.bytes).word());
+    const std::optional<SimTime> time =
+        nodes_.begin(context, npu.number, Bytes(task.bytes), task.action == GraphAction::store,
+                     static_cast<std::uint16_t>(place));
+    if (time) {
+      end_after(context, place, *time);
+    }
   }
   void ask_coherently(pdes::Context& context, Npu& npu, Place place) {
     const Task& task = npu.tasks[place];
@@ -477,17 +487,14 @@ class GraphExecutor final : public Executor {
       end_after(context, place, SimTime::zero());
     }
   }
-  // At a node that is memory: the data, or that it has been stored.
+  // At a node that is memory.
   void answer(pdes::Context& context, const network::Arrival& arrival, std::uint16_t tag) {
-    ensure(AccessWord::is_one(arrival.word), "a node that computes nothing is asked for memory");
+    ensure(is_of_memory(arrival.word), "a node that computes nothing is asked for memory");
     if (coherent_) {
       coherent_->answer(context, arrival, tag);
-      return;
+    } else {
+      nodes_.answer(context, arrival, tag);
     }
-    const AccessWord asked(arrival.word);
-    network::send(context, setup_.network_slot, arrival.source,
-                  asked.stores ? AccessWord::request : Bytes(asked.bytes), port(arrival_kind), tag,
-                  AccessWord(true, asked.stores, asked.bytes).word());
   }
   // Whether the access is over now.
   bool end_part(pdes::Context& context, Npu& npu, std::uint16_t tag) {
@@ -512,8 +519,9 @@ class GraphExecutor final : public Executor {
     ensure(begun != npu.begun.end(), "a task that ends has begun");
     if (setup_.observer != nullptr && begun->time != context.now()) {
       setup_.observer->on_operator({context.self(), task.name, plan::Phase::forward,
-                                    activity_of(lane_of(task)), npu.iteration, begun->time,
-                                    context.now()});
+                                    activity_of(lane_of(task)),
+                                    npu.iteration * work_.source->iterations() + task.iteration,
+                                    begun->time, context.now()});
     }
     npu.begun.erase(begun);
     ready_.clear();
@@ -594,6 +602,17 @@ class GraphExecutor final : public Executor {
     return active;
   }
 
+  void announce_ring(pdes::Context& context, const Npu& npu, const ActiveCollective& active) {
+    if (npu.tasks[active.place].has_parts) {
+      return;
+    }
+    if (auto part = active.plan->ring_part(npu.number)) {
+      part->word = id_of(active.id, {}).word;
+      context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind),
+                        *part);
+    }
+  }
+
   // Hands a collective under way what has happened, if it is under way at all.
   template <class Act>
   bool advance(pdes::Context& context, Npu& npu, const CollectiveId& id, const Act& act) {
@@ -628,15 +647,19 @@ class GraphExecutor final : public Executor {
   // Whether a task is over now.
   bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
                     std::uint16_t tag) {
-    if (AccessWord::is_one(arrival.word)) {
+    if (is_of_memory(arrival.word)) {
       const bool is_of_others = coherent_ && coherent_->answer(context, arrival, tag);
       return !is_of_others && end_part(context, npu, tag);
     }
     if (is_of_collective(arrival.word)) {
       const auto [id, name] = parts_of(arrival.word, tag);
       bool taken = false;
-      advance(context, npu, id,
-              [&, step = name](auto& run, auto& actions) { taken = run.arrived(step, actions); });
+      advance(context, npu, id, [&, step = name](auto& run, auto& actions) {
+        if (arrival.untold > 0) {
+          run.passed_on(step, arrival.untold);
+        }
+        taken = run.arrived(step, actions);
+      });
       if (!taken) {
         ++npu.early[{arrival.word, 0, tag}];
       }
@@ -686,6 +709,7 @@ class GraphExecutor final : public Executor {
   GraphSetup setup_;
   const GraphWork& work_;
   CollectivePlans plans_;
+  NodeAccess nodes_;
   std::optional<CoherentAccess> coherent_;
   std::vector<Npu> npus_;  // by index of the entity
   std::uint64_t unfinished_ = 0;

@@ -23,30 +23,13 @@ inline constexpr unsigned step_bits = 8;
 inline constexpr unsigned tag_bits = 16;
 static_assert(1 + group_bits + number_bits + chunk_bits + phase_bits + lane_bits + step_bits <= 64);
 
-// What goes to a node that is memory, and back: 1 in the highest bit, whether it is the answer,
-// whether it stores, and the bytes; in the tag the lower bits of the task's place.
-struct AccessWord {
-  static constexpr unsigned bytes_bits = 60;
-  static constexpr Bytes request = Bytes(64);  // assumed: as of memory channels
+// The highest bit: of messages to memory and from it, whose other bits are the affair of who sends
+// them (node_access.cpp, coherent_access.cpp); in the tag the lower bits of the task's place.
+inline constexpr std::uint64_t of_memory = std::uint64_t{1} << 63;
 
-  bool answers = false;
-  bool stores = false;
-  std::uint64_t bytes = 0;
-
-  static bool is_one(std::uint64_t word) { return word >> 63 != 0; }
-  explicit AccessWord(std::uint64_t word)
-      : answers((word >> 62 & 1) != 0),
-        stores((word >> 61 & 1) != 0),
-        bytes(word & ((std::uint64_t{1} << bytes_bits) - 1)) {}
-  AccessWord(bool answer, bool store, std::uint64_t size)
-      : answers(answer), stores(store), bytes(size) {
-    ensure(bytes >> bytes_bits == 0, "an access whose size has its bits");
-  }
-  std::uint64_t word() const {
-    return std::uint64_t{1} << 63 | std::uint64_t{answers} << 62 | std::uint64_t{stores} << 61 |
-           bytes;
-  }
-};
+inline bool is_of_memory(std::uint64_t word) {
+  return (word & of_memory) != 0;
+}
 
 // Of a collective of one NPU.
 struct CollectiveId {

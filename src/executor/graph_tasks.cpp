@@ -50,6 +50,7 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node,
   task.peer = node.action == GraphAction::collective ? node.root : node.peer;
   task.tag = node.tag;
   task.priority = node.priority;
+  task.iteration = node.iteration;
   task.on_host = node.on_host;
   task.in_remote = node.in_remote;
   task.in_switch = node.in_switch;

@@ -25,6 +25,7 @@ struct Task {
   std::uint32_t tag = 0;
   std::uint32_t unmet = 0;  // dependencies
   std::uint32_t priority = 0;
+  std::uint32_t iteration = 0;   // inside of the graph
   std::uint16_t dimensions = 0;  // bit d: a collective goes over dimension d; 0: as the group says
   std::uint16_t name = 0;
   workload::GraphAction action = workload::GraphAction::nothing;

@@ -104,8 +104,7 @@ class OneEstimate {
     for (const Instruction& instruction : code) {
       switch (instruction.action) {
         case Action::execute:
-          foreground += experiment_.compute->duration(machine_, machine_.tile,
-                                                      plan_.operations[instruction.operation]);
+          foreground += slowest(plan_.operations[instruction.operation], stage);
           break;
         case Action::elapse:
           foreground += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
@@ -124,6 +123,16 @@ class OneEstimate {
       }
     }
     return std::max(foreground, background);
+  }
+
+  // On the types of tiles that a stage has.
+  SimTime slowest(const workload::Operation& operation, std::uint32_t stage) const {
+    SimTime time;
+    for (const std::uint16_t type : plan_.stages[stage].tile_types) {
+      time = std::max(time,
+                      experiment_.compute->duration(machine_, machine_.tiles()[type], operation));
+    }
+    return time;
   }
 
   // Tiles of a stage at each channel that serves some.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "tessera/core/text.hpp"

@@ -34,8 +34,7 @@ class DotWriter {
 
   std::string write() && {
     text_ = "// tessera show --topology\ndigraph machine {\n  label=" + quoted(drawing_.title) +
-            ";\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=9, "
-            "dir=both];\n";
+            ";\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=9];\n";
     write_inside(Drawing::no_box, "  ");
     for (const Drawing::Line& line : drawing_.lines) {
       const bool one_way = line.backward && line.backward->empty();

@@ -37,8 +37,8 @@ std::string escaped(const std::string& text) {
       case '"':
         result += "&quot;";
         break;
-      default:
-        result += letter;
+      default:  // XML has no characters for most of what controls terminals
+        result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
     }
   }
   return result;

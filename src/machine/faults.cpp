@@ -37,11 +37,16 @@ class FaultyTopology final : public Topology {
   std::optional<Cluster> cluster() const override { return sound_->cluster(); }
   const Stack* stack() const override { return sound_->stack(); }
   const NodeTree* tree() const override { return sound_->tree(); }
-  const Hierarchy* hierarchy() const override { return sound_->hierarchy(); }
+  // Its distances are those of the sound links.
+  const Hierarchy* hierarchy() const override {
+    return changes_distances() ? nullptr : sound_->hierarchy();
+  }
   const GivenRoutes* given_routes() const override { return sound_->given_routes(); }
   bool has_dead_links() const override { return dead_; }
+  WayRule way_rule() const override { return sound_->way_rule(); }
   std::string default_routing() const override {
-    return dead_ ? "shortest" : sound_->default_routing();
+    const std::string usual = sound_->default_routing();
+    return dead_ || (usual == "hierarchy" && changes_distances()) ? "shortest" : usual;
   }
   std::size_t resident_bytes() const override {
     return sound_->resident_bytes() + Topology::resident_bytes() +
@@ -70,6 +75,10 @@ class FaultyTopology final : public Topology {
  private:
   static std::uint64_t key(EntityId node, unsigned port) {
     return std::uint64_t{node.value()} << 32 | port;
+  }
+
+  bool changes_distances() const {
+    return dead_ || (!slower_.empty() && way_rule().by == WayLength::bandwidth);
   }
 
   std::unique_ptr<Topology> sound_;

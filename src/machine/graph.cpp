@@ -166,7 +166,19 @@ void GraphReader::read_routes(GraphTopology& topology) {
   topology.add_routes(std::move(given));
 }
 
+WayRule GraphReader::read_way_rule() {
+  Section ways = section_.section("ways");
+  const std::string by = ways.get_name("by", {"latency", "hops", "bandwidth"}, "latency");
+  WayRule rule;
+  rule.by = by == "hops"        ? WayLength::hops
+            : by == "bandwidth" ? WayLength::bandwidth
+                                : WayLength::latency;
+  rule.through_ends = ways.get_name("through", {"switches", "all"}, "switches") == "all";
+  return rule;
+}
+
 std::unique_ptr<Topology> GraphReader::read() {
+  const WayRule rule = read_way_rule();
   read_link_types();
   if (section_.has("templates")) {
     Section templates = section_.section("templates");
@@ -191,6 +203,7 @@ std::unique_ptr<Topology> GraphReader::read() {
   }
   auto topology =
       std::make_unique<GraphTopology>(NodeTree(std::move(parts)), std::move(classes_), links);
+  topology->set_way_rule(rule);
   topology->add_types(std::move(types_));
   topology->add_memories(std::move(memories));
   check_reachable(*topology);
@@ -237,6 +250,10 @@ std::vector<ParameterInfo> parameters() {
                  "all nodes of one end to all of the other, or even: in equal shares"});
   all.push_back({"links[].directions", "", "both", "both, or one: only from 'from' to 'to'"});
   all.push_back({"link_types.NAME", "", "null", "bandwidth, latency, reverse and count of links"});
+  all.push_back({"ways.by", "", "latency",
+                 "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"});
+  all.push_back({"ways.through", "", "switches",
+                 "switches: ways pass tiles and memories only where no other way is; or all"});
   all.push_back(
       {"routes", "", "null", "lists of nodes, each the way from its first one to its last one"});
   return all;

@@ -20,7 +20,8 @@ struct Arc {
 };
 using Arcs = std::vector<std::vector<Arc>>;
 
-std::vector<Distance> distances_from(std::uint32_t source, const Arcs& arcs) {
+std::vector<Distance> distances_from(std::uint32_t source, const Arcs& arcs,
+                                     const std::vector<std::uint8_t>& is_end) {
   using Entry = std::pair<Distance, std::uint32_t>;
   std::vector<Distance> distances(arcs.size());
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -33,7 +34,7 @@ std::vector<Distance> distances_from(std::uint32_t source, const Arcs& arcs) {
       continue;  // reached on a shorter way since
     }
     for (const Arc& arc : arcs[vertex]) {
-      const Distance beyond = distance + arc.length;
+      const Distance beyond = joined(distance, arc.length, is_end[vertex] != 0);
       if (beyond < distances[arc.to]) {
         distances[arc.to] = beyond;
         open.emplace(beyond, arc.to);
@@ -55,7 +56,11 @@ struct InnerLink {
 class HierarchyBuilder {
  public:
   HierarchyBuilder(const Topology& topology, const NodeTree& tree)
-      : topology_(topology), tree_(tree), links_(tree.parts().size()), gates_(tree.parts().size()) {
+      : topology_(topology),
+        measure_(topology),
+        tree_(tree),
+        links_(tree.parts().size()),
+        gates_(tree.parts().size()) {
     hierarchy_.parts_.resize(tree.parts().size());
   }
 
@@ -158,10 +163,27 @@ class HierarchyBuilder {
                                             : static_cast<std::uint32_t>(
                                                   hierarchy_.parts_[group.part].gates.size()));
       part.vertices += group.count * part.width.back();
+      note_ends(group, part);
     }
     part.gates = gates_[number];
     for (const std::uint32_t gate : part.gates) {
       part.gate_vertex.push_back(vertex_at(number, gate));
+    }
+  }
+
+  // Of the vertices of a group.
+  void note_ends(const NodeGroup& group, Hierarchy::Part& part) const {
+    std::vector<std::uint8_t> is_end;  // of one element
+    if (group.is_plain()) {
+      is_end.push_back(measure_.is_end(group.role) ? 1 : 0);
+    } else {
+      const Hierarchy::Part& inner = hierarchy_.parts_[group.part];
+      for (const std::uint32_t vertex : inner.gate_vertex) {
+        is_end.push_back(inner.is_end[vertex]);
+      }
+    }
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      part.is_end.insert(part.is_end.end(), is_end.begin(), is_end.end());
     }
   }
 
@@ -202,14 +224,13 @@ class HierarchyBuilder {
     Arcs arcs(part.vertices);
     for (const InnerLink& link : links_[number]) {
       arcs[vertex_at(number, link.from)].push_back(
-          {vertex_at(number, link.to),
-           Distance::none().after(topology_.link_classes()[link.link_class])});
+          {vertex_at(number, link.to), measure_.of_class(link.link_class)});
     }
     for_each_instance(number, [&](std::uint32_t first, const Hierarchy::Part& inner) {
       for (std::uint32_t a = 0; a < inner.gates.size(); ++a) {
         for (std::uint32_t b = 0; b < inner.gates.size(); ++b) {
           const Distance& length = inner.at(inner.gate_vertex[a], inner.gate_vertex[b]);
-          if (a != b && !length.latency.is_never()) {
+          if (a != b && length.is_finite()) {
             arcs[first + a].push_back({first + b, length});
           }
         }
@@ -217,7 +238,7 @@ class HierarchyBuilder {
     });
     part.matrix.reserve(std::size_t{part.vertices} * part.vertices);
     for (std::uint32_t vertex = 0; vertex < part.vertices; ++vertex) {
-      const std::vector<Distance> row = distances_from(vertex, arcs);
+      const std::vector<Distance> row = distances_from(vertex, arcs, part.is_end);
       part.matrix.insert(part.matrix.end(), row.begin(), row.end());
     }
   }
@@ -238,6 +259,7 @@ class HierarchyBuilder {
   }
 
   const Topology& topology_;
+  Distances measure_;
   const NodeTree& tree_;
   Hierarchy hierarchy_;
   std::vector<std::vector<InnerLink>> links_;  // [parts] of the first instance
@@ -276,8 +298,11 @@ void Hierarchy::find_gates(const NodeTree& tree, const Step& element, EntityId n
     for (std::size_t gate = 0; gate < next.size(); ++gate) {
       const std::uint32_t other = part.gate_vertex[gate];
       for (std::uint32_t way = 0; way < distances.size(); ++way) {
-        const Distance& rest = inward ? part.at(other, vertex + way) : part.at(vertex + way, other);
-        next[gate] = std::min(next[gate], distances[way] + rest);
+        const bool over_end = part.is_end[vertex + way] != 0;
+        const Distance distance =
+            inward ? joined(part.at(other, vertex + way), distances[way], over_end)
+                   : joined(distances[way], part.at(vertex + way, other), over_end);
+        next[gate] = std::min(next[gate], distance);
       }
     }
     std::swap(distances, next);
@@ -303,8 +328,9 @@ Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to,
   Distance shortest;
   for (std::uint32_t i = 0; i < scratch.from_.size(); ++i) {
     for (std::uint32_t j = 0; j < scratch.to_.size(); ++j) {
-      shortest =
-          std::min(shortest, scratch.from_[i] + part.at(first + i, second + j) + scratch.to_[j]);
+      const Distance up =
+          joined(scratch.from_[i], part.at(first + i, second + j), part.is_end[first + i] != 0);
+      shortest = std::min(shortest, joined(up, scratch.to_[j], part.is_end[second + j] != 0));
     }
   }
   return shortest;
@@ -313,7 +339,7 @@ Distance Hierarchy::between(const NodeTree& tree, EntityId from, EntityId to,
 std::size_t Hierarchy::resident_bytes() const {
   std::size_t bytes = sizeof(*this) + parts_.capacity() * sizeof(Part);
   for (const Part& part : parts_) {
-    bytes += part.matrix.capacity() * sizeof(Distance) +
+    bytes += part.matrix.capacity() * sizeof(Distance) + part.is_end.capacity() +
              (part.gates.capacity() + part.gate_vertex.capacity() + part.first_vertex.capacity() +
               part.width.capacity()) *
                  sizeof(std::uint32_t);

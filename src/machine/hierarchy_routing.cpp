@@ -14,7 +14,9 @@ constexpr std::uint32_t most_known = 1U << 16;
 }  // namespace
 
 HierarchyRouting::HierarchyRouting(const Topology& topology)
-    : topology_(&topology), known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
+    : topology_(&topology),
+      measure_(topology),
+      known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
   ensure(topology.hierarchy() != nullptr, "a hierarchy to route by");
 }
 
@@ -34,10 +36,11 @@ unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {
   ways_.clear();
   for (unsigned port = 0; port < topology_->ports(here); ++port) {
     const Link link = topology_->link(here, port);
-    const LinkClass& link_class = topology_->link_classes()[link.link_class];
-    // The time of the link alone tells that most ports are not on the way.
-    if (link_class.latency <= distance.latency &&
-        hierarchy.between(tree, link.to, target, scratch_).after(link_class) == distance) {
+    const Distance& length = measure_.of(link);
+    // The link alone tells that most ports are not on the way.
+    if (length.latency <= distance.latency && length.cost <= distance.cost &&
+        joined(length, hierarchy.between(tree, link.to, target, scratch_),
+               measure_.is_end(link.to)) == distance) {
       ways_.push_back(port);
     }
   }

@@ -89,7 +89,9 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   }
   if (name == "given") {
     const GivenRoutes& given = *topology.given_routes();
-    return std::make_unique<GivenRouting>(given, make_routing(given.otherwise, topology));
+    const bool is_usable = routing_problem(given.otherwise, topology).empty();
+    return std::make_unique<GivenRouting>(
+        given, make_routing(is_usable ? given.otherwise : "shortest", topology));
   }
   if (name == "cluster") {
     return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));

@@ -5,15 +5,21 @@
 
 #include "reverse_links.hpp"
 #include "tessera/core/digest.hpp"
-#include "tessera/machine/hierarchy.hpp"
+#include "tessera/machine/distance.hpp"
 #include "tessera/machine/routing.hpp"
 
 namespace tessera::machine {
 namespace {
 
+// The way over a link and on from its end.
+Distance beyond(const Distances& measure, const Distance& link, EntityId end,
+                const Distance& rest) {
+  return joined(link, rest, measure.is_end(end));
+}
+
 // Distance of every node to `target`, by Dijkstra over the reversed links.
 std::vector<Distance> distances_to(EntityId target, const Topology& topology,
-                                   const ReverseLinks& reverse) {
+                                   const Distances& measure, const ReverseLinks& reverse) {
   struct Entry {
     Distance distance;
     EntityId node;
@@ -21,7 +27,7 @@ std::vector<Distance> distances_to(EntityId target, const Topology& topology,
   };
   std::vector<Distance> distances(topology.nodes());
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  distances[target.value()] = {SimTime::zero(), 0};
+  distances[target.value()] = Distance::none();
   open.push({distances[target.value()], target});
   while (!open.empty()) {
     const Entry nearest = open.top();
@@ -30,7 +36,8 @@ std::vector<Distance> distances_to(EntityId target, const Topology& topology,
       continue;  // reached on a shorter way since
     }
     for (const ReverseLinks::Source& source : reverse.into(nearest.node)) {
-      const Distance distance = nearest.distance.after(topology.link_classes()[source.link_class]);
+      const Distance distance =
+          beyond(measure, measure.of_class(source.link_class), nearest.node, nearest.distance);
       if (distance < distances[source.from.value()]) {
         distances[source.from.value()] = distance;
         open.push({distance, source.from});
@@ -69,6 +76,7 @@ std::uint64_t take(const std::vector<std::uint64_t>& words, std::uint64_t bit, u
 ShortestPathRouting::ShortestPathRouting(const Topology& topology, bool spread)
     : topology_(&topology),
       spread_(spread),
+      measure_(std::make_shared<Distances>(topology)),
       reverse_(std::make_shared<ReverseLinks>(topology)),
       columns_(topology.nodes()) {
   first_bit_.reserve(std::size_t{topology.nodes()} + 1);
@@ -80,7 +88,7 @@ ShortestPathRouting::ShortestPathRouting(const Topology& topology, bool spread)
 }
 
 ShortestPathRouting::Column ShortestPathRouting::make_column(EntityId target) const {
-  const std::vector<Distance> distances = distances_to(target, *topology_, *reverse_);
+  const std::vector<Distance> distances = distances_to(target, *topology_, *measure_, *reverse_);
   Column column(first_bit_.back() / word_bits + 1);
   std::vector<unsigned> ways;  // ports of a node that are as short as any
   for (std::uint32_t n = 0; n < topology_->nodes(); ++n) {
@@ -89,9 +97,9 @@ ShortestPathRouting::Column ShortestPathRouting::make_column(EntityId target) co
     ways.clear();
     for (unsigned port = 0; port < ports && node != target; ++port) {
       const Link link = topology_->link(node, port);
-      const bool on_the_way = link.to.valid() && !distances[link.to.value()].latency.is_never() &&
-                              distances[link.to.value()].after(
-                                  topology_->link_classes()[link.link_class]) == distances[n];
+      const bool on_the_way = link.to.valid() && distances[link.to.value()].is_finite() &&
+                              beyond(*measure_, measure_->of(link), link.to,
+                                     distances[link.to.value()]) == distances[n];
       if (on_the_way) {
         ways.push_back(port);
         if (!spread_) {

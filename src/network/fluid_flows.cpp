@@ -44,9 +44,12 @@ void FluidFlows::share(SimTime now) {
     state.left = left(number, now);
     state.since = now;
     state.rate = rate;
-    const double rest = state.left > 0 ? std::min(state.left / rate, longest_ps) : 0;
-    ends_.set(number, now + SimTime::from_ps(std::llround(rest)));
+    ends_.set(number, now + duration(state.left, rate));
   }
+}
+
+SimTime FluidFlows::duration(double bytes, double rate) {
+  return SimTime::from_ps(std::llround(bytes > 0 ? std::min(bytes / rate, longest_ps) : 0));
 }
 
 void FluidFlows::save(Flow number, pdes::StateWriter& writer) const {

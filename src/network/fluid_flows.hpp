@@ -40,8 +40,25 @@ class FluidFlows {
   // Takes out the flows that are over at `now`: adds their numbers in ascending order. Before the
   // next `share` nothing else gets their share.
   void take_ended(SimTime now, std::vector<Flow>& ended);
+  // Takes out one that has its links to itself.
+  void take_out(Flow number) {
+    ends_.set(number, SimTime::never());
+    shares_.remove(number);
+  }
   // Shares out links as of `now`, when all that begins and ends then is told.
   void share(SimTime now);
+
+  // Of a flow that has its links to itself [B/ps].
+  double rate_alone(std::span<const Link> route, Wide weight, double limit) const {
+    return shares_.rate_alone(route, weight, limit);
+  }
+  // Of so many bytes at one rate.
+  static SimTime duration(double bytes, double rate);
+  // Makes a flow that has begun now one that has been there since then, alone.
+  void resume(Flow number, SimTime since, double rate, SimTime end) {
+    states_[number] = {states_[number].left, rate, since};
+    ends_.set(number, end);
+  }
 
   // never() when nothing flows.
   SimTime next_end() { return ends_.earliest(); }

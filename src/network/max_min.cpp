@@ -58,6 +58,23 @@ MaxMin::Level MaxMin::level_for(SignedWide left, Wide weight) const {
   return left <= 0 ? 0 : quotient(static_cast<Wide>(left) << level_digits_, weight);
 }
 
+MaxMin::Level MaxMin::level_at(double limit, Wide weight) const {
+  return limit / unit_ < static_cast<double>(most_units)
+             ? level_for(std::max<Units>(1, static_cast<Units>(limit / unit_)), weight)
+             : unbounded;
+}
+
+double MaxMin::rate_alone(std::span<const Link> route, Wide weight, double limit) const {
+  if (route.empty()) {
+    return limit;
+  }
+  Level level = level_at(limit, weight);
+  for (const Link link : route) {
+    level = std::min(level, level_for(links_[link].capacity, weight));
+  }
+  return static_cast<double>(rate_at(level, weight)) * unit_;
+}
+
 MaxMin::Level MaxMin::level_of(Flow number) const {
   Level level = flows_[number].at_limit;
   for (const Link link : route(number)) {
@@ -89,10 +106,7 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
   FlowState& flow = flows_[number];
   ensure(!flow.is_active, "a number that is free");
   weights_[number] = weight;
-  flow.at_limit = unbounded;
-  if (limit / unit_ < static_cast<double>(most_units)) {
-    flow.at_limit = level_for(std::max<Units>(1, static_cast<Units>(limit / unit_)), weight);
-  }
+  flow.at_limit = level_at(limit, weight);
   flow.rate = route.empty() ? limit : 0;
   flow.is_active = true;
   flow.hops = static_cast<std::uint32_t>(route.size());

@@ -55,6 +55,8 @@ class MaxMin {
   // Shares out what changed since the last call. Returns the flows whose rates may be others now,
   // each once and in no order; valid until the next call.
   std::span<const Flow> solve();
+  // Of a flow like this one that has its links to itself.
+  double rate_alone(std::span<const Link> route, Wide weight, double limit) const;
   // As of the last `solve`; 0 before the first.
   double rate(Flow number) const { return flows_[number].rate; }
   std::size_t flows_on(Link link) const { return links_[link].flows.size(); }
@@ -98,6 +100,7 @@ class MaxMin {
   std::uint32_t take_places(std::uint32_t hops);
   Units rate_at(Level level, Wide weight) const;
   Level level_for(SignedWide left, Wide weight) const;
+  Level level_at(double limit, Wide weight) const;
   Level level_of(Flow number) const;
 
   void note_changed(Flow number);

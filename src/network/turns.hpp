@@ -51,6 +51,23 @@ class Turns {
     return waiting.message;
   }
 
+  // In order.
+  std::vector<Message> waiting(std::uint64_t pair) const {
+    std::vector<Message> messages;
+    const auto entry = queues_.find(pair);
+    if (entry != queues_.end()) {
+      for (auto at = entry->second.first; at != none; at = pool_[at].next) {
+        messages.push_back(pool_[at].message);
+      }
+    }
+    return messages;
+  }
+  // The pair has no flow any more, and nobody waits.
+  void clear(std::uint64_t pair) {
+    while (pass_on(pair)) {
+    }
+  }
+
   void save(pdes::StateWriter& writer) const {
     std::vector<std::uint64_t> pairs;
     for (const auto& [pair, queue] : queues_) {
@@ -59,11 +76,7 @@ class Turns {
     std::sort(pairs.begin(), pairs.end());
     writer.put_all(pairs);
     for (const std::uint64_t pair : pairs) {
-      std::vector<Message> messages;
-      for (auto at = queues_.at(pair).first; at != none; at = pool_[at].next) {
-        messages.push_back(pool_[at].message);
-      }
-      writer.put_all(messages);
+      writer.put_all(waiting(pair));
     }
   }
   void restore(pdes::StateReader& reader) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "tessera/core/error.hpp"
 #include "tessera/plan/plan.hpp"
@@ -8,29 +7,72 @@
 namespace tessera::plan {
 namespace {
 
-// Fewest consecutive runs that hold all layers with no run above `limit`.
-std::size_t runs_within(const std::vector<std::uint64_t>& costs, std::uint64_t limit) {
-  std::size_t runs = 1;
-  std::uint64_t load = 0;
-  for (const std::uint64_t cost : costs) {
-    if (load + cost > limit) {
-      ++runs;
-      load = 0;
-    }
-    load += cost;
+// Costs of layers by stage.
+class Costs {
+ public:
+  Costs(const std::vector<std::vector<std::uint64_t>>& of_kinds,
+        const std::vector<std::size_t>& kind_of)
+      : of_kinds_(of_kinds), kind_of_(kind_of) {}
+  std::size_t stages() const { return kind_of_.size(); }
+  std::size_t layers() const { return of_kinds_.front().size(); }
+  std::uint64_t at(std::size_t stage, std::size_t layer) const {
+    return of_kinds_[kind_of_[stage]][layer];
   }
-  return runs;
+
+ private:
+  const std::vector<std::vector<std::uint64_t>>& of_kinds_;
+  const std::vector<std::size_t>& kind_of_;
+};
+
+// Whether no stage need cost more than `limit`. For each stage, from every layer at which the ones
+// before may end, a window of layers that fit.
+bool fits(const Costs& costs, std::uint64_t limit) {
+  const std::size_t layers = costs.layers();
+  std::vector<bool> ends(layers + 1, false);
+  ends[0] = true;
+  for (std::size_t stage = 0; stage < costs.stages(); ++stage) {
+    std::vector<bool> next(layers + 1, false);
+    std::size_t beyond = 0;  // the first layer that does not fit any more
+    std::size_t marked = 0;
+    std::uint64_t load = 0;
+    for (std::size_t first = 0; first < layers; ++first) {
+      if (beyond < first) {
+        beyond = first;
+        load = 0;
+      }
+      while (beyond < layers && costs.at(stage, beyond) <= limit - load) {
+        load += costs.at(stage, beyond++);
+      }
+      if (ends[first]) {
+        for (marked = std::max(marked, first); marked < beyond; ++marked) {
+          next[marked + 1] = true;
+        }
+      }
+      if (beyond > first) {
+        load -= costs.at(stage, first);
+      }
+    }
+    ends.swap(next);
+  }
+  return ends[layers];
 }
 
-std::uint64_t smallest_limit(const std::vector<std::uint64_t>& costs, std::size_t stages) {
-  std::uint64_t low = *std::max_element(costs.begin(), costs.end());
-  std::uint64_t high = std::accumulate(costs.begin(), costs.end(), std::uint64_t{0});
+std::uint64_t smallest_limit(const Costs& costs) {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::size_t layer = 0; layer < costs.layers(); ++layer) {
+    std::uint64_t most = 0;
+    for (std::size_t stage = 0; stage < costs.stages(); ++stage) {
+      most = std::max(most, costs.at(stage, layer));
+    }
+    high += most;
+  }
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (runs_within(costs, middle) > stages) {
-      low = middle + 1;
-    } else {
+    if (fits(costs, middle)) {
       high = middle;
+    } else {
+      low = middle + 1;
     }
   }
   return low;
@@ -38,11 +80,13 @@ std::uint64_t smallest_limit(const std::vector<std::uint64_t>& costs, std::size_
 
 }  // namespace
 
-std::vector<std::size_t> balance_layers(const std::vector<std::uint64_t>& costs,
-                                        std::size_t stages) {
-  const std::size_t layers = costs.size();
+std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& of_kinds,
+                                        const std::vector<std::size_t>& kind_of) {
+  const Costs costs(of_kinds, kind_of);
+  const std::size_t stages = costs.stages();
+  const std::size_t layers = costs.layers();
   ensure(stages > 0 && stages <= layers, "a layer for each stage");
-  const std::uint64_t limit = smallest_limit(costs, stages);
+  const std::uint64_t limit = smallest_limit(costs);
   const auto scale = static_cast<double>(std::max<std::uint64_t>(limit, 1));
   constexpr double impossible = std::numeric_limits<double>::infinity();
   // best[l]: smallest sum of squared loads of the stages so far, over the first l layers.
@@ -54,7 +98,7 @@ std::vector<std::size_t> balance_layers(const std::vector<std::uint64_t>& costs,
     for (std::size_t end = stage + 1; end <= layers; ++end) {
       std::uint64_t load = 0;
       for (std::size_t first = end; first > stage;) {
-        load += costs[--first];
+        load += costs.at(stage, --first);
         if (load > limit) {
           break;
         }

@@ -6,9 +6,9 @@
 
 namespace tessera::plan {
 
-StageMemory decide_memory(const machine::Machine& machine, const workload::Workload& workload,
-                          const Cutter& cutter, const std::vector<LayerRange>& chunks,
-                          std::uint32_t in_flight) {
+StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
+                          const workload::Workload& workload, const Cutter& cutter,
+                          const std::vector<LayerRange>& chunks, std::uint32_t in_flight) {
   StageMemory memory;
   for (const LayerRange& layers : chunks) {
     for (std::size_t layer = layers.first; layer < layers.end; ++layer) {
@@ -23,10 +23,9 @@ StageMemory decide_memory(const machine::Machine& machine, const workload::Workl
   memory.activations_per_micro_batch =
       Bytes(divided_up(memory.activations_per_micro_batch.count(), chunks.size()));
   memory.in_flight = in_flight;
-  const Bytes sram = machine.tile.sram;
+  const Bytes sram = tile.sram;
   // A size that is not stated is no limit, and without DRAM there is nowhere else to be.
-  const bool unlimited =
-      sram == Bytes(0) || machine.channels.empty() || machine.tile.operands_in_dram;
+  const bool unlimited = sram == Bytes(0) || !has_dram || tile.operands_in_dram;
   memory.holds_weights = unlimited || memory.weight_state() <= sram;
   const Bytes left = memory.holds_weights && !unlimited ? sram - memory.weight_state() : sram;
   memory.holds_activations = unlimited || memory.activations() <= left;
@@ -40,7 +39,9 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
   for (std::uint32_t number = 0; number < degrees.tiles(); ++number) {
     const Role role = plan.placement.role(number);
     const StageMemory& memory = plan.stages[role.stage].memory;
-    const Bytes sram = machine.tile.sram;
+    const EntityId node = plan.placement.tile(role);
+    const machine::Tile& tile = machine.tile_of(node);
+    const Bytes sram = tile.sram;
     if (machine.channels.empty() && sram > Bytes(0) && memory.total() > sram) {
       throw ConfigError(
           "stage " + std::to_string(role.stage) + " needs " + to_short_string(memory.total()) +
@@ -50,11 +51,11 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
           to_short_string(sram) +
           " and the machine has no DRAM (capacity: ignore runs it all the same)");
     }
-    const Bytes bytes = machine.tile.operands_in_dram ? memory.total() : memory.in_dram();
+    const Bytes bytes = tile.operands_in_dram ? memory.total() : memory.in_dram();
     if (bytes == Bytes(0)) {
       continue;
     }
-    const std::uint32_t channel = machine.channel_of[plan.placement.tile(role).value()];
+    const std::uint32_t channel = machine.channel_of[node.value()];
     asked[channel] += bytes;
     worst_stage[channel] = role.stage;
   }

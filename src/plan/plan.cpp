@@ -7,6 +7,7 @@
 #include "collective_time.hpp"
 #include "cutter.hpp"
 #include "program_builder.hpp"
+#include "stage_tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/traffic.hpp"
 
@@ -19,29 +20,42 @@ struct LayerTimes {
 };
 
 LayerTimes times_of(const workload::Workload& workload, const workload::Layer& layer,
-                    const Cutter& cutter, const OperationTime& operation_time) {
+                    const Cutter& cutter, const machine::Tile& tile,
+                    const OperationTime& operation_time) {
   LayerTimes times;
   for (const workload::Operator& op : layer.operators) {
-    const SimTime forward = operation_time(cutter.forward(op));
+    const SimTime forward = operation_time(tile, cutter.forward(op));
     times.forward += forward;
     if (!workload.training) {
       continue;
     }
-    times.backward += operation_time(cutter.input_gradient(op));
+    times.backward += operation_time(tile, cutter.input_gradient(op));
     const workload::Operation weights = cutter.weight_gradient(op);
-    times.backward += weights.flops > Flops(0) ? operation_time(weights) : SimTime::zero();
+    times.backward += weights.flops > Flops(0) ? operation_time(tile, weights) : SimTime::zero();
     times.backward += cutter.recomputes(op) ? forward : SimTime::zero();
   }
   return times;
 }
 
-// First layers of the parts of the model, and the end.
-std::vector<std::size_t> cut_layers(const std::vector<LayerTimes>& times, std::size_t parts) {
-  std::vector<std::uint64_t> costs;
-  for (const LayerTimes& layer : times) {
-    costs.push_back(static_cast<std::uint64_t>((layer.forward + layer.backward).ps()));
+// Times of all layers on stages of one kind, whose tiles wait for the slowest of them.
+using KindTimes = std::vector<LayerTimes>;
+
+// First layers of the parts of the model, and the end. The parts of a stage are of one kind.
+std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
+                                    const std::vector<std::size_t>& kind_of_stage,
+                                    std::uint32_t chunks) {
+  std::vector<std::vector<std::uint64_t>> costs;
+  for (const KindTimes& kind : times) {
+    std::vector<std::uint64_t>& own = costs.emplace_back();
+    for (const LayerTimes& layer : kind) {
+      own.push_back(static_cast<std::uint64_t>((layer.forward + layer.backward).ps()));
+    }
   }
-  return balance_layers(costs, parts);
+  std::vector<std::size_t> kind_of;
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    kind_of.insert(kind_of.end(), kind_of_stage.begin(), kind_of_stage.end());
+  }
+  return balance_layers(costs, kind_of);
 }
 
 // Stages that hold weights which layers share: that of the first layer, and those with layers that
@@ -230,15 +244,24 @@ class PlanMaker {
   void add_stages(const GroupEstimates& estimates, Plan& plan) const {
     const Strategy& strategy = plan.strategy;
     const Cutter cutter(workload_, strategy);
-    std::vector<LayerTimes> times;
-    for (const workload::Layer& layer : workload_.layers) {
-      times.push_back(times_of(workload_, layer, cutter, operation_time_));
-    }
     const std::uint32_t stages = strategy.degrees.pipeline;
-    const std::vector<std::size_t> cuts =
-        strategy.placement.first_layers.empty()
-            ? cut_layers(times, std::size_t{stages} * strategy.chunks)
-            : strategy.placement.first_layers;
+    std::vector<std::vector<std::uint16_t>> kinds;  // types of tiles
+    std::vector<std::size_t> kind_of;               // [stages]
+    for (std::uint32_t number = 0; number < stages; ++number) {
+      const std::vector<std::uint16_t> types = types_of_stage(machine_, plan.placement, number);
+      const auto found = std::find(kinds.begin(), kinds.end(), types);
+      kind_of.push_back(static_cast<std::size_t>(found - kinds.begin()));
+      if (found == kinds.end()) {
+        kinds.push_back(types);
+      }
+    }
+    std::vector<KindTimes> times;
+    for (const std::vector<std::uint16_t>& types : kinds) {
+      times.push_back(times_of_kind(types, cutter));
+    }
+    const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
+                                              ? cut_layers(times, kind_of, strategy.chunks)
+                                              : strategy.placement.first_layers;
     Tables tables;
     plan.tied_stages = tied_stages(workload_, cuts, stages);
     plan.groups[static_cast<std::size_t>(Group::tied)].size =
@@ -247,23 +270,26 @@ class PlanMaker {
     tables.tied_stages = plan.tied_stages;
     for (std::uint32_t number = 0; number < stages; ++number) {
       Stage stage;
+      stage.tile_types = kinds[kind_of[number]];
+      const machine::Tile tile = least_tile(machine_, stage.tile_types);
       for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
         const std::size_t part = std::size_t{chunk} * stages + number;
         stage.chunks.push_back({cuts[part], cuts[part + 1]});
         for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
-          stage.forward_compute += times[layer].forward;
-          stage.backward_compute += times[layer].backward;
+          stage.forward_compute += times[kind_of[number]][layer].forward;
+          stage.backward_compute += times[kind_of[number]][layer].backward;
         }
       }
-      stage.memory = decide_memory(machine_, workload_, cutter, stage.chunks,
-                                   most_in_flight(strategy.passes(number, workload_.training)));
+      stage.memory =
+          decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
+                        most_in_flight(strategy.passes(number, workload_.training)));
       if (strategy.aggregation != Aggregation::none) {
         const std::uint32_t roles = plan.placement.stage_tiles();
         stage.memory.tiles_a_channel = tiles_a_channel(machine_, plan.placement, number * roles,
                                                        roles / plan.simulated_tiles());
       }
       stage.program =
-          build_program(workload_, strategy, number, stage, machine_.tile.sram, estimates, tables);
+          build_program(workload_, strategy, number, stage, tile.sram, estimates, tables);
       plan.stages.push_back(std::move(stage));
     }
     plan.names = tables.names.take();
@@ -280,6 +306,20 @@ class PlanMaker {
   }
 
  private:
+  KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Cutter& cutter) const {
+    KindTimes times;
+    for (const workload::Layer& layer : workload_.layers) {
+      LayerTimes& slowest = times.emplace_back();
+      for (const std::uint16_t type : types) {
+        const LayerTimes own =
+            times_of(workload_, layer, cutter, machine_.tiles()[type], operation_time_);
+        slowest.forward = std::max(slowest.forward, own.forward);
+        slowest.backward = std::max(slowest.backward, own.backward);
+      }
+    }
+    return times;
+  }
+
   const machine::Machine& machine_;
   const workload::Workload& workload_;
   const OperationTime& operation_time_;
@@ -294,6 +334,7 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
                                                     [&] { return maker.traffic(strategy); });
+  check_types(machine, plan);
   for (GroupShape& shape : plan.groups) {
     shape.channels = channels_of(shape, plan.placement, *machine.topology);
   }

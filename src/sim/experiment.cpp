@@ -66,6 +66,8 @@ bool names_a_part(const std::string& assignment) {
   return std::find(parts.begin(), parts.end(), key) != parts.end();
 }
 
+constexpr std::uint64_t most_iterations = 1'000'000'000;
+
 RunOptions read_options(Section section, const machine::Topology& topology) {
   RunOptions options;
   options.iterations = static_cast<std::uint32_t>(
@@ -226,8 +228,8 @@ plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy)
                                   experiment.network->overheads().collective};
   return plan::make_plan(
       experiment.machine, experiment.workload, strategy,
-      [&](const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, experiment.machine.tile, operation);
+      [&](const machine::Tile& tile, const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, tile, operation);
       },
       transfers);
 }
@@ -333,6 +335,19 @@ void use_coherence(Experiment& experiment, Section machine) {
   graph.hits_in_channels = !experiment.machine.channels.empty();
 }
 
+void check_remote_access(const executor::GraphWork& graph, Section remote) {
+  const executor::RemoteAccess& choice = graph.options.remote;
+  if (graph.look.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
+    return;
+  }
+  const std::string key = choice.requests ? "stores" : "request";
+  if (graph.coherence) {
+    remote.error(key, "machine.coherence says what goes to memory and back");
+  } else if (graph.remote_of.empty()) {
+    remote.error(key, "is of nodes of kind memory, which these graphs do not access");
+  }
+}
+
 void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
                      Diagnostics& diagnostics) {
   Section workload_section = section.section("workload");
@@ -351,10 +366,18 @@ void read_graph_work(Experiment& experiment, Section& section, const config::Tex
     add_source(*experiment.graph, std::move(source), experiment.machine,
                experiment.remote_memory.get(), workload_section, execution);
     use_coherence(experiment, section.section("machine"));
+    check_remote_access(*experiment.graph, execution.section("remote"));
   }
   experiment.workload.name =
       workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  const workload::GraphSource* graphs = experiment.graph->source.get();
+  if (graphs != nullptr &&
+      std::uint64_t{experiment.options.iterations} * graphs->iterations() > most_iterations) {
+    section.section("run").error("iterations", "with " + std::to_string(graphs->iterations()) +
+                                                   " iterations in each graph more than " +
+                                                   std::to_string(most_iterations) + " in all");
+  }
   if (experiment.options.replay) {
     section.section("run").error("replay", "is for pipelines of micro-batches; this is a graph");
   }

@@ -291,6 +291,9 @@ std::vector<ParameterInfo> execution_parameters() {
           {"sends", "", "eager",
            "are over: eager, at once; delivered, after the time of their message, in the lane of "
            "collectives"},
+          {"remote", "", "",
+           "memory nodes: request (sent), or free: loads take the data's way alone; stores "
+           "(acknowledged), or posted"},
           {"data_type", "", "fp16", "of work whose type a graph does not tell"},
           {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
@@ -322,6 +325,10 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   options.sends = execution.get_name("sends", {"eager", "delivered"}, "eager") == "delivered"
                       ? executor::Sends::delivered
                       : executor::Sends::eager;
+  Section remote = execution.section("remote");
+  options.remote.requests = remote.get_name("request", {"sent", "free"}, "sent") == "sent";
+  options.remote.acknowledged =
+      remote.get_name("stores", {"acknowledged", "posted"}, "acknowledged") == "acknowledged";
   const std::string usual = to_string(data_type);
   options.data_type =
       data_type_from(execution.get_name("data_type", data_type_names(), usual)).value_or(data_type);

@@ -20,13 +20,18 @@ class GraphsWork final : public Work {
       : experiment_(experiment), graph_(*experiment.graph) {}
 
   std::uint64_t tiles() const override { return graph_.npus(); }
-  std::uint64_t instructions() const override { return graph_.look.nodes; }
+  std::uint32_t iterations() const override {
+    return experiment_.options.iterations * graph_.source->iterations();
+  }
+  std::uint64_t instructions() const override {
+    return graph_.look.nodes / graph_.source->iterations();
+  }
   DataType data_type() const override { return graph_.options.data_type; }
   std::uint64_t samples() const override {
     return std::max<std::uint64_t>(1, experiment_.workload.samples);
   }
   double flops_of_sample() const override {
-    return graph_.look.flops / static_cast<double>(samples());
+    return graph_.look.flops / graph_.source->iterations() / static_cast<double>(samples());
   }
 
   std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more
@@ -82,7 +87,8 @@ class GraphsWork final : public Work {
            return experiment.remote_memory->access_time(
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
-         experiment_.options.iterations, executor_slot, network_slot, memory_slot, observer});
+         experiment_.options.iterations, experiment_.network->lumps_rings(), executor_slot,
+         network_slot, memory_slot, observer});
   }
 
  private:

@@ -86,6 +86,7 @@ class ProgramWork final : public Work {
       : experiment_(experiment), plan_(experiment.plan) {}
 
   std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
+  std::uint32_t iterations() const override { return experiment_.options.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   DataType data_type() const override { return experiment_.workload.data_type; }
   std::uint64_t samples() const override { return experiment_.workload.samples; }

@@ -180,8 +180,8 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.machine = experiment.machine.name;
   summary.workload = experiment.workload.name;
   summary.ideal_time_ps = experiment.ideal_time.ps();
-  summary.iterations = experiment.options.iterations;
   const std::unique_ptr<Work> work = work_of(experiment);
+  summary.iterations = work->iterations();
   summary.tiles = work->tiles();
   summary.peak_flops_per_s =
       static_cast<double>(summary.tiles) * mean_peak(experiment.machine, work->data_type());

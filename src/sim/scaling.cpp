@@ -128,7 +128,7 @@ class ScalingRun {
     cuts_ = {};
     models.engine.observe(&observer);
     const double work = static_cast<double>(
-        std::max<std::uint64_t>(1, models.work->instructions() * experiment_.options.iterations));
+        std::max<std::uint64_t>(1, models.work->instructions() * models.work->iterations()));
     const auto wall_begin = std::chrono::steady_clock::now();
     const double begin = processor_s();
     double at_sample_s = 0;  // when as much was done as in the part that nobody watched

@@ -327,8 +327,7 @@ class RankRun {
   }
 
   std::uint64_t all_instructions() const {
-    return std::max<std::uint64_t>(1, models_.work->instructions()) *
-           experiment_.options.iterations;
+    return std::max<std::uint64_t>(1, models_.work->instructions()) * models_.work->iterations();
   }
 
   // Gathers the results of all ranks into `summary` and ends the trace.

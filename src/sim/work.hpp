@@ -29,6 +29,8 @@ class Work {
   virtual ~Work() = default;
   // At work, whether simulated or stood for by others.
   virtual std::uint64_t tiles() const = 0;
+  // Of the whole run; graphs may hold several in themselves.
+  virtual std::uint32_t iterations() const = 0;
   // Of one iteration, all tiles together: the measure of progress.
   virtual std::uint64_t instructions() const = 0;
   virtual DataType data_type() const = 0;

@@ -1,7 +1,7 @@
 #include "vertex_graph.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <queue>
 #include <utility>
 
@@ -34,7 +34,7 @@ void for_places_without(const Vertex& vertex, const Vertex& other, std::uint32_t
   }
 }
 
-// What is not at a place of its successor tells it by messages.
+// A vertex tells successors at places that it is not at by messages from its first place.
 void add_messages(VertexGraph& graph, std::uint32_t npus) {
   const std::size_t edges = graph.edges.size();
   for (std::size_t number = 0; number < edges; ++number) {

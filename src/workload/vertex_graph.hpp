@@ -6,8 +6,9 @@
 // before. Edges into a vertex that starts the work do not count at first.
 //
 // Deviations from the paper: a vertex of several places is over at each place by itself, where the
-// paper waits for all of them; an edge between vertices without a place in common is a message of
-// no bytes; a vertex waits for its own iteration before.
+// paper waits for all of them; where a successor is at places that the vertex is not at, these hear
+// of it by messages of no bytes from its first place alone; a vertex waits for its own iteration
+// before.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,18 @@
 
 namespace tessera::workload {
 
+// What goes between an NPU and memory that is not its own.
+struct RemoteBytes {
+  Bytes read;
+  Bytes written;
+  friend auto operator<=>(const RemoteBytes&, const RemoteBytes&) = default;
+};
+
 // What a vertex accesses of a tensor, by its number.
 struct TensorUse {
   std::uint32_t tensor = 0;
   Bytes bytes;
+  Bytes written;  // of them
 };
 
 struct Vertex {
@@ -44,9 +53,10 @@ struct Vertex {
   std::vector<std::uint32_t> places;  // NPUs, sorted, unless everywhere; of messages from, to
   Flops flops;
   Bytes bytes;                  // read and written, or of the message, or GraphNode::bytes
-  Bytes remote;                 // of them, in memory that is not the place's own, without tensors
+  RemoteBytes remote;           // of them, without those of tensors
   std::vector<TensorUse> uses;  // their bytes are in `bytes`
-  bool coherent = false;        // remote bytes are read while it computes; else moved before
+  // Remote bytes are accessed while it computes; else read before and written behind.
+  bool coherent = false;
   GraphCollective collective = GraphCollective::all_reduce;
   std::uint32_t root = 0;
   Gather gather = Gather::sent;
@@ -66,7 +76,7 @@ struct VertexGraph {
   std::vector<VertexEdge> edges;
   // With tensors, for NPUs that have them alike: bytes that each vertex accesses in memory that is
   // not theirs, [rows][vertices], and the row of each NPU. Else empty: as Vertex::remote says.
-  std::vector<std::vector<Bytes>> remote;
+  std::vector<std::vector<RemoteBytes>> remote;
   std::vector<std::uint32_t> remote_row;
 };
 
@@ -77,7 +87,7 @@ std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& 
 
 // The graph as those of the NPUs, unrolled. `graph` is in order; `tensors` are to be shown.
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations,
+                                                std::uint32_t iterations,
                                                 std::optional<TensorPlacement> tensors);
 
 }  // namespace tessera::workload

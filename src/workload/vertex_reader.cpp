@@ -101,11 +101,17 @@ void read_message(Section& section, std::uint32_t npus, Vertex& vertex) {
 void read_compute(Section& section, std::uint32_t npus, VertexTensors& tensors, Vertex& vertex) {
   vertex.flops = section.get_or<Flops>("flops", Flops());
   vertex.bytes = section.get_or<Bytes>("bytes", Bytes());
-  vertex.remote = section.get_or<Bytes>("remote", Bytes());
-  if (vertex.remote > vertex.bytes) {
+  Bytes remote = section.get_or<Bytes>("remote", Bytes());
+  if (remote > vertex.bytes) {
     section.error("remote", "is more than bytes, " + to_string(vertex.bytes));
-    vertex.remote = Bytes();
+    remote = Bytes();
   }
+  Bytes written = section.get_or<Bytes>("remote_written", Bytes());
+  if (written > remote) {
+    section.error("remote_written", "is more than remote, " + to_string(remote));
+    written = Bytes();
+  }
+  vertex.remote = {remote - written, written};
   read_places(section, "at", npus, vertex.everywhere, vertex.places);
   tensors.read_uses(section, vertex);
 }
@@ -177,7 +183,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
   if (placement) {
     note_remote(*placement, graph);
   }
-  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint64_t>(iterations),
+  return make_vertex_source(std::move(graph), request.npus, static_cast<std::uint32_t>(iterations),
                             std::move(placement));
 }
 
@@ -186,14 +192,14 @@ const Registration registration(
     {"graph",
      "vertices that compute and communicate, in cycles (HCSim)",
      {{"access", "", "move",
-       "to remote bytes: move (before computing), coherent (while computing)"},
+       "to remote bytes: move (read before computing, written behind), coherent (while computing)"},
       {"iterations", "", "1", "how often each vertex runs"},
       {"tensors", "", "none", "list of {name, bytes, at, priority}, for vertices to use"},
       {"local_capacity", "B", "unlimited",
        "for tensors, of NPUs' own memory where the machine does not say it"},
       {"vertices", "", "",
-       "list of {name, start, at} with {flops, bytes, remote, uses}, {collective, bytes, root, "
-       "gather} or {from, to, bytes}"},
+       "list of {name, start, at} with {flops, bytes, remote, remote_written, uses}, {collective, "
+       "bytes, root, gather} or {from, to, bytes}"},
       {"edges", "", "none", "list of {from, to, first}"}}},
     make);
 

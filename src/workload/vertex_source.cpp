@@ -9,11 +9,11 @@
 namespace tessera::workload {
 namespace {
 
-// A vertex is one node at an NPU, or two of which the second ends it; a coherent one ends with
-// both.
+// A vertex is one node at an NPU or several, of which the last ends it; a coherent one ends with
+// all.
 class VertexSource final : public GraphSource {
  public:
-  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint64_t iterations,
+  VertexSource(VertexGraph graph, std::uint32_t npus, std::uint32_t iterations,
                std::optional<TensorPlacement> tensors)
       : graph_(std::move(graph)),
         npus_(npus),
@@ -59,10 +59,11 @@ class VertexSource final : public GraphSource {
     return "vertices of NPU " + std::to_string(npu);
   }
   const GraphGroups& groups() const override { return groups_; }
+  std::uint32_t iterations() const override { return iterations_; }
   std::optional<GraphLook> known() const override { return look_; }
   const TensorPlacement* tensors() const override { return tensors_ ? &*tensors_ : nullptr; }
 
-  // A little more than `most` where a vertex is two nodes.
+  // A little more than `most` where a vertex is several nodes.
   std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
                               std::size_t most) const override {
     std::vector<GraphNode> nodes;
@@ -92,18 +93,23 @@ class VertexSource final : public GraphSource {
   std::uint32_t row_of(std::uint32_t npu) const {
     return graph_.remote_row.empty() ? 0 : graph_.remote_row[npu];
   }
-  Bytes remote_of(std::uint32_t row, std::uint32_t number) const {
+  const RemoteBytes& remote_of(std::uint32_t row, std::uint32_t number) const {
     return graph_.remote.empty() ? graph_.vertices[number].remote : graph_.remote[row][number];
   }
 
   // At NPUs of a row of VertexGraph::remote.
   std::uint32_t nodes_of(std::uint32_t row, std::uint32_t number) const {
     const Vertex& vertex = graph_.vertices[number];
-    const bool two =
-        vertex.kind == Vertex::Kind::compute
-            ? remote_of(row, number) > Bytes()
-            : vertex.kind == Vertex::Kind::collective && vertex.gather == Vertex::Gather::read;
-    return two ? 2 : 1;
+    if (vertex.kind == Vertex::Kind::compute) {
+      return 1 + accesses_of(row, number);
+    }
+    return vertex.kind == Vertex::Kind::collective && vertex.gather == Vertex::Gather::read ? 2 : 1;
+  }
+
+  // Of one that computes: loads and stores.
+  std::uint32_t accesses_of(std::uint32_t row, std::uint32_t number) const {
+    const RemoteBytes& remote = remote_of(row, number);
+    return (remote.read > Bytes() ? 1U : 0U) + (remote.written > Bytes() ? 1U : 0U);
   }
 
   std::string group_of(const Vertex& vertex) {
@@ -158,10 +164,10 @@ class VertexSource final : public GraphSource {
     const Vertex& vertex = graph_.vertices[number];
     const std::uint64_t first = id_of(npu, number, iteration);
     const std::uint32_t nodes = nodes_of(row_of(npu), number);
-    if (nodes == 2 && vertex.kind == Vertex::Kind::compute && vertex.coherent) {
-      ids.push_back(first);
+    const bool by_all = vertex.kind == Vertex::Kind::compute && vertex.coherent;
+    for (std::uint32_t node = by_all ? 0 : nodes - 1; node < nodes; ++node) {
+      ids.push_back(first + node);
     }
-    ids.push_back(first + nodes - 1);
   }
 
   std::vector<std::uint64_t> dependencies(std::uint32_t npu, std::uint32_t number,
@@ -187,6 +193,7 @@ class VertexSource final : public GraphSource {
     GraphNode node;
     node.id = id_of(npu, number, iteration);
     node.name = vertex.name;
+    node.iteration = static_cast<std::uint32_t>(iteration);
     node.data_dependencies = dependencies(npu, number, iteration);
     node.bytes = vertex.bytes;
     switch (vertex.kind) {
@@ -207,24 +214,34 @@ class VertexSource final : public GraphSource {
     }
   }
 
-  static void add_compute(const Vertex& vertex, Bytes remote, GraphNode node,
+  // Reads, computes, writes: at once, or one after the other.
+  static void add_compute(const Vertex& vertex, const RemoteBytes& remote, GraphNode node,
                           std::vector<GraphNode>& nodes) {
-    if (remote > Bytes()) {
-      GraphNode load = node;
-      load.action = GraphAction::load;
-      load.in_remote = true;
-      load.bytes = remote;
-      ++node.id;
-      if (vertex.coherent) {
-        node.bytes = vertex.bytes - remote;
-      } else {
-        node.data_dependencies = {load.id};
+    const auto add = [&](GraphNode&& next) {
+      node.id = next.id + 1;
+      if (!vertex.coherent) {
+        node.data_dependencies = {next.id};
       }
-      nodes.push_back(std::move(load));
+      nodes.push_back(std::move(next));
+    };
+    const auto access = [&](GraphAction action, Bytes bytes) {
+      if (bytes > Bytes()) {
+        GraphNode next = node;
+        next.action = action;
+        next.in_remote = true;
+        next.bytes = bytes;
+        add(std::move(next));
+      }
+    };
+    access(GraphAction::load, remote.read);
+    GraphNode compute = node;
+    compute.action = GraphAction::compute;
+    compute.flops = vertex.flops;
+    if (vertex.coherent) {
+      compute.bytes = vertex.bytes - remote.read - remote.written;
     }
-    node.action = GraphAction::compute;
-    node.flops = vertex.flops;
-    nodes.push_back(std::move(node));
+    add(std::move(compute));
+    access(GraphAction::store, remote.written);
   }
 
   void add_collective(const Vertex& vertex, const std::string& group, GraphNode node,
@@ -268,8 +285,7 @@ class VertexSource final : public GraphSource {
         const std::uint64_t row_times = at[row] * iterations_;
         look_.nodes += row_times * nodes_of(row, number);
         look_.remote_accesses +=
-            vertex.kind == Vertex::Kind::compute && remote_of(row, number) > Bytes() ? row_times
-                                                                                     : 0;
+            vertex.kind == Vertex::Kind::compute ? row_times * accesses_of(row, number) : 0;
       }
       if (vertex.kind == Vertex::Kind::compute) {
         look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
@@ -287,7 +303,7 @@ class VertexSource final : public GraphSource {
 
   VertexGraph graph_;
   std::uint32_t npus_;
-  std::uint64_t iterations_;
+  std::uint32_t iterations_;
   std::optional<TensorPlacement> tensors_;
   std::vector<std::uint32_t> everywhere_;                      // numbers
   std::vector<std::vector<std::uint64_t>> everywhere_before_;  // [rows][vertices + 1] their nodes
@@ -303,7 +319,7 @@ class VertexSource final : public GraphSource {
 }  // namespace
 
 std::unique_ptr<GraphSource> make_vertex_source(VertexGraph graph, std::uint32_t npus,
-                                                std::uint64_t iterations,
+                                                std::uint32_t iterations,
                                                 std::optional<TensorPlacement> tensors) {
   return std::make_unique<VertexSource>(std::move(graph), npus, iterations, std::move(tensors));
 }

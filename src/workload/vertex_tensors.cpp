@@ -65,27 +65,29 @@ void VertexTensors::state_capacity(Section& section) {
   }
 }
 
-std::optional<VertexTensors::Named> VertexTensors::read_use(Section& section,
-                                                            const Value& item) const {
+std::optional<TensorUse> VertexTensors::read_use(Section& section, const Value& item) const {
   const Value* name = item.kind == Value::Kind::scalar ? &item : nullptr;
-  std::optional<Bytes> bytes;
+  std::map<std::string, std::optional<Bytes>> sizes{{"bytes", {}}, {"written", {}}};
   for (const Value::Member& member : item.members) {
-    if (member.key == "tensor" && member.value.kind == Value::Kind::scalar) {
-      name = &member.value;
-    } else if (member.key == "bytes" && member.value.kind == Value::Kind::scalar) {
-      std::string problem;
-      bytes = config::parse_as<Bytes>(member.value.text, problem);
-      if (!bytes) {
-        section.error("uses", member.value, problem);
-        return std::nullopt;
-      }
-    } else {
+    const auto size = sizes.find(member.key);
+    const bool is_name = member.key == "tensor";
+    if (member.value.kind != Value::Kind::scalar || (!is_name && size == sizes.end())) {
       name = nullptr;
       break;
     }
+    if (is_name) {
+      name = &member.value;
+      continue;
+    }
+    std::string problem;
+    size->second = config::parse_as<Bytes>(member.value.text, problem);
+    if (!size->second) {
+      section.error("uses", member.value, problem);
+      return std::nullopt;
+    }
   }
   if (name == nullptr) {
-    section.error("uses", item, "must be names of tensors, or {tensor, bytes}");
+    section.error("uses", item, "must be names of tensors, or {tensor, bytes, written}");
     return std::nullopt;
   }
   const auto found = numbers_.find(name->text);
@@ -93,7 +95,13 @@ std::optional<VertexTensors::Named> VertexTensors::read_use(Section& section,
     section.error("uses", *name, "there is no tensor '" + name->text + "'");
     return std::nullopt;
   }
-  return Named{found->second, bytes.value_or(placement_.tensors[found->second].bytes)};
+  const Bytes bytes = sizes["bytes"].value_or(placement_.tensors[found->second].bytes);
+  const Bytes written = sizes["written"].value_or(Bytes());
+  if (written > bytes) {
+    section.error("uses", item, "written is more than bytes, " + to_string(bytes));
+    return std::nullopt;
+  }
+  return TensorUse{found->second, bytes, written};
 }
 
 void VertexTensors::read_uses(Section& section, Vertex& vertex) {
@@ -113,7 +121,7 @@ void VertexTensors::read_uses(Section& section, Vertex& vertex) {
       good_ = false;
       continue;
     }
-    const Tensor& tensor = placement_.tensors[use->number];
+    const Tensor& tensor = placement_.tensors[use->tensor];
     if (!tensor.everywhere &&
         (vertex.everywhere || !std::includes(tensor.places.begin(), tensor.places.end(),
                                              vertex.places.begin(), vertex.places.end()))) {
@@ -121,9 +129,9 @@ void VertexTensors::read_uses(Section& section, Vertex& vertex) {
       good_ = false;
       continue;
     }
-    vertex.uses.push_back({use->number, use->bytes});
+    vertex.uses.push_back(*use);
     vertex.bytes += use->bytes;
-    first_use_[use->number] = std::min(first_use_[use->number], order);
+    first_use_[use->tensor] = std::min(first_use_[use->tensor], order);
   }
 }
 
@@ -142,16 +150,17 @@ std::optional<TensorPlacement> VertexTensors::place() {
 
 void note_remote(const TensorPlacement& placement, VertexGraph& graph) {
   // Classes that differ in what nobody accesses, or does elsewhere, are one for the graph.
-  std::map<std::vector<Bytes>, std::uint32_t> numbers;
+  std::map<std::vector<RemoteBytes>, std::uint32_t> numbers;
   std::vector<std::uint32_t> row_of;
   for (const TensorPlacement::Class& own : placement.classes) {
-    std::vector<Bytes> remote;
+    std::vector<RemoteBytes> remote;
     remote.reserve(graph.vertices.size());
     for (const Vertex& vertex : graph.vertices) {
-      Bytes sum = vertex.remote;
+      RemoteBytes sum = vertex.remote;
       for (const TensorUse& use : vertex.uses) {
         if (own.homes[use.tensor] == TensorPlacement::Home::remote) {
-          sum += use.bytes;
+          sum.read += use.bytes - use.written;
+          sum.written += use.written;
         }
       }
       remote.push_back(sum);

@@ -27,11 +27,7 @@ class VertexTensors {
   std::optional<TensorPlacement> place();
 
  private:
-  struct Named {
-    std::uint32_t number = 0;
-    Bytes bytes;
-  };
-  std::optional<Named> read_use(config::Section& section, const config::Value& item) const;
+  std::optional<TensorUse> read_use(config::Section& section, const config::Value& item) const;
   void state_capacity(config::Section& section);
 
   std::vector<config::Section> sections_;

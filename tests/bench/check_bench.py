@@ -38,6 +38,7 @@ BAD = [
     ["hold", "--threads", "2"], ["idle", "--side", "1"], ["idle", "--threads", "2"], ["ring", "--chunk", "0 B"], ["ring", "--bandwidth", "0 GB/s"],
     ["loggops", "--lps", "12", "--pattern", "recursive-doubling"],
     ["loggops", "--L", "0 ns", "--o", "0 ns"],
+    ["systolic", "--side", "0"], ["systolic", "--dataflow", "tpv"], ["systolic", "--threads", "2"],
 ]
 FIELDS = """case parameters engine ranks lps events simulated_ps cpu_s cpu_median_s wall_s
 events_per_cpu_s events_per_wall_s bytes_per_lp bytes_per_pending_event model_bytes_per_lp
@@ -117,6 +118,13 @@ def check_idle(program):
     assert each["router"] < sum(each.values()) <= 256, each
 
 
+def check_systolic(program):
+    words = ["systolic", "--side", "16", "--rows", "40", "--columns", "16", "--depth", "32"]
+    for kind in ("int8", "fp32"):
+        run = report(program, words + ["--type", kind, "--repeat", "2"])
+        assert run["cycles"] == 2 * 40 + 16 + 14 and run["mac_steps"] == 256 * run["cycles"], run
+
+
 def check_flows(program):
     """More flows take longer; the digest is of the flows, and of nothing else."""
     few, many = (report(program, ["flows", "--hosts", "50", "--flows", flows]) for flows in ("100", "200"))
@@ -149,7 +157,8 @@ def check_simgrid(program):
 
 def main():
     program, check = sys.argv[1:]
-    checks = {"idle": check_idle, "flows": check_flows, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid}
+    checks = {"idle": check_idle, "flows": check_flows, "options": check_options, "sensitive": check_sensitive, "simgrid": check_simgrid,
+              "systolic": check_systolic}
     if check in checks:
         checks[check](program)
     else:

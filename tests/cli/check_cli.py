@@ -14,6 +14,7 @@ import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
 import checks_signals  # noqa: E402, F401
 import checks_sweeps  # noqa: E402, F401
+import checks_systolic  # noqa: E402, F401
 import checks_topology  # noqa: E402, F401
 import checks_traffic  # noqa: E402, F401
 import checks_words  # noqa: E402, F401

@@ -171,7 +171,7 @@ def user_guide(tessera, repository):
         names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
         if not any(name in text for name in names):
             yield "%s %s is not in the user guide" % (part, parameter or "")
-    for command in ["run", "check", "scale", "export", "sweep", "plan"]:
+    for command in ["run", "check", "scale", "export", "sweep", "plan", "systolic"]:
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
                 yield "option %s of %s is not in the user guide" % (option, command)

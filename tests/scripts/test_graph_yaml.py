@@ -60,7 +60,8 @@ def work(in_lists=True):
     form = (lambda value: value) if in_lists else json.dumps
     graph = networkx.DiGraph(tensors=form([{"name": "w0", "bytes": 6e9, "priority": 1},
                                            {"name": "w1", "bytes": 3000000000, "at": "0-2"}]))
-    graph.add_node("forward", start=True, flops=2e9, uses=form(["w0", {"tensor": "w1", "bytes": 5e6}]))
+    graph.add_node("forward", start=True, flops=2e9, 
+                   uses=form(["w0", {"tensor": "w1", "bytes": 5e6, "written": 2e6}]))
     graph.add_node("sync", collective="all-reduce", bytes=1e6, gather="read")
     graph.add_node("send", source=0, target=2, bytes=10)
     graph.add_edge("forward", "sync")
@@ -108,8 +109,10 @@ class GraphYaml(unittest.TestCase):
             self.assert_row(text, "w0", "1", "6 GB", "3 h100", "-")
             self.assert_row(text, "w1", "1", "3 GB", "-", "3 h100")
             self.assert_row(text, "pool", "1", "40 GB", "9 GB")
-            # Of 3 iterations and XPUs: load and compute, two for reads after the sum; and a message.
-            self.assert_row(text, "nodes of graphs", str(3 * (3 * 4 + 2)))
+            # Of 3 iterations and XPUs: load, compute and store, two for reads after the sum; and a
+            # message.
+            self.assert_row(text, "iterations in a graph", "3")
+            self.assert_row(text, "nodes of graphs", str(3 * (3 * 5 + 2)))
         self.assertEqual(texts[0], texts[1])
         self.assertIn("access: coherent", texts[0])
         self.assert_row(self.check("9 GB"), "w0 … w1", "2", "9 GB", "3 h100", "-")

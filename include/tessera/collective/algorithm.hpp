@@ -84,6 +84,9 @@ class Algorithm {
   virtual bool in_step() const { return true; }
   // Whether every step has the same partners and waits for what the one before has received.
   virtual bool is_steady(Kind /*kind*/) const { return false; }
+  // Whether, in one lane, every member sends in every step to the next one, in order and from the
+  // last to the first, the very chunk that it received in the step before.
+  virtual bool is_passed_on(Kind /*kind*/) const { return false; }
   // step < steps(kind, size), member < size, lane < lanes(kind), else InternalError.
   virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
                     std::uint32_t lane = 0) const = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 
@@ -46,6 +47,12 @@ class CollectiveRun {
   // message until take_early.
   virtual bool arrived(const StepName& name, RunActions& actions) = 0;
   virtual void elapsed(const StepName& name, RunActions& actions) = 0;
+  // Of an algorithm that passes on (Algorithm::is_passed_on): the messages of so many steps have
+  // come, one by one, before that of the step `name`, which follows; all that they called for has
+  // been done.
+  virtual void passed_on(const StepName& /*name*/, std::uint32_t /*steps*/) {
+    throw InternalError("messages that nobody was told of, in a collective that is no ring");
+  }
   virtual bool is_over() const = 0;
   // What it waits for, for reports: "dimension 2".
   virtual std::string waits_in() const = 0;

@@ -44,6 +44,7 @@ class StackedRun final : public CollectiveRun {
   void begin(RunActions& actions) override;
   bool arrived(const StepName& name, RunActions& actions) override;
   void elapsed(const StepName& name, RunActions& actions) override;
+  void passed_on(const StepName& name, std::uint32_t steps) override;
   bool is_over() const override { return chunks_over_ == chunk_phase_.size(); }
   std::string waits_in() const override;
   std::vector<std::uint32_t> save() const override;

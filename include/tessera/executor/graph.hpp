@@ -54,6 +54,17 @@ enum class Sends : std::uint8_t {
   delivered,
 };
 
+// Accesses to nodes that are memory and answer at once, in place of memory::Coherence.
+struct RemoteAccess {
+  // Of a load: a message of 64 B goes there before the data comes. Else nobody is asked: the load
+  // takes the time that the data would take on an idle machine, one way, and shares links with
+  // nobody (HCSim, equation (2)). No node can send data before a message has told it to.
+  bool requests = true;
+  // A store is over when a message of 64 B says so. Else (posted) after the time that its data
+  // takes to get on its way, on an idle machine.
+  bool acknowledged = true;
+};
+
 // How a library moves the data of collectives up to some size.
 struct CollectiveProtocol {
   Bytes up_to;  // of the vector of a member, in the sense of Algorithm
@@ -64,6 +75,7 @@ struct CollectiveProtocol {
 struct GraphOptions {
   NodeTimes times = NodeTimes::model;
   Sends sends = Sends::eager;
+  RemoteAccess remote;
   DataType data_type = DataType::fp16;
   // Nodes at a time in each lane; 0: all that are ready. Where NPUs begin collectives or receives
   // in different orders, a limit can make them wait for each other for ever.
@@ -125,6 +137,7 @@ struct GraphSetup {
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
+  bool lumps_rings = false;  // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;
   unsigned memory_slot = 0;

@@ -5,26 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/distance.hpp"
 
 namespace tessera::machine {
-
-// Latency first, then hops.
-struct Distance {
-  SimTime latency = SimTime::never();
-  std::uint32_t hops = 0;
-  friend auto operator<=>(const Distance&, const Distance&) = default;
-
-  static Distance none() { return {SimTime::zero(), 0}; }
-  Distance after(const LinkClass& link_class) const {
-    return {latency + link_class.latency, hops + 1};
-  }
-  friend Distance operator+(const Distance& a, const Distance& b) {
-    return a.latency.is_never() || b.latency.is_never()
-               ? Distance{}
-               : Distance{a.latency + b.latency, a.hops + b.hops};
-  }
-};
 
 // Distances inside each template, from which those of any two nodes follow. The gates of a template
 // are its nodes with a link that leaves an instance; its vertices are the nodes that are in no
@@ -38,7 +21,7 @@ class Hierarchy {
   // Null when instances of one template have different links, when a way outside is shorter, or
   // when the matrices would have more than `most_entries` entries.
   static std::shared_ptr<const Hierarchy> of(const Topology& topology, const NodeTree& tree);
-  static constexpr std::uint64_t most_entries = std::uint64_t{1} << 21;  // 32 MiB
+  static constexpr std::uint64_t most_entries = std::uint64_t{1} << 21;  // 48 MiB
 
   // Space for queries that follow each other.
   class Scratch {
@@ -60,7 +43,8 @@ class Hierarchy {
     std::vector<std::uint32_t> first_vertex;  // [groups]
     std::vector<std::uint32_t> width;         // [groups] vertices of an element
     std::uint32_t vertices = 0;
-    std::vector<Distance> matrix;  // [vertices²] from, to
+    std::vector<std::uint8_t> is_end;  // [vertices] see Distances::is_end
+    std::vector<Distance> matrix;      // [vertices²] from, to
 
     const Distance& at(std::uint32_t from, std::uint32_t to) const {
       return matrix[std::size_t{from} * vertices + to];
@@ -94,6 +78,7 @@ class HierarchyRouting {
   unsigned find_port(EntityId here, EntityId target) const;
 
   const Topology* topology_;
+  Distances measure_;
   mutable std::vector<Known> known_;  // by a hash of both ends
   mutable std::vector<unsigned> ways_;
   mutable Hierarchy::Scratch scratch_;

@@ -41,13 +41,14 @@ class DimensionOrderRouting {
   bool rows_first_;
 };
 
+class Distances;
 class ReverseLinks;
 
-// Smallest sum of latencies; ties: fewer hops, then the lowest port at every node or, with
-// `spread`, one of them by a hash of node and target (as equal-cost multi-path does by flow, C.
-// Hopps, RFC 2992), so that targets share parallel ways. One column of ports for each target,
-// computed (Dijkstra from the target, O(links log nodes)) when the first packet needs it and kept:
-// bit_width(ports) bits a node. Not for concurrent use: each rank has its own.
+// Shortest by the topology's WayRule; ties: least latency, fewer hops, then the lowest port at
+// every node or, with `spread`, one of them by a hash of node and target (as equal-cost multi-path
+// does by flow, C. Hopps, RFC 2992), so that targets share parallel ways. One column of ports for
+// each target, computed (Dijkstra from the target, O(links log nodes)) when the first packet needs
+// it and kept: bit_width(ports) bits a node. Not for concurrent use: each rank has its own.
 class ShortestPathRouting {
  public:
   explicit ShortestPathRouting(const Topology& topology, bool spread = false);  // kept by reference
@@ -61,6 +62,7 @@ class ShortestPathRouting {
 
   const Topology* topology_;
   bool spread_;
+  std::shared_ptr<const Distances> measure_;
   std::shared_ptr<const ReverseLinks> reverse_;
   std::vector<std::uint64_t> first_bit_;  // [nodes + 1] place of a node's port in a column
   mutable std::vector<Column> columns_;   // by target; empty: not yet needed

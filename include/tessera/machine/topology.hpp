@@ -63,6 +63,20 @@ struct Position {
 
 class Hierarchy;
 
+enum class WayLength : std::uint8_t {
+  latency,
+  hops,
+  bandwidth,  // sum of 1 / bandwidth
+};
+
+// What makes a way short, for routings that search ("shortest", "ecmp", "hierarchy").
+struct WayRule {
+  WayLength by = WayLength::latency;
+  // Tiles and memories pass on what is for others as switches do. Else a way over fewer of them is
+  // the shorter one, whatever its length.
+  bool through_ends = true;
+};
+
 // Ports that routes of the file take; all other ways are as `otherwise` finds them.
 struct GivenRoutes {
   std::string otherwise;  // name of a routing
@@ -119,6 +133,7 @@ class Topology {
   virtual const Hierarchy* hierarchy() const { return nullptr; }
   // Null where the file gives none.
   virtual const GivenRoutes* given_routes() const { return nullptr; }
+  virtual WayRule way_rule() const { return {}; }
   // Then only routings that look at the links find a way: "shortest" and "ecmp".
   virtual bool has_dead_links() const { return false; }
   // The routing to use when none is asked for: one of routing_names().
@@ -154,7 +169,8 @@ class Topology {
 //   graph  {nodes: {NAME: {count, kind: tile | switch | memory, type, capacity, of | template}},
 //           templates: {NAME: {nodes, links}}, link_types: {NAME: {bandwidth, latency, …}},
 //           links: [{from, to, type | bandwidth, latency, reverse, count, join: all | even,
-//                    directions: both | one}], routes: [[node, …]]}
+//                    directions: both | one}],
+//           ways: {by: latency | hops | bandwidth, through: switches | all}, routes: [[node, …]]}
 //          `nodes` may be a list with `name`s, too. `count: n` makes name[0] … name[n-1], each a
 //          node or, with `template`, all nodes of that template. An end is a path of names with
 //          dots between them ("server[3].gpu[0]"); a name without an index stands for the whole

@@ -13,9 +13,10 @@
 
 namespace tessera::network {
 
-// Port kind of a send request on a network component; models use the kinds from 1 on for
+// Port kinds of a network component: a send request, and a RingPart; models use those between for
 // themselves.
 inline constexpr unsigned send_kind = 0;
+inline constexpr unsigned ring_kind = 15;
 
 // The most that one message may take of its links, in 24 bits, so that a request keeps its size:
 // the upper 18 bits of the rate [B/s], rounded down (by less than 8 ppm), and their shift.
@@ -59,8 +60,26 @@ struct SendRequest {
 // The last byte of a message is at its target; event.tag is the sender's.
 struct Arrival {
   EntityId source;
-  std::uint32_t unused = 0;
+  // Of messages of a RingPart: so many of the same ring and source came before, of which the
+  // receiver was not told, and it has sent on what it got.
+  std::uint32_t untold = 0;
   std::uint64_t word = 0;
+};
+
+// "Now begins my part in a ring": for networks that can do without simulating each of its messages
+// (NetworkModel::lumps_rings). All members say so, each before its first message. In every step,
+// numbered from 0, each sends to the next one, in step 0 at once and later as soon as it has
+// received, in no time, in the step before, what it received then; without a limit, to one port,
+// with `word`, which nothing else has now, and the step as the tag. No message is empty, and sizes
+// in step 0 differ by a byte at most.
+struct RingPart {
+  std::uint64_t word = 0;  // not 0
+  std::uint32_t members = 0;
+  std::uint32_t member = 0;
+  std::uint32_t steps = 0;  // at most `most_steps`
+  std::uint32_t unused = 0;
+
+  static constexpr std::uint32_t most_steps = 65536;
 };
 
 // Hands a message to the network component `slot` at the sender's own entity.

@@ -106,6 +106,8 @@ class NetworkModel {
   }
   // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
   virtual bool limits_rates() const { return false; }
+  // Whether it wants to know of RingPart.
+  virtual bool lumps_rings() const { return false; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {
     return predict_ends_only();
   }

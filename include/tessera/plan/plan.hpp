@@ -50,13 +50,16 @@ struct Stage {
   std::vector<LayerRange> chunks;
   Program program;
   StageMemory memory;
+  // Numbers in Machine::tiles() of what its tiles are, ascending. They run one program, which is
+  // made for the slowest of them and for the least SRAM.
+  std::vector<std::uint16_t> tile_types;
   // Arithmetic of one tile, one micro-batch, alone on the machine; no communication.
   SimTime forward_compute;
   SimTime backward_compute;
 };
 
-// Time of an operation on an idle tile; given by the compute model.
-using OperationTime = std::function<SimTime(const workload::Operation&)>;
+// Time of an operation on an idle tile of this kind; given by the compute model.
+using OperationTime = std::function<SimTime(const machine::Tile&, const workload::Operation&)>;
 
 struct Plan {
   Strategy strategy;
@@ -161,9 +164,10 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
                const Transfers& transfers);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
-// those, the smallest sum of squared costs. Gives the first layer of each stage and the end,
-// [stages + 1]. O(layers^2) time, O(stages * layers) memory.
-std::vector<std::size_t> balance_layers(const std::vector<std::uint64_t>& costs,
-                                        std::size_t stages);
+// those, the smallest sum of squared costs. `costs` [kinds][layers] of each layer on stages of a
+// kind, `kind_of` [stages]. Gives the first layer of each stage and the end, [stages + 1].
+// O(stages * layers^2) time at most, O(stages * layers) memory.
+std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& costs,
+                                        const std::vector<std::size_t>& kind_of);
 
 }  // namespace tessera::plan

@@ -75,6 +75,7 @@ struct GraphNode {
   std::uint32_t root = 0;  // number of the member; of collectives that have one
   std::string group;       // name of a communicator; empty: all NPUs
   std::uint32_t priority = 0;
+  std::uint32_t iteration = 0;  // of GraphSource::iterations
   // Which dimensions of the machine a collective goes over; empty: as the group says.
   std::vector<bool> dimensions;
 };
@@ -114,6 +115,8 @@ class GraphSource {
   // The graph of an NPU, for messages: "w.3.et".
   virtual std::string name_of(std::uint32_t npu) const = 0;
   virtual const GraphGroups& groups() const = 0;
+  // How often the work is done in each graph, in which the nodes of all iterations are.
+  virtual std::uint32_t iterations() const { return 1; }
   // What a look through the graphs would find, where they are known to be sound.
   virtual std::optional<GraphLook> known() const { return std::nullopt; }
   // Where tensors are; null without such.

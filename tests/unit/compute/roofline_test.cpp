@@ -125,7 +125,8 @@ TEST(Roofline, TakesTheTypeOfEachTile) {
 }
 
 TEST(ReadCompute, KnowsItsModelsAndPointsAtAMisspeltOne) {
-  EXPECT_THAT(compute_models().names(), ElementsAre("gemm", "roofline"));
+  EXPECT_THAT(compute_models().names(),
+              ElementsAre("gemm", "roofline", "systolic", "systolic-cycle"));
   try {
     described("peak: {fp16: 1 TFLOP/s}", "model: rooflin");
     FAIL() << "nothing was thrown";

@@ -40,6 +40,9 @@ class ListSource final : public workload::GraphSource {
   }
   std::string name_of(std::uint32_t npu) const override { return "graph " + std::to_string(npu); }
   const workload::GraphGroups& groups() const override { return groups_; }
+  std::uint32_t iterations() const override {
+    return graphs_[0].empty() ? 1 : graphs_[0].back().iteration + 1;
+  }
 
  private:
   std::vector<std::vector<GraphNode>> graphs_;
@@ -153,7 +156,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              [](Bytes bytes, bool) {
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
-             iterations, 3, 0, 1, noted});
+             iterations, network.lumps_rings(), 3, 0, 1, noted});
       });
 }
 
@@ -205,6 +208,20 @@ TEST(Graph, LanesHoldAsManyAsTheyMay) {
   work.options.slots[static_cast<std::size_t>(Lane::compute)] = 0;
   auto times = times_of(work, run(machine, work), 0);
   EXPECT_EQ(times["n3"].first, 0);
+}
+
+// A graph that holds two iterations, run twice.
+TEST(Graph, RecordsCountIterationsInsideAndOutside) {
+  const machine::Machine machine = stack("Ring(2)");
+  std::vector<GraphNode> graph{compute(1, us), compute(2, us, {1})};
+  graph[1].iteration = 1;
+  const GraphWork work = work_on(machine, {graph, {}});
+  const Outcome outcome = run(machine, work, 1, 2);
+  std::vector<std::uint32_t> iterations;
+  for (const OperatorRecord& record : outcome.noted.operators) {
+    iterations.push_back(record.micro_batch);
+  }
+  EXPECT_THAT(iterations, ::testing::ElementsAre(0U, 1U, 2U, 3U));
 }
 
 TEST(Graph, PriorityComesBeforeNumber) {

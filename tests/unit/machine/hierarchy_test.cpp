@@ -15,21 +15,41 @@ using ::testing::HasSubstr;
 using testing::read;
 using testing::topology_of;
 
-// All pairs, against Bellman-Ford over the links.
+// The way over one more link from a node at this distance from `source`.
+Distance beyond(const Topology& topology, EntityId source, EntityId node, const Distance& distance,
+                const LinkClass& link_class) {
+  const WayRule rule = topology.way_rule();
+  Distance longer = distance;
+  if (!rule.through_ends && node != source && topology.role(node) != NodeRole::switching) {
+    ++longer.ends;
+  }
+  ++longer.hops;
+  longer.latency += link_class.latency;
+  if (rule.by == WayLength::hops) {
+    longer.cost += SimTime::from_ps(1);
+  } else if (rule.by == WayLength::bandwidth) {
+    longer.cost += serialization_time(Bytes(1 << 20), link_class.bandwidth);
+  }
+  return longer;
+}
+
+// Bellman-Ford over the links.
 std::vector<Distance> brute_force_from(const Topology& topology, EntityId source) {
   std::vector<Distance> distances(topology.nodes());
   distances[source.value()] = Distance::none();
   for (bool changed = true; changed;) {
     changed = false;
     for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
-      for (unsigned port = 0; port < topology.ports(EntityId(n)); ++port) {
-        const Link link = topology.link(EntityId(n), port);
-        if (distances[n].latency.is_never()) {
+      const EntityId node(n);
+      for (unsigned port = 0; port < topology.ports(node); ++port) {
+        const Link link = topology.link(node, port);
+        if (!distances[n].is_finite()) {
           continue;
         }
-        const Distance beyond = distances[n].after(topology.link_classes()[link.link_class]);
-        if (beyond < distances[link.to.value()]) {
-          distances[link.to.value()] = beyond;
+        const Distance longer =
+            beyond(topology, source, node, distances[n], topology.link_classes()[link.link_class]);
+        if (longer < distances[link.to.value()]) {
+          distances[link.to.value()] = longer;
           changed = true;
         }
       }
@@ -38,47 +58,78 @@ std::vector<Distance> brute_force_from(const Topology& topology, EntityId source
   return distances;
 }
 
+Distance walked(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
+  Distance distance = Distance::none();
+  for (const Hop& hop : hops_between(topology, routing, from, to)) {
+    const Link link = topology.link(hop.node, hop.port);
+    distance = beyond(topology, from, hop.node, distance, topology.link_classes()[link.link_class]);
+  }
+  return distance;
+}
+
+// All pairs.
 void expect_shortest_ways(const Topology& topology) {
   ASSERT_NE(topology.hierarchy(), nullptr);
-  const auto routing = make_routing("hierarchy", topology);
+  const auto by_hierarchy = make_routing("hierarchy", topology);
+  const auto by_columns = make_routing("shortest", topology);
   Hierarchy::Scratch scratch;
   for (std::uint32_t from = 0; from < topology.nodes(); ++from) {
     const std::vector<Distance> distances = brute_force_from(topology, EntityId(from));
     for (std::uint32_t to = 0; to < topology.nodes(); ++to) {
-      EXPECT_EQ(
-          topology.hierarchy()->between(*topology.tree(), EntityId(from), EntityId(to), scratch),
-          distances[to])
+      const EntityId a(from);
+      const EntityId b(to);
+      EXPECT_EQ(topology.hierarchy()->between(*topology.tree(), a, b, scratch), distances[to])
           << from << " to " << to;
-      const Path path = path_between(topology, *routing, EntityId(from), EntityId(to));
-      EXPECT_EQ((Distance{path.latency, path.hops}), distances[to]) << from << " to " << to;
+      EXPECT_EQ(walked(topology, *by_hierarchy, a, b), distances[to]) << from << " to " << to;
+      EXPECT_EQ(walked(topology, *by_columns, a, b), distances[to]) << from << " to " << to;
     }
   }
 }
 
-std::string wire(int nanoseconds) {
-  return "bandwidth: 1 GB/s, latency: " + std::to_string(nanoseconds) + " ns";
+std::string wire(int nanoseconds, int gigabytes = 1) {
+  return "bandwidth: " + std::to_string(gigabytes) +
+         " GB/s, latency: " + std::to_string(nanoseconds) + " ns";
 }
 
-// Servers with two gates, in racks with two gates, under two cores; directions differ.
-std::string racks(const std::string& inside) {
-  return "{kind: graph, templates: {server: {nodes: {gpu: {count: 3}, hub: {kind: switch}, nic: "
+// Servers with two gates, in racks with two gates, under two cores; directions differ. More links
+// of servers and of racks, and a rule.
+std::string racks(const std::string& inside, const std::string& around = "",
+                  const std::string& above = "{from: 'rack.cxl', to: 'core[1]', " + wire(40) + "}",
+                  const std::string& rule = "through: switches") {
+  return "{kind: graph, ways: {" + rule +
+         "}, templates: {server: {nodes: {gpu: {count: 3}, hub: {kind: switch}, nic: "
          "{kind: switch}}, links: [{from: gpu, to: hub, " +
          wire(2) + ", reverse: {" + wire(3) + "}}, {from: 'gpu[0-1]', to: nic, " + wire(1) +
          "}, {from: hub, to: nic, " + wire(4) + "}" + inside +
          "]}, rack: {nodes: {server: {count: 3, template: server}, tor: {kind: switch}, cxl: "
          "{kind: "
          "switch}}, links: [{from: server.nic, to: tor, " +
-         wire(20) + "}, {from: server.hub, to: cxl, " + wire(9) +
-         ", count: 2}]}}, nodes: {rack: "
+         wire(20, 5) + "}, {from: server.hub, to: cxl, " + wire(9) + ", count: 2}" + around +
+         "]}}, nodes: {rack: "
          "{count: 3, template: rack}, core: {count: 2, kind: switch}}, links: [{from: rack.tor, "
          "to: "
          "core, " +
-         wire(50) + "}, {from: 'rack.cxl', to: 'core[1]', " + wire(40) + "}]}";
+         wire(50) + "}, " + above + "]}";
 }
 
 TEST(Hierarchy, FindsTheShortestWays) {
   expect_shortest_ways(*topology_of(racks("")));
   expect_shortest_ways(*topology_of(racks(", {from: gpu, to: gpu, " + wire(2) + "}")));
+}
+
+// The same where tiles have links that leave servers, so that short ways lead through them: to be
+// avoided, or not.
+TEST(Hierarchy, FindsTheShortestWaysByAnyRule) {
+  const std::string inside = ", {from: gpu, to: gpu, " + wire(1, 3) + "}";
+  const std::string around = ", {from: 'server.gpu[2]', to: cxl, " + wire(8, 2) + "}";
+  const std::string above = "{from: rack.cxl, to: rack.cxl, " + wire(40) + "}";
+  for (const std::string by : {"latency", "hops", "bandwidth"}) {
+    for (const std::string through : {"switches", "all"}) {
+      SCOPED_TRACE(by + " through " + through);
+      expect_shortest_ways(
+          *topology_of(racks(inside, around, above, "by: " + by + ", through: " + through)));
+    }
+  }
 }
 
 TEST(Hierarchy, IsNotUsedWhereAWayOutsideIsShorter) {

@@ -84,7 +84,7 @@ TEST(Routing, PathSumsLatenciesAndFindsTheBottleneck) {
 TEST(ShortestPath, PrefersLatencyThenHopsThenLowPorts) {
   const auto line = [](const std::string& direct) {
     return topology_of(
-        "{kind: graph, nodes: [{name: a}, {name: b}, {name: c}], links: ["
+        "{kind: graph, nodes: [{name: a}, {name: b, kind: switch}, {name: c}], links: ["
         "{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}, "
         "{from: b, to: c, bandwidth: 1 GB/s, latency: 1 ns}, "
         "{from: a, to: c, bandwidth: 1 GB/s, latency: " +
@@ -98,6 +98,55 @@ TEST(ShortestPath, PrefersLatencyThenHopsThenLowPorts) {
       "{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}, "
       "{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}]}");
   EXPECT_EQ(ShortestPathRouting(*parallel).next_port(EntityId(0), EntityId(1)), 1U);
+}
+
+enum Over : unsigned { memory, tile, switching, nothing };
+
+// The port from one node to another: over a memory (2 ns), over a tile (4 ns, 90 GB/s) and, unless
+// these are all, over a switch (6 ns, 9 GB/s) or straight (8 ns, 2 GB/s).
+unsigned way_by(const std::string& rule, bool all = false) {
+  const std::string others = all ? ""
+                                 : ", {from: x, to: switch, bandwidth: 9 GB/s, latency: 3 ns}, "
+                                   "{from: 'x[0]', to: 'x[1]', bandwidth: 2 GB/s, latency: 8 ns}";
+  const auto topology = topology_of(
+      "{kind: graph, ways: {" + rule +
+      "}, nodes: {x: {count: 2}, memory: {kind: memory}, tile: {}, more: {kind: switch}" +
+      (all ? "" : ", switch: {kind: switch}") +
+      "}, links: [{from: x, to: memory, bandwidth: 1 GB/s, latency: 1 ns}, "
+      "{from: x, to: tile, bandwidth: 90 GB/s, latency: 2 ns}" +
+      others + ", {from: 'x[0]', to: more, bandwidth: 1 GB/s, latency: 1 ns}]}");
+  return make_routing("shortest", *topology)->next_port(EntityId(0), EntityId(1));
+}
+
+TEST(ShortestPath, GoesByLatencyHopsOrBandwidth) {
+  EXPECT_EQ(way_by("through: all"), memory);
+  EXPECT_EQ(way_by("through: all, by: hops"), nothing);
+  EXPECT_EQ(way_by("through: all, by: bandwidth"), tile);
+}
+
+TEST(ShortestPath, LeavesTilesAndMemoriesAloneUnlessItMayOrMust) {
+  EXPECT_EQ(way_by(""), switching);
+  EXPECT_EQ(way_by("by: hops"), nothing);
+  EXPECT_EQ(way_by("by: bandwidth"), switching);
+  EXPECT_EQ(way_by("", true), memory);
+  EXPECT_EQ(way_by("by: bandwidth", true), tile);
+}
+
+// What is slower is another way by bandwidth, for which the sound machine's distances are of no
+// use.
+TEST(ShortestPath, TakesOverWhereLinksAreSlower) {
+  const auto usual = [](const std::string& by) {
+    return testing::machine_of(
+               "topology: {kind: graph, ways: {by: " + by +
+               "}, templates: {s: {nodes: {x: {count: 2}, hub: {kind: switch}}, links: [{from: x, "
+               "to: hub, bandwidth: 1 GB/s, latency: 1 ns, count: 2}]}}, nodes: {s: {count: 2, "
+               "template: s}}, links: [{from: 's[0].hub', to: 's[1].hub', bandwidth: 1 GB/s, "
+               "latency: 1 ns}]}\n"
+               "faults: {links: [{from: 's[0].x[0]', to: 's[0].hub', bandwidth: 50 %}]}\n")
+        .topology->default_routing();
+  };
+  EXPECT_EQ(usual("latency"), "hierarchy");
+  EXPECT_EQ(usual("bandwidth"), "shortest");
 }
 
 TEST(ShortestPath, ServesNodesWithManyPorts) {

@@ -226,8 +226,8 @@ bool can_be_said(const Scenario& scenario, const Nodes& nodes) {
 
 // With a slow way round, so that every node can be reached from every other.
 std::string topology_of(const Scenario& scenario, const Nodes& nodes) {
-  std::string text =
-      "{kind: graph, nodes: [{name: n, count: " + std::to_string(nodes.count()) + "}], links: [";
+  std::string text = "{kind: graph, ways: {through: all}, nodes: [{name: n, count: " +
+                     std::to_string(nodes.count()) + "}], links: [";
   for (std::uint32_t link = 0; link < scenario.links.size(); ++link) {
     text += link_text(nodes.from(link), nodes.to(link), scenario.links[link].bandwidth,
                       time_of(scenario.links[link].latency)) +

@@ -19,12 +19,15 @@ struct Quality {
   friend auto operator<=>(const Quality&, const Quality&) = default;
 };
 
-Quality quality_of(const std::vector<std::uint64_t>& costs, const std::vector<std::size_t>& cuts) {
+using Costs = std::vector<std::vector<std::uint64_t>>;
+using Kinds = std::vector<std::size_t>;
+
+Quality quality_of(const Costs& costs, const Kinds& kind_of, const std::vector<std::size_t>& cuts) {
   Quality quality{0, 0};
   for (std::size_t stage = 0; stage + 1 < cuts.size(); ++stage) {
     std::uint64_t load = 0;
     for (std::size_t layer = cuts[stage]; layer < cuts[stage + 1]; ++layer) {
-      load += costs[layer];
+      load += costs[kind_of[stage]][layer];
     }
     quality.largest = std::max(quality.largest, load);
     quality.squares += load * load;
@@ -33,58 +36,83 @@ Quality quality_of(const std::vector<std::uint64_t>& costs, const std::vector<st
 }
 
 // Tries all ways to cut.
-void best_of_all(const std::vector<std::uint64_t>& costs, std::size_t stages,
-                 std::vector<std::size_t>& cuts, Quality& best) {
-  if (cuts.size() == stages) {
-    cuts.push_back(costs.size());
-    best = std::min(best, quality_of(costs, cuts));
+void best_of_all(const Costs& costs, const Kinds& kind_of, std::vector<std::size_t>& cuts,
+                 Quality& best) {
+  const std::size_t layers = costs.front().size();
+  if (cuts.size() == kind_of.size()) {
+    cuts.push_back(layers);
+    best = std::min(best, quality_of(costs, kind_of, cuts));
     cuts.pop_back();
     return;
   }
-  for (std::size_t first = cuts.back() + 1; first < costs.size(); ++first) {
+  for (std::size_t first = cuts.back() + 1; first < layers; ++first) {
     cuts.push_back(first);
-    best_of_all(costs, stages, cuts, best);
+    best_of_all(costs, kind_of, cuts, best);
     cuts.pop_back();
   }
 }
 
+void expect_the_best(const Costs& costs, const Kinds& kind_of) {
+  const std::size_t layers = costs.front().size();
+  const std::size_t stages = kind_of.size();
+  const std::vector<std::size_t> cuts = balance_layers(costs, kind_of);
+  ASSERT_EQ(cuts.size(), stages + 1);
+  EXPECT_EQ(cuts.front(), 0U);
+  EXPECT_EQ(cuts.back(), layers);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    EXPECT_LT(cuts[stage], cuts[stage + 1]);
+  }
+  Quality best;
+  std::vector<std::size_t> tried{0};
+  best_of_all(costs, kind_of, tried, best);
+  EXPECT_EQ(quality_of(costs, kind_of, cuts), best) << layers << " layers, " << stages << " stages";
+}
+
+// Of one kind of stages, of two, and of three.
 TEST(BalanceLayers, IsAsGoodAsTheBestOfAllCuts) {
   RandomStream random(1, EntityId(0), 0);
   for (std::size_t layers = 1; layers <= 9; ++layers) {
     for (std::size_t stages = 1; stages <= layers; ++stages) {
-      for (int repeat = 0; repeat < 4; ++repeat) {
-        std::vector<std::uint64_t> costs;
-        for (std::size_t i = 0; i < layers; ++i) {
-          costs.push_back(1 + random.next_below(repeat % 2 == 0 ? 4 : 1000));
+      for (std::size_t repeat = 0; repeat < 12; ++repeat) {
+        Costs costs(1 + repeat / 4);
+        for (std::vector<std::uint64_t>& kind : costs) {
+          for (std::size_t i = 0; i < layers; ++i) {
+            kind.push_back(random.next_below(repeat % 2 == 0 ? 5 : 1000));
+          }
         }
-        const std::vector<std::size_t> cuts = balance_layers(costs, stages);
-        ASSERT_EQ(cuts.size(), stages + 1);
-        EXPECT_EQ(cuts.front(), 0U);
-        EXPECT_EQ(cuts.back(), layers);
+        Kinds kind_of;
         for (std::size_t stage = 0; stage < stages; ++stage) {
-          EXPECT_LT(cuts[stage], cuts[stage + 1]);
+          kind_of.push_back(random.next_below(costs.size()));
         }
-        Quality best;
-        std::vector<std::size_t> tried{0};
-        best_of_all(costs, stages, tried, best);
-        EXPECT_EQ(quality_of(costs, cuts), best) << layers << " layers, " << stages << " stages";
+        expect_the_best(costs, kind_of);
       }
     }
   }
 }
 
+std::vector<std::size_t> balanced(const std::vector<std::uint64_t>& costs, std::size_t stages) {
+  return balance_layers({costs}, Kinds(stages, 0));
+}
+
 TEST(BalanceLayers, CutsEqualLayersEvenly) {
-  EXPECT_THAT(balance_layers(std::vector<std::uint64_t>(12, 7), 4), ElementsAre(0, 3, 6, 9, 12));
+  EXPECT_THAT(balanced(std::vector<std::uint64_t>(12, 7), 4), ElementsAre(0, 3, 6, 9, 12));
+}
+
+// Twelve alike: on the first stage a layer takes a third of what it takes on the second.
+TEST(BalanceLayers, GivesSlowStagesLess) {
+  const Costs costs{std::vector<std::uint64_t>(12, 1), std::vector<std::uint64_t>(12, 3)};
+  EXPECT_THAT(balance_layers(costs, {0, 1}), ElementsAre(0, 9, 12));
+  EXPECT_THAT(balance_layers(costs, {1, 0}), ElementsAre(0, 3, 12));
 }
 
 TEST(BalanceLayers, TakesLayersThatCostNothing) {
-  EXPECT_THAT(balance_layers({0, 0, 0}, 3), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(balance_layers({0, 0, 5, 0}, 4), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(balanced({0, 0, 0}, 3), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(balanced({0, 0, 5, 0}, 4), ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST(BalanceLayers, NeedsALayerForEachStage) {
-  EXPECT_THROW(balance_layers({1, 2}, 3), InternalError);
-  EXPECT_THROW(balance_layers({1, 2}, 0), InternalError);
+  EXPECT_THROW(balanced({1, 2}, 3), InternalError);
+  EXPECT_THROW(balanced({1, 2}, 0), InternalError);
 }
 
 }  // namespace

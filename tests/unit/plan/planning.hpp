@@ -47,15 +47,15 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
   diagnostics.throw_if_any();
   const auto routing =
       machine::make_routing(result.machine.topology->default_routing(), *result.machine.topology);
-  result.plan = make_plan(
-      result.machine, result.workload, read,
-      [&](const workload::Operation& operation) {
-        return execution_time(operation.flops, result.machine.tile.rate(operation.data_type));
-      },
-      {[&](EntityId from, EntityId to) {
-         return machine::hops_between(*result.machine.topology, *routing, from, to);
-       },
-       SimTime::zero(), collective_overhead});
+  result.plan =
+      make_plan(result.machine, result.workload, read,
+                [&](const machine::Tile& tile, const workload::Operation& operation) {
+                  return execution_time(operation.flops, tile.rate(operation.data_type));
+                },
+                {[&](EntityId from, EntityId to) {
+                   return machine::hops_between(*result.machine.topology, *routing, from, to);
+                 },
+                 SimTime::zero(), collective_overhead});
   return result;
 }
 

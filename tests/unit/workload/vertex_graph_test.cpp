@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -92,7 +93,9 @@ TEST(VertexGraph, UnrollsIterationsInOrder) {
   ASSERT_EQ(nodes.size(), 3U * 7);
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     EXPECT_EQ(nodes[at].id, at);
+    EXPECT_EQ(nodes[at].iteration, at / 7);
   }
+  EXPECT_EQ(made.source->iterations(), 3U);
   // fp1 moves, then computes; edges into it, which starts, do not count at first.
   EXPECT_EQ(nodes[0].action, GraphAction::load);
   EXPECT_TRUE(nodes[0].in_remote);
@@ -108,6 +111,53 @@ TEST(VertexGraph, UnrollsIterationsInOrder) {
   for (const std::uint64_t id : nodes[9].data_dependencies) {
     EXPECT_EQ(id / 7, nodes[id].name == "fp1" ? 1U : 0U);
   }
+}
+
+// 5 MB read, 2 MB of 7 written; b follows a.
+const char* const stored = R"(
+access: ACCESS
+vertices:
+  - {name: a, start: true, flops: 1 GFLOP, bytes: 10 MB, remote: 7 MB, remote_written: 2 MB}
+  - {name: b, bytes: 1 MB, remote: 1 MB, remote_written: 1 MB}
+edges: [{from: a, to: b}]
+)";
+
+TEST(VertexGraph, ReadsBeforeAndWritesBehind) {
+  std::string text = stored;
+  const Made made = make(text.replace(text.find("ACCESS"), 6, "move"), 1);
+  ASSERT_EQ(made.complaint, "");
+  const std::vector<GraphNode> nodes = read_all(*made.source, 0);
+  ASSERT_EQ(nodes.size(), 5U);
+  using enum GraphAction;
+  const std::array actions{load, compute, store, compute, store};
+  const std::array<std::uint64_t, 5> bytes{5, 10, 2, 1, 1};
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    EXPECT_EQ(nodes[at].id, at);
+    EXPECT_EQ(nodes[at].action, actions[at]);
+    EXPECT_EQ(nodes[at].bytes, Bytes(bytes[at] * 1'000'000));
+    EXPECT_EQ(nodes[at].in_remote, actions[at] != compute);
+    if (at > 0) {
+      EXPECT_THAT(nodes[at].data_dependencies, ElementsAre(at - 1));
+    }
+  }
+  EXPECT_EQ(made.source->known()->nodes, 5U);
+  EXPECT_EQ(made.source->known()->remote_accesses, 3U);
+}
+
+TEST(VertexGraph, ReadsAndWritesWhileItComputes) {
+  std::string text = stored;
+  const Made made = make(text.replace(text.find("ACCESS"), 6, "coherent"), 1);
+  ASSERT_EQ(made.complaint, "");
+  const std::vector<GraphNode> nodes = read_all(*made.source, 0);
+  ASSERT_EQ(nodes.size(), 5U);
+  for (const std::size_t at : {0U, 1U, 2U}) {
+    EXPECT_THAT(nodes[at].data_dependencies, IsEmpty());
+  }
+  EXPECT_EQ(nodes[1].bytes, Bytes(3'000'000));
+  for (const std::size_t at : {3U, 4U}) {
+    EXPECT_THAT(nodes[at].data_dependencies, ElementsAre(0U, 1U, 2U));
+  }
+  EXPECT_EQ(nodes[3].bytes, Bytes());
 }
 
 TEST(VertexGraph, PiecesOfAnySizeAreTheSame) {
@@ -217,6 +267,9 @@ TEST(VertexGraph, IsRefusedWhereItCannotRun) {
               HasSubstr("names an NPU twice"));
   EXPECT_THAT(refused("vertices: [{name: a, start: true, bytes: 1 B, remote: 2 B}]\n"),
               HasSubstr("remote: is more than bytes, 1 B"));
+  EXPECT_THAT(refused("vertices: [{name: a, start: true, bytes: 3 B, remote: 2 B, "
+                      "remote_written: 3 B}]\n"),
+              HasSubstr("remote_written: is more than remote, 2 B"));
   EXPECT_THAT(refused("vertices: [{name: a, start: true, from: 1, to: 1, bytes: 1 B}]\n"),
               HasSubstr("a message to where it comes from"));
   EXPECT_THAT(refused("vertices: []\n"), HasSubstr("vertices: there is none"));

@@ -120,6 +120,26 @@ TEST(VertexTensors, AreAccessedWhereTheyAre) {
   EXPECT_EQ(nodes.at(0).bytes, Bytes(25));  // all local: 2, b, and 20 of a
 }
 
+// Of a, which is remote at NPUs 0 to 2, v writes 5 of 20 B.
+TEST(VertexTensors, AreWrittenWhereTheyAre) {
+  std::string text = work_with("move");
+  const std::string use = "bytes: 20 B}";
+  text.replace(text.find(use), use.size(), "bytes: 20 B, written: 5 B}");
+  const Made made = make(text, four());
+  ASSERT_EQ(made.complaint, "");
+  GraphPosition position;
+  const std::vector<GraphNode> nodes = made.source->read(0, position, 3);
+  EXPECT_EQ(nodes.at(0).action, GraphAction::load);
+  EXPECT_EQ(nodes.at(0).bytes, Bytes(15));
+  EXPECT_EQ(nodes.at(1).action, GraphAction::compute);
+  EXPECT_EQ(nodes.at(2).action, GraphAction::store);
+  EXPECT_EQ(nodes.at(2).bytes, Bytes(5));
+  position = {};
+  EXPECT_EQ(made.source->read(3, position, 1).at(0).action, GraphAction::compute);
+  text.replace(text.find("written: 5 B"), 12, "written: 21 B");
+  EXPECT_THAT(make(text, four()).complaint, HasSubstr("uses: written is more than bytes, 20 B"));
+}
+
 // Numbers of nodes count up without a gap though NPUs have different ones, and pieces of any size
 // are the same.
 TEST(VertexTensors, LeaveNoGaps) {

@@ -1,0 +1,186 @@
+// The `systolic` and `systolic-cycle` compute models: a matrix product takes the cycles of a
+// systolic array (tessera/compute/systolic.hpp), all else what vector work takes in `gemm`.
+//
+// `systolic` has the cycles in closed form, `systolic-cycle` steps every MAC with random operands
+// and checks the outputs: int8 for int8, fp32 for any other type. It steps once for each shape and
+// keeps the cycles, which do not depend on data; its times are those of `systolic`. Every rank
+// steps for itself.
+//
+// An operation finds the array idle: operations do not overlap. Products of one operation
+// (`count`), groups of a convolution among them, follow each other like tiles. A product takes no
+// less than its bytes at the memory's bandwidth.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checked.hpp"
+#include "fixed_times.hpp"
+#include "operation_time.hpp"
+#include "read_array.hpp"
+#include "tessera/compute/compute.hpp"
+#include "tessera/compute/systolic.hpp"
+
+namespace tessera::compute {
+namespace {
+
+using workload::MatrixProduct;
+using workload::Operation;
+
+struct Settings {
+  MatrixShape array;
+  std::unique_ptr<Dataflow> dataflow;
+  Clock clock;           // 0: of an array that has the tile's peak
+  FlopRate vector_peak;  // 0: the tile's of the data type
+};
+
+class SystolicModel : public ComputeModel {
+ public:
+  explicit SystolicModel(Settings settings) : settings_(std::move(settings)) {}
+
+  std::unique_ptr<pdes::Component> build(const ComputeSetup& setup) const override {
+    return std::make_unique<FixedTimes>(*this, setup);
+  }
+
+  SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
+                   const Operation& operation) const override {
+    const Bandwidth memory = machine.operand_bandwidth(tile);
+    const auto& [rows, columns, depth, count] = operation.product;
+    const SimTime busy =
+        std::min({rows, columns, depth, count}) > 0
+            ? std::max(array_time(tile, operation), traffic_time(operation.bytes, memory))
+            : vector_time(operation, vector_rate(tile, operation), memory);
+    return busy + traffic_time(operation.added, memory);
+  }
+
+  std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
+
+ protected:
+  const Settings& settings() const { return settings_; }
+
+ private:
+  virtual std::uint64_t cycles(const Operation& operation) const = 0;
+
+  SimTime array_time(const machine::Tile& tile, const Operation& operation) const {
+    const std::uint64_t taken = cycles(operation);
+    if (settings_.clock > Clock()) {
+      return rounded_up_duration(taken, 1'000'000'000'000ULL, settings_.clock.frequency_hz());
+    }
+    const auto [rows, columns] = settings_.array;
+    return execution_time(Flops(product_of({2, rows, columns, taken})),
+                          tile.rate(operation.data_type));
+  }
+
+  FlopRate vector_rate(const machine::Tile& tile, const Operation& operation) const {
+    return settings_.vector_peak > FlopRate() ? settings_.vector_peak
+                                              : tile.rate(operation.data_type);
+  }
+
+  Settings settings_;
+};
+
+class ClosedForm final : public SystolicModel {
+ public:
+  ClosedForm(Settings settings, bool by_paper)
+      : SystolicModel(std::move(settings)), by_paper_(by_paper) {}
+
+ private:
+  std::uint64_t cycles(const Operation& operation) const override {
+    const auto& [array, dataflow, clock, vector_peak] = settings();
+    return by_paper_ ? static_cast<std::uint64_t>(
+                           dataflow->paper_completions(array, {&operation.product, 1}).back())
+                     : systolic_cycles(*dataflow, array, operation.product);
+  }
+
+  bool by_paper_;
+};
+
+class CycleByCycle final : public SystolicModel {
+ public:
+  CycleByCycle(Settings settings, std::uint64_t seed)
+      : SystolicModel(std::move(settings)), seed_(seed) {}
+
+ private:
+  using Shape = std::array<std::uint64_t, 5>;
+
+  std::uint64_t cycles(const Operation& operation) const override {
+    const MatrixProduct& product = operation.product;
+    const bool int8 = operation.data_type == DataType::int8;
+    const Shape shape{product.rows, product.columns, product.depth, product.count, int8 ? 1U : 0U};
+    const std::scoped_lock lock(mutex_);
+    const auto [known, is_new] = known_.try_emplace(shape);
+    if (is_new) {
+      known->second = stepped_completions(*settings().dataflow, settings().array, {&product, 1},
+                                          operation.data_type, seed_)
+                          .back();
+    }
+    return known->second;
+  }
+
+  std::uint64_t seed_;
+  mutable std::mutex mutex_;  // ranks can be threads
+  mutable std::map<Shape, std::uint64_t> known_;
+};
+
+Settings read(config::Section& section) {
+  Settings settings;
+  if (!section.has("array")) {
+    section.error("", "a systolic array needs an 'array', [rows, columns]");
+  }
+  constexpr MatrixShape any{1, 1};
+  settings.array = read_array(section).value_or(any);
+  const std::string name = section.get_name("dataflow", dataflows().names(), "tpu");
+  settings.dataflow = dataflows().at(dataflows().contains(name) ? name : "tpu")();
+  settings.clock = section.get_or<Clock>("clock", Clock());
+  settings.vector_peak = section.get_or<FlopRate>("vector_peak", FlopRate());
+  return settings;
+}
+
+std::unique_ptr<ComputeModel> make_closed_form(config::Section& section) {
+  Settings settings = read(section);
+  const std::string variant = section.get_name("variant", {"exact", "paper"}, "exact");
+  constexpr MatrixProduct any{1, 1, 1, 1};
+  if (variant == "paper" &&
+      settings.dataflow->paper_completions(settings.array, {&any, 1}).empty()) {
+    section.error("variant", "there is no paper for this dataflow; expected exact");
+  }
+  return std::make_unique<ClosedForm>(std::move(settings), variant == "paper");
+}
+
+std::unique_ptr<ComputeModel> make_cycle_by_cycle(config::Section& section) {
+  Settings settings = read(section);
+  const auto seed = static_cast<std::uint64_t>(
+      section.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
+  return std::make_unique<CycleByCycle>(std::move(settings), seed);
+}
+
+std::vector<ParameterInfo> parameters(ParameterInfo own) {
+  return {{"array", "", "", "[rows, columns] of multiply-accumulate units"},
+          {"dataflow", "", "tpu", "how operands go through the array: tessera list dataflows"},
+          {"clock", "Hz", "0 Hz", "of the array; 0 Hz: the one at which it has the tile's peak"},
+          {"vector_peak", "FLOP/s", "0 FLOP/s",
+           "rate of vector work; 0 FLOP/s: the tile's peak of the data type"},
+          std::move(own)};
+}
+
+const Registration closed_form(
+    compute_models(),
+    {"systolic",
+     "matrix products in the cycles of a systolic array, in closed form; vector work by its bytes",
+     parameters({"variant", "", "exact", "exact, or paper: equations (2) to (8) of the paper"})},
+    make_closed_form);
+
+const Registration cycle_by_cycle(
+    compute_models(),
+    {"systolic-cycle",
+     "the same, every unit of the array stepped cycle by cycle with data, once for each shape",
+     parameters({"seed", "", "1", "of the data"})},
+    make_cycle_by_cycle);
+
+}  // namespace
+}  // namespace tessera::compute
