@@ -41,10 +41,10 @@ def run(program, file, text, ranks=1, extra=()):
     return json.loads(out.read_text(encoding="utf-8"))
 
 
-def points_of(program, folder, row, number, seeds):
-    """The row with several seeds. Where BookSim came to an end, at the load that its nodes really
-    sent: over so few packets that is not the one asked for."""
-    steady = row["status"] == "ok" and float(row["accepted_flit_rate"]) > 0.98 * float(row["injected_flit_rate"])
+def points_of(program, folder, row, number, seeds, saturation):
+    """The row with several seeds. Where BookSim came to an end below saturation, at the load that its
+    nodes really sent: over so few packets that is not the one asked for."""
+    steady = row["status"] == "ok" and float(row["injection_rate_flits"]) < saturation
     rate = row["injected_flit_rate"] if steady else row["injection_rate_flits"]
 
     def one(seed):
@@ -99,7 +99,7 @@ def against_booksim(report, program, folder, setting):
     report.say()
     table, scattered = [], []
     for number, row in enumerate(rows):
-        points = points_of(program, folder, row, number, seeds)
+        points = points_of(program, folder, row, number, seeds, most.get(configuration(row), 1))
         name = " ".join(configuration(row)) + f" at {row['injection_rate_flits']}"
         delay = 5 if row["profile"] == "plain" else 4
         latency = statistics.mean(point["latency"] for point in points)
