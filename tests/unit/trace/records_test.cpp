@@ -69,8 +69,9 @@ TEST(Tables, DescribeEveryMember) {
                                                 "node", "to", "port", "class"));
   EXPECT_THAT(fields_of(collective_phases),
               ElementsAre("start", "end", "bytes", "node", "chunk", "name", "kind", "dimension"));
-  EXPECT_THAT(fields_of(channel_bins), ElementsAre("begin", "end", "read", "written", "busy",
-                                                   "longest_wait", "channel", "node"));
+  EXPECT_THAT(fields_of(channel_bins),
+              ElementsAre("begin", "end", "read", "written", "busy", "longest_wait", "row_hits",
+                          "row_misses", "row_conflicts", "channel", "node"));
   EXPECT_THAT(fields_of(core_bins),
               ElementsAre("begin", "end", "matrix_busy", "vector_busy", "dma_busy", "matrix_active",
                           "loaded", "stored", "tiles", "node"));
@@ -95,7 +96,7 @@ TEST(Tables, KeepWhatIsWritten) {
   const MessageRow message{1, 2, 3, std::uint64_t{1} << 63, 4, 5, 3};
   const LinkRow link{10, 20, 30, 40, 50, 60, 70, 3, 4};
   const CollectivePhaseRow phase{12, 22, 32, 42, 52, 62, 7, 8};
-  const ChannelRow channel{11, 21, 31, 41, 51, 61, 71, 81};
+  const ChannelRow channel{11, 21, 31, 41, 51, 61, 1, 2, 3, 71, 81};
   TraceFile file(path, tables(), {});
   file.append(nodes, NodeRow{});
   file.append(trace::names, NameRow{3, text64("attention")});
@@ -131,6 +132,7 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(reader.read("collective_phases").record<CollectivePhaseRow>(0).dimension, 8);
   EXPECT_EQ(reader.read("collective_phases").record<CollectivePhaseRow>(0).bytes, 32U);
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).longest_wait_ps, 61);
+  EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).row_conflicts, 3U);
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).node, 81U);
   EXPECT_EQ(reader.committed_rows("engine"), 0U);
 }
