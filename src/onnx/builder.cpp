@@ -12,7 +12,7 @@ namespace tessera::onnx {
 namespace {
 
 // Nodes that unrolled loops and nested calls may come to.
-constexpr std::uint64_t most_nodes = 1U << 18U;
+constexpr std::uint64_t most_nodes = 1U << 16U;
 // Of all tensors together: beyond it nothing more is evaluated.
 constexpr std::uint64_t most_value_elements = 1U << 26U;
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 
-#include "model_file.hpp"
 #include "operators.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/work.hpp"
@@ -151,18 +150,11 @@ Cost cost_of(const Graph& graph, const Node& node) {
 
 Cost total_cost(const Graph& graph) {
   Cost total;
-  std::set<TensorIndex> parameters;
   for (const Node& node : graph.nodes) {
-    Cost cost = cost_of(graph, node);
-    cost.parameters = 0;
-    total += cost;
-    for (const TensorIndex at : node.inputs) {
-      if (at != no_tensor && graph.tensor(at).role == Role::parameter &&
-          counts_as_parameter(graph.tensor(at).type) && parameters.insert(at).second) {
-        total.parameters = sum_of(total.parameters, graph.tensor(at).elements());
-      }
-    }
+    total += cost_of(graph, node);
   }
+  // What several nodes read counts once.
+  total.parameters = constants_of(graph).parameters;
   return total;
 }
 

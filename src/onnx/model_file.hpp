@@ -25,12 +25,6 @@ struct Origin {
   bool has_offset = true;
 };
 
-struct FileTensor {
-  Tensor tensor;  // shape known
-  bool data_missing = false;
-  bool names_no_sides = false;
-};
-
 struct FileGraph;
 
 struct FileNode {

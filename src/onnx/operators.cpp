@@ -9,9 +9,9 @@ namespace {
 const std::map<std::string_view, const OperatorRule*>& table() {
   static const auto all = [] {
     std::map<std::string_view, const OperatorRule*> rules;
-    for (const auto family :
-         {element_wise_rules(), product_rules(), window_rules(), row_rules(), layout_rules(),
-          selection_rules(), generator_rules(), contributed_rules(), attention_rules()}) {
+    for (const auto family : {element_wise_rules(), product_rules(), window_rules(), row_rules(),
+                              layout_rules(), resize_rules(), selection_rules(), generator_rules(),
+                              contributed_rules(), attention_rules()}) {
       for (const OperatorRule& rule : family) {
         rules[rule.kind] = &rule;
       }

@@ -32,6 +32,7 @@ std::span<const OperatorRule> product_rules();
 std::span<const OperatorRule> window_rules();
 std::span<const OperatorRule> row_rules();
 std::span<const OperatorRule> layout_rules();
+std::span<const OperatorRule> resize_rules();
 std::span<const OperatorRule> selection_rules();
 std::span<const OperatorRule> generator_rules();
 std::span<const OperatorRule> contributed_rules();

@@ -15,7 +15,6 @@ class Pattern {
   explicit Pattern(Editor& editor) : editor_(editor) {}
 
   void add(NodeIndex at) { nodes_.insert(at); }
-  void add(const Pattern& other) { nodes_.insert(other.nodes_.begin(), other.nodes_.end()); }
   // Nobody outside reads what a node but `root` makes.
   bool closed(NodeIndex root) const;
   // `node` in place of `root`; the others go.

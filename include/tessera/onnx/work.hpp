@@ -53,7 +53,7 @@ struct Attention {
   std::uint64_t key_width = 0;
   std::uint64_t value_width = 0;
   bool causal = false;  // a hint; the masked half is computed
-  // Matrix of the projections of inputs that the operator holds itself [FLOP].
+  // Of the projections of its input that the operator does itself [FLOP].
   std::uint64_t projection_flops = 0;
 };
 

@@ -67,7 +67,7 @@ TEST(ControlFlow, UnrollsLoops) {
   const Import given = with_loop("n").read(options);
   EXPECT_EQ(*given.graph.tensor(given.graph.outputs[1]).shape, (Shape{5, 4}));
   options.loops = {{"*", 1 << 20}};
-  EXPECT_THAT(refusal_of(with_loop("n"), options), HasSubstr("more than 262144 nodes"));
+  EXPECT_THAT(refusal_of(with_loop("n"), options), HasSubstr("more than 65536 nodes"));
 }
 
 TEST(ControlFlow, ScansSequences) {
