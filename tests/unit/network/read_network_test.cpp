@@ -24,7 +24,8 @@ std::string complaint_of(const std::string& topology, const std::string& network
 }
 
 TEST(ReadNetwork, KnowsItsModels) {
-  EXPECT_THAT(networks().names(), ::testing::ElementsAre("analytical", "flow", "packet"));
+  EXPECT_THAT(networks().names(),
+              ::testing::ElementsAre("analytical", "crossbar", "flit", "flow", "packet"));
 }
 
 TEST(ReadNetwork, PointsAtAMisspeltModel) {

@@ -74,7 +74,13 @@ OperatorRow step(std::uint32_t node, std::int64_t start_ps, std::int64_t end_ps,
 
 ChannelRow channel_bin(std::int64_t begin_ps, std::int64_t end_ps, std::uint64_t read,
                        std::uint64_t written = 0) {
-  return {begin_ps, end_ps, read, written, 0, 0, 5, 0};
+  ChannelRow row;
+  row.begin_ps = begin_ps;
+  row.end_ps = end_ps;
+  row.read_bytes = read;
+  row.written_bytes = written;
+  row.channel = 5;
+  return row;
 }
 
 LinkRow link_bin(std::int64_t begin_ps, std::int64_t end_ps, std::uint64_t bytes,
