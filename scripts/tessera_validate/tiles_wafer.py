@@ -1,18 +1,24 @@
-"""A transformer layer on a wafer in full detail: on ranks, and at coarser levels."""
+"""A transformer layer on a wafer in full detail, at coarser levels, and with one tile in detail."""
 
 import json
 from dataclasses import dataclass, field
 
-from page import ROOT, Runner, call, percent, trace_rows
+from page import ROOT, Runner, call, percent, summary_of, trace_rows
 
 LAYER = "npu_wafer_layer"
 SMALL = ROOT / "tests" / "parallel" / "npu_flit_wafer.yaml"
+DETAIL = ROOT / "tests" / "parallel" / "npu_detail.yaml"
 RANKS = (1, 2, 3, 4)
 NEAR = 10  # %, the goal for packet, channel and systolic together
 PRESET = "LPDDR5"  # of the machine
 # Four times the multiply-adds: memory is most of the time.
 LARGE_CORES = ("machine.tile.peak.fp16=2.048 TFLOP/s", "machine.tile.sram_bandwidth=256 GB/s",
                "machine.compute.array=[32, 32]", "machine.compute.vector_width=512")
+# The node looked at, and its core, which is that of the machine.
+NODE = 5
+ALONE = ("machine.types={detailed: {nodes: [5], compute: {model: npu, array: [16, 16], vector_width: 256, "
+         "scratchpad: 128 KiB, accumulator: 32 KiB, operands: sram}}}")
+SAME = ("matrix_busy", "matrix_active", "vector_busy", "loaded", "stored", "tiles")
 SHOWN = ("compute", "memory", "tensor", "data", "bubble")
 
 
@@ -135,7 +141,36 @@ def at_levels(report, runner, setting):
     report.say()
 
 
+def one_in_detail(report, runner):
+    report.say("## One tile in detail among coarse ones")
+    report.say()
+    report.say(f"The same layer with `packet` and `channel`. `one`: node {NODE} is an NPU core by a type of its own "
+               "(`machine.types.detailed`), all others are `systolic`.")
+    report.say()
+    coarse = Levels("packet", "channel", "systolic")
+    table, cores = [], {}
+    for name, levels in (("none", coarse),
+                         ("one", Levels("packet", "channel", "systolic", more=(ALONE,))),
+                         ("all", Levels("packet", "channel", "npu"))):
+        folder = runner.new_folder(LAYER)
+        call(runner.command(LAYER, folder, 1, ["-q", "-q", *levels.settings(0)]))
+        rows = trace_rows(folder, "cores") if levels is not coarse else []
+        cores[name] = next((row for row in rows if row["node"] == NODE), None)
+        one = summary_of(folder)
+        table.append((name, len(rows), f"{one['iteration_time_ps'] / 1e6:.1f}", one["events"]))
+    report.table(("in detail", "cores in the trace", "iteration [µs]", "events"), table)
+    same = all(cores["one"][key] == cores["all"][key] for key in SAME)
+    report.say(f"Of node {NODE}, {', '.join(f'`{key}`' for key in SAME)} are as with all tiles in detail: "
+               + report.bound(same, "one tile in detail: counts as among detailed ones") + ".")
+    report.say()
+    found = {runner.run(DETAIL, ranks)["result_digest"] for ranks in RANKS}
+    report.say(f"`{DETAIL.relative_to(ROOT)}`, whose detailed tile loads its operands from memory, on 1, 2, 3, 4 "
+               "ranks: " + report.bound(len(found) == 1, "one tile in detail: equal digests") + ".")
+    report.say()
+
+
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     digests(report, runner, setting)
     at_levels(report, runner, setting)
+    one_in_detail(report, runner)
