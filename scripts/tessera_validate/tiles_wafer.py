@@ -110,12 +110,14 @@ def at_levels(report, runner, setting):
            for levels in COARSE}
     report.say("`packet`, `channel` and `systolic` together are off by "
                + report.at_most(off[True], NEAR, "% off, packet, channel and systolic")
-               + f" %. With the device's peak it is {off[False]:.1f} %: refresh, turning the bus between reads and "
-               "writes, and rows that are opened are not in `channel`. Columns of parts: mean time of a tile [µs].")
+               + f" %. With the device's peak it is {off[False]:.1f} %: `channel` has no refresh, no turning of the bus "
+               "between reads and writes and no rows to open. Columns of parts: mean time of a tile [µs]. They part "
+               "more than their sum: where tiles share a `channel`, less of their waiting is for memory and more for "
+               "each other (`tensor`, `bubble`).")
     report.say()
     if setting.reduced:
         return
-    report.say("By one level at a time: the network matters least, for no link is full; its models part only where "
+    report.say("By one level at a time: the network matters least; its models part most where "
                "gradients are summed (`data`). `bandwidth` knows no other tile at the channel, which two tiles "
                "share. Of compute models `gemm` parts, as it pays for filling and draining the array for each fold "
                "of the weights, which the core hides behind the fold before. `systolic` and `roofline` compute as "

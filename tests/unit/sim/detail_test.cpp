@@ -12,6 +12,7 @@
 
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/trace/records.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"
 
