@@ -28,9 +28,9 @@ using testing::small_experiment;
 const std::string detail =
     "machine.types={fine: {nodes: [0], compute: {model: npu, array: [8, 8], vector_width: 16, "
     "scratchpad: 16 KiB, accumulator: 4 KiB}}}";
-// Replicas that never meet, and do not stream.
-const std::vector<std::string> apart{"workload.mode=inference", "run.trace=full",
-                                     "machine.tile.sram=0 B"};
+// Replicas that never meet, and do not stream; of one stage, as layers are cut by the tiles' times.
+const std::vector<std::string> apart{"workload.mode=inference", "strategy.pipeline=1",
+                                     "run.trace=full", "machine.tile.sram=0 B"};
 
 std::vector<std::string> with(std::vector<std::string> settings, const std::string& one) {
   settings.push_back(one);
@@ -67,10 +67,10 @@ TEST(Detail, TilesThatDoNotWaitForItAreAsBefore) {
   const Experiment mixed = read(small_experiment(), with(apart, detail));
   const auto before = times_of(coarse, "before");
   const auto after = times_of(mixed, "after");
-  ASSERT_EQ(before.size(), 8U);
-  ASSERT_EQ(after.size(), 8U);
+  ASSERT_EQ(before.size(), 4U);
+  ASSERT_EQ(after.size(), 4U);
   std::size_t others = 0;
-  for (std::uint32_t role = 0; role < 8; ++role) {
+  for (std::uint32_t role = 0; role < 4; ++role) {
     const std::uint32_t node = mixed.plan.placement.tile(role).value();
     if (mixed.plan.placement.role(role).replica == 0) {
       EXPECT_NE(after.at(node), before.at(node)) << node;
@@ -79,7 +79,7 @@ TEST(Detail, TilesThatDoNotWaitForItAreAsBefore) {
       ++others;
     }
   }
-  EXPECT_EQ(others, 4U);
+  EXPECT_EQ(others, 2U);
 }
 
 TEST(Detail, ResultsDoNotDependOnTheNumberOfRanks) {
