@@ -137,6 +137,20 @@ def rows_of(name):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+READ_TABLE = """
+import h5py, json, sys
+rows = h5py.File(sys.argv[1])[sys.argv[2]][:]
+print(json.dumps([{name: int(row[name]) for name in rows.dtype.names} for row in rows]))
+"""
+
+
+def trace_rows(folder, table):
+    """The rows of a table of the trace in a run folder."""
+    script = f'source "{ROOT}/scripts/lib.sh"; "$(python_with_libraries)" -c "$1" "$2" "$3"'
+    done = call(["bash", "-c", script, "read", READ_TABLE, str(Path(folder) / "index.h5"), table])
+    return json.loads(done.stdout)
+
+
 def percent(ours, reference):
     return f"{100 * (ours - reference) / reference:+.2f} %"
 

@@ -2,9 +2,8 @@
 
 import json
 import re
-import subprocess
 
-from page import ROOT, Runner, call, percent, rows_of
+from page import ROOT, Runner, call, percent, rows_of, trace_rows
 
 MACHINES = ROOT / "configs" / "machines"
 # Products and convolutions of onnxim_cycles.csv with its simple network: rows x columns x depth, as
@@ -39,19 +38,6 @@ KINDS = (
     ("reshape", "elements: 393216"),
 )
 WAFER = ROOT / "tests" / "validation" / "npu_wafer.yaml"
-READ = """
-import h5py, json, sys
-rows = h5py.File(sys.argv[1])["cores"][:]
-print(json.dumps([{name: int(row[name]) for name in rows.dtype.names} for row in rows]))
-"""
-
-
-def cores_of(folder):
-    """The rows of the trace's table `cores`."""
-    script = f'source "{ROOT}/scripts/lib.sh"; "$(python_with_libraries)" -c "$1" "$2"'
-    done = subprocess.run(["bash", "-c", script, "read", READ, str(folder / "index.h5")],
-                          capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
 
 
 class Chip:
@@ -72,7 +58,7 @@ class Chip:
         runner = Runner(self.program, self.folder)
         done = call(runner.command(path, output, ranks, ["-q", "-q", *extra]))
         summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
-        return summary, cores_of(output), done.user_s + done.system_s
+        return summary, trace_rows(output, "cores"), done.user_s + done.system_s
 
 
 def onnxim_rows(reduced):

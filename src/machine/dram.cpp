@@ -8,7 +8,6 @@
 #include "readers.hpp"
 #include "reverse_links.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -46,30 +45,6 @@ Nodes read_edges(config::Section& dram, const Topology& topology) {
       if (whole_row || (at_west && column == 0) || (at_east && column + 1 == grid->columns)) {
         nodes.push_back(grid->node(row, column));
       }
-    }
-  }
-  return nodes;
-}
-
-Nodes read_listed_nodes(config::Section& dram, const Topology& topology) {
-  Nodes nodes;
-  std::vector<bool> listed(topology.nodes(), false);
-  const auto given = read_list<std::string>(dram, "nodes");
-  const std::vector<std::string> texts = given.value_or(std::vector<std::string>());
-  if (given && texts.empty()) {
-    dram.error("nodes", "must list at least one node");
-  }
-  NodeFinder find_node(topology);
-  for (const std::string& text : texts) {
-    const std::optional<EntityId> node = find_node(text);
-    if (!node) {
-      dram.error("nodes", "there is no node '" + text + "'; nodes are numbered 0 to " +
-                              std::to_string(topology.nodes() - 1));
-    } else if (listed[node->value()]) {
-      dram.error("nodes", "node '" + text + "' is listed twice");
-    } else {
-      listed[node->value()] = true;
-      nodes.push_back(*node);
     }
   }
   return nodes;

@@ -58,9 +58,9 @@ std::optional<Machine> read_machine(config::Section& section) {
   machine.topology = read_topology(section);
   if (section.has("tile")) {
     config::Section tile = section.section("tile");
-    machine.tile = read_tile(tile);
+    machine.tile = read_tile(tile, {});
   }
-  const std::vector<Tile> types = read_types(section);
+  const std::vector<Tile> types = read_types(section, machine.tile);
   if (!machine.topology) {
     for (const char* key : {"dram", "faults"}) {
       if (section.has(key)) {

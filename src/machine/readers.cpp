@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "grid_topology.hpp"
+#include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
 
@@ -15,6 +16,30 @@ LinkClass read_link_class(config::Section& section, std::string name) {
 
 bool was_read(const LinkClass& link_class) {
   return link_class.bandwidth > Bandwidth() && link_class.latency > SimTime::zero();
+}
+
+std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology& topology) {
+  std::vector<EntityId> nodes;
+  std::vector<bool> listed(topology.nodes(), false);
+  const auto given = read_list<std::string>(section, "nodes");
+  const std::vector<std::string> texts = given.value_or(std::vector<std::string>());
+  if (given && texts.empty()) {
+    section.error("nodes", "must list at least one node");
+  }
+  NodeFinder find_node(topology);
+  for (const std::string& text : texts) {
+    const std::optional<EntityId> node = find_node(text);
+    if (!node) {
+      section.error("nodes", "there is no node '" + text + "'; nodes are numbered 0 to " +
+                                 std::to_string(topology.nodes() - 1));
+    } else if (listed[node->value()]) {
+      section.error("nodes", "node '" + text + "' is listed twice");
+    } else {
+      listed[node->value()] = true;
+      nodes.push_back(*node);
+    }
+  }
+  return nodes;
 }
 
 std::vector<ParameterInfo> link_parameters(const std::string& prefix) {

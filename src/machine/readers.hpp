@@ -31,6 +31,9 @@ std::optional<std::vector<T>> read_list(config::Section& section, const std::str
   return list;
 }
 
+// The nodes listed at `nodes`, by numbers or names, in the order given.
+std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology& topology);
+
 // The two parameters it reads; `prefix` is that of the section ("intra_tile.").
 std::vector<ParameterInfo> link_parameters(const std::string& prefix);
 

@@ -4,12 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "readers.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::machine {
+namespace {
 
-Tile read_tile(config::Section& section) {
-  Tile tile;
+void read_peak(config::Section& section, Tile& tile) {
   config::Section peak = section.section("peak");
   for (const std::string& key : peak.keys()) {
     const std::optional<DataType> type = data_type_from(key);
@@ -23,15 +24,50 @@ Tile read_tile(config::Section& section) {
   if (peak.keys().empty()) {
     section.error("peak", "must give the peak rate of at least one data type, e.g. fp16");
   }
-  tile.efficiency = section.get_or<Fraction>("efficiency", Fraction::millionths(Fraction::one),
+}
+
+// [nodes] the place in `types` of those that list the node, else of none.
+std::vector<std::uint16_t> listed_types(config::Section& section, const std::vector<Tile>& types,
+                                        const Topology& topology) {
+  std::vector<std::uint16_t> listed(topology.nodes(), NodeTree::no_type);
+  for (std::size_t place = 0; place < types.size(); ++place) {
+    config::Section entry = section.section("types").section(types[place].name);
+    if (!entry.has("nodes")) {
+      continue;
+    }
+    for (const EntityId node : read_listed_nodes(entry, topology)) {
+      if (!topology.computes(node)) {
+        entry.error("nodes", "'" + topology.node_name(node) + "' does not compute");
+      } else if (listed[node.value()] != NodeTree::no_type) {
+        entry.error("nodes", "'" + topology.node_name(node) + "' is listed for '" +
+                                 types[listed[node.value()]].name + "' as well");
+      } else {
+        listed[node.value()] = static_cast<std::uint16_t>(place);
+      }
+    }
+  }
+  return listed;
+}
+
+}  // namespace
+
+Tile read_tile(config::Section& section, const Tile& usual) {
+  Tile tile;
+  if (!section.has("peak") && !usual.peak.empty()) {
+    tile.peak = usual.peak;
+  } else {
+    read_peak(section, tile);
+  }
+  tile.efficiency = section.get_or<Fraction>("efficiency", usual.efficiency,
                                              config::at_least(Fraction::millionths(1)));
-  tile.sram = section.get_or<Bytes>("sram", Bytes(0));
-  tile.sram_bandwidth = section.get_or<Bandwidth>("sram_bandwidth", Bandwidth::bytes_per_second(0));
-  tile.operands_in_dram = section.get_name("operands", {"sram", "dram"}, "sram") == "dram";
+  tile.sram = section.get_or<Bytes>("sram", usual.sram);
+  tile.sram_bandwidth = section.get_or<Bandwidth>("sram_bandwidth", usual.sram_bandwidth);
+  tile.operands_in_dram = section.get_name("operands", {"sram", "dram"},
+                                           usual.operands_in_dram ? "dram" : "sram") == "dram";
   return tile;
 }
 
-std::vector<Tile> read_types(config::Section& machine) {
+std::vector<Tile> read_types(config::Section& machine, const Tile& usual) {
   std::vector<Tile> types;
   if (!machine.has("types")) {
     return types;
@@ -39,8 +75,10 @@ std::vector<Tile> read_types(config::Section& machine) {
   config::Section section = machine.section("types");
   for (const std::string& name : section.keys()) {
     config::Section entry = section.section(name);
-    Tile tile = read_tile(entry);
+    Tile tile = read_tile(entry, entry.has("peak") ? Tile{} : usual);
     tile.name = name;
+    entry.raw("nodes");    // cannot be judged without a topology
+    entry.raw("compute");  // of another room
     if (entry.has("dram")) {
       config::Section dram = entry.section("dram");
       tile.channel = MemoryChannel{
@@ -61,18 +99,19 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
     known.push_back(type.name);
   }
   // [types of the topology] place in `types`
-  std::vector<std::size_t> places;
+  std::vector<std::uint16_t> places;
   for (const TileTypeName& named : topology.tile_types()) {
-    places.push_back(static_cast<std::size_t>(std::find(known.begin(), known.end(), named.name) -
-                                              known.begin()));
+    places.push_back(static_cast<std::uint16_t>(std::find(known.begin(), known.end(), named.name) -
+                                                known.begin()));
     if (places.back() == types.size()) {
       section.section("topology")
           .error("nodes", named.text, unknown_name("type of tiles", named.name, known));
       return;
     }
   }
+  const std::vector<std::uint16_t> listed = listed_types(section, types, topology);
   const bool some_have_none = section.has("types") && !section.has("tile");
-  std::map<std::uint16_t, std::uint16_t> numbers;  // of the topology's types, as first met
+  std::map<std::uint16_t, std::uint16_t> numbers;  // by place in `types`, as first met
   std::vector<std::uint16_t> type_of(topology.nodes(), 0);
   std::vector<Tile> met;
   for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
@@ -80,7 +119,9 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
     if (!topology.computes(node)) {
       continue;
     }
-    const std::uint16_t type = topology.tile_type(node);
+    const std::uint16_t named = topology.tile_type(node);
+    const std::uint16_t type =
+        listed[n] == NodeTree::no_type && named != NodeTree::no_type ? places[named] : listed[n];
     if (type == NodeTree::no_type && some_have_none) {
       section.error("types", "'" + topology.node_name(node) +
                                  "' has none of them, and there is no 'tile' for such nodes");
@@ -89,7 +130,7 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
     const auto [number, added] =
         numbers.try_emplace(type, static_cast<std::uint16_t>(numbers.size()));
     if (added) {
-      met.push_back(type == NodeTree::no_type ? machine.tile : types[places[type]]);
+      met.push_back(type == NodeTree::no_type ? machine.tile : types[type]);
     }
     type_of[n] = number->second;
   }

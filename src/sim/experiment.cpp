@@ -443,7 +443,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   if (machine_section.has("coherence")) {
     experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
   }
-  experiment.compute = compute::read_compute(machine_section.section("compute"));
+  experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
   if (needed.size() == parts.size()) {
     read_programs(experiment, section, load, diagnostics);
   } else if (section.section("workload").get<std::string>("kind") == chip_kind) {

@@ -65,4 +65,9 @@ Registry<ComputeMaker>& compute_models();
 
 std::unique_ptr<ComputeModel> read_compute(config::Section section);
 
+// Of a machine's section: `compute`, and for tiles of a type the `compute` of `types.NAME` where it
+// has one. With several, each tile has the component of its model, whose events go there alone.
+std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_section,
+                                                   const machine::Machine& machine);
+
 }  // namespace tessera::compute

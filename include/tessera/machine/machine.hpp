@@ -25,11 +25,11 @@ struct MemoryChannel {
 // What a computing node can do. Without a `tile` section in the file there is no peak at all, which
 // is enough for a machine that only carries traffic.
 struct Tile {
-  std::string name;                   // of its type; empty: of no type
-  std::map<DataType, FlopRate> peak;  // dense, by data type
-  Fraction efficiency;                // share of the peak that matrix work reaches
-  Bytes sram;                         // capacity; 0: not stated
-  Bandwidth sram_bandwidth;           // to the core; 0: never the limit
+  std::string name;                                           // of its type; empty: of no type
+  std::map<DataType, FlopRate> peak;                          // dense, by data type
+  Fraction efficiency = Fraction::millionths(Fraction::one);  // share of the peak of matrix work
+  Bytes sram;                                                 // capacity; 0: not stated
+  Bandwidth sram_bandwidth;                                   // to the core; 0: never the limit
   // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
   // rather than in SRAM, into which what does not fit is streamed.
   bool operands_in_dram = false;
@@ -75,7 +75,7 @@ struct Machine {
 //   topology: {kind: …, …}                       see topologies()
 //   tile: {peak: {fp16: 16 TFLOP/s, …}, efficiency: 1.0, sram: 3 MiB, sram_bandwidth: 1 TB/s,
 //          operands: sram | dram}
-//   types: {NAME: {peak: …, …, dram: {bandwidth, latency, capacity}}, …}
+//   types: {NAME: {peak: …, …, dram: {bandwidth, latency, capacity}, nodes: [5, 6]}, …}
 //   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5],
 //   bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB}
@@ -86,7 +86,10 @@ struct Machine {
 // | tile.sram           | 0 B      | B      | capacity; 0: not stated                            |
 // | tile.sram_bandwidth | 0 B/s    | B/s    | 0: never the limit                                 |
 // | tile.operands       | sram     |        | where operations have their operands               |
-// | types.NAME          | none     |        | of tiles that the topology calls so, as `tile`     |
+// | types.NAME          | none     |        | of tiles that the topology calls so, as `tile`;    |
+// |                     |          |        | without `peak`, all that is not given is `tile`'s  |
+// | types.NAME.nodes    | none     |        | numbers or names of nodes that are so, too,        |
+// |                     |          |        | whatever the topology calls them                   |
 // | types.NAME.dram     | as dram  |        | of their own channel, with `dram.at: each`         |
 // | dram.at             | required |        | edge, each (computing node), memories (nodes of    |
 // |                     |          |        | that kind), nodes (listed), none                   |
@@ -102,9 +105,9 @@ struct Machine {
 // `tile` says; capacities of `memories` are those of the nodes. `operands: dram` needs a channel at
 // every computing node, as `at: each` gives. `at: edge` puts one channel at every node on the named
 // sides of a grid (a corner on two named sides gets one), numbered by node; `at: none` ignores the
-// other keys of `dram`. Keys of other rooms (`network`, `memory`, `compute`) are left to their
-// readers, and so is `finish()`. Complaints go to the section's diagnostics; nullopt when the
-// topology could not be built.
+// other keys of `dram`. Keys of other rooms (`network`, `memory`, `compute`, that of a type too)
+// are left to their readers, and so is `finish()`. Complaints go to the section's diagnostics;
+// nullopt when the topology could not be built.
 std::optional<Machine> read_machine(config::Section& section);
 
 }  // namespace tessera::machine

@@ -172,6 +172,52 @@ TEST(TileTypes, OfOneKindTakeThePlaceOfTheTile) {
   EXPECT_EQ(machine.channels[0].latency, SimTime::from_ps(9000));
 }
 
+const std::string grid =
+    "topology: {kind: mesh, rows: 2, columns: 3, bandwidth: 1 GB/s, latency: 1 ns}\n"
+    "tile: {peak: {fp16: 1 TFLOP/s}, efficiency: 0.5, sram: 3 MB}\n";
+
+TEST(TileTypes, MayListTheirNodes) {
+  const Machine machine = machine_of(
+      grid + "types: {fast: {nodes: [4, 1], peak: {fp16: 4 TFLOP/s}}, other: {nodes: [5]}}");
+  ASSERT_EQ(machine.tiles().size(), 3U);
+  EXPECT_EQ(machine.tile_of(EntityId(0)).name, "");
+  EXPECT_EQ(machine.tile_of(EntityId(1)).name, "fast");
+  EXPECT_EQ(machine.tile_of(EntityId(4)).rate(DataType::fp16),
+            FlopRate::flops_per_second(4'000'000'000'000));
+  EXPECT_EQ(machine.tile_of(EntityId(4)).sram, Bytes(0));
+  // Without a peak of its own it is as `tile`.
+  EXPECT_EQ(machine.tile_of(EntityId(5)).name, "other");
+  EXPECT_EQ(machine.tile_of(EntityId(5)).rate(DataType::fp16),
+            FlopRate::flops_per_second(500'000'000'000));
+  EXPECT_EQ(machine.tile_of(EntityId(5)).sram, Bytes(3'000'000));
+}
+
+TEST(TileTypes, ListedNodesGoBeforeThoseOfTheTopology) {
+  const std::string listed = "  slow: {nodes: ['pair[0].gpu[1]'], peak";
+  std::string text = groups_of(2, "fast") + types;
+  text.replace(text.find("  slow: {peak"), std::string("  slow: {peak").size(), listed);
+  EXPECT_EQ(types_of(machine_of(text)), "fsff");
+}
+
+TEST(TileTypes, OfListedNodesMustBeClear) {
+  const auto complaints = [](const std::string& of_a) {
+    return read(grid + "types: {a: {" + of_a + "}, b: {nodes: [5]}}").complaints;
+  };
+  EXPECT_THAT(complaints("nodes: [6]"),
+              ElementsAre(HasSubstr("types.a.nodes: there is no node '6'")));
+  EXPECT_THAT(complaints("nodes: [2, 2]"),
+              ElementsAre(HasSubstr("types.a.nodes: node '2' is listed twice")));
+  EXPECT_THAT(complaints("nodes: []"),
+              ElementsAre(HasSubstr("types.a.nodes: must list at least one node")));
+  EXPECT_THAT(complaints("nodes: [5]"),
+              ElementsAre(HasSubstr("types.b.nodes: 'tile (1,2)' is listed for 'a' as well")));
+  std::string hub = groups_of(2, "fast") + types;
+  hub.replace(hub.find("  slow: {peak"), std::string("  slow: {peak").size(),
+              "  slow: {nodes: [hub], peak");
+  EXPECT_THAT(read(hub).complaints,
+              ElementsAre(HasSubstr("types.slow.nodes: 'hub' does not compute")));
+}
+
 TEST(TileTypes, MustBeKnownAndTellEverything) {
   EXPECT_THAT(read(groups_of(2, "[fast, slw]") + types).complaints,
               ElementsAre(HasSubstr("topology.nodes: unknown type of tiles 'slw'; did you mean "

@@ -185,6 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"flit",
              {"run.trace=full", "machine.network.model=flit", "machine.network.flit_size=4 KiB",
               "machine.network.packet_size=16 KiB"}},
+        Case{"detail",
+             {"run.trace=full", "run.bins=20",
+              "machine.types={fine: {nodes: [0], compute: {model: npu, array: [8, 8], "
+              "vector_width: 16, scratchpad: 16 KiB, accumulator: 4 KiB}}}"}},
         Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}}),
     [](const auto& parameter) { return parameter.param.name; });
 

@@ -1,0 +1,146 @@
+// Several compute models in a machine, by the types of its tiles: one tile in detail among coarse
+// ones.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::compute {
+namespace {
+
+// Of the models that types have of their own; other tiles have the first of all.
+using Places = std::map<std::string, std::uint16_t>;
+
+std::uint16_t place_of(const Places& of_types, const machine::Tile& tile) {
+  const auto found = of_types.find(tile.name);
+  return found == of_types.end() ? std::uint16_t{0} : found->second;
+}
+
+// A component of each model. A tile's events and state are those of one of them.
+class ComputeByType final : public Compute {
+ public:
+  ComputeByType(std::vector<std::unique_ptr<Compute>> parts, std::vector<std::uint16_t> part_of)
+      : parts_(std::move(parts)), part_of_(std::move(part_of)) {}
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    at(context.index()).handle(context, event);
+  }
+  void pass_boundary(SimTime boundary) override {
+    for (const auto& part : parts_) {
+      part->pass_boundary(boundary);
+    }
+  }
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    at(index).save(index, writer);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    at(index).restore(index, reader);
+  }
+  std::size_t resident_bytes() const override {
+    std::size_t bytes = part_of_.capacity() * sizeof(std::uint16_t);
+    for (const auto& part : parts_) {
+      bytes += part->resident_bytes();
+    }
+    return bytes;
+  }
+  void visit_cores(SimTime end, const CoreUseSink& sink) const override {
+    for (const auto& part : parts_) {
+      part->visit_cores(end, sink);
+    }
+  }
+  void report_bins(CoreUseSink sink) override {
+    for (const auto& part : parts_) {
+      part->report_bins(sink);
+    }
+  }
+
+ private:
+  Compute& at(std::uint32_t index) const { return *parts_[part_of_[index]]; }
+
+  std::vector<std::unique_ptr<Compute>> parts_;
+  std::vector<std::uint16_t> part_of_;  // [local entities]
+};
+
+class ModelByType final : public ComputeModel {
+ public:
+  ModelByType(std::vector<std::unique_ptr<ComputeModel>> models, Places of_types,
+              const machine::Machine& machine)
+      : models_(std::move(models)), of_types_(std::move(of_types)), tiles_(models_.size()) {
+    for (const EntityId node : machine.topology->computing_node_ids()) {
+      ++tiles_[place_of(machine.tile_of(node))];
+    }
+  }
+
+  std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
+    std::vector<std::unique_ptr<Compute>> parts;
+    for (const auto& model : models_) {
+      parts.push_back(model->build(setup));
+    }
+    std::vector<std::uint16_t> part_of;
+    part_of.reserve(setup.members.size());
+    for (const EntityId node : setup.members) {
+      part_of.push_back(place_of(setup.machine.tile_of(node)));
+    }
+    return std::make_unique<ComputeByType>(std::move(parts), std::move(part_of));
+  }
+
+  SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
+                   const workload::Operation& operation) const override {
+    return models_[place_of(tile)]->duration(machine, tile, operation);
+  }
+
+  std::size_t predicted_bytes(std::uint64_t nodes) const override {
+    std::size_t bytes = nodes * sizeof(std::uint16_t);
+    for (std::size_t place = 0; place < models_.size(); ++place) {
+      bytes += models_[place]->predicted_bytes(std::min(nodes, tiles_[place]));
+    }
+    return bytes;
+  }
+
+ private:
+  std::uint16_t place_of(const machine::Tile& tile) const {
+    return compute::place_of(of_types_, tile);
+  }
+
+  std::vector<std::unique_ptr<ComputeModel>> models_;
+  Places of_types_;
+  std::vector<std::uint64_t> tiles_;  // [models] of the machine
+};
+
+}  // namespace
+
+std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_section,
+                                                   const machine::Machine& machine) {
+  std::vector<std::unique_ptr<ComputeModel>> models;
+  Places of_types;
+  models.push_back(read_compute(machine_section.section("compute")));
+  if (machine_section.has("types")) {
+    config::Section types = machine_section.section("types");
+    for (const std::string& name : types.keys()) {
+      config::Section type = types.section(name);
+      if (type.has("compute")) {
+        of_types.emplace(name, static_cast<std::uint16_t>(models.size()));
+        models.push_back(read_compute(type.section("compute")));
+      }
+    }
+  }
+  if (std::find(models.begin(), models.end(), nullptr) != models.end()) {
+    return nullptr;  // the sections have complained
+  }
+  std::set<std::uint16_t> used;
+  for (const machine::Tile& tile : machine.tiles()) {
+    used.insert(place_of(of_types, tile));
+  }
+  if (used.size() == 1) {
+    return std::move(models[*used.begin()]);
+  }
+  return std::make_unique<ModelByType>(std::move(models), std::move(of_types), machine);
+}
+
+}  // namespace tessera::compute
