@@ -278,5 +278,42 @@ TEST(Epilogues, AreOneOperatorWithTheirProduct) {
   expect_all_macs(*lowered);
 }
 
+TEST(LoweringOfLookups, ReadsTheRowsThatAreTaken) {
+  ModelMaker model;
+  model.weight("table", {1000, 16});
+  model.input("ids", {2, 5}, 7);
+  model.node("Gather", {"table", "ids"}, {"rows"}, "gather");
+  model.output("rows");
+  const auto lowered = lower(model.read().graph);
+  EXPECT_EQ(lowered->loaded_and_stored("gather"), Bytes(4 * 160 + 8 * 10 + 4 * 160));
+}
+
+TEST(LoweringOfPooling, ReadsTheImageAndComparesWindows) {
+  ModelMaker model;
+  model.input("x", {1, 4, 12, 12});
+  auto* const pool = model.node("MaxPool", {"x"}, {"y"}, "pool");
+  set(pool, "kernel_shape", Numbers{3, 3});
+  set(pool, "strides", Numbers{2, 2});
+  model.node("GlobalAveragePool", {"y"}, {"z"}, "global");
+  model.output("z");
+  const auto lowered = lower(model.read().graph);
+  EXPECT_EQ(lowered->loaded_and_stored("pool"), Bytes(4 * 4 * (144 + 25)));
+  EXPECT_EQ(lowered->loaded_and_stored("global"), Bytes(4 * 4 * (25 + 1)));
+}
+
+TEST(LoweringOfUnknownOperators, MovesWhatTheyReadAndWrite) {
+  ModelMaker model;
+  model.add_opset("elsewhere", 1);
+  model.input("x", {30, 50});
+  model.node("Relu", {"x"}, {"y"}, "relu");
+  model.node("Strange", {"y"}, {"z"}, "strange")->set_domain("elsewhere");
+  model.output("z");
+  onnx::ImportOptions options;
+  options.unknown = onnx::Unknown::traffic;
+  const auto lowered = lower(model.read(options).graph);
+  EXPECT_GE(lowered->loaded_and_stored("strange"), Bytes(4 * 1500));
+  EXPECT_TRUE(lowered->waits("strange", "relu"));
+}
+
 }  // namespace
 }  // namespace tessera::sim
