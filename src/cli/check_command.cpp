@@ -137,6 +137,24 @@ std::string operator_table(const executor::ChipWork& work) {
   return table.to_string();
 }
 
+// The model that the operators were lowered from.
+void add_model(const sim::ModelLook& look, TextTable& entities) {
+  entities.add({"model", look.path + ", optimised: " + look.level});
+  entities.add({"nodes of its file", std::to_string(look.file_nodes)});
+  entities.add(
+      {"nodes", std::to_string(look.nodes) + ", of these views: " + std::to_string(look.views)});
+  entities.add({"parameters", std::to_string(look.parameters)});
+  entities.add({"FLOPs of matrices", std::to_string(look.matrix.count())});
+  entities.add({"other FLOPs", std::to_string(look.vector.count())});
+  entities.add({"bytes of its tensors, as in the file", to_short_string(look.traffic)});
+  if (!look.unknown.empty()) {
+    entities.add({"not understood, memory traffic alone", join(look.unknown)});
+  }
+  for (const std::string& notice : look.notices) {
+    entities.add({"notice", notice});
+  }
+}
+
 void add_programs(const sim::Experiment& experiment, std::uint64_t instructions,
                   TextTable& entities) {
   entities.add({"tiles at work", std::to_string(experiment.plan.strategy.degrees.tiles())});
@@ -158,6 +176,9 @@ void print(const sim::Experiment& experiment, int ranks) {
   TextTable run({"what", "value"});
   if (experiment.chip) {
     entities.add({"cores", std::to_string(experiment.chip->cores.size())});
+    if (experiment.model) {
+      add_model(*experiment.model, entities);
+    }
     std::cout << entities.to_string() << "\n# operators\n" << operator_table(*experiment.chip);
     run.add({"ideal iteration (arithmetic or memory)", to_string(experiment.ideal_time)});
   } else if (experiment.graph) {

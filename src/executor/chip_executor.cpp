@@ -49,6 +49,12 @@ class ChipExecutor final : public Executor {
       }
     }
     cores_.resize(setup_.members.size());
+    later_.resize(leads_ ? work_.operators.size() : 0);
+    for (std::uint32_t number = 0; number < later_.size(); ++number) {
+      for (const std::uint32_t before : work_.operators[number].after) {
+        later_[before].push_back(number);
+      }
+    }
   }
 
   void start(pdes::Context& context) override {
@@ -216,9 +222,8 @@ class ChipExecutor final : public Executor {
       }
       return;
     }
-    for (std::uint32_t later = number + 1; later < work_.operators.size(); ++later) {
-      const std::vector<std::uint32_t>& after = work_.operators[later].after;
-      if (std::find(after.begin(), after.end(), number) != after.end() && --awaited_[later] == 0) {
+    for (const std::uint32_t later : later_[number]) {
+      if (--awaited_[later] == 0) {
         begin_operator(context, later);
       }
     }
@@ -273,6 +278,7 @@ class ChipExecutor final : public Executor {
   bool leads_ = false;                  // has the first core
   std::uint64_t shares_done_ = 0;
   // At the first core.
+  std::vector<std::vector<std::uint32_t>> later_;  // [operators] that come after it
   std::uint32_t iteration_ = 0;
   std::uint32_t left_ = 0;
   std::vector<std::uint32_t> outstanding_;  // [operators] cores that have not finished

@@ -13,27 +13,15 @@
 #include <utility>
 
 #include "cut.hpp"
-#include "gemm.hpp"
+#include "reading.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
-#include "tessera/npu/vector_work.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {
 
 enum OperandPlace : std::uint8_t { queries, keys, values, output_place, appended };
-
-struct AttentionSpec {
-  std::uint64_t batch = 1;
-  std::uint64_t heads = 1;
-  std::uint64_t kv_heads = 1;
-  std::uint64_t queries = 1;
-  std::uint64_t keys = 1;
-  std::uint64_t width = 1;
-  std::uint64_t append = 0;  // tokens
-
-  std::uint64_t sharing() const { return heads / kv_heads; }
-};
 
 struct AttentionTiles {
   std::uint64_t queries = 1;
@@ -44,14 +32,16 @@ struct AttentionTiles {
 std::uint64_t keys_beside(const AttentionSpec& spec, const Target& target, std::uint64_t rows) {
   const std::uint64_t pad = target.core.scratchpad_half().count() / target.element().count();
   const std::uint64_t sums = target.core.accumulator_half().count() / sum_bytes;
+  const std::uint64_t both = spec.width + spec.value_width;
   const std::uint64_t fixed = rows * spec.width;
-  const std::uint64_t new_tokens = 2 * spec.append * spec.width;
-  if (pad <= fixed + new_tokens || sums <= fixed) {
+  const std::uint64_t of_sums = rows * spec.value_width;
+  const std::uint64_t new_tokens = spec.append * both;
+  if (pad <= fixed + new_tokens || sums <= of_sums) {
     return 0;
   }
   // Queries, keys, values, weights of attention; two sets of scores, for steps that overlap.
   const std::uint64_t most =
-      std::min((pad - fixed - new_tokens) / (2 * spec.width + rows), (sums - fixed) / (2 * rows));
+      std::min((pad - fixed - new_tokens) / (both + rows), (sums - of_sums) / (2 * rows));
   if (most >= spec.keys) {
     return spec.keys;
   }
@@ -88,23 +78,22 @@ class TiledAttention final : public TiledOperator {
         element_(target.element()),
         queries_{spec.queries, tiles.queries},
         keys_{spec.keys, tiles.keys} {
-    const Bytes of_queries = element_ * (spec.batch * spec.queries * spec.heads * spec.width);
-    const Bytes of_keys = element_ * (spec.batch * spec.kv_heads * spec.keys * spec.width);
-    operands_ = {
-        {"queries", of_queries},
-        {"keys", of_keys},
-        {"values", of_keys},
-        {"output", of_queries},
-        {"appended", element_ * (2 * spec.batch * spec.kv_heads * spec.append * spec.width)}};
+    const std::uint64_t of_queries = spec.batch * spec.queries * spec.heads;
+    const std::uint64_t of_keys = spec.batch * spec.kv_heads * spec.keys;
+    operands_ = {{"queries", element_ * (of_queries * spec.width)},
+                 {"keys", element_ * (of_keys * spec.width)},
+                 {"values", element_ * (of_keys * spec.value_width)},
+                 {"output", element_ * (of_queries * spec.value_width)},
+                 {"appended", element_ * (spec.batch * spec.kv_heads * spec.append * both())}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
   std::array<std::uint64_t, output_dimensions> output() const override {
-    return {spec_.batch, spec_.kv_heads, spec_.queries, spec_.sharing() * spec_.width};
+    return {spec_.batch, spec_.kv_heads, spec_.queries, spec_.sharing() * spec_.value_width};
   }
   std::uint64_t depth() const override { return spec_.keys; }
   std::uint64_t macs() const override {
-    return 2 * spec_.batch * spec_.heads * spec_.queries * spec_.keys * spec_.width;
+    return spec_.batch * spec_.heads * spec_.queries * spec_.keys * both();
   }
   std::uint64_t groups() const override { return spec_.batch * spec_.kv_heads * queries_.parts(); }
   std::uint64_t steps() const override { return keys_.parts(); }
@@ -119,17 +108,17 @@ class TiledAttention final : public TiledOperator {
                  (keys_.is_last(step) ? 4U : 0U) | (step % 2 == 1 ? 8U : 0U) |
                  (part == 0 && step == 0 && spec_.append > 0 ? 16U : 0U);
     tile.output = {Range{number, number + 1}, Range{head, head + 1}, queries_.range(part),
-                   Range{0, spec_.sharing() * spec_.width}};
+                   Range{0, spec_.sharing() * spec_.value_width}};
     tile.depth = keys_.range(step);
     const std::uint64_t first_query =
-        ((number * spec_.queries + queries_.begin(part)) * spec_.heads + head * spec_.sharing()) *
-        spec_.width;
+        (number * spec_.queries + queries_.begin(part)) * spec_.heads + head * spec_.sharing();
     const std::uint64_t of_head = number * spec_.kv_heads + head;
-    tile.origins[queries] = first_query * e;
-    tile.origins[keys] = (of_head * spec_.keys + tile.depth.begin) * spec_.width * e;
-    tile.origins[values] = tile.origins[keys];
-    tile.origins[output_place] = first_query * e;
-    tile.origins[appended] = of_head * 2 * spec_.append * spec_.width * e;
+    const std::uint64_t first_key = of_head * spec_.keys + tile.depth.begin;
+    tile.origins[queries] = first_query * spec_.width * e;
+    tile.origins[keys] = first_key * spec_.width * e;
+    tile.origins[values] = first_key * spec_.value_width * e;
+    tile.origins[output_place] = first_query * spec_.value_width * e;
+    tile.origins[appended] = of_head * spec_.append * both() * e;
     return tile;
   }
 
@@ -145,12 +134,11 @@ class TiledAttention final : public TiledOperator {
     const std::uint64_t rows = tokens * spec_.sharing();
     const std::uint64_t count = keys_.size_at(is_last_step);
     const std::uint64_t width = spec_.width;
-    const Region of_queries{0, spec_.sharing() * width * e, tokens, spec_.heads * width * e};
-    const Region of_keys{0, count * width * e, 1, count * width * e};
+    const std::uint64_t value_width = spec_.value_width;
 
     const BufferId q = out.scratchpad(Bytes(rows * width * e));
     const BufferId k = out.scratchpad(Bytes(count * width * e));
-    const BufferId v = out.scratchpad(Bytes(count * width * e));
+    const BufferId v = out.scratchpad(Bytes(count * value_width * e));
     const BufferId attention = out.scratchpad(Bytes(rows * count * e));
     const bool in_steps = keys_.parts() > 1;
     const Bytes of_scores(rows * keys_.length * sum_bytes);
@@ -158,22 +146,24 @@ class TiledAttention final : public TiledOperator {
     if (in_steps) {
       scores.push_back(out.accumulator(of_scores));
     }
-    const BufferId sums = out.accumulator(Bytes(rows * width * sum_bytes));
+    const BufferId sums = out.accumulator(Bytes(rows * value_width * sum_bytes));
     const BufferId own_scores = scores[is_odd && in_steps ? 1 : 0];
 
-    out.mvin(queries, of_queries, q);
-    out.mvin(keys, of_keys, k);
-    out.mvin(values, of_keys, v);
+    out.mvin(queries, of_tokens(tokens, width), q);
+    out.mvin(keys, {0, count * width * e, 1, count * width * e}, k);
+    out.mvin(values, {0, count * value_width * e, 1, count * value_width * e}, v);
     multiply(out, q, k, own_scores, rows, width, count);
     out.vector(vector_cycles(core(), vector_work("softmax"), rows, count), own_scores, BufferId(),
                attention);
     if (!is_first_step) {  // what was summed up so far counts less
-      out.vector(vector_cycles(core(), vector_work("mul"), rows, width), sums, attention, sums);
+      out.vector(vector_cycles(core(), vector_work("mul"), rows, value_width), sums, attention,
+                 sums);
     }
-    multiply(out, attention, v, sums, rows, count, width);
+    multiply(out, attention, v, sums, rows, count, value_width);
     if (is_last_step) {
-      out.vector(vector_cycles(core(), vector_work("div"), rows, width), sums, BufferId(), sums);
-      out.mvout(output_place, of_queries, sums);
+      out.vector(vector_cycles(core(), vector_work("div"), rows, value_width), sums, BufferId(),
+                 sums);
+      out.mvout(output_place, of_tokens(tokens, value_width), sums);
     }
     if (appends) {
       append(out);
@@ -182,6 +172,14 @@ class TiledAttention final : public TiledOperator {
   }
 
  private:
+  std::uint64_t both() const { return spec_.width + spec_.value_width; }
+
+  // The heads that share keys, of some tokens.
+  Region of_tokens(std::uint64_t tokens, std::uint64_t width) const {
+    const std::uint64_t e = element_.count();
+    return {0, spec_.sharing() * width * e, tokens, spec_.heads * width * e};
+  }
+
   void multiply(ProgramWriter& out, BufferId a, BufferId b, BufferId to, std::uint64_t rows,
                 std::uint64_t depth, std::uint64_t columns) const {
     const Cut heights{depth, std::min(depth, core().rows)};
@@ -194,13 +192,20 @@ class TiledAttention final : public TiledOperator {
   }
 
   void append(ProgramWriter& out) const {
-    const std::uint64_t bytes = spec_.append * spec_.width * element_.count();
-    const BufferId tokens = out.scratchpad(Bytes(2 * bytes));
-    const std::uint64_t place =
-        (spec_.keys - std::min(spec_.append, spec_.keys)) * spec_.width * element_.count();
-    out.mvin(appended, {0, 2 * bytes, 1, 2 * bytes}, tokens);
-    out.mvout(keys, {place, bytes, 1, bytes}, tokens);
-    out.mvout(values, {place, bytes, 1, bytes}, tokens);
+    const std::uint64_t e = element_.count();
+    const std::uint64_t bytes = spec_.append * both() * e;
+    const std::uint64_t before = spec_.keys - std::min(spec_.append, spec_.keys);
+    const BufferId tokens = out.scratchpad(Bytes(bytes));
+    out.mvin(appended, {0, bytes, 1, bytes}, tokens);
+    store(out, keys, before, spec_.width, tokens);
+    store(out, values, before, spec_.value_width, tokens);
+  }
+
+  // New tokens behind those `before`.
+  void store(ProgramWriter& out, OperandPlace cache, std::uint64_t before, std::uint64_t width,
+             BufferId tokens) const {
+    const std::uint64_t bytes = spec_.append * width * element_.count();
+    out.mvout(cache, {before * width * element_.count(), bytes, 1, bytes}, tokens);
   }
 
   AttentionSpec spec_;
@@ -217,7 +222,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.kv_heads = read_extent_or(section, "kv_heads", std::max<std::uint64_t>(spec.heads, 1));
   spec.queries = read_extent(section, "queries");
   spec.keys = read_extent(section, "keys");
-  spec.width = read_extent(section, "head_width");
+  spec.width = spec.value_width = read_extent(section, "head_width");
   spec.append = static_cast<std::uint64_t>(
       section.get_or<std::int64_t>("append", 0, config::at_least<std::int64_t>(0)));
   if (!is_countable(section, {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
@@ -231,12 +236,11 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
     section.error("append", "is more than there are keys");
     return nullptr;
   }
-  const auto tiles = attention_tiles(spec, target);
-  if (!tiles) {
+  auto made = lower(spec, target);
+  if (!made) {
     section.error("head_width", "one query of each head and one key do not fit in the core");
-    return nullptr;
   }
-  return std::make_unique<TiledAttention>(spec, *tiles, target);
+  return made;
 }
 
 const Registration registration(
@@ -253,4 +257,10 @@ const Registration registration(
     make);
 
 }  // namespace
+
+std::unique_ptr<TiledOperator> lower(const AttentionSpec& spec, const Target& target) {
+  const auto tiles = attention_tiles(spec, target);
+  return tiles ? std::make_unique<TiledAttention>(spec, *tiles, target) : nullptr;
+}
+
 }  // namespace tessera::npu

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cut.hpp"
-#include "tessera/npu/vector_work.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -47,7 +46,7 @@ class TiledConvolution final : public TiledOperator {
                  {"weights", Bytes(s.groups * group_blocks() * block_bytes())},
                  {"output", element_ * out},
                  {"bias", element_ * (spec_.bias ? s.outputs : 0)},
-                 {"residual", element_ * (spec_.residual ? out : 0)}};
+                 {"residual", element_ * (spec_.residuals * out)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -325,10 +324,11 @@ class TiledConvolution final : public TiledOperator {
         if (op.spec_.bias) {
           out.mvin(bias, {output_blocks.begin(m) * e, width, 1, width}, first);
         }
-        if (op.spec_.residual) {
+        for (std::uint64_t i = 0; i < op.spec_.residuals; ++i) {
           for (std::uint64_t n = 0; n < position_blocks.parts(); ++n) {
-            out.mvin(residual, output_region(m, n, s.outputs * e),
-                     sums[m * position_blocks.parts() + n]);
+            Region region = output_region(m, n, s.outputs * e);
+            region.offset += i * op.operands_[output_place].bytes.count();
+            out.mvin(residual, region, sums[m * position_blocks.parts() + n]);
           }
         }
       }
@@ -370,8 +370,8 @@ class TiledConvolution final : public TiledOperator {
       for (std::uint64_t n = 0; n < position_blocks.parts(); ++n) {
         for (std::uint64_t m = 0; m < output_blocks.parts(); ++m) {
           const BufferId from = sums[m * position_blocks.parts() + n];
-          if (!op.spec_.then.empty()) {
-            out.vector(vector_cycles(op.core(), vector_work(op.spec_.then), position_blocks.size(n),
+          if (op.spec_.then) {
+            out.vector(vector_cycles(op.core(), *op.spec_.then, position_blocks.size(n),
                                      output_blocks.size(m)),
                        from, BufferId(), from);
           }

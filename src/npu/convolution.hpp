@@ -1,20 +1,12 @@
-// A convolution as an operator.
+// A convolution whose windows the array reads in place.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "convolution_tiling.hpp"
-#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
-
-struct ConvolutionSpec {
-  ConvolutionShape shape;
-  bool bias = false;
-  bool residual = false;
-  std::string then;
-};
 
 std::unique_ptr<TiledOperator> make_convolution(const ConvolutionSpec& spec,
                                                 const ConvolutionTiles& tiles,

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "convolution.hpp"
-#include "gemm.hpp"
-#include "tessera/npu/vector_work.hpp"
+#include "reading.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -41,10 +40,10 @@ std::unique_ptr<TiledOperator> gathered(const ConvolutionSpec& spec, const Targe
   product.shape = {s.images * positions[0] * positions[1], s.group_outputs(),
                    s.kernel[0] * s.kernel[1] * s.group_channels(), s.groups};
   product.bias = spec.bias;
-  product.residual = spec.residual;
+  product.residuals = spec.residuals;
   product.gathers = true;
   product.then = spec.then;
-  return make_product(product, target);
+  return lower(product, target);
 }
 
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
@@ -60,11 +59,9 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   s.dilation = read_sides(section, "dilation", 1, 1);
   s.groups = read_extent_or(section, "groups", 1);
   spec.bias = section.get_or("bias", false);
-  spec.residual = section.get_or("residual", false);
-  const bool gathers =
-      section.get_name("im2col", {"implicit", "explicit"}, "implicit") == "explicit";
-  spec.then = section.get_name("then", with_none(vector_names()), "none");
-  spec.then = spec.then == "none" ? "" : spec.then;
+  spec.residuals = section.get_or("residual", false) ? 1 : 0;
+  spec.gathers = section.get_name("im2col", {"implicit", "explicit"}, "implicit") == "explicit";
+  spec.then = read_then(section);
   if (!is_countable(section, {s.images, s.input[0], s.input[1], s.channels, s.outputs, s.kernel[0],
                               s.kernel[1]})) {
     return nullptr;
@@ -78,8 +75,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
     section.error("kernel", "larger than its input with padding");
     return nullptr;
   }
-  const auto tiles = gathers ? std::nullopt : convolution_tiles(s, target);
-  return tiles ? make_convolution(spec, *tiles, target) : gathered(spec, target);
+  return lower(spec, target);
 }
 
 const Registration registration(
@@ -102,4 +98,10 @@ const Registration registration(
     make);
 
 }  // namespace
+
+std::unique_ptr<TiledOperator> lower(const ConvolutionSpec& spec, const Target& target) {
+  const auto tiles = spec.gathers ? std::nullopt : convolution_tiles(spec.shape, target);
+  return tiles ? make_convolution(spec, *tiles, target) : gathered(spec, target);
+}
+
 }  // namespace tessera::npu

@@ -8,12 +8,13 @@
 //
 // In memory weights are stored by columns of the product, as a framework's transposed B.
 
-#include "gemm.hpp"
-
 #include <algorithm>
 #include <utility>
 
-#include "tessera/npu/vector_work.hpp"
+#include "cut.hpp"
+#include "gemm_tiling.hpp"
+#include "reading.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -57,7 +58,7 @@ class TiledProduct final : public TiledOperator {
         {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * s.columns * s.depth)},
         {"product", element_ * (s.count * s.rows * s.columns)},
         {"bias", element_ * (spec_.bias ? s.columns : 0)},
-        {"residual", element_ * (spec_.residual ? s.count * s.rows * s.columns : 0)}};
+        {"residual", element_ * (spec_.residuals * s.count * s.rows * s.columns)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -215,11 +216,12 @@ class TiledProduct final : public TiledOperator {
           if (op.spec_.bias && n == 0) {
             out.mvin(bias, {column_blocks.begin(m) * e, width, 1, width}, sums_at(m, n));
           }
-          if (op.spec_.residual) {
-            out.mvin(residual,
-                     {row_blocks.begin(n) * pitch + column_blocks.begin(m) * e, width,
-                      row_blocks.size(n), pitch},
-                     sums_at(m, n));
+          for (std::uint64_t i = 0; i < op.spec_.residuals; ++i) {
+            out.mvin(
+                residual,
+                {i * op.output_bytes() + row_blocks.begin(n) * pitch + column_blocks.begin(m) * e,
+                 width, row_blocks.size(n), pitch},
+                sums_at(m, n));
           }
         }
       }
@@ -270,10 +272,10 @@ class TiledProduct final : public TiledOperator {
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
         for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
           const BufferId from = sums_at(m, n);
-          if (!op.spec_.then.empty()) {
-            out.vector(vector_cycles(op.core(), vector_work(op.spec_.then), row_blocks.size(n),
-                                     column_blocks.size(m)),
-                       from, BufferId(), from);
+          if (op.spec_.then) {
+            out.vector(
+                vector_cycles(op.core(), *op.spec_.then, row_blocks.size(n), column_blocks.size(m)),
+                from, BufferId(), from);
           }
           out.mvout(product,
                     {row_blocks.begin(n) * pitch + column_blocks.begin(m) * e,
@@ -283,6 +285,8 @@ class TiledProduct final : public TiledOperator {
       }
     }
   };
+
+  std::uint64_t output_bytes() const { return operands_[product].bytes.count(); }
 
   ProductSpec spec_;
   Bytes element_;
@@ -301,14 +305,13 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.shape.count = read_extent_or(section, "count", 1);
   spec.shared_weights = section.get_or("shared_weights", false);
   spec.bias = section.get_or("bias", false);
-  spec.residual = section.get_or("residual", false);
-  spec.then = section.get_name("then", with_none(vector_names()), "none");
-  spec.then = spec.then == "none" ? "" : spec.then;
+  spec.residuals = section.get_or("residual", false) ? 1 : 0;
+  spec.then = read_then(section);
   const ProductShape& s = spec.shape;
   if (!is_countable(section, {s.rows, s.columns, s.depth, s.count})) {
     return nullptr;
   }
-  return make_product(spec, target);
+  return lower(spec, target);
 }
 
 const Registration registration(
@@ -327,7 +330,7 @@ const Registration registration(
 
 }  // namespace
 
-std::unique_ptr<TiledOperator> make_product(const ProductSpec& spec, const Target& target) {
+std::unique_ptr<TiledOperator> lower(const ProductSpec& spec, const Target& target) {
   return std::make_unique<TiledProduct>(spec, target);
 }
 

@@ -1,4 +1,5 @@
-#include "gemm.hpp"
+#include "reading.hpp"
+
 #include "tessera/core/wide.hpp"
 
 namespace tessera::npu {
@@ -35,9 +36,11 @@ bool is_countable(config::Section& section, std::initializer_list<std::uint64_t>
   return true;
 }
 
-std::vector<std::string> with_none(std::vector<std::string> names) {
+std::optional<VectorWork> read_then(config::Section& section) {
+  std::vector<std::string> names = vector_names();
   names.emplace_back("none");
-  return names;
+  const std::string name = section.get_name("then", names, "none");
+  return name.empty() || name == "none" ? std::nullopt : std::optional(vector_work(name));
 }
 
 }  // namespace tessera::npu

@@ -1,10 +1,13 @@
-#include "stream.hpp"
+// Operators that only the vector unit works on. The output is rows and columns, cut in both
+// directions.
 
 #include <algorithm>
 #include <utility>
 
 #include "cut.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -18,12 +21,16 @@ class TiledStream final : public TiledOperator {
  public:
   TiledStream(const StreamSpec& spec, const Target& target)
       : TiledOperator(target.core), spec_(spec), element_(target.element()) {
+    stored_ = {"output", 0, spec_.columns, spec_.stored_per, spec_.stored_of};
     cut(target);
+    uniform_ = is_uniform(stored_) &&
+               std::all_of(spec_.inputs.begin(), spec_.inputs.end(),
+                           [this](const StreamInput& input) { return is_uniform(input); });
     for (const StreamInput& input : spec_.inputs) {
       const std::uint64_t rows = input.for_all_rows ? 1 : spec_.rows;
       operands_.push_back({input.name, element_ * (rows * width(input))});
     }
-    operands_.push_back({"output", element_ * (spec_.rows * spec_.columns)});
+    operands_.push_back({"output", element_ * (spec_.rows * width(stored_))});
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -47,9 +54,10 @@ class TiledStream final : public TiledOperator {
       tile.origins[i] = (row * width(input) + loaded(input, columns).begin) * e;
     }
     tile.origins[spec_.inputs.size()] =
-        spec_.transposes
-            ? (columns_.begin(place.column) * spec_.rows + rows_.begin(place.row)) * e
-            : (rows_.begin(place.row) * spec_.columns + columns_.begin(place.column)) * e;
+        spec_.transposes ? (columns_.begin(place.column) * spec_.rows + rows_.begin(place.row)) * e
+                         : (rows_.begin(place.row) * width(stored_) +
+                            loaded(stored_, columns_.range(place.column)).begin) *
+                               e;
     return tile;
   }
 
@@ -73,7 +81,8 @@ class TiledStream final : public TiledOperator {
         out.mvin(static_cast<std::uint8_t>(i), region, buffers.back());
       }
     }
-    const BufferId result = out.scratchpad(Bytes(rows * columns.size() * e));
+    const std::uint64_t row_bytes = loaded(stored_, columns).size() * e;
+    const BufferId result = out.scratchpad(Bytes(rows * row_bytes));
     const std::uint64_t cycles = vector_cycles(core(), spec_.work, rows, columns.size());
     for (std::size_t i = 2; i < buffers.size(); i += 2) {  // waits for two at a time
       out.vector(0, buffers[i], i + 1 < buffers.size() ? buffers[i + 1] : BufferId(), result);
@@ -81,7 +90,7 @@ class TiledStream final : public TiledOperator {
     out.vector(cycles, buffers.empty() ? BufferId() : buffers[0],
                buffers.size() > 1 ? buffers[1] : BufferId(), result);
     const Region stored = spec_.transposes ? Region{0, rows * e, columns.size(), spec_.rows * e}
-                                           : Region{0, columns.size() * e, rows, spec_.columns * e};
+                                           : Region{0, row_bytes, rows, width(stored_) * e};
     out.mvout(static_cast<std::uint8_t>(spec_.inputs.size()), stored, result);
     return out.take();
   }
@@ -95,6 +104,12 @@ class TiledStream final : public TiledOperator {
     return {group / columns_.parts(), group % columns_.parts()};
   }
 
+  // Whether all whole parts of the columns load as much of it, from where they begin.
+  bool is_uniform(const StreamInput& input) const {
+    return input.begin == 0 && input.end == spec_.columns &&
+           (input.of == 1 || columns_.length % input.of == 0);
+  }
+
   // The first part of the columns that looks like this one.
   std::uint64_t shape_of(std::uint64_t column) const {
     return uniform_ && !columns_.is_last(column) ? 0 : column;
@@ -105,8 +120,10 @@ class TiledStream final : public TiledOperator {
     return loaded(input, {input.begin, input.end}).end;
   }
   static Range loaded(const StreamInput& input, const Range& columns) {
-    return {(columns.begin - input.begin) * input.per / input.of,
-            quotient_up((columns.end - input.begin) * input.per, input.of)};
+    const Wide begin = Wide{columns.begin - input.begin} * input.per;
+    const Wide end = Wide{columns.end - input.begin} * input.per;
+    return {static_cast<std::uint64_t>(begin / input.of),
+            static_cast<std::uint64_t>((end + input.of - 1) / input.of)};
   }
   static Range served(const StreamInput& input, const Range& columns) {
     const std::uint64_t begin = std::clamp(columns.begin, input.begin, input.end);
@@ -115,7 +132,7 @@ class TiledStream final : public TiledOperator {
 
   // Bytes of the scratchpad that one element of the output takes, rounded up.
   std::uint64_t bytes_an_element() const {
-    std::uint64_t sum = element_.count();
+    std::uint64_t sum = element_.count() * quotient_up(stored_.per, stored_.of);
     for (const StreamInput& input : spec_.inputs) {
       sum += quotient_up(input.per, input.of) * element_.count();
     }
@@ -123,9 +140,6 @@ class TiledStream final : public TiledOperator {
   }
 
   void cut(const Target& target) {
-    uniform_ = std::all_of(spec_.inputs.begin(), spec_.inputs.end(), [this](const auto& input) {
-      return input.begin == 0 && input.end == spec_.columns && input.of == 1;
-    });
     const std::uint64_t of_one = bytes_an_element();
     const std::uint64_t most = core().scratchpad_half().count() / of_one;
     ensure(most > 0, "not even one element fits in the scratchpad");
@@ -150,6 +164,7 @@ class TiledStream final : public TiledOperator {
   }
 
   StreamSpec spec_;
+  StreamInput stored_;  // the output, in the same terms
   Bytes element_;
   Cut rows_;
   Cut columns_;
@@ -159,7 +174,7 @@ class TiledStream final : public TiledOperator {
 
 }  // namespace
 
-std::unique_ptr<TiledOperator> make_stream(const StreamSpec& spec, const Target& target) {
+std::unique_ptr<TiledOperator> lower(const StreamSpec& spec, const Target& target) {
   ensure(spec.inputs.size() < most_operands, "an operator has too many operands");
   return std::make_unique<TiledStream>(spec, target);
 }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gemm.hpp"
-#include "stream.hpp"
+#include "reading.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -38,7 +38,7 @@ Made make_elementwise(config::Section& section, const Target& target) {
     section.error("operation", "works on rows; it is an operator of its own");
     return nullptr;
   }
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 Made make_norm(config::Section& section, const Target& target) {
@@ -60,7 +60,7 @@ Made make_norm(config::Section& section, const Target& target) {
   if (!is_rms) {
     spec.inputs.push_back(row_for_all("bias", spec.columns));
   }
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 Made make_softmax(config::Section& section, const Target& target) {
@@ -72,7 +72,7 @@ Made make_softmax(config::Section& section, const Target& target) {
   }
   spec.work = vector_work("softmax");
   spec.inputs.push_back(whole("input", spec.columns));
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 // Each element of the output looks at a window; those of neighbours overlap in the scratchpad and
@@ -110,7 +110,7 @@ Made make_pool(config::Section& section, const Target& target) {
   input.per = height * width;
   input.of = rows * columns;
   spec.inputs.push_back(input);
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 // A row of a table for each token; with `positions`, a second one is added.
@@ -128,7 +128,7 @@ Made make_embedding(config::Section& section, const Target& target) {
     spec.inputs.push_back(whole("positions", spec.columns));
     spec.work = vector_work("add");
   }
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 Made make_transpose(config::Section& section, const Target& target) {
@@ -141,7 +141,7 @@ Made make_transpose(config::Section& section, const Target& target) {
   spec.transposes = true;
   spec.work = vector_work("copy");
   spec.inputs.push_back(whole("input", spec.columns));
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 Made make_concat(config::Section& section, const Target& target) {
@@ -167,7 +167,7 @@ Made make_concat(config::Section& section, const Target& target) {
     return nullptr;
   }
   spec.work = vector_work("copy");
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 Made make_reshape(config::Section& section, const Target& target) {
@@ -178,7 +178,7 @@ Made make_reshape(config::Section& section, const Target& target) {
   }
   spec.work = vector_work("copy");
   spec.inputs.push_back(whole("input", spec.columns));
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 const ParameterInfo rows{"rows", "", "", "of the input and of the output"};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gemm.hpp"
-#include "stream.hpp"
+#include "cut.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 
@@ -17,8 +17,8 @@ std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const
     const workload::MatrixProduct& product = operation.product;
     ProductSpec spec;
     spec.shape = {product.rows, product.columns, product.depth, product.count};
-    spec.residual = operation.added > Bytes();
-    return make_product(spec, target);
+    spec.residuals = operation.added > Bytes() ? 1 : 0;
+    return lower(spec, target);
   }
   // Half of the bytes are read, half are written, and each element takes its share of the FLOPs.
   const std::uint64_t pairs =
@@ -27,7 +27,7 @@ std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const
   spec.columns = std::max<std::uint64_t>(pairs, 1);
   spec.inputs.push_back({"input", 0, spec.columns});
   spec.work.adds = quotient_up(operation.flops.count(), spec.columns);
-  return make_stream(spec, target);
+  return lower(spec, target);
 }
 
 }  // namespace tessera::npu

@@ -51,38 +51,59 @@ std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
 
 bool is_chip(const config::Value& workload) {
   return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
-    return member.key == "kind" && member.value.text == chip_kind;
+    return member.key == "kind" &&
+           (member.value.text == operators_kind || member.value.text == model_kind);
   });
 }
 
-std::unique_ptr<executor::ChipWork> read_chip(Section& workload, const machine::Machine& machine,
-                                              const compute::ComputeModel& compute,
-                                              Section machine_section) {
-  auto work = std::make_unique<executor::ChipWork>();
+ChipStart begin_chip(Section& workload, const machine::Machine& machine,
+                     const compute::ComputeModel& compute, Section& machine_section) {
+  ChipStart start{std::make_unique<executor::ChipWork>()};
+  executor::ChipWork& work = *start.work;
   const npu::CoreConfig* const core = npu::core_of(compute);
   if (core == nullptr) {
     machine_section.error("compute", "operators are of a chip of cores; 'model' must be npu");
   } else {
-    work->core = *core;
+    work.core = *core;
     if (core->operands == npu::Operands::memory && machine.channels.empty()) {
       machine_section.error("dram", "missing; the cores have their operands in memory");
     }
   }
-  work->cores = machine.topology->computing_node_ids();
-  work->data_type =
+  start.is_complete = core != nullptr;
+  work.cores = machine.topology->computing_node_ids();
+  work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
+  return start;
+}
+
+void number_names(executor::ChipWork& work) {
+  std::map<std::string, std::uint16_t> numbers;
+  for (const executor::ChipOperator& op : work.operators) {
+    const bool is_known = numbers.count(op.name) > 0;
+    const std::string text =
+        is_known || numbers.size() < most_names ? op.name : std::string("(other names)");
+    const auto [name, is_new] = numbers.emplace(text, static_cast<std::uint16_t>(numbers.size()));
+    if (is_new) {
+      work.names.push_back(text);
+    }
+    work.name_of.push_back(name->second);
+  }
+}
+
+std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart start) {
+  executor::ChipWork& work = *start.work;
+  work.data_type =
       data_type_from(workload.get_name("data_type", data_type_names(), to_string(DataType::fp16)))
           .value_or(DataType::fp16);
-  work->message = workload.get_or<Bytes>("message", work->message, config::at_least(Bytes(1)));
   std::vector<Section> sections = workload.sections("operators");
   if (sections.empty()) {
     workload.raw("operators");
     workload.error("operators", "expected a list of at least one mapping");
   }
   std::map<std::string, std::uint32_t> numbers;
-  std::map<std::string, std::uint16_t> names;
-  bool is_complete = core != nullptr && !sections.empty();
+  const bool has_core = start.is_complete;
+  bool is_complete = has_core && !sections.empty();
   for (Section& section : sections) {
-    const auto number = static_cast<std::uint32_t>(work->operators.size());
+    const auto number = static_cast<std::uint32_t>(work.operators.size());
     const std::string kind = section.get_name("kind", npu::operators().names());
     executor::ChipOperator op;
     op.name = section.get_or<std::string>("name", kind + std::to_string(number));
@@ -92,23 +113,17 @@ std::unique_ptr<executor::ChipWork> read_chip(Section& workload, const machine::
         section.raw(key);
       }
       is_complete = false;
-    } else if (core != nullptr) {
-      op.tiles =
-          npu::operators().at(kind)(section, {work->core, work->cores.size(), work->data_type});
+    } else if (has_core) {
+      op.tiles = npu::operators().at(kind)(section, {work.core, work.cores.size(), work.data_type});
       is_complete = is_complete && op.tiles != nullptr;
     }
     if (!numbers.emplace(op.name, number).second) {
       section.error("name", "two operators are called '" + op.name + "'");
     }
-    const std::string text = names.size() < most_names ? op.name : std::string("(other names)");
-    const auto [name, is_new] = names.emplace(text, static_cast<std::uint16_t>(names.size()));
-    if (is_new) {
-      work->names.push_back(text);
-    }
-    work->name_of.push_back(name->second);
-    work->operators.push_back(std::move(op));
+    work.operators.push_back(std::move(op));
   }
-  return is_complete ? std::move(work) : nullptr;
+  number_names(work);
+  return is_complete ? std::move(start.work) : nullptr;
 }
 
 SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {

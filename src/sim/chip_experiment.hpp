@@ -2,24 +2,36 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/executor/chip.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
 
-inline constexpr const char* chip_kind = "operators";
+inline constexpr const char* operators_kind = "operators";
+inline constexpr const char* model_kind = "onnx";
 
-// Whether the workload section is of that kind.
+// Whether the workload section is of such a kind: operators, or a model (`onnx`).
 bool is_chip(const config::Value& workload);
 
+// Machine and core, as all such workloads have them, and the key `message`; without operators.
+struct ChipStart {
+  std::unique_ptr<executor::ChipWork> work;
+  bool is_complete = false;
+};
+ChipStart begin_chip(config::Section& workload, const machine::Machine& machine,
+                     const compute::ComputeModel& compute, config::Section& machine_section);
+// Numbers the names of all operators, for traces.
+void number_names(executor::ChipWork& work);
+
 // Reads the section of such a workload; null after complaints.
-std::unique_ptr<executor::ChipWork> read_chip(config::Section& workload,
-                                              const machine::Machine& machine,
-                                              const compute::ComputeModel& compute,
-                                              config::Section machine_section);
+std::unique_ptr<executor::ChipWork> read_operators(config::Section& workload, ChipStart start);
+std::unique_ptr<executor::ChipWork> read_model(config::Section& workload, ChipStart start,
+                                               std::optional<ModelLook>& look);
 
 // Of one iteration: all arrays full, or every operand moved once over all channels, whichever is
 // longer.

@@ -395,10 +395,15 @@ void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagn
       section.error(key, "the workload is operators, which the cores of the machine share");
     }
   }
-  experiment.workload.name = workload_section.get_or<std::string>("name", chip_kind);
+  const auto kind = workload_section.get<std::string>("kind");
+  experiment.workload.name = workload_section.get_or<std::string>("name", kind);
   if (experiment.compute) {
-    experiment.chip = read_chip(workload_section, experiment.machine, *experiment.compute,
-                                section.section("machine"));
+    Section machine_section = section.section("machine");
+    ChipStart start =
+        begin_chip(workload_section, experiment.machine, *experiment.compute, machine_section);
+    experiment.chip = kind == model_kind
+                          ? read_model(workload_section, std::move(start), experiment.model)
+                          : read_operators(workload_section, std::move(start));
   }
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
   if (experiment.options.replay) {
@@ -446,7 +451,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
   if (needed.size() == parts.size()) {
     read_programs(experiment, section, load, diagnostics);
-  } else if (section.section("workload").get<std::string>("kind") == chip_kind) {
+  } else if (is_chip(section.raw("workload"))) {
     read_chip_work(experiment, section, diagnostics);
   } else {
     read_graph_work(experiment, section, load, diagnostics);

@@ -21,6 +21,7 @@ struct VectorWork {
   std::uint64_t scalar_muls = 0;
   std::uint64_t scalar_sqrts = 0;
   friend VectorWork operator+(const VectorWork& a, const VectorWork& b);
+  friend bool operator==(const VectorWork&, const VectorWork&) = default;
 };
 
 // add, mul, relu, gelu, silu, sigmoid, tanh, exp, div, sqrt, softmax, layer_norm, rms_norm, copy.

@@ -53,6 +53,21 @@ std::vector<ParameterInfo> run_parameters();
 // Of the section `execution`, which experiments have whose workload is graphs.
 std::vector<ParameterInfo> execution_parameters();
 
+// A model that the operators of a chip were lowered from.
+struct ModelLook {
+  std::string path;
+  std::string level;  // of optimisation
+  std::uint64_t file_nodes = 0;
+  std::uint64_t nodes = 0;  // of the optimised graph
+  std::uint64_t views = 0;  // of those, that nothing has to be done for
+  std::uint64_t parameters = 0;
+  Flops matrix;
+  Flops vector;
+  Bytes traffic;                     // each tensor once for each node that reads or writes it
+  std::vector<std::string> unknown;  // nodes that cost memory traffic alone
+  std::vector<std::string> notices;
+};
+
 // Everything of one experiment but the number of ranks. Immutable after reading.
 struct Experiment {
   std::string name;
@@ -66,6 +81,7 @@ struct Experiment {
   plan::Plan plan;                             // the same: empty
   std::unique_ptr<executor::GraphWork> graph;  // null: programs, or a chip
   std::unique_ptr<executor::ChipWork> chip;    // null: no operators on a chip
+  std::optional<ModelLook> model;              // of a chip whose operators are those of a model
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML

@@ -1,0 +1,84 @@
+// Reads the workload `onnx`: the keys of onnx/description.hpp, and
+//
+//   key         default      meaning
+//   data_type   model        of floating-point numbers; `model`: as the model has them
+//   message     64 B         that begins or ends a core's share of an operator
+//   drain       false        a node begins when the node before it is over
+#include "chip_experiment.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/optimize.hpp"
+#include "tessera/onnx/work.hpp"
+#include "tessera/sim/onnx_lowering.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+std::optional<DataType> read_data_type(Section& workload) {
+  constexpr const char* as_given = "model";
+  std::vector<std::string> names = data_type_names();
+  names.emplace_back(as_given);
+  return data_type_from(workload.get_name("data_type", names, as_given));
+}
+
+ModelLook look_at(const onnx::Import& model, const onnx::Description& description) {
+  const onnx::Graph& graph = model.graph;
+  const onnx::Cost cost = onnx::total_cost(graph);
+  ModelLook look;
+  look.path = description.path;
+  look.level = onnx::to_string(description.level);
+  look.file_nodes = model.file_nodes;
+  look.nodes = graph.nodes.size();
+  look.parameters = cost.parameters;
+  look.matrix = cost.matrix;
+  look.vector = cost.vector;
+  look.traffic = cost.traffic();
+  look.notices = model.notices;
+  for (const onnx::Node& node : graph.nodes) {
+    look.views += std::holds_alternative<onnx::View>(onnx::work_of(graph, node)) ? 1 : 0;
+    if (!node.unknown.empty()) {
+      look.unknown.push_back(node.name);
+    }
+  }
+  return look;
+}
+
+}  // namespace
+
+std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart start,
+                                               std::optional<ModelLook>& look) {
+  executor::ChipWork& work = *start.work;
+  const std::optional<DataType> data_type = read_data_type(workload);
+  const bool drain = workload.get_or("drain", false);
+  const onnx::Description description = onnx::read_description(workload);
+  if (!start.is_complete || !workload.has("model")) {
+    return nullptr;
+  }
+  try {
+    onnx::Import model = onnx::import_model(description.path, description.options);
+    onnx::optimize(model.graph, description.level);
+    look = look_at(model, description);
+    work.data_type = data_type.value_or(DataType::fp32);
+    work.operators = lower_graph(model.graph, {work.core, work.cores.size(), data_type, drain});
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
+      workload.error("model", file + diagnostic.message);
+    }
+    return nullptr;
+  } catch (const IoError& error) {
+    workload.error("model", error.what());
+    return nullptr;
+  }
+  if (work.operators.empty()) {
+    workload.error("model", "the model has nothing to compute or move");
+    return nullptr;
+  }
+  number_names(work);
+  return std::move(start.work);
+}
+
+}  // namespace tessera::sim

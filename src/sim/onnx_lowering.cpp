@@ -1,0 +1,150 @@
+#include "tessera/sim/onnx_lowering.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <variant>
+
+#include "onnx_lowering_state.hpp"
+#include "onnx_vector_work.hpp"
+
+namespace tessera::sim {
+
+void merge(Numbers& into, const Numbers& more) {
+  Numbers both;
+  std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(both));
+  into = std::move(both);
+}
+
+std::vector<executor::ChipOperator> Lowering::lower() {
+  for (const Node& node : graph_.nodes) {
+    begin(node);
+    const onnx::Work work = onnx::work_of(graph_, node);
+    const std::size_t made = made_.size();
+    std::visit(*this, work);
+    if (options_.drain && made_.size() > made) {
+      drained_ = last_;
+    }
+    for (const TensorIndex output : node.outputs) {
+      if (output != onnx::no_tensor) {
+        makers_[output] = last_;
+      }
+    }
+  }
+  return std::move(made_);
+}
+
+void Lowering::begin(const Node& node) {
+  node_ = &node;
+  last_ = drained_;
+  for (const TensorIndex input : node.inputs) {
+    if (input != onnx::no_tensor) {
+      merge(last_, makers_[input]);
+    }
+  }
+}
+
+std::vector<Lowering::Read> Lowering::reads(const npu::Target& target) const {
+  std::vector<Read> found;
+  std::set<TensorIndex> seen;
+  for (const TensorIndex at : node_->inputs) {
+    if (at == onnx::no_tensor || !seen.insert(at).second) {
+      continue;
+    }
+    const Tensor& tensor = graph_.tensor(at);
+    if (tensor.elements() > 1) {
+      found.push_back({tensor.name, size_of(tensor, target)});
+    }
+  }
+  return found;
+}
+
+std::uint64_t Lowering::written(const npu::Target& target) const {
+  std::uint64_t sum = 0;
+  for (const TensorIndex at : node_->outputs) {
+    sum += at == onnx::no_tensor ? 0 : size_of(graph_.tensor(at), target);
+  }
+  return sum;
+}
+
+void Lowering::load(StreamSpec& spec, std::vector<Read> reads) const {
+  constexpr std::size_t most = npu::most_operands - 1;
+  while (reads.size() > most) {
+    reads[reads.size() - 2].elements += reads.back().elements;
+    reads.pop_back();
+  }
+  for (const Read& read : reads) {
+    // Of a tensor that is the same for all rows one row is loaded, of others its part of a row.
+    const bool for_all_rows = read.elements % spec.rows != 0 || read.elements == spec.columns;
+    const std::uint64_t of_row = for_all_rows ? read.elements : read.elements / spec.rows;
+    const std::uint64_t common = std::gcd(of_row, spec.columns);
+    spec.inputs.push_back({read.name, 0, spec.columns, of_row / common, spec.columns / common,
+                           for_all_rows && spec.rows > 1});
+  }
+}
+
+void Lowering::stream(const std::string& part, std::uint64_t columns, std::vector<Read> reads,
+                      std::uint64_t stored, const VectorWork& work, const npu::Target& target) {
+  if (columns == 0 || stored == 0) {
+    return;
+  }
+  StreamSpec spec;
+  spec.columns = columns;
+  load(spec, std::move(reads));
+  const std::uint64_t common = std::gcd(stored, columns);
+  spec.stored_per = stored / common;
+  spec.stored_of = columns / common;
+  spec.work = work;
+  add(part, npu::lower(spec, target));
+}
+
+VectorWork Lowering::epilogue_work(bool sums_are_free) const {
+  const Tensor* const output = tensor(node_->outputs, 0);
+  const std::uint64_t elements = output != nullptr ? output->elements() : 0;
+  VectorWork sum;
+  for (const onnx::Epilogue& step : node_->epilogue) {
+    if (!(sums_are_free && step.op == "Add") && elements > 0) {
+      sum = sum + element_work(step.op, quotient_up(step.flops, elements));
+    }
+  }
+  return sum;
+}
+
+bool Lowering::adds_bias() const {
+  static const std::set<std::string> ops{"Gemm", "Conv", "ConvTranspose", "FusedConv", "FusedGemm"};
+  return ops.count(node_->op) > 0;
+}
+
+Lowering::Finish Lowering::finish(std::uint64_t columns) const {
+  Finish finish;
+  const auto take = [&](const Tensor& tensor) {
+    if (tensor.elements() <= columns) {
+      finish.bias = true;
+    } else {
+      ++finish.residuals;
+    }
+  };
+  if (adds_bias() && input(2) != nullptr) {
+    take(*input(2));
+  }
+  for (const onnx::Epilogue& step : node_->epilogue) {
+    for (const TensorIndex operand : step.operands) {
+      if (graph_.tensor(operand).elements() > 1) {
+        take(graph_.tensor(operand));
+      }
+    }
+  }
+  const VectorWork work = epilogue_work(true);
+  if (!node_->epilogue.empty() && work != VectorWork{}) {
+    finish.then = work;
+  }
+  return finish;
+}
+
+std::vector<executor::ChipOperator> lower_graph(const Graph& graph,
+                                                const LoweringOptions& options) {
+  return Lowering(graph, options).lower();
+}
+
+}  // namespace tessera::sim
