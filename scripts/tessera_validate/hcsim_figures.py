@@ -1,7 +1,8 @@
 """Figures 8, 10 and 11: batches a second by scale, bandwidth and latency of the CXL fabric."""
 
 from hcsim_systems import TYPES, batches, part_of_workload, seconds
-from page import Runner
+from line_chart import line_chart
+from page import ROOT, Runner
 
 SCALES = (64, 128, 256, 512, 1024)
 FIG_10 = ("16GB/s", "32GB/s", "64GB/s", "128GB/s", "256GB/s", "512GB/s")
@@ -11,6 +12,29 @@ FLAT = 1.02  # a gain below it counts as none
 KNEE = {64: ("1ms", "2ms", "4ms", "16ms"), 256: ("100us", "250us", "1ms", "2ms")}
 DECODERS = 40
 HIDDEN = 2.5  # sums, of 40, that may be seen when all others are behind the backward pass
+
+
+def draw(report, number, across, names, lines):
+    """Curves in a picture beside the page; `lines` are (label, values)."""
+    picture = ROOT / "results" / f"hcsim_fig{number}.svg"
+    line_chart(picture, f"LLaMA2-13B, as Fig. {number} of the paper", across, "batches a second",
+               [(label, list(enumerate(values))) for label, values in lines], names)
+    report.say()
+    report.say(f"![Fig. {number}]({picture.name})")
+
+
+def draw_figure_8(report, found, scales):
+    draw(report, 8, "XPUs", [str(xpus) for xpus in scales],
+         [(f"{system}, {'with' if coherent else 'without'} coherence",
+           [found[system, xpus][coherent] for xpus in scales])
+          for system in TYPES for coherent in (0, 1)])
+
+
+def draw_swept(report, number, across, values, found):
+    """Systems of one type at all scales; mixed ones, which are so from two racks on, at the largest."""
+    draw(report, number, across, values,
+         [(f"{system}, {xpus} XPUs", row) for (system, xpus), row in found.items()
+          if system == "H100" or xpus == SWEPT[-1]])
 
 
 def figure_8(report, runner, folder, scales):
@@ -68,6 +92,7 @@ def figure_10(report, runner, folder):
     claim(report, all(total[system, 256] < total["H100", 256] for system in TYPES if system != "H100"),
           "heterogeneity weakens the gain: of all the bandwidth at 256 XPUs "
           + ", ".join(f"{system} {total[system, 256]:.2f}" for system in TYPES))
+    draw_swept(report, 10, "bandwidth of the CXL fabric", FIG_10, found)
 
 
 def figure_11(report, runner, folder):
@@ -78,6 +103,7 @@ def figure_11(report, runner, folder):
     claim(report, all(row[-1] < 1 / FLAT for row in lost.values()), "latency matters above about 10 us")
     claim(report, all(lost["H100", more][-1] < lost["H100", less][-1]
                       for less, more in zip(SWEPT, SWEPT[1:])), "more for larger systems")
+    draw_swept(report, 11, "latency of the CXL fabric", FIG_11, found)
 
 
 def knee(report, runner, folder):
@@ -116,7 +142,10 @@ def sections(report, program, folder, setting):
     if setting.reduced:
         figure_8(report, runner, folder, (64,))
         return
-    figure_8(report, runner, folder, SCALES)
+    report.say("The paper's figures are pictures, and its text gives no figures of theirs: what is held against "
+               "it are its claims.")
+    report.say()
+    draw_figure_8(report, figure_8(report, runner, folder, SCALES), SCALES)
     figure_10(report, runner, folder)
     figure_11(report, runner, folder)
     knee(report, runner, folder)

@@ -1,9 +1,10 @@
 """Lines over points, as an SVG picture that needs no library."""
 
+import math
 from html import escape
 
 WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 80, 20, 40, 55
+LEFT, RIGHT, TOP, BOTTOM = 80, 36, 40, 55
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
 
@@ -11,12 +12,13 @@ def steps(most):
     """A few round whole numbers from 0 to `most` or just beyond it."""
     step = next(digit * 10 ** power for power in range(20) for digit in (1, 2, 5)
                 if most <= 6 * digit * 10 ** power)
-    return list(range(0, most + step, step))
+    return list(range(0, math.ceil(most) + step, step))
 
 
-def line_chart(path, title, across, up, lines):
-    """`across` and `up` are names of axes from 0 on; `lines` are (label, [(x, y), ...])."""
-    xs = steps(max(x for _, points in lines for x, _ in points))
+def line_chart(path, title, across, up, lines, names=None):
+    """`across` and `up` are names of axes from 0 on; `lines` are (label, [(x, y), ...]). With `names` of
+    places along the axis x counts them."""
+    xs = range(len(names)) if names else steps(max(x for _, points in lines for x, _ in points))
     ys = steps(max(y for _, points in lines for _, y in points))
 
     def place(x, y):
@@ -37,7 +39,7 @@ def line_chart(path, title, across, up, lines):
         parts.append(text(left - 8, height + 4, f"{y:,}".replace(",", " "), "end"))
     for x in xs:
         left, height = place(x, 0)
-        parts.append(text(left, height + 18, f"{x:g}"))
+        parts.append(text(left, height + 18, names[x] if names else f"{x:g}"))
     parts.append(text(WIDTH / 2, HEIGHT - 12, across))
     parts.append(text(18, HEIGHT / 2, up, more=f'transform="rotate(-90 18 {HEIGHT / 2:.0f})"'))
     for number, (label, points) in enumerate(lines):
