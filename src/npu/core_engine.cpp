@@ -50,8 +50,9 @@ void CoreEngine::take_tile(std::uint8_t slot, Share& share) {
   resident.end = 0;
   bind(resident);
   resident.contents.assign(resident.program->scratchpad.size(), {});
-  if (share.step == 0) {  // another part of the output: the other half
-    half_ ^= 1U;
+  if (share.step == 0) {  // another part of the output: the half that no tile under way adds to
+    const Resident& other = residents_[slot ^ 1U];
+    half_ = (other.taken ? other.half : half_) ^ 1U;
     sums_[half_].assign(resident.program->accumulator.size(), {});
   }
   resident.half = half_;
