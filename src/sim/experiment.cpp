@@ -91,6 +91,9 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
     }
   }
   options.weights = section.get_or<std::string>("weights", "predicted");
+  if (is_measured(options.weights)) {
+    options.weights = section.get_file("weights");
+  }
   options.synchronization =
       section.get_name("synchronization", pdes::sync_policies().names(), "window");
   options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
@@ -199,13 +202,8 @@ enum class MeasuredWeights { read, leave };
 void read_weights(Experiment& experiment, const Section& run, MeasuredWeights measured,
                   const config::TextLoader& load) {
   std::string weights = experiment.options.weights;
-  const bool by_path = weights != "none" && weights != "predicted";
-  if (by_path) {
-    if (measured == MeasuredWeights::leave) {
-      weights = "predicted";
-    } else {
-      weights = config::path_beside(run.place_of("weights"), weights);
-    }
+  if (is_measured(weights) && measured == MeasuredWeights::leave) {
+    weights = "predicted";
   }
   try {
     use_weights(experiment, weights, load);
