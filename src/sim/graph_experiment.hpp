@@ -7,6 +7,7 @@
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/remote.hpp"
+#include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
 
@@ -34,5 +35,10 @@ std::string ignored_nodes(const workload::GraphLook& look);
 void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
                 const machine::Machine& machine, const memory::RemoteMemory* remote,
                 config::Section& workload, config::Section execution);
+
+// Reads workload, execution and run of such an experiment, whose machine is read. Throws what was
+// complained about.
+void read_graph_work(Experiment& experiment, config::Section& section,
+                     const config::TextLoader& load, config::Diagnostics& diagnostics);
 
 }  // namespace tessera::sim
