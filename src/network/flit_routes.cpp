@@ -40,20 +40,29 @@ class Dateline final : public FlitRoutes {
         before_(lowest(vcs / 2)),
         after_(all_ & ~before_) {}
   FlitChoice next(const FlitStep& step) const override {
-    const unsigned port = order_.next_port(step.here, step.target);
+    unsigned port = order_.next_port(step.here, step.target);
     const bool along_row = port == machine::west || port == machine::east;
     const auto place = [&](EntityId node) {
       return along_row ? grid_.column_of(node) : grid_.row_of(node);
     };
-    const std::uint32_t last = (along_row ? grid_.columns : grid_.rows) - 1;
+    const std::uint32_t size = along_row ? grid_.columns : grid_.rows;
     const std::uint32_t here = place(step.here);
     const std::uint32_t source = place(step.source);
     const std::uint32_t target = place(step.target);
+    // Half of a ring is as far either way: every other node goes the other one.
+    const std::uint32_t apart = std::max(here, target) - std::min(here, target);
+    if (2 * apart == size && here % 2 == 1) {
+      port ^= 1U;
+    }
     const bool upward = port == machine::east || port == machine::south;
+    const bool crosses = upward ? target < source : target > source;
+    const bool at_line = here == (upward ? size - 1 : 0);
+    const bool is_behind = upward ? here < source : here > source;
     std::uint32_t vcs = all_;
-    if (upward ? target < source : target > source) {
-      const bool crossed = upward ? here < source || here == last : here > source || here == 0;
-      vcs = crossed ? after_ : before_;
+    if (crosses) {
+      vcs = is_behind ? after_ : at_line ? all_ : before_;
+    } else if (step.in_port == (port ^ 1U) && (after_ >> step.in_vc & 1) != 0) {
+      vcs = after_;
     }
     return {static_cast<std::uint16_t>(port), no_port, vcs};
   }

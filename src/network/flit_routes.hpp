@@ -47,8 +47,11 @@ std::vector<std::string> adaptive_routings();
 //   xy, yx on a torus: dimension order with a dateline in each ring (W. Dally, C. Seitz,
 //     "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
 //     Comput. C-36(5), 1987, doi:10.1109/TC.1987.1676939): a packet that crosses the link that
-//     closes the ring takes half of the channels before it, the others on it and after it. One that
-//     does not cross it takes any: it never goes on to that link, so no circle comes of it.
+//     closes the ring takes the first half of the channels before it, any on it and the second half
+//     after it. One that does not cross it takes any, but no packet goes from the second half to
+//     the first: all channels of a ring are then taken in one order. (Choosing anew at every router
+//     is not enough, as packets of both kinds stand behind each other in one buffer.) Half of a
+//     ring is as far either way; nodes take turns, so that both ways carry as much.
 //   west-first (C. Glass, L. Ni, "The turn model for adaptive routing", ISCA 1992,
 //     doi:10.1145/139669.140384), minimal: to the west first, then whichever is free.
 //   odd-even (G.-M. Chiu, "The odd-even turn model for adaptive routing", IEEE Trans. Parallel
