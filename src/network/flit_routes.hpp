@@ -29,6 +29,11 @@ struct FlitStep {
   unsigned in_vc = 0;
 };
 
+// The first so many virtual channels.
+inline std::uint32_t lowest_vcs(unsigned count) {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
+}
+
 class FlitRoutes {
  public:
   virtual ~FlitRoutes() = default;
@@ -63,9 +68,11 @@ std::vector<std::string> adaptive_routings();
 //     went down: within a share channels are taken in the order of up*/down* routing (Autonet: M.
 //     Schroeder et al., IEEE J. Sel. Areas Commun. 9(8), 1991, doi:10.1109/49.105178).
 // `problem` says why that cannot be done, as too few virtual channels; the result is null then.
-// Machines of more than `most_checked` nodes are not looked at beforehand: a packet that runs out
-// of channels there ends the run with a ModelError.
-inline constexpr std::uint32_t most_checked_nodes = 1024;
+// Machines of more nodes than these are not looked at beforehand, the first where each target takes
+// a search (`shortest`, `ecmp`): packets have half of the channels before they first go up after
+// they went down, and one that goes up a second time ends the run with a ModelError.
+inline constexpr std::uint32_t most_searched_nodes = 2048;
+inline constexpr std::uint32_t most_checked_nodes = 8192;
 std::unique_ptr<FlitRoutes> make_flit_routes(const machine::Topology& topology,
                                              const std::string& routing, unsigned vcs,
                                              std::string& problem);
