@@ -190,7 +190,7 @@ class DramMemory final : public Memory {
           piece_word(map_.local_address(access.address), bytes, access.write != 0);
       network::send(context, network_slot_, machine_.channels[memory].node,
                     access.write != 0 ? Bytes(bytes) : parameters_.request,
-                    pdes::Port(slot_, piece_kind), access.serial, word);
+                    pdes::Port(slot_, piece_kind), access.number, word);
     }
   }
 

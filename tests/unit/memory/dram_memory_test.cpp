@@ -151,6 +151,24 @@ TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
   }
 }
 
+// A controller keeps few writes while reads come: more than there are numbers in 16 bits pass one.
+TEST(DramMemory, KeepsAWriteApartFromAnyNumberOfLaterReads) {
+  const Described machine = described(pair("preset: DDR4, refresh: false, window: 1 MB"));
+  std::vector<Access> accesses;
+  for (std::uint32_t i = 0; i < 70'000; ++i) {  // a little faster than the memory
+    accesses.push_back({std::int64_t{i} * 3000, 0, 32, false,
+                        static_cast<std::uint16_t>(i % 50'000), Address(std::uint64_t{i} * 64)});
+  }
+  constexpr std::uint16_t written = 60'000;
+  accesses.push_back({3'000'000, 0, 64, true, written, Address(0)});
+  const Outcome outcome = run(machine, accesses);
+  ASSERT_EQ(outcome.done.size(), accesses.size());
+  const auto of_write = std::find_if(outcome.done.begin(), outcome.done.end(),
+                                     [&](const Done& done) { return done.tag == written; });
+  ASSERT_NE(of_write, outcome.done.end());
+  EXPECT_GT(of_write->at_ps, 69'000 * std::int64_t{3000});  // when the reads are through
+}
+
 // One tile's stream meets all memories alike when addresses are spread.
 TEST(DramMemory, SpreadUsesAllMemories) {
   for (const char* hash : {"none", "ipoly"}) {

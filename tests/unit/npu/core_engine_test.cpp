@@ -123,6 +123,8 @@ TEST(Core, ComputesNothingBeforeItsDataAndStoresNothingBeforeItsSums) {
   EXPECT_EQ(engine.run(0, notes), 2U);  // two loads, one a cycle
   EXPECT_EQ(engine.run(2, notes), unknown_cycle);
   ASSERT_EQ(loads.size(), 2U);  // weights and activations
+  ASSERT_EQ(engine.unfinished().size(), 1U);
+  EXPECT_NE(engine.unfinished()[0].where.find("2 loads"), std::string::npos);
   EXPECT_EQ(engine.use().macs, 0U);
   engine.moved(1000, loads[0].second);
   EXPECT_EQ(engine.run(1000, notes), unknown_cycle);
@@ -136,6 +138,7 @@ TEST(Core, ComputesNothingBeforeItsDataAndStoresNothingBeforeItsSums) {
   engine.moved(11'000, stores[0].second);
   engine.run(11'000, notes);
   EXPECT_TRUE(is_over);
+  EXPECT_TRUE(engine.unfinished().empty());
 }
 
 TEST(Core, GoesOnFromWhatWasSaved) {
