@@ -11,6 +11,10 @@ namespace {
 
 // Blocks of positions that pass the array at a time.
 constexpr std::uint64_t positions_a_block = 256;
+// Of its weights ONNXim loads one request a block: the reads that it counts leave room for no more
+// (tests/validation/reference/onnxim_cycles.csv: 16 x 395 for conv3x3_128_28, of which the image
+// takes 6272).
+constexpr std::uint64_t onnxim_request = 32;  // [B]
 
 class Writing {
  public:
@@ -134,8 +138,10 @@ class Writing {
     const std::uint64_t offset =
         layout_.weight_begin(outputs_.begin(m), kernel / kernel_columns(),
                              kernel % kernel_columns(), channel_blocks_.begin(c));
+    const std::uint64_t loaded =
+        layout_.tiles().like_onnxim ? std::min(bytes, onnxim_request) : bytes;
     weights_.push_back(out_.scratchpad(Bytes(bytes)));
-    out_.mvin(weights, {offset, bytes, 1, bytes}, weights_.back());
+    out_.mvin(weights, {offset, loaded, 1, loaded}, weights_.back());
   }
 
   // Of a block's groups, all of the window. The array wants the zeros beside the diagonal, which
