@@ -59,6 +59,15 @@ class ComputeByType final : public Compute {
       part->report_bins(sink);
     }
   }
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (const auto& part : parts_) {
+      for (std::string& line : part->waiting(most - lines.size())) {
+        lines.push_back(std::move(line));
+      }
+    }
+    return lines;
+  }
 
  private:
   Compute& at(std::uint32_t index) const { return *parts_[part_of_[index]]; }

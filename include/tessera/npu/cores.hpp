@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/compute/compute.hpp"
@@ -27,6 +28,7 @@ struct CoresSetup {
   bool own_operands = true;
   unsigned slot = 0;
   unsigned memory_slot = 0;
+  std::vector<std::string> names = {};  // of operators, for messages; empty: their numbers
 };
 
 // Takes ShareRequest events (messages.hpp) and, as compute models do, ExecuteRequest events. The
