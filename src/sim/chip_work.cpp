@@ -55,7 +55,8 @@ class ChipsWork final : public Work {
     for (const executor::ChipOperator& op : chip_.operators) {
       operators.push_back(op.tiles.get());
     }
-    return npu::make_cores({experiment_.machine, members, chip_.core, std::move(operators), false,
+    return npu::make_cores({experiment_.machine, members, chip_.core,
+                            std::make_shared<npu::ListedOperators>(std::move(operators)), false,
                             compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,

@@ -3,8 +3,7 @@
 //
 // What a core loads and stores are accesses to the memory that serves its node. With
 // `dma.access: block` an instruction is one access, from the first byte on; with `row` each row of
-// a block is an access of its own, at its address. Operands lie one after the other in memory,
-// those of each operator, each at a multiple of 4 KiB.
+// a block is an access of its own, at its address. Where operands lie says the source of operators.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core.hpp"
-#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/npu/operator_source.hpp"
 
 namespace tessera::npu {
 
@@ -22,7 +21,7 @@ struct CoresSetup {
   const machine::Machine& machine;
   std::span<const EntityId> members;
   const CoreConfig& core;
-  std::vector<const TiledOperator*> operators;  // requests name their place
+  std::shared_ptr<const OperatorSource> operators;
   // A core's operands are its own, each at other addresses; else all cores share them.
   bool own_operands = true;
   unsigned slot = 0;

@@ -47,7 +47,8 @@ class Driver final : public pdes::Component {
       return;
     }
     for (std::uint32_t number = 0; number < operators_; ++number) {
-      run_share(context, cores_slot, {number, context.self().value(), cores_, pdes::Port(slot, 1)});
+      run_share(context, cores_slot,
+                {number, context.self().value(), cores_, 0, pdes::Port(slot, 1)});
     }
   }
   std::vector<SimTime> ends;
@@ -88,8 +89,9 @@ Outcome simulate(const CoreConfig& core, const std::vector<std::string>& texts, 
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
     const auto net = network->build({*machine, members, Driver::network_slot});
     const auto mem = memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
-    const auto all = make_cores(
-        {*machine, members, core, operators, false, Driver::cores_slot, Driver::memory_slot});
+    const auto all =
+        make_cores({*machine, members, core, std::make_shared<ListedOperators>(operators), false,
+                    Driver::cores_slot, Driver::memory_slot});
     engine.attach(driver);
     engine.attach(*net);
     engine.attach(*mem);
