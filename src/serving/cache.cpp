@@ -30,10 +30,13 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   if (prefix == 0 || found == prefixes_.end()) {
     return 0;
   }
+  const std::uint64_t kept = found->second.blocks * block_;
+  if (kept > tokens) {
+    return 0;
+  }
   ++found->second.users;
   found->second.last_use = ++uses_;
-  const std::uint64_t kept = found->second.blocks * block_;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(kept, tokens / block_ * block_));
+  return static_cast<std::uint32_t>(kept);
 }
 
 void Cache::let_go(std::uint32_t prefix) {

@@ -26,7 +26,8 @@ class Cache {
   void give_back(std::uint64_t blocks) { taken_ -= blocks; }
 
   // Tokens of a prefix that are in the cache, in whole blocks, which the caller may use until it
-  // lets go; 0: none, and no need to.
+  // lets go; 0: none, or more than the caller's `tokens`, and no need to let go. (One who used a
+  // part alone would hold the rest, and might stand in its own way.)
   std::uint32_t use_prefix(std::uint32_t prefix, std::uint32_t tokens);
   void let_go(std::uint32_t prefix);
   // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
