@@ -64,11 +64,14 @@ _PICTURES = {
     "exposed_communication": _picture("exposed"),
     "stragglers": _picture("exposed", "draw_stragglers"),
     "lanes": _picture("lanes"),
+    "request_times": _picture("serving", "draw_times"),
+    "core_occupancy": _picture("serving", "draw_occupancy"),
 }
 
 
-# Of runs of graphs alone, and of all others.
+# Of runs of graphs alone, of those that serve requests, and of all others.
 _GRAPH_PICTURES = ("exposed_communication", "stragglers", "lanes")
+_SERVING_PICTURES = ("request_times", "core_occupancy")
 _PLAN_PICTURES = ("placement",)
 
 
@@ -102,7 +105,10 @@ def _draw_all(options):
     drawn = 0
     usual = list(pictures)
     if pictures is _PICTURES:
-        foreign = _PLAN_PICTURES if run.of_graphs() else _GRAPH_PICTURES
+        if run.of_requests():
+            foreign = (*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
+        else:
+            foreign = (*_SERVING_PICTURES, *(_PLAN_PICTURES if run.of_graphs() else _GRAPH_PICTURES))
         usual = [name for name in pictures if name not in foreign]
     for name in dict.fromkeys(options.only or usual):
         try:

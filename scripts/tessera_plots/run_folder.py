@@ -109,6 +109,10 @@ class RunFolder:
         """Whether NPUs ran graphs, which have no stages and no passes."""
         return self.names("phases") == ["compute"]
 
+    def of_requests(self):
+        """Whether requests of tenants were served."""
+        return any(trace.rows("requests") for trace in self.traces)
+
     def end_ps(self):
         """End of what is known of the run."""
         simulated = self.summary.get("simulated_time_ps") if self.complete else None

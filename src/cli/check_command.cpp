@@ -122,6 +122,23 @@ void add_graphs(const executor::GraphWork& work, TextTable& entities) {
   entities.add({"communicators", std::to_string(work.groups.size())});
 }
 
+// What tenants ask for and take.
+std::string tenant_table(const executor::ServingWork& work) {
+  TextTable table(
+      {"tenant", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
+  for (const executor::Tenant& tenant : work.tenants) {
+    const auto count = tenant.requests->count();
+    const auto blocks = tenant.batching.blocks;
+    table.add({tenant.name, std::to_string(tenant.npus.size()),
+               count ? std::to_string(*count) : "as long as others",
+               std::to_string(tenant.model->weights().count()),
+               !tenant.of_language ? "-"
+               : blocks            ? std::to_string(*blocks * tenant.batching.block)
+                                   : "any"});
+  }
+  return table.to_string();
+}
+
 // How the operators of a chip are cut.
 std::string operator_table(const executor::ChipWork& work) {
   TextTable table(
@@ -181,6 +198,8 @@ void print(const sim::Experiment& experiment, int ranks) {
     }
     std::cout << entities.to_string() << "\n# operators\n" << operator_table(*experiment.chip);
     run.add({"ideal iteration (arithmetic or memory)", to_string(experiment.ideal_time)});
+  } else if (experiment.serving) {
+    std::cout << entities.to_string() << "\n# tenants\n" << tenant_table(*experiment.serving);
   } else if (experiment.graph) {
     add_graphs(*experiment.graph, entities);
     std::cout << entities.to_string();

@@ -69,7 +69,7 @@ void export_chakra(const Options& options) {
   sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
   std::unique_ptr<workload::GraphSource> source;
-  if (experiment.chip) {
+  if (experiment.chip || experiment.serving) {
     throw ConfigError("operators of a chip are no Chakra graph");
   }
   if (experiment.graph) {

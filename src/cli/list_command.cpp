@@ -21,7 +21,10 @@
 #include "tessera/plan/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule.hpp"
+#include "tessera/serving/policy.hpp"
+#include "tessera/serving/request.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/serving.hpp"
 #include "tessera/sim/traffic.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
@@ -42,6 +45,14 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
       {"operators", [] { return npu::operators().infos(); }},
+      {"arrivals", [] { return serving::arrivals().infos(); }},
+      {"policies", [] { return serving::policies().infos(); }},
+      {"tenants",
+       [] {
+         return Parts{
+             {"serving", "workload of requests", sim::serving_parameters()},
+             {"tenant", "one of the models that requests are served by", sim::tenant_parameters()}};
+       }},
       {"networks", [] { return network::networks().infos(); }},
       {"traffic",
        [] {

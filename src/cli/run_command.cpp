@@ -107,6 +107,9 @@ std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
   if (experiment.chip) {
     return experiment.chip->cores.size();
   }
+  if (experiment.serving) {
+    return experiment.serving->npus.size() * experiment.serving->cores();
+  }
   return experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles();
 }
 
@@ -126,6 +129,12 @@ void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   if (experiment.chip) {
     logger.debug("chip: {} cores, {} operators", experiment.chip->cores.size(),
                  experiment.chip->operators.size());
+    return;
+  }
+  if (experiment.serving) {
+    logger.debug("serving: {} NPUs of {} cores, {} tenants, {} requests",
+                 experiment.serving->npus.size(), experiment.serving->cores(),
+                 experiment.serving->tenants.size(), experiment.serving->requests());
     return;
   }
   if (experiment.graph) {

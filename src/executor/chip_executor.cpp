@@ -72,7 +72,7 @@ class ChipExecutor final : public Executor {
         begin_share(context, event.as<network::Arrival>().word);
         break;
       case computed_kind:
-        end_share(context, event.as<npu::ShareDone>().number);
+        end_share(context, static_cast<std::uint32_t>(event.as<npu::ShareDone>().number));
         break;
       default:
         hear(context, static_cast<std::uint32_t>(event.as<network::Arrival>().word));
@@ -244,7 +244,7 @@ class ChipExecutor final : public Executor {
     core.shares.push_back({number, static_cast<std::uint32_t>(word >> 32U), context.now()});
     npu::run_share(context, setup_.compute_slot,
                    {number, work_.first_group(number, core_of_[context.index()]),
-                    static_cast<std::uint32_t>(work_.cores.size()), port(computed_kind)});
+                    static_cast<std::uint32_t>(work_.cores.size()), 0, port(computed_kind)});
   }
 
   void end_share(pdes::Context& context, std::uint32_t number) {

@@ -326,16 +326,16 @@ void FlitRouters::inject(Step& step) {
     return;
   }
   step.progress = true;
-  const bool last_packet = head.packet_flits == head.message_flits;
-  const bool many = head.packet > 1 || !last_packet;
+  const bool is_last = head.packet_flits == head.message_flits;
+  const bool many = head.packet > 1 || !is_last;
   Flit flit;
   flit.target = message.target;
   flit.source = step.context.self().value() | (begins ? Flit::head : 0) |
-                (head.packet_flits == 1 ? Flit::tail : 0) | (last_packet ? Flit::last_packet : 0) |
+                (head.packet_flits == 1 ? Flit::tail : 0) | (is_last ? Flit::last_packet : 0) |
                 (many ? Flit::one_of_many : 0);
-  if (begins && last_packet) {
+  if (begins && is_last) {
     flit.set_word(message.word);
-  } else if (begins || (head.after_head != 0 && last_packet)) {
+  } else if (begins || (head.after_head != 0 && is_last)) {
     flit.word[0] = head.message;
     flit.word[1] = head.packet;
   }

@@ -37,7 +37,8 @@ class ProgramCores final : public compute::Compute {
       operators.push_back(owned_.back().get());
       has_work_.push_back(has_work(operation));
     }
-    cores_ = make_cores({setup.machine, setup.members, core, std::move(operators), true, setup.slot,
+    cores_ = make_cores({setup.machine, setup.members, core,
+                         std::make_shared<ListedOperators>(std::move(operators)), true, setup.slot,
                          setup.memory_slot});
   }
 

@@ -6,41 +6,39 @@
 
 namespace tessera::npu {
 
-const TileProgram& ProgramStore::program(std::uint32_t number, std::uint64_t shape) {
-  const std::pair key(number, shape);
-  auto found = programs_.find(key);
-  if (found == programs_.end()) {
-    found = programs_.emplace(key, operators_[number]->program(shape)).first;
-  }
-  return found->second;
-}
-
-std::size_t ProgramStore::resident_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [key, program] : programs_) {
-    bytes += program.code.capacity() * sizeof(Instruction) +
-             (program.scratchpad.capacity() + program.accumulator.capacity()) * sizeof(Bytes);
-  }
-  return bytes;
-}
-
 // --- tiles ---------------------------------------------------------------------------------------
 
+void CoreEngine::add(const Share& share) {
+  queue_.push_back(share);
+  const TiledOperator& op = programs_->operator_at(share.number, share.stride);
+  queue_.back().groups = op.groups();
+  queue_.back().steps = op.steps();
+  some_may_be_over_ = true;  // one without tiles
+}
+
+// The share of a group that has begun, as its sums stay in place; else the most urgent one.
 Share* CoreEngine::next_share() {
+  Share* found = nullptr;
   for (Share& share : queue_) {
-    if (share.group < programs_->operator_at(share.number).groups()) {
+    if (share.group >= share.groups) {
+      continue;
+    }
+    if (share.step > 0) {
       return &share;
     }
+    if (found == nullptr || share.priority > found->priority) {
+      found = &share;
+    }
   }
-  return nullptr;
+  return found;
 }
 
 void CoreEngine::take_tile(std::uint8_t slot, Share& share) {
-  const TiledOperator& op = programs_->operator_at(share.number);
   Resident& resident = residents_[slot];
   resident.taken = true;
   resident.share = first_serial_ + static_cast<std::uint32_t>(&share - queue_.data());
   resident.number = share.number;
+  resident.stride = share.stride;
   resident.cursor = 0;
   resident.loads = 0;
   resident.stores = 0;
@@ -58,15 +56,16 @@ void CoreEngine::take_tile(std::uint8_t slot, Share& share) {
   resident.half = half_;
   ++use_.tiles;
   ++share.running;
-  if (++share.step == op.steps()) {
+  if (++share.step == share.steps) {
     share.step = 0;
     share.group += share.stride;
   }
 }
 
 void CoreEngine::bind(Resident& resident) {
-  resident.tile = programs_->operator_at(resident.number).tile(resident.group, resident.step);
-  resident.program = &programs_->program(resident.number, resident.tile.shape);
+  resident.tile =
+      programs_->operator_at(resident.number, resident.stride).tile(resident.group, resident.step);
+  resident.program = programs_->program(resident.number, resident.stride, resident.tile.shape);
 }
 
 void CoreEngine::admit() {
@@ -97,6 +96,7 @@ Cycle CoreEngine::retire(Cycle cycle, const Surroundings& surroundings) {
       continue;
     }
     resident.taken = false;
+    resident.program.reset();
     favoured_ = slot ^ 1U;
     Share& share = *share_of(resident.share);
     --share.running;
@@ -112,7 +112,7 @@ Cycle CoreEngine::retire(Cycle cycle, const Surroundings& surroundings) {
 void CoreEngine::report_shares(Cycle cycle, const Surroundings& surroundings) {
   some_may_be_over_ = false;
   for (Share& share : queue_) {
-    const bool taken = share.group >= programs_->operator_at(share.number).groups();
+    const bool taken = share.group >= share.groups;
     if (!share.reported && taken && share.running == 0) {
       share.reported = true;
       surroundings.done(cycle, share);
@@ -330,8 +330,8 @@ std::vector<CoreEngine::Unfinished> CoreEngine::unfinished() const {
       continue;
     }
     std::string where = "next tile " + std::to_string(share.group) + "." +
-                        std::to_string(share.step) + " of " +
-                        std::to_string(programs_->operator_at(share.number).groups()) + " groups";
+                        std::to_string(share.step) + " of " + std::to_string(share.groups) +
+                        " groups";
     for (const Resident& resident : residents_) {
       if (resident.taken && resident.share == first_serial_ + place) {
         where += "; tile " + std::to_string(resident.group) + "." + std::to_string(resident.step) +
@@ -356,6 +356,7 @@ void CoreEngine::save(pdes::StateWriter& writer) const {
     writer.put(resident.half);
     writer.put(resident.share);
     writer.put(resident.number);
+    writer.put(resident.stride);
     writer.put(resident.cursor);
     writer.put(resident.loads);
     writer.put(resident.stores);
@@ -385,7 +386,8 @@ void CoreEngine::restore(pdes::StateReader& reader) {
     resident.taken = reader.get<bool>();
     resident.half = reader.get<std::uint8_t>();
     resident.share = reader.get<std::uint32_t>();
-    resident.number = reader.get<std::uint32_t>();
+    resident.number = reader.get<std::uint64_t>();
+    resident.stride = reader.get<std::uint64_t>();
     resident.cursor = reader.get<std::uint32_t>();
     resident.loads = reader.get<std::uint32_t>();
     resident.stores = reader.get<std::uint32_t>();

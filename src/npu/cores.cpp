@@ -20,30 +20,6 @@ constexpr unsigned wake_kind = 2;
 constexpr unsigned begin_move_kind = 3;
 constexpr unsigned accessed_kind = 4;
 
-// Where operands begin in memory [B].
-class Addresses {
- public:
-  explicit Addresses(const std::vector<const TiledOperator*>& operators) {
-    constexpr std::uint64_t unit = 4096;
-    for (const TiledOperator* op : operators) {
-      auto& begins = begins_.emplace_back();
-      std::size_t operand = 0;
-      for (const Operand& one : op->operands()) {
-        begins[operand++] = end_;
-        end_ += (one.bytes.count() + unit - 1) / unit * unit;
-      }
-    }
-  }
-  std::uint64_t begin(std::uint32_t number, std::uint8_t operand) const {
-    return begins_[number][operand];
-  }
-  std::uint64_t end() const { return end_; }
-
- private:
-  std::vector<std::array<std::uint64_t, most_operands>> begins_;
-  std::uint64_t end_ = 0;
-};
-
 // Who asked for a share, in Share::word.
 struct Asker {
   pdes::Port done;
@@ -89,11 +65,9 @@ class Cores final : public compute::Compute {
         members_(setup.members),
         config_(setup.core),
         programs_(setup.operators),
-        addresses_(setup.operators),
         own_operands_(setup.own_operands),
         slot_(setup.slot),
         memory_slot_(setup.memory_slot),
-        names_(setup.names),
         place_of_(setup.members.size(), no_core) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
@@ -101,12 +75,13 @@ class Cores final : public compute::Compute {
     switch (event.port.kind()) {
       case compute::execute_kind: {
         const auto request = event.as<compute::ExecuteRequest>();
-        take(core, request.operation, 0, 1, {request.done, event.tag, false});
+        take(core, {.number = request.operation, .done = request.done},
+             {request.done, event.tag, false});
         break;
       }
       case share_kind: {
         const auto request = event.as<ShareRequest>();
-        take(core, request.number, request.first, request.stride, {request.done, event.tag, true});
+        take(core, request, {request.done, event.tag, true});
         break;
       }
       case wake_kind:
@@ -166,8 +141,7 @@ class Cores final : public compute::Compute {
         if (lines.size() == most) {
           return lines;
         }
-        const std::string name =
-            names_.empty() ? "operator " + std::to_string(one.number) : names_[one.number];
+        const std::string name = programs_.source().name_of(one.number);
         lines.push_back("core at node " + std::to_string(members_[index].value()) + ": " + name +
                         ", " + one.where + "; " + std::to_string(core.dma.open()) +
                         " accesses to memory under way");
@@ -244,13 +218,12 @@ class Cores final : public compute::Compute {
     return Clock::hertz(std::max<std::uint64_t>(slow, 1));
   }
 
-  void take(Core& core, std::uint32_t number, std::uint32_t first, std::uint32_t stride,
-            const Asker& asker) {
-    ensure(number < programs_.size(), "a core is asked for an operator that is not there");
+  static void take(Core& core, const ShareRequest& request, const Asker& asker) {
     Share share;
-    share.number = number;
-    share.group = first;
-    share.stride = stride;
+    share.number = request.number;
+    share.group = request.first;
+    share.stride = request.stride;
+    share.priority = request.priority;
     share.word = asker.word();
     core.engine.add(share);
   }
@@ -322,10 +295,11 @@ class Cores final : public compute::Compute {
       return;
     }
     const std::uint64_t own =
-        own_operands_ ? std::uint64_t{context.self().value()} * addresses_.end() : 0;
+        own_operands_ ? std::uint64_t{context.self().value()} * programs_.source().memory_end() : 0;
     memory::access(
         context, memory_slot_,
-        memory::Address(own + addresses_.begin(transfer.number, transfer.operand) + access.offset),
+        memory::Address(own + programs_.source().operand_begin(transfer.number, transfer.operand) +
+                        access.offset),
         Bytes(access.bytes), transfer.store, done, access.tag);
   }
 
@@ -378,11 +352,9 @@ class Cores final : public compute::Compute {
   std::span<const EntityId> members_;
   const CoreConfig& config_;
   ProgramStore programs_;
-  Addresses addresses_;
   bool own_operands_;
   unsigned slot_;
   unsigned memory_slot_;
-  std::vector<std::string> names_;
   std::vector<std::uint32_t> place_of_;  // [local entities] in cores_
   std::vector<Core> cores_;
   compute::CoreUseSink bin_sink_;

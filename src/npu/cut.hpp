@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "tessera/core/quotient.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 
 namespace tessera::npu {
-
-inline std::uint64_t quotient_up(std::uint64_t a, std::uint64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 inline std::uint64_t rounded_up(std::uint64_t a, std::uint64_t unit) {
   return quotient_up(a, unit) * unit;

@@ -57,8 +57,10 @@ class ChipsWork final : public Work {
       operators.push_back(op.tiles.get());
       names.push_back(op.name);
     }
-    return npu::make_cores({experiment_.machine, members, chip_.core, std::move(operators), false,
-                            compute_slot, memory_slot, std::move(names)});
+    return npu::make_cores(
+        {experiment_.machine, members, chip_.core,
+         std::make_shared<npu::ListedOperators>(std::move(operators), std::move(names)), false,
+         compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {

@@ -3,6 +3,7 @@
 
 #include "experiment_parts.hpp"
 #include "placement_file.hpp"
+#include "serving_experiment.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 
@@ -76,6 +77,7 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
     }
   }
   include_placement(root, load, diagnostics);
+  include_tenants(root, load, diagnostics);
   diagnostics.throw_if_any();
   return root;
 }

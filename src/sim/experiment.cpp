@@ -9,6 +9,7 @@
 #include "graph_experiment.hpp"
 #include "program_experiment.hpp"
 #include "run_options.hpp"
+#include "serving_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/weights.hpp"
@@ -50,7 +51,8 @@ std::vector<const char*> needed_parts(const Value& root) {
       std::find_if(root.members.begin(), root.members.end(),
                    [](const Value::Member& part) { return part.key == "workload"; });
   const bool is_whole =
-      workload != root.members.end() && (is_graph(workload->value) || is_chip(workload->value));
+      workload != root.members.end() &&
+      (is_graph(workload->value) || is_chip(workload->value) || is_serving(workload->value));
   return is_whole ? std::vector<const char*>{"machine", "workload"}
                   : std::vector<const char*>{experiment_parts.begin(), experiment_parts.end()};
 }
@@ -75,14 +77,43 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
   diagnostics.throw_if_any();
 }
 
-void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
-  Section workload_section = section.section("workload");
+// Of work that the cores of a chip share.
+void refuse_cutting(Section& section) {
   for (const char* key : {"strategy", "execution"}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "the workload is operators, which the cores of the machine share");
     }
   }
+}
+
+void read_serving_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
+  Section workload = section.section("workload");
+  refuse_cutting(section);
+  experiment.workload.name =
+      workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+  if (experiment.compute) {
+    Section machine = section.section("machine");
+    experiment.serving = read_serving(workload, experiment.machine, *experiment.compute, machine);
+  }
+  Section run = section.section("run");
+  experiment.options = read_run_options(run, *experiment.machine.topology);
+  if (experiment.options.replay) {
+    run.error("replay", "is for pipelines of micro-batches");
+  }
+  if (experiment.options.iterations > 1) {
+    run.error("iterations", "requests are served once");
+  }
+  if (experiment.serving) {
+    section.finish();
+  }
+  diagnostics.throw_if_any();
+  ensure(experiment.serving != nullptr, "tenants were not read and nothing was complained about");
+}
+
+void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
+  Section workload_section = section.section("workload");
+  refuse_cutting(section);
   const auto kind = workload_section.get<std::string>("kind");
   experiment.workload.name = workload_section.get_or<std::string>("name", kind);
   if (experiment.compute) {
@@ -141,6 +172,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
     read_programs(experiment, section, load, diagnostics);
   } else if (is_chip(section.raw("workload"))) {
     read_chip_work(experiment, section, diagnostics);
+  } else if (is_serving(section.raw("workload"))) {
+    read_serving_work(experiment, section, diagnostics);
   } else {
     read_graph_work(experiment, section, load, diagnostics);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/core/quotient.hpp"
 #include "tessera/npu/specs.hpp"
 #include "tessera/onnx/work.hpp"
 #include "tessera/sim/onnx_lowering.hpp"
@@ -24,10 +25,6 @@ using onnx::TensorIndex;
 
 using Numbers = std::vector<std::uint32_t>;  // of operators, ascending
 void merge(Numbers& into, const Numbers& more);
-
-inline std::uint64_t quotient_up(std::uint64_t a, std::uint64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 inline std::uint64_t side(std::int64_t number) {
   return static_cast<std::uint64_t>(number);

@@ -172,6 +172,9 @@ std::unique_ptr<Work> work_of(const Experiment& experiment) {
   if (experiment.chip) {
     return work_of_chip(experiment);
   }
+  if (experiment.serving) {
+    return work_of_serving(experiment);
+  }
   return experiment.graph ? work_of_graphs(experiment) : work_of_programs(experiment);
 }
 

@@ -17,7 +17,9 @@ enum Kind : std::uint64_t {
   channel_kind,
   tile_kind,
   phase_kind,
-  core_kind
+  core_kind,
+  request_kind,
+  token_kind
 };
 
 }  // namespace
@@ -90,6 +92,22 @@ void Recorder::on_collective_phase(const executor::CollectivePhaseRecord& record
       trace::CollectivePhaseRow{record.start.ps(), record.end.ps(), record.bytes.count(),
                                 record.tile.value(), record.chunk, record.name,
                                 static_cast<std::uint8_t>(record.kind), record.dimension});
+}
+
+void Recorder::on_request(const executor::RequestRecord& record) {
+  digest_.add({request_kind, record.tenant, record.request, record.samples, record.prompt,
+               record.generated, record.again, word(record.arrival), word(record.begun),
+               word(record.first), word(record.end)});
+  append(trace::requests,
+         trace::RequestRow{record.arrival.ps(), record.begun.ps(), record.first.ps(),
+                           record.end.ps(), record.request, record.prompt, record.generated,
+                           record.samples, record.again, record.tenant});
+}
+
+void Recorder::on_token(const executor::TokenRecord& record) {
+  digest_.add({token_kind, record.tenant, record.request, word(record.time)});
+  append(trace::tokens, trace::TokenRow{record.time.ps(), record.since ? record.since->ps() : -1,
+                                        record.request, record.tenant});
 }
 
 namespace {

@@ -30,6 +30,8 @@ class Recorder final : public executor::Observer {
   void on_operator(const executor::OperatorRecord& record) override;
   void on_message(const executor::MessageRecord& record) override;
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override;
+  void on_request(const executor::RequestRecord& record) override;
+  void on_token(const executor::TokenRecord& record) override;
   void on_link_bin(const network::LinkUse& use);
   void on_channel_bin(const memory::ChannelUse& use);
   // Totals of the whole run; these count in the digest, the bins do not.

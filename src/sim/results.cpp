@@ -261,6 +261,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_counts(models, summary);
   fill_costs(segments, summary);
   fill_digest(models, summary);
+  fill_services(models, summary);
 
   summary.simulated_time_ps = end.ps();
   if (complete && end > SimTime::zero()) {

@@ -32,6 +32,9 @@ trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime 
 void gather_results(RankModels& models, const std::vector<trace::Segment>& segments, SimTime end,
                     bool complete, trace::Summary& summary);
 
+// Of tenants whose requests are served. Collective.
+void fill_services(const RankModels& models, trace::Summary& summary);
+
 // Time of an iteration and what follows from it, given the simulated time of all.
 void note_iteration(const Experiment& experiment, trace::Summary& summary);
 

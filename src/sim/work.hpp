@@ -66,6 +66,7 @@ std::unique_ptr<Work> work_of(const Experiment& experiment);
 std::unique_ptr<Work> work_of_programs(const Experiment& experiment);
 std::unique_ptr<Work> work_of_graphs(const Experiment& experiment);
 std::unique_ptr<Work> work_of_chip(const Experiment& experiment);
+std::unique_ptr<Work> work_of_serving(const Experiment& experiment);
 
 std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
                                                    std::span<const EntityId> members);

@@ -88,6 +88,31 @@ TableSpec core_table(std::string name, std::string description) {
        field("node", &CoreRow::node, "", "node of the core")});
 }
 
+TableSpec request_table() {
+  return describe<RequestRow>(
+      "requests", "one row a request that was served",
+      {field("arrival", &RequestRow::arrival_ps, "ps", "when it arrived"),
+       field("begun", &RequestRow::begun_ps, "ps", "when its first step began"),
+       field("first", &RequestRow::first_ps, "ps",
+             "when its first token was there; of other models its end"),
+       field("end", &RequestRow::end_ps, "ps", "when all was there"),
+       field("request", &RequestRow::request, "", "number of the request of its tenant"),
+       field("prompt", &RequestRow::prompt, "tokens", "prompt"),
+       field("generated", &RequestRow::generated, "tokens", "generated"),
+       field("samples", &RequestRow::samples, "", "of a model that is no language model"),
+       field("again", &RequestRow::again, "", "times that it was computed again"),
+       field("tenant", &RequestRow::tenant, "", "number in the root attribute phases")});
+}
+
+TableSpec token_table() {
+  return describe<TokenRow>(
+      "tokens", "one row a token that a request was given",
+      {field("time", &TokenRow::time_ps, "ps", "when it was there"),
+       field("since", &TokenRow::since_ps, "ps", "when the one before was there; -1: none was"),
+       field("request", &TokenRow::request, "", "number of the request of its tenant"),
+       field("tenant", &TokenRow::tenant, "", "number in the root attribute phases")});
+}
+
 }  // namespace
 
 std::vector<TableSpec> tables() {
@@ -141,6 +166,8 @@ std::vector<TableSpec> tables() {
       channel_table("channels", "one row a DRAM channel that was used, over the whole run"),
       core_table("core_bins", "one row a core and time bin in which one of its units worked"),
       core_table("cores", "one row a core that was used, over the whole run"),
+      request_table(),
+      token_table(),
       engine_table()};
 }
 

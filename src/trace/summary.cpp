@@ -42,6 +42,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("achieved_flops_per_s", summary.achieved_flops_per_s);
   visit("peak_flops_per_s", summary.peak_flops_per_s);
   visit("breakdown", summary.breakdown);
+  visit("services", summary.services);
   visit("tiles", summary.tiles);
   visit("events", summary.events);
   visit("packet_hops", summary.packet_hops);
@@ -67,6 +68,31 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("predicted_bytes", summary.predicted_bytes);
   visit("result_digest", summary.result_digest);
   visit("trace", summary.trace);
+}
+
+template <class AnyService, class Visit>
+void visit_service(AnyService& service, Visit visit) {
+  visit("tenant", service.tenant);
+  visit("served", service.served);
+  visit("samples", service.samples);
+  visit("tokens", service.tokens);
+  visit("again", service.again);
+  visit("late_requests", service.late_requests);
+  visit("late_tokens", service.late_tokens);
+  visit("cache_blocks", service.cache_blocks);
+  visit("first_token_ps", service.first_token);
+  visit("between_tokens_ps", service.between_tokens);
+  visit("latency_ps", service.latency);
+}
+
+template <class AnyQuantiles, class Visit>
+void visit_quantiles(AnyQuantiles& quantiles, Visit visit) {
+  visit("count", quantiles.count);
+  visit("mean", quantiles.mean);
+  visit("p50", quantiles.p50);
+  visit("p95", quantiles.p95);
+  visit("p99", quantiles.p99);
+  visit("most", quantiles.most);
 }
 
 template <class AnySummary, class Visit>
@@ -106,6 +132,23 @@ Json json_of(const std::vector<Breakdown>& breakdown) {
   }
   json["stages"] = std::move(stages);
   return json;
+}
+
+Json json_of(const Quantiles& quantiles) {
+  Json json = Json::object();
+  visit_quantiles(quantiles, [&](const char* key, std::uint64_t value) { json[key] = value; });
+  return json;
+}
+
+Json json_of(const std::vector<Service>& services) {
+  Json list = Json::array();
+  for (const Service& service : services) {
+    Json json = Json::object();
+    visit_service(service,
+                  [&](const char* key, const auto& member) { json[key] = json_of(member); });
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 Json json_of(const std::vector<SegmentCost>& segments) {
@@ -175,6 +218,8 @@ void check_object(const Json& json, const Spot& spot) {
   }
 }
 
+void read(const Json& json, const Spot& spot, Quantiles& value);
+
 // Leaves `value` alone when the key is missing or null.
 template <class Value>
 void take(const Json& object, const Spot& spot, const char* key, Value& value) {
@@ -224,6 +269,22 @@ void read(const Json& json, const Spot& spot, std::vector<SegmentCost>& value) {
     check_object(item, spot);
     visit_cost(value.emplace_back(),
                [&](const char* key, auto& member) { take(item, spot, key, member); });
+  }
+}
+
+void read(const Json& json, const Spot& spot, Quantiles& value) {
+  check_object(json, spot);
+  visit_quantiles(value, [&](const char* key, auto& member) { take(json, spot, key, member); });
+}
+
+void read(const Json& json, const Spot& spot, std::vector<Service>& value) {
+  if (!json.is_array()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json) {
+    check_object(item, spot);
+    visit_service(value.emplace_back(),
+                  [&](const char* key, auto& member) { take(item, spot, key, member); });
   }
 }
 

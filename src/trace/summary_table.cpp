@@ -121,14 +121,7 @@ std::string resumes_text(const Summary& summary) {
   return text;
 }
 
-std::string listing(const Summary& summary) {
-  Listing list;
-  list.add("status",
-           summary.message.empty() ? summary.status : summary.status + ": " + summary.message);
-  list.add_if_known("experiment", summary.experiment);
-  list.add_if_known("machine", summary.machine);
-  list.add_if_known("workload", summary.workload);
-  list.add("simulated time", time_text(summary.simulated_time_ps));
+void add_iteration(const Summary& summary, Listing& list) {
   list.add("iteration time", time_text(summary.iteration_time_ps) + ", " +
                                  std::to_string(summary.iterations) +
                                  (summary.iterations == 1 ? " iteration" : " iterations"));
@@ -144,6 +137,19 @@ std::string listing(const Summary& summary) {
   list.add("achieved", rounded(summary.achieved_flops_per_s, "FLOP/s") +
                            share_of(summary.achieved_flops_per_s, summary.peak_flops_per_s,
                                     "the peak of " + rounded(summary.peak_flops_per_s, "FLOP/s")));
+}
+
+std::string listing(const Summary& summary) {
+  Listing list;
+  list.add("status",
+           summary.message.empty() ? summary.status : summary.status + ": " + summary.message);
+  list.add_if_known("experiment", summary.experiment);
+  list.add_if_known("machine", summary.machine);
+  list.add_if_known("workload", summary.workload);
+  list.add("simulated time", time_text(summary.simulated_time_ps));
+  if (summary.services.empty()) {
+    add_iteration(summary, list);
+  }
   list.add("tiles", std::to_string(summary.tiles));
   list.add("messages", std::to_string(summary.messages) + ", " +
                            std::to_string(summary.packet_hops) + " packet hops");
@@ -213,10 +219,45 @@ std::string breakdown_text(const std::vector<Breakdown>& breakdown) {
   return table.to_string();
 }
 
+// "p50 / p95 / p99".
+std::string quantiles_text(const Quantiles& quantiles) {
+  if (quantiles.count == 0) {
+    return "-";
+  }
+  const auto text = [](std::uint64_t ps) {
+    const double value = static_cast<double>(ps) * 1e-12;
+    return value >= 1      ? formatted(value, std::chars_format::general, 4) + " s"
+           : value >= 1e-3 ? formatted(value * 1e3, std::chars_format::general, 4) + " ms"
+                           : formatted(value * 1e6, std::chars_format::general, 4) + " us";
+  };
+  return text(quantiles.p50) + " / " + text(quantiles.p95) + " / " + text(quantiles.p99);
+}
+
+std::string services_text(const Summary& summary) {
+  TextTable table({"tenant", "requests", "throughput", "first token p50/p95/p99",
+                   "between tokens p50/p95/p99", "latency p50/p95/p99", "late"});
+  const double seconds_in_all = static_cast<double>(summary.simulated_time_ps) * 1e-12;
+  for (const Service& service : summary.services) {
+    const bool of_language = service.tokens > 0;
+    const std::uint64_t things = of_language ? service.tokens : service.samples;
+    const double rate = seconds_in_all > 0 ? static_cast<double>(things) / seconds_in_all : 0.0;
+    table.add({service.tenant, std::to_string(service.served),
+               rounded(rate, of_language ? "tokens/s" : "samples/s"),
+               quantiles_text(service.first_token), quantiles_text(service.between_tokens),
+               quantiles_text(service.latency),
+               std::to_string(service.late_requests) + " requests, " +
+                   std::to_string(service.late_tokens) + " tokens"});
+  }
+  return table.to_string();
+}
+
 }  // namespace
 
 std::string to_table(const Summary& summary) {
   std::string text = listing(summary);
+  if (!summary.services.empty()) {
+    text += "\n" + services_text(summary);
+  }
   if (!summary.breakdown.empty()) {
     text += "\n" + breakdown_text(summary.breakdown);
   }

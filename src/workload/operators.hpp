@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
+#include "tessera/workload/transformer.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {
@@ -26,10 +27,6 @@ struct VectorCost {
   std::uint64_t backward = 0;         // weights included
   std::uint64_t weight_gradient = 0;  // of these, for the gradient of the weights
 };
-
-enum class Norm : std::uint8_t { layer, rms, batch };
-enum class Activation : std::uint8_t { gelu, relu, swiglu };
-enum class AttentionKind : std::uint8_t { plain, flash };
 
 std::string to_string(Norm norm);
 std::string to_string(Activation activation);

@@ -179,7 +179,8 @@ bool read_heads(config::Section& section, TransformerShape& shape) {
   return true;
 }
 
-std::optional<Workload> read_transformer(config::Section& section) {
+// All but what training and inference differ in; nothing after a complaint.
+std::optional<TransformerShape> read_shape(config::Section& section) {
   TransformerShape shape;
   read_architecture(section, shape);
   shape.hidden = read_count(section, "hidden", 1 << 20);
@@ -193,21 +194,33 @@ std::optional<Workload> read_transformer(config::Section& section) {
   if (has_experts) {
     shape.experts = read_experts(section.section("experts"), shape.ffn);
   }
-  std::optional<Workload> workload = read_training(section);
   const bool complete = shape.layers > 0 && shape.sequence > 0 && shape.vocabulary > 0 && even &&
-                        (shape.experts || !has_experts) && workload;
-  if (!complete) {
-    return std::nullopt;  // the section holds the complaint
-  }
-  shape.data_type = workload->data_type;
-  shape.dropout = shape.dropout && workload->training;
-  shape.loss = workload->training;
+                        (shape.experts || !has_experts);
+  return complete ? std::optional(shape) : std::nullopt;
+}
+
+bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
   if (flops_bound(shape) > most_flops_per_sample) {
     section.error("layers", "the model is too large: one sample takes more than 2^62 FLOP");
+    return true;
+  }
+  return false;
+}
+
+std::optional<Workload> read_transformer(config::Section& section) {
+  std::optional<TransformerShape> shape = read_shape(section);
+  std::optional<Workload> workload = read_training(section);
+  if (!shape || !workload) {
+    return std::nullopt;  // the section holds the complaint
+  }
+  shape->data_type = workload->data_type;
+  shape->dropout = shape->dropout && workload->training;
+  shape->loss = workload->training;
+  if (refuse_too_large(section, *shape)) {
     return std::nullopt;
   }
-  workload->sequence_length = shape.sequence;
-  workload->layers = transformer_layers(shape);
+  workload->sequence_length = shape->sequence;
+  workload->layers = transformer_layers(*shape);
   if (!workload->training) {
     drop_training(*workload);
   }
@@ -258,4 +271,21 @@ const Registration registration(
     read_transformer);
 
 }  // namespace
+
+std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
+  std::optional<TransformerShape> shape = read_shape(section);
+  const auto type =
+      data_type_from(section.get_name("data_type", data_type_names(), to_string(DataType::fp16)));
+  for (const ParameterInfo& info : training_parameters()) {
+    section.raw(info.name);
+  }
+  if (!shape || !type || refuse_too_large(section, *shape)) {
+    return std::nullopt;
+  }
+  shape->data_type = *type;
+  shape->dropout = false;
+  shape->loss = false;
+  return shape;
+}
+
 }  // namespace tessera::workload

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,28 @@ struct CollectivePhaseRecord {
   SimTime end;
 };
 
+// A request that was served.
+struct RequestRecord {
+  std::uint16_t tenant = 0;
+  std::uint64_t request = 0;
+  std::uint32_t samples = 0;  // of a model that is no language model
+  std::uint32_t prompt = 0;   // tokens, as the next
+  std::uint32_t generated = 0;
+  std::uint32_t again = 0;  // times that it was computed again
+  SimTime arrival;
+  SimTime begun;
+  SimTime first;  // token; of other models the end
+  SimTime end;
+};
+
+// A token that a request was given.
+struct TokenRecord {
+  std::uint16_t tenant = 0;
+  std::uint64_t request = 0;
+  SimTime time;
+  std::optional<SimTime> since;  // the one before
+};
+
 // Hears what happens, in each tile's own order.
 class Observer {
  public:
@@ -86,6 +109,8 @@ class Observer {
   virtual void on_operator(const OperatorRecord& record) = 0;
   virtual void on_message(const MessageRecord& record) = 0;
   virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
+  virtual void on_request(const RequestRecord& /*record*/) {}
+  virtual void on_token(const TokenRecord& /*record*/) {}
 };
 
 // What one tile did in all.
@@ -98,6 +123,20 @@ struct TileResult {
   SimTime first_output;
   SimTime last_output;
   std::array<SimTime, activities> time;  // sums to `end` on a tile that has finished
+};
+
+// How a tenant's requests fared; all times in picoseconds, in order of their end.
+struct Service {
+  std::uint64_t served = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t again = 0;          // times that a request was computed again
+  std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
+  std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
+  std::uint64_t cache_blocks = 0;   // most that were taken
+  std::vector<std::uint64_t> first_token;
+  std::vector<std::uint64_t> between_tokens;
+  std::vector<std::uint64_t> latency;
 };
 
 struct ExecutorSetup {
@@ -120,6 +159,9 @@ class Executor : public pdes::Component {
   virtual std::uint64_t unfinished() const = 0;
   // One line for each unfinished tile, `most` at most: what it waits for, from whom, since when.
   virtual std::vector<std::string> waiting(std::size_t most) const = 0;
+  // Of tenants whose requests are served, in their order, on the rank where requests arrive; else
+  // none.
+  virtual std::vector<Service> services() const { return {}; }
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;
 };

@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
-#include <string>
-#include <utility>
+#include <memory>
 #include <vector>
 
+#include "tessera/npu/operator_source.hpp"
 #include "tessera/npu/program.hpp"
+#include "tessera/npu/program_store.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 #include "tessera/pdes/state.hpp"
 
@@ -27,36 +27,25 @@ namespace tessera::npu {
 using Cycle = std::uint64_t;
 inline constexpr Cycle unknown_cycle = std::numeric_limits<Cycle>::max();
 
-// Programs by operator and shape, each made once: shared by all cores of a rank.
-class ProgramStore {
- public:
-  explicit ProgramStore(std::vector<const TiledOperator*> operators)
-      : operators_(std::move(operators)) {}
-  const TiledOperator& operator_at(std::uint32_t number) const { return *operators_[number]; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(operators_.size()); }
-  const TileProgram& program(std::uint32_t number, std::uint64_t shape);
-  std::size_t resident_bytes() const;
-
- private:
-  std::vector<const TiledOperator*> operators_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, TileProgram> programs_;
-};
-
 // What of an operator a core does, and for whom.
 struct Share {
-  std::uint32_t number = 0;
-  std::uint64_t group = 0;  // next
-  std::uint64_t stride = 1;
+  std::uint64_t number = 0;  // of the operator
+  std::uint64_t group = 0;   // next
+  std::uint64_t stride = 1;  // the number of cores that it is cut for
+  std::uint64_t groups = 0;  // of the operator, and the steps of each: filled in by the core
+  std::uint64_t steps = 1;
   std::uint64_t step = 0;     // next
   std::uint64_t running = 0;  // tiles taken and not over
   Cycle end = 0;              // of those that are over
   std::uint64_t word = 0;     // of who asked, handed back
+  std::uint8_t priority =
+      0;  // tiles of the highest one go first; of equal ones, of the first share
   bool reported = false;
 };
 
 // A block to move; `slot` and `buffer` are handed back when it has been moved.
 struct Transfer {
-  std::uint32_t number = 0;  // of the operator
+  std::uint64_t number = 0;  // of the operator
   std::uint8_t operand = 0;
   std::uint8_t slot = 0;
   bool store = false;
@@ -89,10 +78,7 @@ class CoreEngine {
   CoreEngine(const CoreConfig& core, ProgramStore& programs)
       : core_(&core), programs_(&programs), ends_(core.queue) {}
 
-  void add(const Share& share) {
-    queue_.push_back(share);
-    some_may_be_over_ = true;  // one without tiles
-  }
+  void add(const Share& share);
   void moved(Cycle now, const Transfer& transfer);
   // Goes on from `now` as far as it can. The result: when to call again at the latest, even if
   // nothing was moved; unknown_cycle: no need to.
@@ -100,7 +86,7 @@ class CoreEngine {
 
   // Shares that have been added and are not over.
   struct Unfinished {
-    std::uint32_t number = 0;  // of the operator
+    std::uint64_t number = 0;  // of the operator
     std::string where;         // what it waits for, for people
   };
   std::vector<Unfinished> unfinished() const;
@@ -124,7 +110,8 @@ class CoreEngine {
     bool taken = false;
     std::uint8_t half = 0;     // of the accumulator
     std::uint32_t share = 0;   // serial number
-    std::uint32_t number = 0;  // of the operator
+    std::uint64_t number = 0;  // of the operator
+    std::uint64_t stride = 1;
     std::uint32_t cursor = 0;
     std::uint32_t loads = 0;  // under way
     std::uint32_t stores = 0;
@@ -132,7 +119,7 @@ class CoreEngine {
     std::uint64_t step = 0;
     std::uint64_t order = 0;  // of tiles of the core
     Cycle end = 0;            // of what it computes, and of its last issue
-    const TileProgram* program = nullptr;
+    std::shared_ptr<const TileProgram> program;
     Tile tile;
     std::vector<Content> contents;
   };

@@ -3,8 +3,7 @@
 //
 // What a core loads and stores are accesses to the memory that serves its node. With
 // `dma.access: block` an instruction is one access, from the first byte on; with `row` each row of
-// a block is an access of its own, at its address. Operands lie one after the other in memory,
-// those of each operator, each at a multiple of 4 KiB.
+// a block is an access of its own, at its address. Where operands lie says the source of operators.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core.hpp"
-#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/npu/operator_source.hpp"
 
 namespace tessera::npu {
 
@@ -23,12 +22,11 @@ struct CoresSetup {
   const machine::Machine& machine;
   std::span<const EntityId> members;
   const CoreConfig& core;
-  std::vector<const TiledOperator*> operators;  // requests name their place
+  std::shared_ptr<const OperatorSource> operators;
   // A core's operands are its own, each at other addresses; else all cores share them.
   bool own_operands = true;
   unsigned slot = 0;
   unsigned memory_slot = 0;
-  std::vector<std::string> names = {};  // of operators, for messages; empty: their numbers
 };
 
 // Takes ShareRequest events (messages.hpp) and, as compute models do, ExecuteRequest events. The

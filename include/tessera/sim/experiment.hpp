@@ -13,6 +13,7 @@
 #include "tessera/core/digest.hpp"
 #include "tessera/executor/chip.hpp"
 #include "tessera/executor/graph.hpp"
+#include "tessera/executor/serving.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/coherence.hpp"
 #include "tessera/memory/memory.hpp"
@@ -77,11 +78,12 @@ struct Experiment {
   std::unique_ptr<memory::RemoteMemory> remote_memory;  // null: the machine has none
   std::optional<memory::Coherence> coherence;           // of memory nodes
   std::unique_ptr<compute::ComputeModel> compute;
-  workload::Workload workload;                 // of programs; of graphs it has a name alone
-  plan::Plan plan;                             // the same: empty
-  std::unique_ptr<executor::GraphWork> graph;  // null: programs, or a chip
-  std::unique_ptr<executor::ChipWork> chip;    // null: no operators on a chip
-  std::optional<ModelLook> model;              // of a chip whose operators are those of a model
+  workload::Workload workload;                     // of programs; of graphs it has a name alone
+  plan::Plan plan;                                 // the same: empty
+  std::unique_ptr<executor::GraphWork> graph;      // null: programs, or a chip
+  std::unique_ptr<executor::ChipWork> chip;        // null: no operators on a chip
+  std::unique_ptr<executor::ServingWork> serving;  // null: no requests
+  std::optional<ModelLook> model;                  // of a chip whose operators are those of a model
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML

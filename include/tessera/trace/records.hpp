@@ -66,6 +66,28 @@ struct CollectivePhaseRow {
   std::uint8_t dimension = 0;
 };
 
+// One row a request that was served.
+struct RequestRow {
+  std::int64_t arrival_ps = 0;
+  std::int64_t begun_ps = 0;
+  std::int64_t first_ps = 0;
+  std::int64_t end_ps = 0;
+  std::uint64_t request = 0;
+  std::uint32_t prompt = 0;
+  std::uint32_t generated = 0;
+  std::uint32_t samples = 0;
+  std::uint32_t again = 0;
+  std::uint16_t tenant = 0;
+};
+
+// One row a token that a request was given.
+struct TokenRow {
+  std::int64_t time_ps = 0;
+  std::int64_t since_ps = 0;
+  std::uint64_t request = 0;
+  std::uint16_t tenant = 0;
+};
+
 // One row a directed link and bin in which it was used; and, in `links`, over the whole run.
 struct LinkRow {
   std::int64_t begin_ps = 0;
@@ -137,6 +159,8 @@ enum Table : TableIndex {
   channels,
   core_bins,
   cores,
+  requests,
+  tokens,
   engine
 };
 

@@ -19,6 +19,31 @@ struct Breakdown {
   std::vector<std::pair<std::string, std::uint64_t>> mean_ps;
 };
 
+// Of some times [ps]: quantiles by nearest rank. All 0 when there are none.
+struct Quantiles {
+  std::uint64_t count = 0;
+  std::uint64_t mean = 0;  // rounded down
+  std::uint64_t p50 = 0;
+  std::uint64_t p95 = 0;
+  std::uint64_t p99 = 0;
+  std::uint64_t most = 0;
+};
+
+// How a tenant's requests were served.
+struct Service {
+  std::string tenant;
+  std::uint64_t served = 0;         // requests
+  std::uint64_t samples = 0;        // of models that are no language models
+  std::uint64_t tokens = 0;         // given
+  std::uint64_t again = 0;          // times that a request was computed again
+  std::uint64_t late_requests = 0;  // whose first token, or end, came later than the target
+  std::uint64_t late_tokens = 0;    // that came later after the one before than the target
+  std::uint64_t cache_blocks = 0;   // most that were taken
+  Quantiles first_token;            // since the arrival
+  Quantiles between_tokens;
+  Quantiles latency;  // from arrival to end
+};
+
 struct Summary {
   std::string status;   // running, finished, stopped, deadlock, failed
   std::string message;  // why, when it is not finished
@@ -36,6 +61,7 @@ struct Summary {
   double achieved_flops_per_s = 0;
   double peak_flops_per_s = 0;       // of the tiles in use
   std::vector<Breakdown> breakdown;  // total first, then each stage
+  std::vector<Service> services;     // of tenants whose requests are served
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;

@@ -37,7 +37,8 @@ class Driver final : public pdes::Component {
       return;
     }
     for (std::uint32_t number = 0; number < operators_; ++number) {
-      run_share(context, cores_slot, {number, context.self().value(), cores_, pdes::Port(slot, 1)});
+      run_share(context, cores_slot,
+                {number, context.self().value(), cores_, 0, pdes::Port(slot, 1)});
     }
   }
   std::vector<SimTime> ends;
@@ -83,8 +84,9 @@ inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
     const auto net = network->build({*machine, members, Driver::network_slot});
     const auto mem = memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
-    const auto all = make_cores(
-        {*machine, members, core, operators, false, Driver::cores_slot, Driver::memory_slot});
+    const auto all =
+        make_cores({*machine, members, core, std::make_shared<ListedOperators>(operators), false,
+                    Driver::cores_slot, Driver::memory_slot});
     engine.attach(driver);
     engine.attach(*net);
     engine.attach(*mem);

@@ -1,0 +1,83 @@
+// Puts requests of one tenant together to batches, step by step.
+//
+// Language models (continuous batching: G. Yu et al., "Orca", OSDI 2022; cache in blocks: W. Kwon
+// et al., arXiv:2309.06180; prompts in chunks beside generation: A. Agrawal et al.,
+// "Sarathi-Serve", arXiv:2403.02310):
+//   whole prompts   waiting requests are admitted as long as there is room, and their prompts go
+//                   first, as many together as `tokens` allow; else all running sequences generate
+//   chunks          every running sequence generates; what is left of `chunk` tokens is filled with
+//                   prompts, in parts
+//   not continuous  a batch is admitted when the one before is over, to its last token
+// When the cache is full, the sequence that came last gives its blocks back and is computed again
+// later. A prompt's beginning that is in the cache is not computed again.
+//
+// Other models: waiting requests go together as long as their samples are at most `samples`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+#include "tessera/pdes/state.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/serving/served_model.hpp"
+
+namespace tessera::serving {
+
+struct BatchOptions {
+  bool continuous = true;
+  std::uint32_t sequences = 256;        // running at a time, at most
+  std::uint32_t tokens = 8192;          // of a step, at most
+  std::uint32_t chunk = 0;              // tokens of a step with parts of prompts; 0: whole prompts
+  std::uint32_t block = 16;             // tokens of a block of the cache
+  std::optional<std::uint64_t> blocks;  // of the cache; none: any number
+  std::uint32_t samples = 1;            // of other models
+  std::uint32_t in_flight = 1;          // steps under way at a time
+};
+
+// How a request fared; times of tokens are told one by one.
+struct Served {
+  std::uint64_t request = 0;
+  Request what;
+  SimTime begun;  // when its first step began
+  SimTime first;  // token, or end
+  SimTime last;
+  std::uint32_t again = 0;  // times that it gave its cache back
+};
+
+class BatchListener {
+ public:
+  virtual ~BatchListener() = default;
+  // A token of a request; `since`: the one before, none for the first.
+  virtual void on_token(std::uint64_t request, std::optional<SimTime> since) = 0;
+  virtual void on_served(const Served& served) = 0;
+};
+
+class Batcher {
+ public:
+  virtual ~Batcher() = default;
+  virtual void arrive(std::uint64_t number, const Request& request) = 0;
+  // The next step, if there is something to do that is not in one; `number` is the caller's.
+  virtual std::optional<Batch> next(std::uint32_t number, SimTime now) = 0;
+  virtual void end(std::uint32_t number, SimTime now, BatchListener& listener) = 0;
+  // Of the step that was begun last: the earliest of the times since which its requests wait for a
+  // token (first: since they arrived), and whether that is a first token.
+  struct Waiting {
+    SimTime since = SimTime::never();
+    bool first = true;
+  };
+  virtual Waiting waiting(std::uint32_t number) const = 0;
+  virtual std::uint64_t unfinished() const = 0;
+  // Most blocks of the cache that were taken at a time; 0: there is none.
+  virtual std::uint64_t most_blocks() const { return 0; }
+
+  virtual void save(pdes::StateWriter& writer) const = 0;
+  virtual void restore(pdes::StateReader& reader) = 0;
+};
+
+std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options);
+std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options);
+
+}  // namespace tessera::serving

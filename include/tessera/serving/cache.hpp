@@ -1,0 +1,56 @@
+// The cache of keys and values of one model: how many blocks of it are taken, by which sequences
+// and by prefixes that sequences share. A count alone; where blocks lie does not matter.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::serving {
+
+class Cache {
+ public:
+  // Blocks of so many tokens; none: as many blocks as needed.
+  Cache(std::uint32_t block, std::optional<std::uint64_t> blocks) : block_(block), most_(blocks) {}
+
+  std::uint64_t blocks_of(std::uint64_t tokens) const { return (tokens + block_ - 1) / block_; }
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t most_taken() const { return most_taken_; }
+
+  // Takes blocks; prefixes that nobody uses are given up for them, those first that were used
+  // longest ago. False: there is not enough room, and nothing was taken.
+  bool take(std::uint64_t blocks);
+  void give_back(std::uint64_t blocks) { taken_ -= blocks; }
+
+  // Tokens of a prefix that are in the cache, in whole blocks, which the caller may use until it
+  // lets go; 0: none, or more than the caller's `tokens`, and no need to let go. (One who used a
+  // part alone would hold the rest, and might stand in its own way.)
+  std::uint32_t use_prefix(std::uint32_t prefix, std::uint32_t tokens);
+  void let_go(std::uint32_t prefix);
+  // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
+  // which the sequence uses. 0: the prefix is there already.
+  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens);
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+
+ private:
+  struct Prefix {
+    std::uint32_t number = 0;
+    std::uint32_t users = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t last_use = 0;
+  };
+
+  std::uint32_t block_;
+  std::optional<std::uint64_t> most_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t most_taken_ = 0;
+  std::uint64_t uses_ = 0;
+  std::map<std::uint32_t, Prefix> prefixes_;
+};
+
+}  // namespace tessera::serving

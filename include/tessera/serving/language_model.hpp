@@ -1,0 +1,55 @@
+// A decoder-only language model as operators of NPU cores, for prompts and generation alike.
+//
+// A step takes T tokens of all sequences of its batch through every layer:
+//   norm, qkv (one product), attention over the cache for each group of sequences that look alike
+//   (grouped-query attention; new keys and values are put into the cache), out, norm, up, down;
+//   with swiglu a gate between; with experts a router, and `up` and `down` of the experts that
+//   tokens go to, spread evenly.
+// At first an embedding of the tokens, at last norm, head and softmax of those tokens that give the
+// next one. Residuals are added to the sums of `out` and `down`, rotary positions turn the columns
+// of qkv, functions act on the columns of `up` before they are stored.
+//
+// Tensor parallel (M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3): heads and
+// columns are cut over t NPUs, with an all-reduce behind `out` and `down`, after which residuals
+// are added with the norm. Where t is more than the heads of keys, each NPU holds one. The head's
+// logits stay cut; that shards agree on a token costs nothing. Pipeline parallel: layers are cut in
+// stages as even as can be; each NPU hands the activations on to the one of its place in the next
+// stage.
+//
+// The cache is of blocks of `block` tokens, and whole blocks are read (W. Kwon et al.,
+// "PagedAttention", arXiv:2309.06180). Masked scores are computed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "tessera/core/error.hpp"
+#include "tessera/npu/core.hpp"
+#include "tessera/serving/served_model.hpp"
+#include "tessera/workload/transformer.hpp"
+
+namespace tessera::serving {
+
+struct LanguageSetup {
+  workload::TransformerShape shape;
+  const npu::CoreConfig& core;    // outlives the model
+  std::uint32_t tensor = 1;       // NPUs that share each layer
+  std::uint32_t pipeline = 1;     // stages
+  std::uint32_t block = 16;       // tokens
+  std::uint32_t sequences = 256;  // of a batch, at most
+  std::uint32_t tokens = 8192;    // of a step, at most
+  std::uint64_t cores = 1;        // of an NPU
+};
+
+// What a step can be described by.
+inline constexpr std::uint32_t most_sequences = 1024;
+inline constexpr std::uint32_t most_queries = 8192;
+inline constexpr std::uint32_t most_keys = (1U << 19) - 1;
+inline constexpr std::uint32_t most_tokens = 1U << 20;
+inline constexpr std::uint64_t most_layers = 2000;
+
+// Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`) for a shape that cannot
+// be served or cut so.
+std::unique_ptr<ServedModel> make_language_model(const LanguageSetup& setup);
+
+}  // namespace tessera::serving

@@ -1,0 +1,108 @@
+// A model that requests are served by: what a batch of them has to compute, as operators of NPU
+// cores and exchanges between NPUs.
+//
+// Operators are named by numbers, from which every rank makes them when it meets them, so that the
+// scheduler can put together batches that nobody knew before.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/core/units.hpp"
+#include "tessera/npu/operator_source.hpp"
+
+namespace tessera::serving {
+
+// Sequences of a batch that are alike: each takes `queries` tokens in, which look at `keys` tokens,
+// the new ones among them.
+struct SequenceGroup {
+  std::uint32_t sequences = 0;
+  std::uint32_t queries = 0;
+  std::uint32_t keys = 0;
+  friend auto operator<=>(const SequenceGroup&, const SequenceGroup&) = default;
+};
+
+// What goes through a model together.
+struct Batch {
+  std::vector<SequenceGroup> groups;  // of language models
+  std::uint32_t emitting = 0;         // sequences that give a token
+  std::uint32_t samples = 0;          // of other models
+
+  std::uint64_t tokens() const;
+};
+
+// The number of an operator: tenant, place in its model, and the sizes that come with a batch.
+struct OperatorName {
+  static constexpr unsigned shape_bits = 42;
+  static constexpr unsigned op_bits = 16;
+  static constexpr unsigned tenant_bits = 6;
+
+  std::uint32_t tenant = 0;
+  std::uint32_t op = 0;
+  std::uint64_t shape = 0;
+
+  constexpr std::uint64_t code() const {
+    return std::uint64_t{tenant} << (shape_bits + op_bits) | std::uint64_t{op} << shape_bits |
+           shape;
+  }
+  static constexpr OperatorName from(std::uint64_t code) {
+    return {static_cast<std::uint32_t>(code >> (shape_bits + op_bits)),
+            static_cast<std::uint32_t>(code >> shape_bits & ((1U << op_bits) - 1)),
+            code & ((std::uint64_t{1} << shape_bits) - 1)};
+  }
+};
+
+// Data that the NPUs of a model exchange: core by core, each its part.
+struct Exchange {
+  enum class Kind : std::uint8_t {
+    all_reduce,  // among `units` NPUs from `first` on
+    hand_on,     // from each of these to the NPU that is `units` further
+  };
+  Kind kind = Kind::all_reduce;
+  std::uint32_t first = 0;
+  std::uint32_t units = 1;
+  Bytes bytes;  // of each NPU
+};
+
+// A part of a step, on one NPU (`unit`), or an exchange; begins when those in `after` are over.
+struct StepPart {
+  std::uint32_t op = 0;
+  std::uint64_t shape = 0;
+  std::uint32_t unit = 0;
+  bool exchanges = false;
+  std::vector<std::uint32_t> after;  // places of earlier parts
+};
+
+// All that a batch has to go through.
+using Step = std::vector<StepPart>;
+
+// Immutable.
+class ServedModel {
+ public:
+  virtual ~ServedModel() = default;
+  // NPUs that it runs on, and how many of them work one behind the other.
+  virtual std::uint32_t units() const = 0;
+  virtual std::uint32_t stages() const = 0;
+
+  virtual Step step(const Batch& batch) const = 0;
+  virtual Exchange exchange(std::uint32_t op, std::uint64_t shape) const = 0;
+  // The op that stands for all that are cut alike: those of a layer for those of all layers.
+  virtual std::uint32_t kind_of(std::uint32_t op) const { return op; }
+  virtual std::shared_ptr<const npu::TiledOperator> make(std::uint32_t op, std::uint64_t shape,
+                                                         std::uint64_t cores) const = 0;
+  // For traces: names, and the place of an op's name among them.
+  virtual const std::vector<std::string>& names() const = 0;
+  virtual std::uint32_t name_of(std::uint32_t op) const = 0;
+
+  // Where operands begin, from the start of the model's memory, and the size of that.
+  virtual std::uint64_t operand_begin(std::uint32_t op, std::uint8_t operand) const = 0;
+  virtual std::uint64_t memory_end() const = 0;
+
+  // Of the largest NPU: weights, and what a token keeps in the cache.
+  virtual Bytes weights() const = 0;
+  virtual Bytes cache_of_token() const { return Bytes(); }
+};
+
+}  // namespace tessera::serving

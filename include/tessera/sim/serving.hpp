@@ -1,0 +1,13 @@
+// Keys of the workload `serving`, for `tessera list`.
+#pragma once
+
+#include <vector>
+
+#include "tessera/core/registry.hpp"
+
+namespace tessera::sim {
+
+std::vector<ParameterInfo> serving_parameters();
+std::vector<ParameterInfo> tenant_parameters();
+
+}  // namespace tessera::sim

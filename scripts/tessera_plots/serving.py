@@ -1,0 +1,145 @@
+"""Runs that serve requests: times that each tenant's requests waited, and what cores did for whom."""
+
+import numpy as np
+
+from . import figure
+from .binning import spread
+from .errors import NothingToDraw
+
+_MOST_CORES = 64
+_BINS = 300
+_TENANT_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442"]
+
+
+def _tenant(run, number):
+    names = run.names("phases")
+    return names[number] if number < len(names) else f"tenant {number}"
+
+
+def _colour(number):
+    return _TENANT_COLOURS[number % len(_TENANT_COLOURS)]
+
+
+def _times(run):
+    """What was waited for, and by tenant how long [ps]."""
+    requests = run.read("requests")
+    found = {"first token": {}, "between tokens": {}, "whole request": {}}
+    for number in np.unique(requests["tenant"]):
+        mine = requests[requests["tenant"] == number]
+        found["whole request"][number] = mine["end"] - mine["arrival"]
+        if mine["generated"].max() > 0:
+            found["first token"][number] = mine["first"] - mine["arrival"]
+    try:
+        tokens = run.read("tokens")
+    except NothingToDraw:
+        return found
+    later = tokens[tokens["since"] >= 0]
+    for number in np.unique(later["tenant"]):
+        mine = later[later["tenant"] == number]
+        found["between tokens"][number] = mine["time"] - mine["since"]
+    return found
+
+
+def _quantile(times, part):
+    """By nearest rank, as in the summary."""
+    return times[int(np.ceil(part * times.size)) - 1]
+
+
+def draw_times(run, directory):
+    """The share of requests (tokens) that waited no longer, for each tenant."""
+    found = {what: of for what, of in _times(run).items() if of}
+    fig, axes = figure.new_figure(run, "How long requests waited (dots: median, 95 %, 99 %)", 5 * len(found), 4.6,
+                                  columns=len(found))
+    for ax, (what, of_tenants) in zip(axes[0], found.items()):
+        factor, unit = figure.time_unit(max(int(times.max()) for times in of_tenants.values()))
+        for number, times in sorted(of_tenants.items()):
+            times = np.sort(times)
+            share = np.arange(1, times.size + 1) / times.size * 100
+            ax.step(np.concatenate(([times[0]], times)) / factor, np.concatenate(([0], share)), where="post",
+                    color=_colour(number), label=f"{_tenant(run, number)} ({times.size})")
+            ax.plot([_quantile(times, part) / factor for part in (0.5, 0.95, 0.99)], [50, 95, 99], "o",
+                    color=_colour(number), markersize=4)
+        ax.set_title(what, loc="left")
+        ax.set_xlabel(f"time [{unit}]")
+        ax.set_ylim(0, 100)
+        ax.set_xlim(left=0)
+        ax.legend(loc="lower right", frameon=False, fontsize=9)
+    axes[0, 0].set_ylabel("share [%]")
+    return figure.save(fig, directory, "request_times")
+
+
+def _stripes(ax, run, end_ps, factor):
+    """A row a core: boxes of the tenant's colour while it has something to do for it."""
+    rows = run.read("operators")
+    cores = np.unique(rows["node"])[:_MOST_CORES]
+    tenants = np.unique(rows["phase"])
+    edges = np.linspace(0, end_ps, 1601)
+    for place, core in enumerate(cores):
+        for lane, number in enumerate(tenants):
+            mine = rows[(rows["node"] == core) & (rows["phase"] == number)]
+            if mine.size == 0:
+                continue
+            busy = spread(mine["start"], mine["end"], (mine["end"] - mine["start"]).astype(float), edges)
+            share = np.minimum(busy / np.diff(edges), 1)
+            height = 0.84 / tenants.size
+            low = place - 0.42 + lane * height
+            ax.stairs(low + share * height, edges / factor, baseline=low, fill=True, color=_colour(number),
+                      label=_tenant(run, number) if place == 0 else None)
+    ax.set_yticks(range(cores.size), [str(core) for core in cores])
+    ax.set_ylim(cores.size - 0.5, -0.5)
+    ax.set_ylabel("core")
+    ax.set_title("a core works for a tenant (height: share of the time)", loc="left")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+
+
+def _units(ax, run, end_ps, factor):
+    """Use of arrays, vector units and DMA, mean of all cores."""
+    rows = run.read("core_bins")
+    cores = np.unique(rows["node"]).size
+    edges = np.linspace(0, end_ps, _BINS + 1)
+    for name, colour in (("matrix_busy", "#0072b2"), ("vector_busy", "#009e73"), ("dma_busy", "#d55e00")):
+        share = spread(rows["begin"], rows["end"], rows[name].astype(float), edges) / np.diff(edges) / cores
+        ax.stairs(100 * share, edges / factor, color=colour, label=name.split("_")[0])
+    ax.set_ylim(0, 105)
+    ax.set_ylabel("[%]")
+    ax.set_title("units of the cores in use, mean", loc="left")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+
+
+def _memory(ax, run, end_ps, factor):
+    rows = run.read("channel_bins")
+    edges = np.linspace(0, end_ps, _BINS + 1)
+    bottom = np.zeros(_BINS)
+    total = spread(rows["begin"], rows["end"], (rows["read"] + rows["written"]).astype(float), edges)
+    unit_factor, unit = figure.rate_unit(float((total / np.diff(edges)).max()) * 1e12)
+    for name, colour in (("read", "#56b4e9"), ("written", "#d55e00")):
+        rate = spread(rows["begin"], rows["end"], rows[name].astype(float), edges) / (np.diff(edges) * 1e-12)
+        ax.stairs(bottom + rate / unit_factor, edges / factor, baseline=bottom, fill=True, color=colour, label=name)
+        bottom = bottom + rate / unit_factor
+    ax.set_ylabel(f"[{unit}]")
+    ax.set_ylim(bottom=0)
+    ax.set_title("DRAM, all channels together (stacked)", loc="left")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+
+
+def draw_occupancy(run, directory):
+    """What each core did for whom, and how much of arrays and DRAM was in use."""
+    run.read("requests")  # else there are no tenants
+    panels = [_stripes]
+    for table, panel in (("core_bins", _units), ("channel_bins", _memory)):
+        try:
+            run.read(table)
+            panels.append(panel)
+        except NothingToDraw:
+            pass
+    cores = min(np.unique(run.read("operators")["node"]).size, _MOST_CORES)
+    end_ps = run.end_ps()
+    fig, axes = figure.new_figure(run, "Cores and memory over simulated time", 14,
+                                  1.6 + 2.2 * (len(panels) - 1) + max(2.2, 0.45 * cores), rows=len(panels),
+                                  sharex=True, height_ratios=[max(1, 0.2 * cores)] + [1] * (len(panels) - 1))
+    factor, unit = figure.time_unit(end_ps)
+    for ax, panel in zip(axes[:, 0], panels):
+        panel(ax, run, end_ps, factor)
+    axes[-1, 0].set_xlim(0, end_ps / factor)
+    axes[-1, 0].set_xlabel(f"simulated time [{unit}]")
+    return figure.save(fig, directory, "core_occupancy")

@@ -1,0 +1,46 @@
+// What the host of a serving system and its cores tell each other.
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/serving/policy.hpp"
+
+namespace tessera::executor {
+
+// Port kinds.
+constexpr unsigned serving_begin_kind = 0;   // at the host
+constexpr unsigned serving_arrive_kind = 1;  // at the host; payload: tenant
+constexpr unsigned serving_named_kind = 2;   // at a core; tag: place of the part at the host; word:
+                                             // its number
+constexpr unsigned serving_shared_kind = 3;  // at a core; the same tag; word: ShareOf
+constexpr unsigned serving_computed_kind = 4;   // npu::ShareDone; the same tag
+constexpr unsigned serving_heard_kind = 5;      // at the host; the same tag
+constexpr unsigned serving_exchanged_kind = 6;  // from core to core; tag: step; word: the tag above
+
+// Which cores share a part, how urgent it is, and of which step.
+struct ShareOf {
+  serving::CoreRange cores;
+  std::uint8_t priority = 0;
+  std::uint32_t step = 0;  // its lower 24 bits
+
+  std::uint64_t word() const {
+    return std::uint64_t{cores.first} | std::uint64_t{cores.count} << 16U |
+           std::uint64_t{priority} << 32U | std::uint64_t{step & 0xFFFFFFU} << 40U;
+  }
+  static ShareOf from(std::uint64_t word) {
+    return {{static_cast<std::uint32_t>(word & 0xFFFFU),
+             static_cast<std::uint32_t>(word >> 16U & 0xFFFFU)},
+            static_cast<std::uint8_t>(word >> 32U),
+            static_cast<std::uint32_t>(word >> 40U)};
+  }
+  // The first group of tiles of core `place`; the core that has the first tiles moves on with the
+  // operator (chip.hpp).
+  std::uint32_t first_group(std::uint32_t op, std::uint32_t place) const {
+    return (place - cores.first + cores.count - op % cores.count) % cores.count;
+  }
+};
+
+// Tag of a message that hands on.
+constexpr std::uint16_t hand_on_tag = 0xFFFF;
+
+}  // namespace tessera::executor

@@ -1,0 +1,79 @@
+#include "tessera/serving/cache.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::serving {
+
+bool Cache::take(std::uint64_t blocks) {
+  while (most_ && taken_ + blocks > *most_) {
+    const Prefix* oldest = nullptr;
+    for (const auto& [number, prefix] : prefixes_) {
+      if (prefix.users == 0 && (oldest == nullptr || prefix.last_use < oldest->last_use)) {
+        oldest = &prefix;
+      }
+    }
+    if (oldest == nullptr) {
+      return false;
+    }
+    taken_ -= oldest->blocks;
+    prefixes_.erase(oldest->number);
+  }
+  taken_ += blocks;
+  most_taken_ = std::max(most_taken_, taken_);
+  return true;
+}
+
+std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
+  const auto found = prefixes_.find(prefix);
+  if (prefix == 0 || found == prefixes_.end()) {
+    return 0;
+  }
+  const std::uint64_t kept = found->second.blocks * block_;
+  if (kept > tokens) {
+    return 0;
+  }
+  ++found->second.users;
+  found->second.last_use = ++uses_;
+  return static_cast<std::uint32_t>(kept);
+}
+
+void Cache::let_go(std::uint32_t prefix) {
+  Prefix& found = prefixes_.at(prefix);
+  ensure(found.users > 0, "a prefix that nobody uses is let go");
+  --found.users;
+  found.last_use = ++uses_;
+}
+
+std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
+  const std::uint64_t blocks = tokens / block_;
+  if (prefix == 0 || blocks == 0 || prefixes_.count(prefix) > 0) {
+    return 0;
+  }
+  prefixes_[prefix] = {prefix, 1, blocks, ++uses_};
+  return blocks;
+}
+
+void Cache::save(pdes::StateWriter& writer) const {
+  writer.put(taken_);
+  writer.put(most_taken_);
+  writer.put(uses_);
+  std::vector<Prefix> all;
+  for (const auto& [number, prefix] : prefixes_) {
+    all.push_back(prefix);
+  }
+  writer.put_all(all);
+}
+
+void Cache::restore(pdes::StateReader& reader) {
+  taken_ = reader.get<std::uint64_t>();
+  most_taken_ = reader.get<std::uint64_t>();
+  uses_ = reader.get<std::uint64_t>();
+  prefixes_.clear();
+  for (const Prefix& prefix : reader.get_all<Prefix>()) {
+    prefixes_[prefix.number] = prefix;
+  }
+}
+
+}  // namespace tessera::serving

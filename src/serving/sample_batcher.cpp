@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <deque>
+
+#include "tessera/serving/batcher.hpp"
+
+namespace tessera::serving {
+namespace {
+
+constexpr std::uint32_t no_step = 0xFFFFFFFF;
+
+struct Waiter {
+  std::uint64_t request = 0;
+  Request what;
+  std::uint32_t step = no_step;
+  SimTime begun;
+};
+
+class SampleBatcher final : public Batcher {
+ public:
+  explicit SampleBatcher(const BatchOptions& options) : options_(options) {}
+
+  void arrive(std::uint64_t number, const Request& request) override {
+    all_.push_back({number, request, no_step, {}});
+  }
+
+  std::optional<Batch> next(std::uint32_t number, SimTime now) override {
+    Batch batch;
+    for (Waiter& waiter : all_) {
+      if (waiter.step != no_step) {
+        continue;
+      }
+      if (batch.samples > 0 && batch.samples + waiter.what.samples > options_.samples) {
+        break;
+      }
+      waiter.step = number;
+      waiter.begun = now;
+      batch.samples += waiter.what.samples;
+    }
+    return batch.samples > 0 ? std::optional(batch) : std::nullopt;
+  }
+
+  void end(std::uint32_t number, SimTime now, BatchListener& listener) override {
+    for (const Waiter& waiter : all_) {
+      if (waiter.step == number) {
+        listener.on_served({waiter.request, waiter.what, waiter.begun, now, now, 0});
+      }
+    }
+    std::erase_if(all_, [number](const Waiter& waiter) { return waiter.step == number; });
+  }
+
+  Waiting waiting(std::uint32_t number) const override {
+    Waiting waiting;
+    for (const Waiter& waiter : all_) {
+      if (waiter.step == number) {
+        waiting.since = std::min(waiting.since, waiter.what.arrival);
+      }
+    }
+    return waiting;
+  }
+  std::uint64_t unfinished() const override { return all_.size(); }
+
+  void save(pdes::StateWriter& writer) const override {
+    writer.put_all(std::vector<Waiter>(all_.begin(), all_.end()));
+  }
+  void restore(pdes::StateReader& reader) override {
+    const auto all = reader.get_all<Waiter>();
+    all_.assign(all.begin(), all.end());
+  }
+
+ private:
+  BatchOptions options_;
+  std::deque<Waiter> all_;  // in order of arrival
+};
+
+}  // namespace
+
+std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options) {
+  return std::make_unique<SampleBatcher>(options);
+}
+
+}  // namespace tessera::serving

@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/serving/batcher.hpp"
+#include "tessera/serving/cache.hpp"
+#include "tessera/serving/language_model.hpp"
+
+namespace tessera::serving {
+namespace {
+
+constexpr std::uint32_t no_step = 0xFFFFFFFF;
+
+struct Sequence {
+  std::uint64_t request = 0;
+  Request what;
+  std::uint32_t goal = 0;       // tokens that go in before the next one comes out
+  std::uint32_t cached = 0;     // tokens in the cache
+  std::uint32_t generated = 0;  // tokens given
+  std::uint32_t again = 0;
+  std::uint32_t step = no_step;  // that it is in
+  std::uint32_t queries = 0;     // in that step
+  std::uint32_t uses = 0;        // prefix in the cache that it uses; 0: none
+  std::uint64_t blocks = 0;      // its own
+  std::uint64_t shared = 0;      // blocks of the prefix that it uses
+  SimTime begun = SimTime::never();
+  SimTime first;
+  SimTime last;  // token
+
+  bool generates() const { return cached + 1 == goal && generated > 0; }
+};
+
+class SequenceBatcher final : public Batcher {
+ public:
+  explicit SequenceBatcher(const BatchOptions& options)
+      : options_(options), cache_(options.block, options.blocks) {}
+
+  void arrive(std::uint64_t number, const Request& request) override {
+    Sequence sequence;
+    sequence.request = number;
+    sequence.what = request;
+    sequence.goal = request.prompt;
+    waiting_.push_back(sequence);
+  }
+
+  std::optional<Batch> next(std::uint32_t number, SimTime now) override {
+    step_ = number;
+    tokens_ = 0;
+    picked_ = 0;
+    if (!options_.continuous && running_.empty()) {
+      filling_ = true;
+    }
+    if (options_.chunk > 0) {
+      pick_generating(options_.chunk);
+      pick_prompts(options_.chunk);
+      admit(options_.chunk);
+    } else {
+      pick_prompts(options_.tokens);
+      admit(options_.tokens);
+      if (picked_ == 0) {
+        pick_generating(options_.tokens);
+      }
+    }
+    if (picked_ == 0) {
+      return std::nullopt;
+    }
+    return batch_of(number, now);
+  }
+
+  void end(std::uint32_t number, SimTime now, BatchListener& listener) override {
+    for (Sequence& sequence : running_) {
+      if (sequence.step == number) {
+        sequence.step = no_step;
+        sequence.cached += sequence.queries;
+        keep_prefix(sequence);
+        if (sequence.cached == sequence.goal) {
+          give_token(sequence, now, listener);
+        }
+      }
+    }
+    std::erase_if(running_, [](const Sequence& sequence) {
+      return sequence.generated == sequence.what.generate;
+    });
+  }
+
+  Waiting waiting(std::uint32_t number) const override {
+    Waiting waiting;
+    for (const Sequence& sequence : running_) {
+      if (sequence.step != number || sequence.cached + sequence.queries < sequence.goal) {
+        continue;
+      }
+      const bool first = sequence.generated == 0;
+      const SimTime since = first ? sequence.what.arrival : sequence.last;
+      // Tokens that follow others are more urgent than first ones.
+      if (std::pair(first, since) < std::pair(waiting.first, waiting.since)) {
+        waiting = {since, first};
+      }
+    }
+    return waiting;
+  }
+
+  std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
+  std::uint64_t most_blocks() const override { return cache_.most_taken(); }
+
+  void save(pdes::StateWriter& writer) const override {
+    writer.put_all(std::vector<Sequence>(waiting_.begin(), waiting_.end()));
+    writer.put_all(running_);
+    writer.put(filling_);
+    cache_.save(writer);
+  }
+  void restore(pdes::StateReader& reader) override {
+    const auto waiting = reader.get_all<Sequence>();
+    waiting_.assign(waiting.begin(), waiting.end());
+    running_ = reader.get_all<Sequence>();
+    filling_ = reader.get<bool>();
+    cache_.restore(reader);
+  }
+
+ private:
+  // Sequences that a step may take, so that all steps in flight get some.
+  std::uint32_t most_picked() const {
+    const auto all = static_cast<std::uint32_t>(running_.size());
+    return std::max<std::uint32_t>(
+        1, static_cast<std::uint32_t>(quotient_up(all, options_.in_flight)));
+  }
+
+  void pick(Sequence& sequence, std::uint32_t queries) {
+    sequence.step = step_;
+    sequence.queries = queries;
+    tokens_ += queries;
+    ++picked_;
+  }
+
+  // Room in the cache for so many more tokens of a sequence.
+  bool take_room(Sequence& sequence, std::uint32_t queries) {
+    const std::uint64_t needed = cache_.blocks_of(sequence.cached + queries);
+    const std::uint64_t held = sequence.blocks + sequence.shared;
+    if (needed <= held) {
+      return true;
+    }
+    if (!cache_.take(needed - held)) {
+      return false;
+    }
+    sequence.blocks += needed - held;
+    return true;
+  }
+
+  void pick_generating(std::uint32_t budget) {
+    const std::uint32_t most = most_picked();
+    for (std::size_t i = 0; i < running_.size() && tokens_ < budget && picked_ < most; ++i) {
+      if (running_[i].step != no_step || !running_[i].generates()) {
+        continue;
+      }
+      while (!take_room(running_[i], 1)) {
+        if (!drop_last(i)) {
+          return;
+        }
+      }
+      pick(running_[i], 1);
+    }
+  }
+
+  // Gives up the sequence that came last and is in no step, behind `keep`; it is computed again.
+  // False: there is none.
+  bool drop_last(std::size_t keep) {
+    for (std::size_t i = running_.size(); i-- > keep + 1;) {
+      if (running_[i].step != no_step) {
+        continue;
+      }
+      Sequence sequence = running_[i];
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+      release(sequence);
+      sequence.cached = 0;
+      ++sequence.again;
+      waiting_.push_front(sequence);
+      return true;
+    }
+    return false;
+  }
+
+  void release(Sequence& sequence) {
+    cache_.give_back(sequence.blocks);
+    if (sequence.uses != 0) {
+      cache_.let_go(sequence.uses);
+    }
+    sequence.blocks = 0;
+    sequence.shared = 0;
+    sequence.uses = 0;
+  }
+
+  // Prompts that have begun.
+  void pick_prompts(std::uint32_t budget) {
+    for (std::size_t i = 0; i < running_.size() && tokens_ < budget; ++i) {
+      if (running_[i].step != no_step || running_[i].generates()) {
+        continue;
+      }
+      while (!pick_prompt(running_[i], budget)) {
+        if (!drop_last(i)) {
+          return;
+        }
+      }
+    }
+  }
+
+  // False: the cache is full.
+  bool pick_prompt(Sequence& sequence, std::uint32_t budget) {
+    const std::uint32_t left = sequence.goal - sequence.cached;
+    const std::uint32_t queries = std::min({left, budget - tokens_, most_queries});
+    if (!take_room(sequence, queries)) {
+      return false;
+    }
+    pick(sequence, queries);
+    return true;
+  }
+
+  void admit(std::uint32_t budget) {
+    if (!options_.continuous && !filling_) {
+      return;
+    }
+    filling_ = false;
+    while (!waiting_.empty() && running_.size() < options_.sequences && tokens_ < budget) {
+      Sequence sequence = waiting_.front();
+      use_prefix(sequence);
+      const std::uint32_t left = sequence.goal - sequence.cached;
+      // Whole prompts go together while they fit; one that never fits goes in parts.
+      const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
+      if (waits || !pick_prompt(sequence, budget)) {
+        release(sequence);
+        return;
+      }
+      waiting_.pop_front();
+      running_.push_back(sequence);
+      filling_ = true;
+    }
+  }
+
+  // The last token of a prompt is computed in any case.
+  void use_prefix(Sequence& sequence) {
+    const std::uint32_t most = std::min(sequence.what.prefix_tokens, sequence.goal - 1);
+    const std::uint32_t there = cache_.use_prefix(sequence.what.prefix, most);
+    if (there == 0) {
+      return;
+    }
+    sequence.uses = sequence.what.prefix;
+    sequence.cached = there;
+    sequence.shared = there / options_.block;
+  }
+
+  void keep_prefix(Sequence& sequence) {
+    const Request& what = sequence.what;
+    if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < what.prefix_tokens) {
+      return;
+    }
+    const std::uint64_t blocks = cache_.keep_prefix(what.prefix, what.prefix_tokens);
+    if (blocks > 0) {
+      sequence.uses = what.prefix;
+      sequence.shared = blocks;
+      sequence.blocks -= blocks;
+    }
+  }
+
+  Batch batch_of(std::uint32_t number, SimTime now) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> counts;
+    Batch batch;
+    for (Sequence& sequence : running_) {
+      if (sequence.step != number) {
+        continue;
+      }
+      sequence.begun = std::min(sequence.begun, now);
+      const auto keys = static_cast<std::uint32_t>(
+          cache_.blocks_of(sequence.cached + sequence.queries) * options_.block);
+      ++counts[{sequence.queries, keys}];
+      batch.emitting += sequence.cached + sequence.queries == sequence.goal ? 1 : 0;
+    }
+    for (const auto& [sizes, sequences] : counts) {
+      batch.groups.push_back({sequences, sizes.first, sizes.second});
+    }
+    return batch;
+  }
+
+  void give_token(Sequence& sequence, SimTime now, BatchListener& listener) {
+    const bool is_first = sequence.generated == 0;
+    listener.on_token(sequence.request, is_first ? std::nullopt : std::optional(sequence.last));
+    if (is_first) {
+      sequence.first = now;
+    }
+    sequence.last = now;
+    ++sequence.generated;
+    ++sequence.goal;
+    if (sequence.generated == sequence.what.generate) {
+      release(sequence);
+      listener.on_served(
+          {sequence.request, sequence.what, sequence.begun, sequence.first, now, sequence.again});
+    }
+  }
+
+  BatchOptions options_;
+  Cache cache_;
+  std::deque<Sequence> waiting_;
+  std::vector<Sequence> running_;  // in order of admission
+  bool filling_ = false;           // not continuous: a batch is being put together
+  // Of the step under construction.
+  std::uint32_t step_ = no_step;
+  std::uint32_t tokens_ = 0;
+  std::uint32_t picked_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options) {
+  return std::make_unique<SequenceBatcher>(options);
+}
+
+}  // namespace tessera::serving

@@ -1,0 +1,94 @@
+#include "served_graph.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/onnx/work.hpp"
+#include "tessera/sim/onnx_lowering.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using Operators = std::vector<executor::ChipOperator>;
+
+class ServedGraph final : public serving::ServedModel {
+ public:
+  explicit ServedGraph(ServedGraphSetup setup) : setup_(std::move(setup)) {
+    for (const auto& [samples, graph] : setup_.graphs) {
+      const Operators& operators = lowered(samples, setup_.cores);
+      if (operators.empty()) {
+        throw ConfigError("the model has nothing to compute or move");
+      }
+      if (operators.size() > 1U << serving::OperatorName::op_bits) {
+        throw ConfigError("the model has more than " +
+                          std::to_string(1U << serving::OperatorName::op_bits) + " operators");
+      }
+      const Bytes element = element_size(setup_.data_type.value_or(DataType::fp32));
+      weights_ = std::max(weights_, element * onnx::total_cost(graph).parameters);
+    }
+    // Operands lie as those of the largest batch, with which every operator is there.
+    for (const auto& op : lowered(setup_.graphs.rbegin()->first, setup_.cores)) {
+      names_.push_back(op.name);
+      begins_.push_back(npu::place_operands(*op.tiles, end_));
+    }
+  }
+
+  std::uint32_t units() const override { return 1; }
+  std::uint32_t stages() const override { return 1; }
+
+  serving::Step step(const serving::Batch& batch) const override {
+    serving::Step step;
+    for (const auto& op : lowered(batch.samples, setup_.cores)) {
+      step.push_back({static_cast<std::uint32_t>(step.size()), batch.samples, 0, false, op.after});
+    }
+    return step;
+  }
+  serving::Exchange exchange(std::uint32_t, std::uint64_t) const override {
+    throw InternalError("a model on one NPU exchanges nothing");
+  }
+  std::shared_ptr<const npu::TiledOperator> make(std::uint32_t op, std::uint64_t shape,
+                                                 std::uint64_t cores) const override {
+    const Operators& operators = lowered(static_cast<std::uint32_t>(shape), cores);
+    return {std::shared_ptr<void>(), operators.at(op).tiles.get()};  // kept here
+  }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::uint32_t name_of(std::uint32_t op) const override {
+    return std::min(op, static_cast<std::uint32_t>(names_.size()) - 1);
+  }
+  std::uint64_t operand_begin(std::uint32_t op, std::uint8_t operand) const override {
+    return op < begins_.size() ? begins_[op][operand] : 0;
+  }
+  std::uint64_t memory_end() const override { return end_; }
+  Bytes weights() const override { return weights_; }
+
+ private:
+  // The same operators for any number of cores, cut otherwise. Ranks that are threads share them.
+  const Operators& lowered(std::uint32_t samples, std::uint64_t cores) const {
+    const std::scoped_lock lock(mutex_);
+    Operators& operators = lowered_[{samples, cores}];
+    if (operators.empty()) {
+      operators =
+          lower_graph(setup_.graphs.at(samples), {setup_.core, cores, setup_.data_type, false});
+    }
+    return operators;
+  }
+
+  ServedGraphSetup setup_;
+  std::vector<std::string> names_;
+  std::vector<std::array<std::uint64_t, npu::most_operands>> begins_;
+  std::uint64_t end_ = 0;
+  Bytes weights_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::uint32_t, std::uint64_t>, Operators> lowered_;
+};
+
+}  // namespace
+
+std::unique_ptr<serving::ServedModel> make_served_graph(ServedGraphSetup setup) {
+  return std::make_unique<ServedGraph>(std::move(setup));
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,492 @@
+// Reads the workload `serving`:
+//
+//   key                    default      meaning
+//   seed                   1            of random arrivals and lengths
+//   npu_cores              all          cores of an NPU: so many computing nodes after each other
+//   message                32 B         of which two begin a core's share of an operator, one ends
+//   it all_reduce             ring         algorithm between NPUs scheduler.policy       first-come
+//   see serving/policy.hpp, with its own keys beside tenants                             a list
+//   tenants.name           KIND and place
+//   tenants.language_model              keys of the workload `transformer`, or a file of them
+//   tenants.onnx                        keys of onnx/description.hpp, and `data_type` and
+//   tenants.onnx.batch     none         dynamic dimension that the samples of a batch are bound to
+//   tenants.requests                    see serving/request.hpp
+//   tenants.batching                    see read_batching below
+//   tenants.tensor         1            NPUs that share each layer of a language model
+//   tenants.pipeline       1            stages, each of that many NPUs
+//   tenants.npus           from 0 on    those that the model runs on: stage by stage
+//   tenants.cores          even parts   of an NPU, FIRST-LAST, for the policy `spatial`
+//   tenants.target                      first_token, between_tokens; latency of other models
+//   tenants.background     false        asks as long as others are not served
+#include "serving_experiment.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "served_graph.hpp"
+#include "tessera/core/digest.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/npu/cores.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/optimize.hpp"
+#include "tessera/serving/language_model.hpp"
+#include "tessera/sim/serving.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using executor::ServingWork;
+using executor::Tenant;
+using serving::BatchOptions;
+using serving::CoreRange;
+
+constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
+constexpr std::size_t most_names = 65535;
+constexpr std::uint32_t most_totals = 256;  // numbers of samples of a model
+
+std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
+                         std::int64_t most) {
+  return static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(1, most)));
+}
+
+// Nodes that compute, cut in NPUs.
+void read_npus(Section& workload, const machine::Machine& machine, ServingWork& work) {
+  const std::vector<EntityId> nodes = machine.topology->computing_node_ids();
+  const auto all = static_cast<std::uint32_t>(nodes.size());
+  const std::uint32_t cores = read_whole(workload, "npu_cores", all, all);
+  if (cores > 65535) {
+    workload.error("npu_cores", "an NPU has at most 65535 cores");
+  }
+  if (all % cores != 0) {
+    workload.error("npu_cores",
+                   std::to_string(all) + " computing nodes are no whole number of NPUs");
+  }
+  for (std::uint32_t first = 0; first + cores <= all; first += cores) {
+    work.npus.emplace_back(nodes.begin() + first, nodes.begin() + first + cores);
+  }
+}
+
+// "0-2", or "3".
+std::optional<CoreRange> read_cores(Section& tenant, std::uint32_t cores) {
+  if (!tenant.has("cores")) {
+    return std::nullopt;
+  }
+  const auto text = tenant.get<std::string>("cores");
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  const char* const end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, first);
+  last = first;
+  if (error == std::errc() && rest != end && *rest == '-') {
+    std::tie(rest, error) = [&] {
+      const auto result = std::from_chars(rest + 1, end, last);
+      return std::pair(result.ptr, result.ec);
+    }();
+  }
+  if (error != std::errc() || rest != end || first > last || last >= cores) {
+    tenant.error("cores", "expected FIRST-LAST, or one core, of the " + std::to_string(cores) +
+                              " cores of an NPU, from 0 on");
+    return std::nullopt;
+  }
+  return CoreRange{first, last - first + 1};
+}
+
+// batching.KEY  default  meaning
+// continuous    true     requests join and leave from step to step; else batch by batch
+// sequences     256      that run at a time, at most
+// tokens        8192     of a step, at most
+// chunk         none     tokens of a step with parts of prompts beside generation; none: whole ones
+// block         16       tokens of a block of the cache
+// cache         what the NPU's memory has beside all weights; of each NPU
+// samples       1        of a step of a model that is no language model, at most
+BatchOptions read_batching(Section section, bool of_language) {
+  BatchOptions options;
+  if (!of_language) {
+    options.samples = read_whole(section, "samples", 1, 1 << 16);
+    return options;
+  }
+  options.continuous = section.get_or("continuous", true);
+  options.sequences = read_whole(section, "sequences", 256, serving::most_sequences);
+  options.tokens = read_whole(section, "tokens", 8192, serving::most_tokens);
+  if (const auto chunk = section.get_optional<std::int64_t>(
+          "chunk", config::between<std::int64_t>(1, serving::most_tokens))) {
+    options.chunk = static_cast<std::uint32_t>(*chunk);
+    options.tokens = options.chunk;
+  }
+  options.block = read_whole(section, "block", 16, 1 << 12);
+  return options;
+}
+
+std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const Tenant& made,
+                                                          const ServingWork& work,
+                                                          std::uint32_t& longest) {
+  Section model = tenant.section("language_model");
+  model.get_or<std::string>("kind", "transformer");
+  model.get_or<std::string>("name", "");
+  const auto shape = workload::read_transformer_shape(model);
+  const std::uint32_t tensor = read_whole(tenant, "tensor", 1, 1 << 12);
+  const std::uint32_t pipeline = read_whole(tenant, "pipeline", 1, 1 << 12);
+  if (!shape) {
+    return nullptr;
+  }
+  longest =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
+  try {
+    return serving::make_language_model({*shape, work.core, tensor, pipeline, made.batching.block,
+                                         made.batching.sequences, made.batching.tokens,
+                                         work.cores()});
+  } catch (const ConfigError& error) {
+    const std::string message = error.diagnostics().front().message;
+    const std::string key = message.substr(0, message.find(": "));
+    const std::string rest = message.substr(std::min(message.size(), key.size() + 2));
+    Section at = key == "tensor" || key == "pipeline" ? tenant : model;
+    at.error(at.has(key) ? key : "", rest);
+    return nullptr;
+  }
+}
+
+// Numbers of samples that a batch may have.
+std::vector<std::uint32_t> totals_of(const Tenant& tenant) {
+  const std::uint32_t largest =
+      std::max(tenant.requests->largest().samples, tenant.batching.samples);
+  std::vector<std::uint32_t> totals;
+  for (std::uint32_t samples = 1; samples <= largest; ++samples) {
+    totals.push_back(samples);
+  }
+  return totals;
+}
+
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const Tenant& made,
+                                                const ServingWork& work) {
+  Section model = tenant.section("onnx");
+  constexpr const char* as_given = "model";
+  std::vector<std::string> types = data_type_names();
+  types.emplace_back(as_given);
+  const std::string type = model.get_name("data_type", types, as_given);
+  const std::string batch = model.get_or<std::string>("batch", "");
+  onnx::Description description = onnx::read_description(model);
+  if (!model.has("model") || made.requests == nullptr) {
+    return nullptr;
+  }
+  std::vector<std::uint32_t> totals = totals_of(made);
+  if (batch.empty() && totals.size() > 1) {
+    model.error("", "batches have up to " + std::to_string(totals.back()) +
+                        " samples; 'batch' must name the dimension of the model that they are");
+    return nullptr;
+  }
+  if (totals.size() > most_totals) {
+    model.error("", "batches of up to " + std::to_string(totals.back()) + " samples; at most " +
+                        std::to_string(most_totals) + " are possible");
+    return nullptr;
+  }
+  ServedGraphSetup setup{work.core, {}, data_type_from(type), work.cores()};
+  try {
+    for (const std::uint32_t samples : totals) {
+      if (!batch.empty()) {
+        description.options.dimensions[batch] = samples;
+      }
+      onnx::Import import = onnx::import_model(description.path, description.options);
+      onnx::optimize(import.graph, description.level);
+      setup.graphs.emplace(samples, std::move(import.graph));
+    }
+    return make_served_graph(std::move(setup));
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
+      model.error("model", file + diagnostic.message);
+    }
+  } catch (const IoError& error) {
+    model.error("model", error.what());
+  }
+  return nullptr;
+}
+
+executor::Targets read_targets(Section section, bool of_language) {
+  executor::Targets targets;
+  const auto time = [&](const char* key) {
+    return section.get_or<SimTime>(key, SimTime::never(), config::at_least(SimTime::from_ps(1)));
+  };
+  if (of_language) {
+    targets.first_token = time("first_token");
+    targets.between_tokens = time("between_tokens");
+  } else {
+    targets.latency = time("latency");
+  }
+  return targets;
+}
+
+// As many NPUs as the model takes.
+void read_npus_of(Section& section, Tenant& tenant, std::size_t npus) {
+  const std::uint32_t units = tenant.model ? tenant.model->units() : 1;
+  if (!section.has("npus")) {
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+      tenant.npus.push_back(unit);
+    }
+    if (units > npus) {
+      section.error(section.has("pipeline") ? "pipeline" : "tensor",
+                    "the model takes " + std::to_string(units) + " NPUs; the machine has " +
+                        std::to_string(npus) + " (npu_cores)");
+    }
+    return;
+  }
+  std::set<std::int64_t> seen;
+  for (const std::int64_t npu : section.get_list<std::int64_t>("npus")) {
+    if (npu < 0 || static_cast<std::size_t>(npu) >= npus || !seen.insert(npu).second) {
+      section.error("npus", "expected different NPUs from 0 to " + std::to_string(npus - 1));
+      return;
+    }
+    tenant.npus.push_back(static_cast<std::uint32_t>(npu));
+  }
+  if (tenant.npus.size() != units) {
+    section.error("npus", "the model takes " + std::to_string(units) + " NPUs");
+  }
+}
+
+// Of an NPU: its part of the channels that serve its cores; none: not stated.
+std::optional<Bytes> memory_of(const machine::Machine& machine, const ServingWork& work,
+                               std::uint32_t npu) {
+  std::vector<std::set<std::uint32_t>> channels;
+  for (const auto& cores : work.npus) {
+    auto& used = channels.emplace_back();
+    for (const EntityId core : cores) {
+      used.insert(machine.channel_of[core.value()]);
+    }
+  }
+  Bytes sum;
+  for (const std::uint32_t channel : channels[npu]) {
+    const Bytes capacity = machine.channels[channel].capacity;
+    if (capacity == Bytes()) {
+      return std::nullopt;
+    }
+    const auto sharing = std::count_if(channels.begin(), channels.end(),
+                                       [&](const auto& used) { return used.count(channel) > 0; });
+    sum += Bytes(capacity.count() / static_cast<std::uint64_t>(sharing));
+  }
+  return sum;
+}
+
+// What is left of an NPU's memory beside all weights, shared out evenly to its language models.
+std::optional<Bytes> room_for_cache(const machine::Machine& machine, const ServingWork& work,
+                                    const Tenant& tenant, Section& section) {
+  std::optional<Bytes> least;
+  for (const std::uint32_t npu : tenant.npus) {
+    const std::optional<Bytes> memory =
+        machine.channels.empty() ? std::nullopt : memory_of(machine, work, npu);
+    if (!memory) {
+      return std::nullopt;
+    }
+    Bytes weights;
+    std::uint64_t models = 0;
+    for (const Tenant& other : work.tenants) {
+      if (std::find(other.npus.begin(), other.npus.end(), npu) != other.npus.end()) {
+        weights += other.model->weights();
+        models += other.of_language ? 1 : 0;
+      }
+    }
+    if (weights > *memory) {
+      section.error("", "the weights on NPU " + std::to_string(npu) + " take " +
+                            std::to_string(weights.count()) + " B, its memory has " +
+                            std::to_string(memory->count()) + " B");
+      return std::nullopt;
+    }
+    const Bytes room(((*memory - weights).count()) / models);
+    least = least ? std::min(*least, room) : room;
+  }
+  return least;
+}
+
+void set_cache(const machine::Machine& machine, const ServingWork& work, Tenant& tenant,
+               Section& section, std::uint32_t longest) {
+  Section batching = section.section("batching");
+  std::optional<Bytes> room = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
+  if (!room) {
+    room = room_for_cache(machine, work, tenant, section);
+  }
+  const serving::Request largest = tenant.requests->largest();
+  const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
+  if (tokens > longest) {
+    section.error("requests", "a request may have " + std::to_string(tokens) +
+                                  " tokens with those it generates; the model takes " +
+                                  std::to_string(longest) + " (sequence)");
+  }
+  if (!room) {
+    return;
+  }
+  const std::uint64_t of_block = tenant.model->cache_of_token().count() * tenant.batching.block;
+  tenant.batching.blocks = room->count() / of_block;
+  if (tokens > *tenant.batching.blocks * tenant.batching.block) {
+    section.error(batching.has("cache") ? "batching" : "requests",
+                  "a request of " + std::to_string(tokens) + " tokens does not fit the cache of " +
+                      std::to_string(room->count()) + " B (" +
+                      std::to_string(tenant.model->cache_of_token().count()) + " B a token)");
+  }
+}
+
+// `longest`: tokens of a sequence, of a language model.
+Tenant read_tenant(Section& section, const ServingWork& work, std::size_t place, std::uint64_t seed,
+                   std::uint32_t& longest, std::optional<CoreRange>& cores) {
+  Tenant tenant;
+  const bool of_language = section.has("language_model");
+  tenant.of_language = of_language;
+  if (of_language == section.has("onnx")) {
+    section.error(of_language ? "onnx" : "", "expected either 'language_model' or 'onnx'");
+  }
+  const char* const kind = of_language ? "language_model" : "onnx";
+  tenant.name = section.get_or<std::string>("name", kind + std::to_string(place));
+  tenant.background = section.get_or("background", false);
+  tenant.requests = serving::read_requests(section.section("requests"),
+                                           {of_language, tenant.background, mix64(seed + place)});
+  tenant.batching = read_batching(section.section("batching"), of_language);
+  tenant.targets = read_targets(section.section("target"), of_language);
+  cores = read_cores(section, work.cores());
+  if (of_language) {
+    tenant.model = read_language_model(section, tenant, work, longest);
+    tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
+  } else if (section.has("onnx")) {
+    tenant.model = read_onnx(section, tenant, work);
+  }
+  read_npus_of(section, tenant, work.npus.size());
+  return tenant;
+}
+
+void number_names(ServingWork& work) {
+  for (const Tenant& tenant : work.tenants) {
+    work.first_name.push_back(static_cast<std::uint32_t>(work.names.size()));
+    for (const std::string& name : tenant.model->names()) {
+      if (work.names.size() < most_names) {
+        work.names.push_back(tenant.name + "/" + name);
+      }
+    }
+  }
+}
+
+void read_all_reduce(Section& workload, ServingWork& work) {
+  const std::string name =
+      workload.get_name("all_reduce", collective::algorithms().names(), "ring");
+  if (!collective::algorithms().contains(name)) {
+    return;
+  }
+  work.all_reduce = collective::algorithms().at(name)({});
+  constexpr collective::Kind kind = collective::Kind::all_reduce;
+  if (!work.all_reduce->offers(kind) || work.all_reduce->lanes(kind) > 1 ||
+      !work.all_reduce->in_step()) {
+    workload.error("all_reduce", "'" + name + "' does not go step by step; ring does");
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> serving_parameters() {
+  return {{"seed", "", "1", "of random arrivals and lengths"},
+          {"npu_cores", "", "all", "cores of an NPU: so many computing nodes after each other"},
+          {"message", "B", "32 B", "two begin a core's share of an operator, one ends it"},
+          {"all_reduce", "", "ring", "algorithm between NPUs"},
+          {"scheduler.policy", "", "first-come", "how tenants share cores"},
+          {"tenants", "", "", "a list"}};
+}
+
+std::vector<ParameterInfo> tenant_parameters() {
+  return {
+      {"name", "", "kind and place", ""},
+      {"language_model", "", "", "keys of the workload transformer, or a file of them"},
+      {"onnx", "", "", "keys of a model of ONNX, and data_type"},
+      {"onnx.batch", "", "none", "dimension of the model that the samples of a batch are"},
+      {"requests.arrivals", "", "", "kind of arrivals, with its keys beside"},
+      {"batching.continuous", "", "true", "requests join and leave from step to step"},
+      {"batching.sequences", "", "256", "that run at a time, at most"},
+      {"batching.tokens", "", "8192", "of a step, at most"},
+      {"batching.chunk", "", "none", "tokens of a step with parts of prompts; none: whole ones"},
+      {"batching.block", "", "16", "tokens of a block of the cache"},
+      {"batching.cache", "B", "memory beside weights", "room for keys and values on each NPU"},
+      {"batching.samples", "", "1", "of a step of a model that is no language model"},
+      {"tensor", "", "1", "NPUs that share each layer"},
+      {"pipeline", "", "1", "stages, each of that many NPUs"},
+      {"npus", "", "from 0 on", "NPUs that the model runs on, stage by stage"},
+      {"cores", "", "an even part", "FIRST-LAST of an NPU, for the policy spatial"},
+      {"target.first_token", "ps", "none", "wanted at most, since the arrival"},
+      {"target.between_tokens", "ps", "none", "wanted at most"},
+      {"target.latency", "ps", "none", "wanted at most, of other models"},
+      {"background", "", "false", "asks as long as others are not served"}};
+}
+
+bool is_serving(const config::Value& workload) {
+  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
+    return member.key == "kind" && member.value.text == serving_kind;
+  });
+}
+
+std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
+                                                    const machine::Machine& machine,
+                                                    const compute::ComputeModel& compute,
+                                                    Section& machine_section) {
+  auto made = std::make_unique<ServingWork>();
+  ServingWork& work = *made;
+  const npu::CoreConfig* const core = npu::core_of(compute);
+  if (core == nullptr) {
+    machine_section.error("compute", "requests are served by NPU cores; 'model' must be npu");
+    workload.error("", "cannot be read without such cores");
+    return nullptr;
+  }
+  work.core = *core;
+  if (core->operands == npu::Operands::memory && machine.channels.empty()) {
+    machine_section.error("dram", "missing; the cores have their operands in memory");
+  }
+  const auto seed = static_cast<std::uint64_t>(
+      workload.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
+  work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
+  read_npus(workload, machine, work);
+  read_all_reduce(workload, work);
+  std::vector<Section> sections = workload.sections("tenants");
+  if (sections.empty() || sections.size() > most_tenants) {
+    workload.raw("tenants");
+    workload.error("tenants",
+                   "expected a list of 1 to " + std::to_string(most_tenants) + " tenants");
+    return nullptr;
+  }
+  serving::PolicySetup policy;
+  policy.npus = static_cast<std::uint32_t>(work.npus.size());
+  policy.cores = work.cores();
+  std::vector<std::uint32_t> longest(sections.size());
+  bool is_complete = true;
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    serving::Sharer sharer;
+    Tenant tenant = read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
+    is_complete = is_complete && tenant.model && tenant.requests;
+    for (const Tenant& other : work.tenants) {
+      if (other.name == tenant.name) {
+        sections[place].error("name", "two tenants are called '" + tenant.name + "'");
+      }
+    }
+    sharer.npus = tenant.npus;
+    sharer.has_target = tenant.targets.any();
+    policy.tenants.push_back(std::move(sharer));
+    work.tenants.push_back(std::move(tenant));
+  }
+  Section scheduler = workload.section("scheduler");
+  const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
+  if (serving::policies().contains(name)) {
+    work.policy = serving::policies().at(name)(scheduler, policy);
+  }
+  if (std::all_of(work.tenants.begin(), work.tenants.end(),
+                  [](const Tenant& tenant) { return tenant.background; })) {
+    workload.error("tenants", "all of them are in the background, so that none is waited for");
+  }
+  if (!is_complete || !work.policy) {
+    return nullptr;
+  }
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    if (work.tenants[place].of_language) {
+      set_cache(machine, work, work.tenants[place], sections[place], longest[place]);
+    }
+  }
+  number_names(work);
+  return made;
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,29 @@
+// Experiments whose workload is requests to models of several tenants.
+#pragma once
+
+#include <memory>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/config/document.hpp"
+#include "tessera/executor/serving.hpp"
+#include "tessera/machine/machine.hpp"
+
+namespace tessera::sim {
+
+inline constexpr const char* serving_kind = "serving";
+
+bool is_serving(const config::Value& workload);
+
+// Where `language_model` of a tenant, or `requests.list`, is the name of a file, puts what is in it
+// in its place: YAML or JSON; of requests also a CSV with a head of their keys ("at [s]" for
+// arrivals in seconds). Complaints go to `diagnostics`.
+void include_tenants(config::Value& root, const config::TextLoader& load,
+                     config::Diagnostics& diagnostics);
+
+// Reads the section of such a workload; null after complaints.
+std::unique_ptr<executor::ServingWork> read_serving(config::Section& workload,
+                                                    const machine::Machine& machine,
+                                                    const compute::ComputeModel& compute,
+                                                    config::Section& machine_section);
+
+}  // namespace tessera::sim

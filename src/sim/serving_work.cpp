@@ -1,0 +1,105 @@
+// Work that is requests to models of several tenants.
+#include <algorithm>
+#include <utility>
+
+#include "tessera/npu/cores.hpp"
+#include "work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+class ServedWork final : public Work {
+ public:
+  explicit ServedWork(const Experiment& experiment)
+      : experiment_(experiment),
+        work_(*experiment.serving),
+        operators_(executor::make_operator_source(work_)) {}
+
+  std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
+  std::uint32_t iterations() const override { return 1; }
+  std::uint64_t instructions() const override { return work_.requests(); }
+  DataType data_type() const override { return work_.data_type; }
+  std::uint64_t samples() const override { return work_.requests(); }
+  double flops_of_sample() const override { return 0; }
+
+  // Computing is for tenants.
+  std::vector<std::string> phases() const override {
+    std::vector<std::string> names;
+    for (const executor::Tenant& tenant : work_.tenants) {
+      names.push_back(tenant.name);
+    }
+    return names;
+  }
+  std::vector<executor::Activity> activities() const override {
+    std::vector<executor::Activity> some{executor::Activity::compute};
+    if (exchanges()) {
+      some.push_back(executor::Activity::tensor);
+    }
+    some.push_back(executor::Activity::bubble);
+    return some;
+  }
+  std::vector<Part> parts() const override {
+    std::vector<Part> parts;
+    for (std::size_t npu = 0; npu < work_.npus.size(); ++npu) {
+      parts.push_back({"NPU " + std::to_string(npu), work_.cores()});
+    }
+    return parts;
+  }
+  std::size_t part_of(std::uint32_t role) const override { return role; }
+  const std::vector<std::string>& names() const override { return work_.names; }
+  std::vector<EntityId> samples_of_parts() const override {
+    std::vector<EntityId> all;
+    for (const auto& cores : work_.npus) {
+      all.insert(all.end(), cores.begin(), cores.end());
+    }
+    return all;
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    for (std::size_t npu = 0; npu < work_.npus.size(); ++npu) {
+      const auto& cores = work_.npus[npu];
+      if (std::find(cores.begin(), cores.end(), node) != cores.end()) {
+        row.stage = static_cast<std::int64_t>(npu);
+      }
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    constexpr std::size_t of_request = 64;
+    constexpr std::size_t of_tenant = std::size_t{1} << 20U;  // operators and steps
+    return work_.tenants.size() * of_tenant + work_.requests() * of_request;
+  }
+  std::size_t bytes_a_tile() const override {
+    constexpr std::size_t of_core = 512;
+    return of_core;
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return npu::make_cores(
+        {experiment_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
+  }
+  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                    executor::Observer* observer) const override {
+    return executor::make_serving_executor({experiment_.machine, work_, operators_, members,
+                                            executor_slot, network_slot, compute_slot, observer});
+  }
+
+ private:
+  bool exchanges() const {
+    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
+                       [](const executor::Tenant& tenant) { return tenant.model->units() > 1; });
+  }
+
+  const Experiment& experiment_;
+  const executor::ServingWork& work_;
+  std::shared_ptr<const npu::OperatorSource> operators_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> work_of_serving(const Experiment& experiment) {
+  return std::make_unique<ServedWork>(experiment);
+}
+
+}  // namespace tessera::sim

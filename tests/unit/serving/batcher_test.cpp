@@ -1,0 +1,260 @@
+#include "tessera/serving/batcher.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace tessera::serving {
+namespace {
+
+using ::testing::ElementsAre;
+
+Request language(std::uint32_t prompt, std::uint32_t generate, std::uint32_t prefix = 0,
+                 std::uint32_t prefix_tokens = 0) {
+  Request request;
+  request.prompt = prompt;
+  request.generate = generate;
+  request.prefix = prefix;
+  request.prefix_tokens = prefix_tokens;
+  return request;
+}
+
+SimTime at(std::int64_t ps) {
+  return SimTime::from_ps(ps);
+}
+
+struct Heard final : BatchListener {
+  void on_token(std::uint64_t request, std::optional<SimTime> since) override {
+    ++tokens[request];
+    firsts[request] += since ? 0 : 1;
+  }
+  void on_served(const Served& served) override { all.push_back(served); }
+
+  std::map<std::uint64_t, std::uint32_t> tokens;
+  std::map<std::uint64_t, std::uint32_t> firsts;
+  std::vector<Served> all;
+};
+
+// Steps one after the other until nothing is left.
+std::vector<Batch> run(Batcher& batcher, Heard& heard) {
+  std::vector<Batch> batches;
+  std::uint32_t number = 0;
+  while (const auto batch = batcher.next(number, at(number * 10))) {
+    batches.push_back(*batch);
+    batcher.end(number, at(number * 10 + 10), heard);
+    if (++number > 100'000) {
+      ADD_FAILURE() << "does not end";
+      break;
+    }
+  }
+  return batches;
+}
+
+TEST(SequenceBatcher, TakesAPromptAndThenATokenAtATime) {
+  BatchOptions options;
+  options.block = 1;
+  const auto batcher = make_sequence_batcher(options);
+  batcher->arrive(5, language(100, 3));
+  Heard heard;
+  const auto batches = run(*batcher, heard);
+  ASSERT_EQ(batches.size(), 3U);
+  EXPECT_THAT(batches[0].groups, ElementsAre(SequenceGroup{1, 100, 100}));
+  EXPECT_THAT(batches[1].groups, ElementsAre(SequenceGroup{1, 1, 101}));
+  EXPECT_THAT(batches[2].groups, ElementsAre(SequenceGroup{1, 1, 102}));
+  EXPECT_EQ(batches[0].emitting, 1U);
+  ASSERT_EQ(heard.all.size(), 1U);
+  EXPECT_EQ(heard.all[0].request, 5U);
+  EXPECT_EQ(heard.all[0].first, at(10));
+  EXPECT_EQ(heard.all[0].last, at(30));
+  EXPECT_EQ(batcher->unfinished(), 0U);
+}
+
+TEST(SequenceBatcher, LetsRequestsJoinBetweenSteps) {
+  BatchOptions options;
+  options.block = 16;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  batcher->arrive(0, language(20, 5));
+  ASSERT_TRUE(batcher->next(0, at(0)));
+  batcher->end(0, at(10), heard);
+  batcher->arrive(1, language(30, 5));
+  const auto prompt = batcher->next(1, at(10));  // before generation goes on
+  ASSERT_TRUE(prompt);
+  EXPECT_THAT(prompt->groups, ElementsAre(SequenceGroup{1, 30, 32}));
+  batcher->end(1, at(20), heard);
+  const auto both = batcher->next(2, at(20));
+  ASSERT_TRUE(both);
+  EXPECT_THAT(both->groups, ElementsAre(SequenceGroup{2, 1, 32}));  // alike by blocks: 21 and 31
+}
+
+TEST(SequenceBatcher, GoesBatchByBatchWhenNotContinuous) {
+  BatchOptions options;
+  options.block = 1;
+  options.continuous = false;
+  options.tokens = 10;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  batcher->arrive(0, language(6, 2));
+  batcher->arrive(1, language(6, 3));
+  ASSERT_TRUE(batcher->next(0, at(0)));  // both do not fit a step
+  batcher->end(0, at(10), heard);
+  ASSERT_TRUE(batcher->next(1, at(10)));
+  batcher->end(1, at(20), heard);
+  batcher->arrive(2, language(6, 1));
+  const auto batch = batcher->next(2, at(20));
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->tokens(), 6U);  // arrived before the batch was closed
+  batcher->end(2, at(30), heard);
+  ASSERT_TRUE(batcher->next(3, at(30)));  // nobody is waiting: it is closed, and generates
+  batcher->arrive(3, language(4, 1));
+  batcher->end(3, at(40), heard);
+  const auto last = batcher->next(4, at(40));
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->tokens(), 1U);
+  batcher->end(4, at(50), heard);
+  const auto other = batcher->next(5, at(50));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->tokens(), 4U);
+}
+
+TEST(SequenceBatcher, FillsChunksBesideGeneration) {
+  BatchOptions options;
+  options.block = 1;
+  options.chunk = 8;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  batcher->arrive(0, language(5, 4));
+  batcher->arrive(1, language(20, 2));
+  const auto batches = run(*batcher, heard);
+  ASSERT_GE(batches.size(), 4U);
+  EXPECT_THAT(batches[0].groups, ElementsAre(SequenceGroup{1, 3, 3}, SequenceGroup{1, 5, 5}));
+  EXPECT_EQ(batches[0].emitting, 1U);
+  EXPECT_THAT(batches[1].groups, ElementsAre(SequenceGroup{1, 1, 6}, SequenceGroup{1, 7, 10}));
+  EXPECT_THAT(batches[2].groups, ElementsAre(SequenceGroup{1, 1, 7}, SequenceGroup{1, 7, 17}));
+  for (const Batch& batch : batches) {
+    EXPECT_LE(batch.tokens(), 8U);
+  }
+}
+
+TEST(SequenceBatcher, ComputesASharedBeginningOnce) {
+  BatchOptions options;
+  options.block = 16;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  batcher->arrive(0, language(100, 1, 9, 64));
+  run(*batcher, heard);
+  batcher->arrive(1, language(90, 1, 9, 64));
+  batcher->arrive(2, language(90, 1, 8, 64));
+  const auto batches = run(*batcher, heard);
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_THAT(batches[0].groups, ElementsAre(SequenceGroup{1, 26, 96}, SequenceGroup{1, 90, 96}));
+}
+
+TEST(SequenceBatcher, ComputesAgainWhatLostItsCache) {
+  BatchOptions options;
+  options.block = 1;
+  options.blocks = 30;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  batcher->arrive(0, language(10, 15));
+  batcher->arrive(1, language(10, 15));
+  run(*batcher, heard);
+  ASSERT_EQ(heard.all.size(), 2U);
+  EXPECT_EQ(heard.all[0].request, 0U);  // who came first keeps its place
+  EXPECT_EQ(heard.all[0].again, 0U);
+  EXPECT_EQ(heard.all[1].again, 1U);
+  EXPECT_EQ(heard.tokens[1], 15U);
+  EXPECT_LE(batcher->most_blocks(), 30U);
+}
+
+// Whatever comes when, all requests get all their tokens, within what is allowed.
+TEST(SequenceBatcher, ServesRandomRequests) {
+  std::mt19937_64 random(1);
+  const auto between = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(random() % (high - low + 1));
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    BatchOptions options;
+    options.continuous = between(0, 3) > 0;
+    options.sequences = between(1, 6);
+    options.tokens = between(1, 60);
+    options.chunk = between(0, 1) == 0 ? 0 : options.tokens;
+    options.block = between(1, 8);
+    options.in_flight = between(1, 3);
+    const std::uint32_t longest = 80;
+    options.blocks = (longest + options.block - 1) / options.block + between(0, 20);
+    auto batcher = make_sequence_batcher(options);
+    Heard heard;
+    std::map<std::uint64_t, Request> asked;
+    std::vector<std::uint32_t> under_way;
+    std::uint32_t number = 0;
+    for (int turn = 0; turn < 1500; ++turn) {
+      if (asked.size() < 12 && between(0, 3) == 0) {
+        const std::uint32_t prompt = between(1, 50);
+        const Request request = language(prompt, between(1, 30), between(0, 2), between(1, prompt));
+        batcher->arrive(asked.size(), request);
+        asked.emplace(asked.size(), request);
+      }
+      if (under_way.size() < options.in_flight && between(0, 1) == 0) {
+        if (const auto batch = batcher->next(number, at(turn))) {
+          ASSERT_LE(batch->tokens(), options.tokens);
+          ASSERT_GT(batch->tokens(), 0U);
+          under_way.push_back(number++);
+        }
+      } else if (!under_way.empty()) {
+        const auto which =
+            under_way.begin() + between(0, static_cast<std::uint32_t>(under_way.size()) - 1);
+        batcher->end(*which, at(turn), heard);
+        under_way.erase(which);
+      }
+      if (turn % 100 == 99) {  // nothing is lost in a checkpoint
+        pdes::StateWriter writer;
+        batcher->save(writer);
+        batcher = make_sequence_batcher(options);
+        pdes::StateReader reader(writer.bytes());
+        batcher->restore(reader);
+        ASSERT_TRUE(reader.at_end());
+      }
+    }
+    for (std::uint32_t step : under_way) {
+      batcher->end(step, at(5000), heard);
+    }
+    while (const auto batch = batcher->next(number, at(5000))) {
+      batcher->end(number++, at(5000), heard);
+      ASSERT_LT(number, 1'000'000U) << trial;
+    }
+    ASSERT_EQ(batcher->unfinished(), 0U)
+        << trial << ": " << options.continuous << " " << options.tokens << " " << options.chunk
+        << " " << options.sequences << " " << options.in_flight << " " << options.block << " "
+        << *options.blocks;
+    ASSERT_EQ(heard.all.size(), asked.size());
+    for (const auto& [request, what] : asked) {
+      ASSERT_EQ(heard.tokens[request], what.generate) << trial << " " << request;
+      ASSERT_EQ(heard.firsts[request], 1U);
+    }
+    ASSERT_LE(batcher->most_blocks(), *options.blocks);
+  }
+}
+
+TEST(SampleBatcher, PutsWaitingRequestsTogether) {
+  BatchOptions options;
+  options.samples = 8;
+  const auto batcher = make_sample_batcher(options);
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    Request request;
+    request.samples = number == 2 ? 9 : 3;  // one is larger than a batch
+    batcher->arrive(number, request);
+  }
+  Heard heard;
+  const auto batches = run(*batcher, heard);
+  ASSERT_EQ(batches.size(), 3U);
+  EXPECT_EQ(batches[0].samples, 6U);
+  EXPECT_EQ(batches[1].samples, 9U);
+  EXPECT_EQ(batches[2].samples, 3U);
+  EXPECT_EQ(heard.all.size(), 4U);
+}
+
+}  // namespace
+}  // namespace tessera::serving

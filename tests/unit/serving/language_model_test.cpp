@@ -1,0 +1,173 @@
+#include "tessera/serving/language_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tessera::serving {
+namespace {
+
+npu::CoreConfig server() {
+  npu::CoreConfig core;
+  core.scratchpad = Bytes(32U << 20U);
+  core.accumulator = Bytes(4U << 20U);
+  return core;
+}
+
+// GPT-3 Small: T. Brown et al., arXiv:2005.14165, table 2.1.
+workload::TransformerShape gpt3_small() {
+  workload::TransformerShape shape;
+  shape.layers = 12;
+  shape.hidden = 768;
+  shape.heads = shape.kv_heads = 12;
+  shape.head_width = 64;
+  shape.ffn = 3072;
+  shape.sequence = 2048;
+  shape.vocabulary = 50257;
+  return shape;
+}
+
+class LanguageModel : public ::testing::Test {
+ protected:
+  std::unique_ptr<ServedModel> model(const workload::TransformerShape& shape,
+                                     std::uint32_t tensor = 1, std::uint32_t pipeline = 1) const {
+    LanguageSetup setup{shape, core_};
+    setup.tensor = tensor;
+    setup.pipeline = pipeline;
+    return make_language_model(setup);
+  }
+  // Of one NPU.
+  static std::uint64_t macs(const ServedModel& of, const Step& step, std::uint32_t unit) {
+    std::uint64_t sum = 0;
+    for (const StepPart& part : step) {
+      if (!part.exchanges && part.unit == unit) {
+        sum += of.make(of.kind_of(part.op), part.shape, 4)->macs();
+      }
+    }
+    return sum;
+  }
+  npu::CoreConfig core_ = server();
+};
+
+TEST_F(LanguageModel, DoesTheProductsOfItsLayers) {
+  const auto gpt = model(gpt3_small());
+  Batch prompt;
+  prompt.groups = {{1, 512, 512}};
+  prompt.emitting = 1;
+  const std::uint64_t t = 512;
+  const std::uint64_t h = 768;
+  const std::uint64_t of_layer = t * h * (3 * h + h + 8 * h) + 2 * t * t * h;
+  EXPECT_EQ(macs(*gpt, gpt->step(prompt), 0), 12 * of_layer + h * 50257);
+  Batch token;
+  token.groups = {{2, 1, 512}, {1, 1, 1024}};
+  token.emitting = 3;
+  const std::uint64_t attention = 2 * h * (2 * 512 + 1024);
+  EXPECT_EQ(macs(*gpt, gpt->step(token), 0), 12 * (3 * h * 12 * h + attention) + 3 * h * 50257);
+}
+
+TEST_F(LanguageModel, HasTheWeightsAndTheCacheOfItsShape) {
+  const auto gpt = model(gpt3_small());
+  // 124.4 million parameters without the table of positions.
+  EXPECT_NEAR(static_cast<double>(gpt->weights().count()) / 2, 124.4e6 - 2048 * 768, 1.0e6);
+  EXPECT_EQ(gpt->cache_of_token(), Bytes(2 * 2 * 768 * 12));
+}
+
+TEST_F(LanguageModel, IsCutOverNpus) {
+  const workload::TransformerShape shape = gpt3_small();
+  const auto whole = model(shape);
+  const auto cut = model(shape, 2, 3);
+  EXPECT_EQ(cut->units(), 6U);
+  EXPECT_EQ(cut->stages(), 3U);
+  Batch batch;
+  batch.groups = {{1, 64, 64}};
+  batch.emitting = 0;
+  const Step step = cut->step(batch);
+  const std::uint64_t all = macs(*whole, whole->step(batch), 0);
+  std::uint64_t sum = 0;
+  for (std::uint32_t unit = 0; unit < 6; ++unit) {
+    EXPECT_EQ(macs(*cut, step, unit), all / 6);
+    sum += macs(*cut, step, unit);
+  }
+  EXPECT_EQ(sum, all);
+  // Two all-reduces a layer, and two hand-overs.
+  std::uint32_t reduces = 0;
+  std::uint32_t hands = 0;
+  for (const StepPart& part : step) {
+    if (part.exchanges) {
+      const Exchange exchange = cut->exchange(part.op, part.shape);
+      EXPECT_EQ(exchange.bytes, Bytes(2 * 64 * 768));
+      EXPECT_EQ(exchange.units, 2U);
+      EXPECT_EQ(exchange.first % 2, 0U);
+      (exchange.kind == Exchange::Kind::hand_on ? hands : reduces) += 1;
+    }
+  }
+  EXPECT_EQ(reduces, 24U);
+  EXPECT_EQ(hands, 2U);
+}
+
+TEST_F(LanguageModel, StepsAreInOrder) {
+  const auto cut = model(gpt3_small(), 2, 2);
+  Batch batch;
+  batch.groups = {{3, 1, 64}, {1, 10, 48}};
+  batch.emitting = 4;
+  const Step step = cut->step(batch);
+  std::uint32_t firsts = 0;
+  for (std::uint32_t part = 0; part < step.size(); ++part) {
+    firsts += step[part].after.empty() ? 1 : 0;
+    for (const std::uint32_t before : step[part].after) {
+      ASSERT_LT(before, part);
+    }
+  }
+  EXPECT_EQ(firsts, 2U);  // the embedding, on both shards
+}
+
+TEST_F(LanguageModel, LayersAreOfOneKindAndLieApart) {
+  const auto gpt = model(gpt3_small());
+  Batch batch;
+  batch.groups = {{1, 8, 16}};
+  batch.emitting = 1;
+  std::set<std::uint64_t> kinds;
+  std::set<std::uint64_t> places;
+  const Step step = gpt->step(batch);
+  for (const StepPart& part : step) {
+    kinds.insert(gpt->kind_of(part.op));
+    places.insert(gpt->operand_begin(part.op, 0));
+    EXPECT_LT(gpt->operand_begin(part.op, 0), gpt->memory_end());
+  }
+  EXPECT_EQ(kinds.size(), 11U);
+  EXPECT_EQ(places.size(), step.size());
+}
+
+TEST_F(LanguageModel, SharesHeadsOfKeysAndExperts) {
+  workload::TransformerShape shape = gpt3_small();
+  shape.kv_heads = 2;
+  shape.mlp = workload::Activation::swiglu;
+  shape.experts = workload::ExpertShape{8, 2, 1, 1'000'000, 0, 1024};
+  const auto model_of_experts = model(shape, 4);
+  Batch batch;
+  batch.groups = {{1, 1, 16}};
+  std::uint64_t up = 0;
+  for (const StepPart& part : model_of_experts->step(batch)) {
+    if (part.unit == 0 && !part.exchanges &&
+        model_of_experts->names()[model_of_experts->name_of(part.op)] == "expert_up") {
+      up += model_of_experts->make(model_of_experts->kind_of(part.op), part.shape, 1)->macs();
+    }
+  }
+  EXPECT_EQ(up, 12U * 2 * 768 * (2 * 1024 / 4));  // two of eight experts for one token
+  EXPECT_EQ(model_of_experts->cache_of_token(), Bytes(2 * 2 * 64 * 12));
+}
+
+TEST_F(LanguageModel, RefusesWhatCannotBeCut) {
+  workload::TransformerShape shape = gpt3_small();
+  EXPECT_THROW(model(shape, 5), ConfigError);
+  EXPECT_THROW(model(shape, 1, 13), ConfigError);
+  shape.architecture = workload::Architecture::encoder;
+  EXPECT_THROW(model(shape), ConfigError);
+  shape = gpt3_small();
+  core_.scratchpad = Bytes(4096);
+  core_.accumulator = Bytes(1024);
+  EXPECT_THROW(model(shape), ConfigError);
+}
+
+}  // namespace
+}  // namespace tessera::serving

@@ -1,0 +1,98 @@
+#include "tessera/serving/request.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::serving {
+namespace {
+
+std::unique_ptr<RequestSource> source(const std::string& text, const RequestNeeds& needs) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("requests.yaml", text, diagnostics), "", diagnostics);
+  auto made = read_requests(section, needs);
+  section.finish();
+  diagnostics.throw_if_any();
+  return made;
+}
+
+constexpr RequestNeeds language{true, false, 7};
+
+TEST(Requests, ComeAtEvenTimes) {
+  const auto fixed =
+      source("{arrivals: fixed, count: 3, interval: 5 us, begin: 1 us, prompt: 10, generate: 4}",
+             language);
+  ASSERT_EQ(fixed->count(), 3U);
+  EXPECT_EQ(fixed->request(2).arrival, SimTime::from_ps(11'000'000));
+  EXPECT_EQ(fixed->request(2).prompt, 10U);
+}
+
+TEST(Requests, ComeAtRandomWithTheRateGiven) {
+  const auto poisson = source(
+      "{arrivals: poisson, count: 20000, rate: 1000, prompt: [5, 14], generate: 4}", language);
+  const double last = poisson->request(19'999).arrival.seconds();
+  EXPECT_NEAR(last, 20, 0.5);  // three and a half standard deviations
+  double squares = 0;
+  double prompts = 0;
+  for (std::uint64_t i = 1; i < 20'000; ++i) {
+    const double gap = (poisson->request(i).arrival - poisson->request(i - 1).arrival).seconds();
+    squares += gap * gap;
+    const std::uint32_t prompt = poisson->request(i).prompt;
+    ASSERT_GE(prompt, 5U);
+    ASSERT_LE(prompt, 14U);
+    prompts += prompt;
+  }
+  EXPECT_NEAR(squares / 20'000, 2e-6, 2e-7);  // of an exponential distribution
+  EXPECT_NEAR(prompts / 20'000, 9.5, 0.1);
+  EXPECT_EQ(poisson->largest().prompt, 14U);
+}
+
+TEST(Requests, AreTheSameForASeed) {
+  const std::string text =
+      "{arrivals: poisson, count: 50, rate: 10, prompt: [1, 900], generate: 1}";
+  const auto one = source(text, language);
+  const auto same = source(text, language);
+  const auto other = source(text, {true, false, 8});
+  EXPECT_EQ(one->request(40).arrival, same->request(40).arrival);
+  EXPECT_EQ(one->request(40).prompt, same->request(40).prompt);
+  EXPECT_NE(one->request(40).arrival, other->request(40).arrival);
+}
+
+TEST(Requests, OfAListAreSortedAndShareNamedPrefixes) {
+  const auto list = source(
+      "{arrivals: list, list: [{at: 2 us, prompt: 9, generate: 1, prefix: a, prefix_tokens: 4}, "
+      "{at: 1 us, prompt: 8, generate: 1}, {at: 3 us, prompt: 9, generate: 1, prefix: a, "
+      "prefix_tokens: 4}]}",
+      language);
+  EXPECT_EQ(list->request(0).prompt, 8U);
+  EXPECT_EQ(list->request(0).prefix, 0U);
+  EXPECT_EQ(list->request(1).prefix, list->request(2).prefix);
+  EXPECT_NE(list->request(1).prefix, 0U);
+}
+
+TEST(Requests, OfAClosedLoopHaveNoEndInTheBackground) {
+  const auto closed = source("{arrivals: closed, clients: 3, samples: 8}", {false, true, 1});
+  EXPECT_FALSE(closed->count());
+  EXPECT_EQ(closed->clients(), 3U);
+  EXPECT_EQ(closed->request(1'000'000'007).samples, 8U);
+}
+
+TEST(Requests, RefuseWhatTheyCannotMean) {
+  const auto refused = [](const std::string& text, const RequestNeeds& needs = language) {
+    EXPECT_THROW(source(text, needs), ConfigError) << text;
+  };
+  refused("{arrivals: sometimes}");
+  refused("{arrivals: fixed, count: 0, prompt: 1, generate: 1}");
+  refused("{arrivals: fixed, count: 1, prompt: [4, 2], generate: 1}");
+  refused("{arrivals: fixed, count: 1, prompt: [1, 2, 3], generate: 1}");
+  refused("{arrivals: fixed, count: 1, generate: 1}");
+  refused("{arrivals: poisson, count: 5, rate: 0, prompt: 1, generate: 1}");
+  refused("{arrivals: poisson, count: 10000000, rate: 0.001, prompt: 1, generate: 1}");
+  refused("{arrivals: list, list: []}");
+  refused(
+      "{arrivals: list, list: [{at: 1 us, prompt: 3, generate: 1, prefix: a, prefix_tokens: 4}]}");
+  refused("{arrivals: closed, prompt: 1, generate: 1}");
+  refused("{arrivals: fixed, count: 1}", {false, true, 1});
+  refused("{arrivals: fixed, count: 1, samples: 1, prompt: 4}", {false, false, 1});
+}
+
+}  // namespace
+}  // namespace tessera::serving
