@@ -103,11 +103,42 @@ std::string model_of(const config::Value& resolved, const std::string& section) 
   return at->text;
 }
 
-std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
-  if (experiment.chip) {
-    return experiment.chip->cores.size();
+std::uint64_t tiles_at_work(const sim::Job& job) {
+  if (job.chip) {
+    return job.chip->cores.size();
   }
-  return experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles();
+  return job.graph ? job.graph->npus() : job.plan.strategy.degrees.tiles();
+}
+
+std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
+  if (experiment.tenants.empty()) {
+    return tiles_at_work(static_cast<const sim::Job&>(experiment));
+  }
+  std::uint64_t tiles = 0;
+  for (const sim::Tenant& tenant : experiment.tenants) {
+    tiles += tiles_at_work(tenant.job);
+  }
+  return tiles;
+}
+
+void tell_job(const sim::Job& job, spdlog::logger& logger) {
+  if (job.chip) {
+    logger.debug("chip: {} cores, {} operators", job.chip->cores.size(),
+                 job.chip->operators.size());
+    return;
+  }
+  if (job.graph) {
+    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", job.graph->npus(),
+                 job.graph->look.nodes, job.graph->groups.size());
+    return;
+  }
+  const plan::Plan& plan = job.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
+  logger.debug(
+      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
+      "instructions an iteration",
+      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
+      plan.strategy.micro_batches, plan.instructions());
 }
 
 // What the experiment is made of.
@@ -123,23 +154,14 @@ void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
                experiment.network->routing(), model_of(resolved, "memory"),
                model_of(resolved, "compute"));
-  if (experiment.chip) {
-    logger.debug("chip: {} cores, {} operators", experiment.chip->cores.size(),
-                 experiment.chip->operators.size());
-    return;
+  if (experiment.tenants.empty()) {
+    tell_job(experiment, logger);
   }
-  if (experiment.graph) {
-    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", experiment.graph->npus(),
-                 experiment.graph->look.nodes, experiment.graph->groups.size());
-    return;
+  for (const sim::Tenant& tenant : experiment.tenants) {
+    logger.debug("tenant {}: {} tiles, begins at {}", tenant.name, tenant.tiles.size(),
+                 to_string(tenant.start));
+    tell_job(tenant.job, logger);
   }
-  const plan::Plan& plan = experiment.plan;
-  const plan::Degrees& degrees = plan.strategy.degrees;
-  logger.debug(
-      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
-      "instructions an iteration",
-      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
-      plan.strategy.micro_batches, plan.instructions());
 }
 
 // The experiment to run, and the folder it runs in.

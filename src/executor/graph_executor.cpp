@@ -265,12 +265,12 @@ class GraphExecutor final : public Executor {
     void send(std::uint32_t dimension, std::uint32_t coordinate, const collective::StepName& name,
               Bytes bytes) override {
       const std::uint32_t to = active_.plan->npu_at(npu_.number, dimension, coordinate);
-      const MessageId id = id_of(active_.id, name);
+      const MessageId id = executor_.message_of(active_.id, name);
       network::send(context_, executor_.setup_.network_slot, executor_.work_.nodes[to], bytes,
                     executor_.port(arrival_kind), id.tag, id.word);
     }
     bool take_early(const collective::StepName& name) override {
-      return executor_.take_early(npu_, id_of(active_.id, name));
+      return executor_.take_early(npu_, executor_.message_of(active_.id, name));
     }
     void phase_begins(std::uint32_t chunk, std::uint16_t phase) override {
       active_.phases.push_back({chunk, phase, context_.now()});
@@ -297,6 +297,10 @@ class GraphExecutor final : public Executor {
   };
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+  MessageId message_of(CollectiveId id, const collective::StepName& name) const {
+    id.group += work_.first_group;
+    return id_of(id, name);
+  }
   bool finished(const Npu& npu) const { return npu.iteration == setup_.iterations; }
 
   // Begins whatever can begin now.
@@ -607,7 +611,7 @@ class GraphExecutor final : public Executor {
       return;
     }
     if (auto part = active.plan->ring_part(npu.number)) {
-      part->word = id_of(active.id, {}).word;
+      part->word = message_of(active.id, {}).word;
       context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind),
                         *part);
     }
@@ -652,7 +656,8 @@ class GraphExecutor final : public Executor {
       return !is_of_others && end_part(context, npu, tag);
     }
     if (is_of_collective(arrival.word)) {
-      const auto [id, name] = parts_of(arrival.word, tag);
+      auto [id, name] = parts_of(arrival.word, tag);
+      id.group -= work_.first_group;
       bool taken = false;
       advance(context, npu, id, [&, step = name](auto& run, auto& actions) {
         if (arrival.untold > 0) {

@@ -37,8 +37,8 @@ class ProgramCores final : public compute::Compute {
       operators.push_back(owned_.back().get());
       has_work_.push_back(has_work(operation));
     }
-    cores_ = make_cores({setup.machine, setup.members, core, std::move(operators), true, setup.slot,
-                         setup.memory_slot});
+    cores_ = make_cores({setup.machine, setup.members, core, std::move(operators), true, 0,
+                         setup.slot, setup.memory_slot});
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {

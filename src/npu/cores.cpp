@@ -23,7 +23,8 @@ constexpr unsigned accessed_kind = 4;
 // Where operands begin in memory [B].
 class Addresses {
  public:
-  explicit Addresses(const std::vector<const TiledOperator*>& operators) {
+  explicit Addresses(const std::vector<const TiledOperator*>& operators, std::uint64_t first = 0)
+      : end_(first) {
     constexpr std::uint64_t unit = 4096;
     for (const TiledOperator* op : operators) {
       auto& begins = begins_.emplace_back();
@@ -41,7 +42,7 @@ class Addresses {
 
  private:
   std::vector<std::array<std::uint64_t, most_operands>> begins_;
-  std::uint64_t end_ = 0;
+  std::uint64_t end_;
 };
 
 // Who asked for a share, in Share::word.
@@ -89,7 +90,7 @@ class Cores final : public compute::Compute {
         members_(setup.members),
         config_(setup.core),
         programs_(setup.operators),
-        addresses_(setup.operators),
+        addresses_(setup.operators, setup.first_address),
         own_operands_(setup.own_operands),
         slot_(setup.slot),
         memory_slot_(setup.memory_slot),
@@ -367,6 +368,10 @@ class Cores final : public compute::Compute {
 };
 
 }  // namespace
+
+std::uint64_t bytes_of_operands(const std::vector<const TiledOperator*>& operators) {
+  return Addresses(operators).end();
+}
 
 std::unique_ptr<compute::Compute> make_cores(const CoresSetup& setup) {
   return std::make_unique<Cores>(setup);

@@ -9,13 +9,15 @@ namespace {
 
 class ChipsWork final : public Work {
  public:
-  explicit ChipsWork(const Experiment& experiment)
-      : experiment_(experiment), chip_(*experiment.chip) {}
+  ChipsWork(const Experiment& experiment, const Job& job)
+      : experiment_(experiment), job_(job), chip_(*job.chip) {}
 
   std::uint64_t tiles() const override { return chip_.cores.size(); }
-  std::uint32_t iterations() const override { return experiment_.options.iterations; }
+  std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
-  DataType data_type() const override { return chip_.data_type; }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(experiment_.machine, chip_.cores, chip_.data_type);
+  }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override {
     double sum = 0;
@@ -47,6 +49,9 @@ class ChipsWork final : public Work {
     constexpr std::size_t of_core = 64;
     return of_core;
   }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return experiment_.compute->predicted_bytes(nodes);
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
@@ -56,24 +61,25 @@ class ChipsWork final : public Work {
       operators.push_back(op.tiles.get());
     }
     return npu::make_cores({experiment_.machine, members, chip_.core, std::move(operators), false,
-                            compute_slot, memory_slot});
+                            chip_.first_address, compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
     return executor::make_chip_executor({experiment_.machine, chip_, members,
-                                         experiment_.options.iterations, executor_slot,
-                                         network_slot, compute_slot, observer});
+                                         job_.iterations, executor_slot, network_slot,
+                                         compute_slot, observer});
   }
 
  private:
   const Experiment& experiment_;
+  const Job& job_;
   const executor::ChipWork& chip_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_chip(const Experiment& experiment) {
-  return std::make_unique<ChipsWork>(experiment);
+std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job) {
+  return std::make_unique<ChipsWork>(experiment, job);
 }
 
 }  // namespace tessera::sim

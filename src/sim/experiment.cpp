@@ -1,18 +1,14 @@
 #include "tessera/sim/experiment.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <utility>
 
-#include "chip_experiment.hpp"
-#include "graph_experiment.hpp"
-#include "placement_file.hpp"
+#include "job_reader.hpp"
+#include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
-#include "tessera/machine/routing.hpp"
 #include "tessera/pdes/sync_policy.hpp"
-#include "tessera/plan/graph_source.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
@@ -22,52 +18,8 @@ using config::Diagnostics;
 using config::Section;
 using config::Value;
 
-constexpr std::array<const char*, 3> parts{"machine", "workload", "strategy"};
-
 // Bucket width of the calendar on a machine without links, where nothing is ever sent.
 constexpr SimTime width_without_links = SimTime::from_ps(1'000'000);
-
-Value::Member* member(Value& mapping, std::string_view key) {
-  for (Value::Member& entry : mapping.members) {
-    if (entry.key == key) {
-      return &entry;
-    }
-  }
-  return nullptr;
-}
-
-// Replaces `machine: file.yaml` and the like by what is in the file.
-void include_parts(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
-  for (const char* key : parts) {
-    Value::Member* part = member(root, key);
-    if (part == nullptr || part->value.kind != Value::Kind::scalar) {
-      continue;
-    }
-    Value* const value = &part->value;
-    const std::string path = config::path_beside(value->place, value->text);
-    std::string text;
-    try {
-      text = load(path);
-    } catch (const IoError& error) {
-      diagnostics.error(value->place, std::string(key) + ": " + error.what());
-      *value = Value{};
-      continue;
-    }
-    const std::size_t complaints = diagnostics.list().size();
-    *value = config::parse(path, text, diagnostics);
-    if (value->kind == Value::Kind::null && diagnostics.list().size() == complaints) {
-      diagnostics.error({path, 1, 1}, std::string(key) + ": the file is empty");
-    }
-    part->key_place = {path, 1, 1};  // what is missing is missing there
-  }
-}
-
-bool names_a_part(const std::string& assignment) {
-  const std::string key = assignment.substr(0, assignment.find('='));
-  return std::find(parts.begin(), parts.end(), key) != parts.end();
-}
-
-constexpr std::uint64_t most_iterations = 1'000'000'000;
 
 RunOptions read_options(Section section, const machine::Topology& topology) {
   RunOptions options;
@@ -97,49 +49,6 @@ RunOptions read_options(Section section, const machine::Topology& topology) {
   return options;
 }
 
-void check_machine_for(const machine::Machine& machine, const workload::Workload& workload,
-                       Section& root) {
-  for (const machine::Tile& tile : machine.tiles()) {
-    if (tile.peak.empty()) {
-      Section part = root.section("machine");
-      if (!part.has("tile") && tile.name.empty()) {  // else it has been complained about
-        part.error("tile", "missing; tile.peak must give the rate of " +
-                               to_string(workload.data_type) + ", in which the workload computes");
-      }
-    } else if (tile.peak.find(workload.data_type) == tile.peak.end()) {
-      std::vector<std::string> types;
-      for (const auto& [type, peak] : tile.peak) {
-        types.push_back(to_string(type));
-      }
-      root.error("workload", "the workload computes in " + to_string(workload.data_type) +
-                                 ", but the machine gives a peak for " + join(types) +
-                                 " only (machine." + tile.peak_key() + ")");
-    }
-  }
-}
-
-// The plan knows no places. A complaint of it that begins with the path of a key, as in
-// "placement.group: ...", is put there, any other at the strategy.
-ConfigError placed(const ConfigError& error, Section& root) {
-  std::vector<Diagnostic> diagnostics = error.diagnostics();
-  for (Diagnostic& diagnostic : diagnostics) {
-    if (!diagnostic.file.empty()) {
-      continue;
-    }
-    const std::string key = diagnostic.message.substr(0, diagnostic.message.find(": "));
-    const std::size_t dot = key.find('.');
-    Section strategy = root.section("strategy");
-    Section part = dot == std::string::npos ? strategy : strategy.section(key.substr(0, dot));
-    const std::string last = key.substr(dot == std::string::npos ? 0 : dot + 1);
-    const config::Place place = part.has(last) ? part.place_of(last) : root.place_of("strategy");
-    diagnostic = {place.file, place.line, place.column, "strategy: " + diagnostic.message};
-    if (part.has(last)) {
-      diagnostic.message.replace(0, std::string("strategy: ").size(), "strategy.");
-    }
-  }
-  return ConfigError(diagnostics);
-}
-
 }  // namespace
 
 std::vector<ParameterInfo> run_parameters() {
@@ -163,32 +72,6 @@ std::string Experiment::configuration_hash() const {
     digest.add({place++, static_cast<unsigned char>(letter)});
   }
   return digest.to_string();
-}
-
-config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
-                                 const config::TextLoader& load) {
-  Diagnostics diagnostics;
-  Value root = config::parse(path, config::load_named(path, load), diagnostics);
-  if (root.kind == Value::Kind::null && diagnostics.empty()) {
-    diagnostics.error({path, 1, 1},
-                      "the file is empty; an experiment names machine, workload and "
-                      "strategy");
-  }
-  diagnostics.throw_if_any();
-  for (const std::string& assignment : overrides) {
-    if (names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_parts(root, load, diagnostics);
-  for (const std::string& assignment : overrides) {
-    if (!names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_placement(root, load, diagnostics);
-  diagnostics.throw_if_any();
-  return root;
 }
 
 namespace {
@@ -219,33 +102,6 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
   }
 }
 
-plan::Plan plan_of(const Experiment& experiment, const plan::Strategy& strategy) {
-  const machine::Topology& topology = *experiment.machine.topology;
-  const auto routing = machine::make_routing(experiment.network->routing(), topology);
-  const plan::Transfers transfers{[&](EntityId from, EntityId to) {
-                                    return machine::hops_between(topology, *routing, from, to);
-                                  },
-                                  experiment.network->overheads().message,
-                                  experiment.network->overheads().collective};
-  return plan::make_plan(
-      experiment.machine, experiment.workload, strategy,
-      [&](const machine::Tile& tile, const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, tile, operation);
-      },
-      transfers);
-}
-
-// The parts that an experiment must have: `strategy` where its workload is cut by one.
-std::vector<const char*> needed_parts(const Value& root) {
-  const auto workload =
-      std::find_if(root.members.begin(), root.members.end(),
-                   [](const Value::Member& part) { return part.key == "workload"; });
-  const bool is_whole =
-      workload != root.members.end() && (is_graph(workload->value) || is_chip(workload->value));
-  return is_whole ? std::vector<const char*>{"machine", "workload"}
-                  : std::vector<const char*>{parts.begin(), parts.end()};
-}
-
 void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,
                           const std::string& path, Diagnostics& diagnostics) {
   for (const char* key : needed) {
@@ -256,163 +112,90 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
     }
   }
   if (!diagnostics.empty()) {
-    for (const char* key : parts) {
+    for (const char* key : {"machine", "workload", "strategy", "run", "execution"}) {
       section.raw(key);
     }
-    section.raw("run");
-    section.raw("execution");
     section.finish();  // a missing part may be a misspelt one
   }
   diagnostics.throw_if_any();
 }
 
-// Workload and strategy, cut into programs.
-void read_programs(Experiment& experiment, Section& section, const config::TextLoader& load,
-                   Diagnostics& diagnostics) {
-  Section workload_section = section.section("workload");
-  std::optional<workload::Workload> workload = workload::read_workload(workload_section);
-  if (!workload) {
+// Null when there is none.
+Value workload_of(const Value& root) {
+  const Value::Member* const workload = root.find("workload");
+  return workload == nullptr ? Value() : workload->value;
+}
+
+// The parts that an experiment must have.
+std::vector<const char*> parts_needed(const Value& root) {
+  std::vector<const char*> needed{"machine"};
+  const Value workload = workload_of(root);
+  for (const char* part :
+       has_tenants(workload) ? std::vector<const char*>{"workload"} : needed_parts(workload)) {
+    needed.push_back(part);
+  }
+  return needed;
+}
+
+// Machine and models; what is wrong with them has been complained about.
+bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
+  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
+  if (!machine) {
+    return false;
+  }
+  experiment.machine = std::move(*machine);
+  experiment.network =
+      network::read_network(machine_section.section("network"), experiment.machine);
+  experiment.memory = memory::read_memory(machine_section.section("memory"));
+  if (machine_section.has("remote_memory")) {
+    experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
+  }
+  if (machine_section.has("coherence")) {
+    experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
+  }
+  experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
+  return true;
+}
+
+// A job for all of the machine.
+void read_whole(Experiment& experiment, Section& section, Section& machine_section,
+                const config::TextLoader& load, Diagnostics& diagnostics) {
+  JobReader reader(experiment, section, machine_section,
+                   {experiment.machine.topology->computing_node_ids(), true}, load);
+  if (!reader.read(experiment)) {
     diagnostics.throw_if_any();
     throw InternalError("a workload was not read and nothing was complained about");
   }
-  experiment.workload = std::move(*workload);
-  Section strategy_section = section.section("strategy");
-  const plan::Strategy strategy =
-      plan::read_strategy(strategy_section, experiment.workload, *experiment.machine.topology);
-  if (strategy.aggregation != plan::Aggregation::none && section.section("machine").has("faults")) {
-    strategy_section.error("aggregation",
-                           "a tile cannot stand for others on a machine with faults");
-  }
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
-  check_machine_for(experiment.machine, experiment.workload, section);
-  if (section.has("execution")) {
-    // The programs of the plan are run as graphs.
-    experiment.graph = read_execution(section.section("execution"), experiment.machine,
-                                      experiment.workload.data_type, load);
-    if (experiment.options.replay) {
-      section.section("run").error("replay", "graphs are simulated whole");
-    }
+  experiment.iterations = experiment.options.iterations;
+  Section run = section.section("run");
+  if (const std::string fault = iterations_objection(experiment); !fault.empty()) {
+    run.error("iterations", fault);
+  }
+  if (experiment.options.replay && !reader.replay_objection().empty()) {
+    run.error("replay", reader.replay_objection());
   }
   section.finish();
   diagnostics.throw_if_any();
-  try {
-    experiment.plan = plan_of(experiment, strategy);
-    experiment.ideal_time = experiment.plan.ideal_time();
-    if (experiment.graph) {
-      const auto plan = std::make_shared<plan::Plan>(std::exchange(experiment.plan, {}));
-      add_source(*experiment.graph, plan::make_graph_source(plan, experiment.graph->nodes),
-                 experiment.machine, nullptr, workload_section, section.section("execution"));
-    }
-  } catch (const ConfigError& error) {
-    throw placed(error, section);
-  }
+  reader.plan(experiment);
   diagnostics.throw_if_any();
 }
 
-// Of graphs that access memory nodes; other work leaves it alone.
-void use_coherence(Experiment& experiment, Section machine) {
-  executor::GraphWork& graph = *experiment.graph;
-  if (!experiment.coherence || graph.look.remote_accesses == 0) {
-    return;
+void read_tenants(Experiment& experiment, Section& section, Section& machine_section,
+                  const config::TextLoader& load, Diagnostics& diagnostics) {
+  TenantsReader reader(experiment, section, machine_section, load);
+  if (!reader.read()) {
+    diagnostics.throw_if_any();
   }
-  const memory::Coherence& coherence = *experiment.coherence;
-  Section section = machine.section("coherence");
-  if (graph.remote_of.empty()) {
-    machine.error("coherence",
-                  "is of nodes of kind memory, but remote accesses of these graphs go to machine." +
-                      std::string(experiment.remote_memory ? "remote_memory" : "dram"));
-    return;
-  }
-  if (coherence.options().outstanding && !experiment.network->limits_rates()) {
-    section.error("outstanding",
-                  "this network cannot hold a message to a rate; flow and analytical can");
-  }
-  if (coherence.has_directory() && coherence.owners() >= graph.npus()) {
-    section.error(section.has("sharers") ? "sharers" : "",
-                  std::to_string(coherence.owners()) +
-                      " other caches must be there, but the machine has " +
-                      std::to_string(graph.npus() - 1) + " other NPUs");
-  }
-  graph.coherence = coherence;
-  graph.hits_in_channels = !experiment.machine.channels.empty();
-}
-
-void check_remote_access(const executor::GraphWork& graph, Section remote) {
-  const executor::RemoteAccess& choice = graph.options.remote;
-  if (graph.look.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
-    return;
-  }
-  const std::string key = choice.requests ? "stores" : "request";
-  if (graph.coherence) {
-    remote.error(key, "machine.coherence says what goes to memory and back");
-  } else if (graph.remote_of.empty()) {
-    remote.error(key, "is of nodes of kind memory, which these graphs do not access");
-  }
-}
-
-void read_graph_work(Experiment& experiment, Section& section, const config::TextLoader& load,
-                     Diagnostics& diagnostics) {
-  Section workload_section = section.section("workload");
-  if (section.has("strategy")) {
-    section.raw("strategy");
-    section.error("strategy",
-                  "the workload is graphs, which hold their own; execution says how "
-                  "they run");
-  }
-  Section execution = section.section("execution");
-  experiment.graph = read_execution(execution, experiment.machine, DataType::fp16, load);
-  std::unique_ptr<workload::GraphSource> source =
-      read_graph_source(workload_section, experiment.machine, experiment.remote_memory.get(),
-                        experiment.graph->nodes, load);
-  if (source) {
-    add_source(*experiment.graph, std::move(source), experiment.machine,
-               experiment.remote_memory.get(), workload_section, execution);
-    use_coherence(experiment, section.section("machine"));
-    check_remote_access(*experiment.graph, execution.section("remote"));
-  }
-  experiment.workload.name =
-      workload_section.get_or<std::string>("name", workload_section.get<std::string>("kind"));
   experiment.options = read_options(section.section("run"), *experiment.machine.topology);
-  const workload::GraphSource* graphs = experiment.graph->source.get();
-  if (graphs != nullptr &&
-      std::uint64_t{experiment.options.iterations} * graphs->iterations() > most_iterations) {
-    section.section("run").error("iterations", "with " + std::to_string(graphs->iterations()) +
-                                                   " iterations in each graph more than " +
-                                                   std::to_string(most_iterations) + " in all");
-  }
+  reader.apply(experiment.options);
   if (experiment.options.replay) {
-    section.section("run").error("replay", "is for pipelines of micro-batches; this is a graph");
+    section.section("run").error("replay", "is for one workload; these are tenants");
   }
   section.finish();
   diagnostics.throw_if_any();
-}
-
-void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
-  Section workload_section = section.section("workload");
-  for (const char* key : {"strategy", "execution"}) {
-    if (section.has(key)) {
-      section.raw(key);
-      section.error(key, "the workload is operators, which the cores of the machine share");
-    }
-  }
-  const auto kind = workload_section.get<std::string>("kind");
-  experiment.workload.name = workload_section.get_or<std::string>("name", kind);
-  if (experiment.compute) {
-    Section machine_section = section.section("machine");
-    ChipStart start =
-        begin_chip(workload_section, experiment.machine, *experiment.compute, machine_section);
-    experiment.chip = kind == model_kind
-                          ? read_model(workload_section, std::move(start), experiment.model)
-                          : read_operators(workload_section, std::move(start));
-  }
-  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
-  if (experiment.options.replay) {
-    section.section("run").error("replay", "is for pipelines of micro-batches");
-  }
-  section.finish();
+  reader.plan();
   diagnostics.throw_if_any();
-  ensure(experiment.chip != nullptr, "operators were not read and nothing was complained about");
-  experiment.ideal_time = ideal_time(*experiment.chip, experiment.machine);
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
@@ -426,35 +209,21 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();
   }
-  const std::vector<const char*> needed = needed_parts(root);
-  refuse_missing_parts(section, needed, path, diagnostics);
+  refuse_missing_parts(section, parts_needed(root), path, diagnostics);
+  const Value workload = workload_of(root);
   Section machine_section = section.section("machine");
-  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
-  if (!machine) {
-    if (needed.size() == parts.size()) {  // complaints of both at once
+  if (!read_machine_and_models(experiment, machine_section)) {
+    if (is_cut(workload)) {  // complaints of both at once
       Section workload_section = section.section("workload");
       workload::read_workload(workload_section);
     }
     diagnostics.throw_if_any();
     throw InternalError("a machine was not read and nothing was complained about");
   }
-  experiment.machine = std::move(*machine);
-  experiment.network =
-      network::read_network(machine_section.section("network"), experiment.machine);
-  experiment.memory = memory::read_memory(machine_section.section("memory"));
-  if (machine_section.has("remote_memory")) {
-    experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
-  }
-  if (machine_section.has("coherence")) {
-    experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
-  }
-  experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
-  if (needed.size() == parts.size()) {
-    read_programs(experiment, section, load, diagnostics);
-  } else if (is_chip(section.raw("workload"))) {
-    read_chip_work(experiment, section, diagnostics);
+  if (has_tenants(workload)) {
+    read_tenants(experiment, section, machine_section, load, diagnostics);
   } else {
-    read_graph_work(experiment, section, load, diagnostics);
+    read_whole(experiment, section, machine_section, load, diagnostics);
   }
   experiment.resolved = section.resolved_yaml();
   const SimTime latency = experiment.machine.topology->smallest_latency();
@@ -501,7 +270,7 @@ void use_partition(Experiment& experiment, const std::string& name) {
 void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
   plan::Strategy strategy = experiment.plan.strategy;
   strategy.micro_batches = micro_batches;
-  experiment.plan = plan_of(experiment, strategy);
+  experiment.plan = plan_of(experiment, experiment.workload, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

@@ -13,9 +13,10 @@ namespace tessera::sim {
 // Whether the workload section names a kind of graphs.
 bool is_graph(const config::Value& workload);
 
-// Reads the section `execution`: options and NPUs, no graphs yet.
+// Reads the section `execution` of graphs on these NPUs: options, no graphs yet.
 std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
                                                     const machine::Machine& machine,
+                                                    const std::vector<EntityId>& npus,
                                                     DataType data_type,
                                                     const config::TextLoader& load);
 

@@ -42,6 +42,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("achieved_flops_per_s", summary.achieved_flops_per_s);
   visit("peak_flops_per_s", summary.peak_flops_per_s);
   visit("breakdown", summary.breakdown);
+  visit("tenants", summary.tenants);
   visit("tiles", summary.tiles);
   visit("events", summary.events);
   visit("packet_hops", summary.packet_hops);
@@ -67,6 +68,20 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("predicted_bytes", summary.predicted_bytes);
   visit("result_digest", summary.result_digest);
   visit("trace", summary.trace);
+}
+
+template <class AnyTenant, class Visit>
+void visit_tenant(AnyTenant& tenant, Visit visit) {
+  visit("name", tenant.name);
+  visit("workload", tenant.workload);
+  visit("tiles", tenant.tiles);
+  visit("iterations", tenant.iterations);
+  visit("start_ps", tenant.start_ps);
+  visit("end_ps", tenant.end_ps);
+  visit("iteration_time_ps", tenant.iteration_time_ps);
+  visit("throughput_samples_per_s", tenant.throughput_samples_per_s);
+  visit("achieved_flops_per_s", tenant.achieved_flops_per_s);
+  visit("peak_flops_per_s", tenant.peak_flops_per_s);
 }
 
 template <class AnySummary, class Visit>
@@ -106,6 +121,16 @@ Json json_of(const std::vector<Breakdown>& breakdown) {
   }
   json["stages"] = std::move(stages);
   return json;
+}
+
+Json json_of(const std::vector<TenantResult>& tenants) {
+  Json list = Json::array();
+  for (const TenantResult& tenant : tenants) {
+    Json json = Json::object();
+    visit_tenant(tenant, [&](const char* key, const auto& member) { json[key] = member; });
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 Json json_of(const std::vector<SegmentCost>& segments) {
@@ -213,6 +238,17 @@ void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
     const std::string number = std::to_string(stage);
     value.push_back(
         read_group((*stages)[stage], spot.inner("stages." + number), "stage " + number));
+  }
+}
+
+void read(const Json& json, const Spot& spot, std::vector<TenantResult>& value) {
+  if (!json.is_array()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json) {
+    check_object(item, spot);
+    visit_tenant(value.emplace_back(),
+                 [&](const char* key, auto& member) { take(item, spot, key, member); });
   }
 }
 

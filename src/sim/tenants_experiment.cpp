@@ -1,0 +1,193 @@
+#include "tenants_experiment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/core/text.hpp"
+#include "tessera/machine/node_list.hpp"
+#include "tessera/npu/cores.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using config::Value;
+
+constexpr std::size_t most_tenants = 1000;
+
+// An item of a tenant's tiles: a type of them, or as the list takes it.
+void take_tiles(const Value& item, const machine::Machine& machine, machine::NodeList& list) {
+  const auto type =
+      std::find_if(machine.types.begin(), machine.types.end(), [&](const machine::Tile& tile) {
+        return item.kind == Value::Kind::scalar && !item.text.empty() && tile.name == item.text;
+      });
+  if (type == machine.types.end()) {
+    list.take_item(item);
+    return;
+  }
+  const auto number = static_cast<std::uint16_t>(type - machine.types.begin());
+  for (const EntityId node : machine.topology->computing_node_ids()) {
+    if (machine.type_of[node.value()] == number && !list.take(item, node)) {
+      return;
+    }
+  }
+}
+
+// Where those of another chip may begin: far enough that they share no row of any memory, at a
+// place that lies in banks and channels as the first address does.
+std::uint64_t end_of_operands(const executor::ChipWork& work) {
+  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
+  std::vector<const npu::TiledOperator*> operators;
+  for (const executor::ChipOperator& op : work.operators) {
+    operators.push_back(op.tiles.get());
+  }
+  const std::uint64_t end = work.first_address + npu::bytes_of_operands(operators);
+  return (end + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+bool has_tenants(const Value& workload) {
+  const Value::Member* const kind = workload.find("kind");
+  return kind != nullptr && kind->value.text == tenants_kind;
+}
+
+TenantsReader::TenantsReader(Experiment& experiment, Section section, Section machine,
+                             const config::TextLoader& load)
+    : experiment_(experiment),
+      section_(std::move(section)),
+      machine_(std::move(machine)),
+      load_(load) {}
+
+bool TenantsReader::read() {
+  Section workload = section_.section("workload");
+  experiment_.workload.name =
+      workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+  for (const char* key : {"strategy", "execution"}) {
+    if (section_.has(key)) {
+      section_.raw(key);
+      section_.error(key, "each tenant has its own, beside its workload");
+    }
+  }
+  std::vector<Section> sections = workload.sections("tenants");
+  if (sections.empty() || sections.size() > most_tenants) {
+    workload.raw("tenants");
+    workload.error("tenants", "expected a list of 1 to " + std::to_string(most_tenants) +
+                                  " tenants, each a mapping");
+  }
+  bool is_whole = sections.size() <= most_tenants;
+  for (std::size_t i = 0; i < sections.size() && is_whole; ++i) {
+    is_whole = read_tenant(sections[i]);
+  }
+  return is_whole;
+}
+
+bool TenantsReader::read_tenant(Section& section) {
+  Tenant tenant;
+  tenant.name = read_name(section);
+  tenant.start =
+      section.get_or<SimTime>("start", SimTime::zero(), config::at_least(SimTime::zero()));
+  const auto iterations = section.get_optional<std::int64_t>(
+      "iterations", config::between<std::int64_t>(1, 1'000'000));
+  tenant.tiles = read_tiles(section, tenant.name);
+  const Value workload = section.raw("workload");
+  for (const char* part : needed_parts(workload)) {
+    if (!section.has(part)) {
+      section.error(part, "missing; give a mapping or the path of a file");
+      return false;
+    }
+  }
+  if (has_tenants(workload)) {
+    section.error("workload", "a tenant has no tenants of its own");
+    return false;
+  }
+  if (tenant.tiles.empty() || !experiment_.compute || !experiment_.network) {
+    return false;
+  }
+  JobReader reader(experiment_, section, machine_, {tenant.tiles, false}, load_);
+  const bool is_whole = reader.read(tenant.job);
+  readings_.push_back({section, iterations, std::move(reader)});
+  experiment_.tenants.push_back(std::move(tenant));
+  return is_whole;
+}
+
+// Names are parts of others, and of lists.
+std::string TenantsReader::read_name(Section& section) {
+  auto name = section.get<std::string>("name");
+  if (!section.has("name")) {
+    return name;
+  }
+  if (name.empty() || name.find_first_of(",/") != std::string::npos) {
+    section.error("name", "expected a text without comma and slash");
+  } else if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
+    section.error("name", "two tenants are called '" + name + "'");
+  }
+  names_.push_back(name);
+  return name;
+}
+
+std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::string& tenant) {
+  const Value given = section.raw("tiles");
+  if (given.kind == Value::Kind::null) {
+    section.error("tiles", "missing; give a list of tiles, a range, or a type of them");
+    return {};
+  }
+  const std::vector<Value> items =
+      given.kind == Value::Kind::sequence ? given.items : std::vector<Value>{given};
+  if (items.empty()) {
+    section.error("tiles", "the list is empty");
+    return {};
+  }
+  bool good = true;
+  machine::NodeList list(*experiment_.machine.topology, {},
+                         [&](const Value& item, const std::string& message) {
+                           section.error("tiles", item, message);
+                           good = false;
+                         });
+  for (const Value& item : items) {
+    take_tiles(item, experiment_.machine, list);
+  }
+  for (const EntityId node : list.nodes()) {
+    const auto [owner, is_free] = owner_of_.try_emplace(node, tenant);
+    if (!is_free) {
+      section.error("tiles", "tile " + std::to_string(node.value()) + ", " +
+                                 experiment_.machine.topology->node_name(node) +
+                                 ", is of tenant '" + owner->second + "'");
+      return {};
+    }
+  }
+  return good ? list.nodes() : std::vector<EntityId>{};
+}
+
+void TenantsReader::apply(const RunOptions& options) {
+  for (std::size_t i = 0; i < readings_.size(); ++i) {
+    Reading& reading = readings_[i];
+    Job& job = experiment_.tenants[i].job;
+    job.iterations = static_cast<std::uint32_t>(reading.iterations.value_or(options.iterations));
+    if (const std::string fault = iterations_objection(job); !fault.empty()) {
+      reading.section.error(reading.iterations ? "iterations" : "workload", fault);
+    }
+  }
+}
+
+void TenantsReader::plan() {
+  std::uint32_t groups = 0;
+  std::uint64_t operands = 0;
+  for (std::size_t i = 0; i < readings_.size(); ++i) {
+    Tenant& tenant = experiment_.tenants[i];
+    Job& job = tenant.job;
+    readings_[i].reader.plan(job);
+    experiment_.ideal_time =
+        std::max(experiment_.ideal_time, tenant.start + job.ideal_time * job.iterations);
+    if (job.graph) {
+      job.graph->first_group = groups;
+      groups += static_cast<std::uint32_t>(job.graph->groups.size());
+    }
+    if (job.chip) {
+      job.chip->first_address = operands;
+      operands = end_of_operands(*job.chip);
+    }
+  }
+}
+
+}  // namespace tessera::sim
