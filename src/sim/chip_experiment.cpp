@@ -125,12 +125,12 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
     executor::ChipOperator op;
     op.name = section.get_or<std::string>("name", kind + std::to_string(number));
     op.after = read_after(section, number, numbers);
-    if (!npu::operators().contains(kind)) {
+    if (!has_core || !npu::operators().contains(kind)) {
       for (const std::string& key : section.keys()) {
         section.raw(key);
       }
       is_complete = false;
-    } else if (has_core) {
+    } else {
       op.tiles = npu::operators().at(kind)(section, {work.core, work.cores.size(), work.data_type});
       is_complete = is_complete && op.tiles != nullptr;
     }

@@ -55,6 +55,16 @@ class ChipsWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
+  std::uint64_t events_of_tile() const override {
+    constexpr std::uint64_t request = 64;  // [B] that memory is asked for at a time, about
+    std::uint64_t bytes = 0;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      for (const npu::Operand& operand : op.tiles->operands()) {
+        bytes += operand.bytes.count();
+      }
+    }
+    return bytes / request / chip_.cores.size();
+  }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     std::vector<const npu::TiledOperator*> operators;
     for (const executor::ChipOperator& op : chip_.operators) {

@@ -73,6 +73,10 @@ class GraphsWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
+  std::uint64_t events_of_tile() const override {
+    constexpr std::uint64_t of_node = 2;  // begun, and over
+    return of_node * instructions() / std::max(1U, graph_.npus());
+  }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(experiment_, job_, members);
   }

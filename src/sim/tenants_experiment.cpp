@@ -15,19 +15,18 @@ using config::Value;
 
 constexpr std::size_t most_tenants = 1000;
 
-// An item of a tenant's tiles: a type of them, or as the list takes it.
+// An item of a tenant's tiles: all, a type of them, or as the list takes it.
 void take_tiles(const Value& item, const machine::Machine& machine, machine::NodeList& list) {
-  const auto type =
-      std::find_if(machine.types.begin(), machine.types.end(), [&](const machine::Tile& tile) {
-        return item.kind == Value::Kind::scalar && !item.text.empty() && tile.name == item.text;
-      });
-  if (type == machine.types.end()) {
+  const std::string name = item.kind == Value::Kind::scalar ? item.text : "";
+  const bool is_type =
+      !name.empty() && std::any_of(machine.types.begin(), machine.types.end(),
+                                   [&](const machine::Tile& tile) { return tile.name == name; });
+  if (!is_type && name != "all") {
     list.take_item(item);
     return;
   }
-  const auto number = static_cast<std::uint16_t>(type - machine.types.begin());
   for (const EntityId node : machine.topology->computing_node_ids()) {
-    if (machine.type_of[node.value()] == number && !list.take(item, node)) {
+    if ((!is_type || machine.tile_of(node).name == name) && !list.take(item, node)) {
       return;
     }
   }
@@ -76,8 +75,8 @@ bool TenantsReader::read() {
                                   " tenants, each a mapping");
   }
   bool is_whole = sections.size() <= most_tenants;
-  for (std::size_t i = 0; i < sections.size() && is_whole; ++i) {
-    is_whole = read_tenant(sections[i]);
+  for (std::size_t i = 0; i < std::min(sections.size(), most_tenants); ++i) {
+    is_whole = read_tenant(sections[i]) && is_whole;
   }
   return is_whole;
 }
@@ -91,15 +90,15 @@ bool TenantsReader::read_tenant(Section& section) {
       "iterations", config::between<std::int64_t>(1, 1'000'000));
   tenant.tiles = read_tiles(section, tenant.name);
   const Value workload = section.raw("workload");
+  if (has_tenants(workload)) {
+    section.error("workload", "a tenant has no tenants of its own");
+    return false;
+  }
   for (const char* part : needed_parts(workload)) {
     if (!section.has(part)) {
       section.error(part, "missing; give a mapping or the path of a file");
       return false;
     }
-  }
-  if (has_tenants(workload)) {
-    section.error("workload", "a tenant has no tenants of its own");
-    return false;
   }
   if (tenant.tiles.empty() || !experiment_.compute || !experiment_.network) {
     return false;
@@ -129,7 +128,7 @@ std::string TenantsReader::read_name(Section& section) {
 std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::string& tenant) {
   const Value given = section.raw("tiles");
   if (given.kind == Value::Kind::null) {
-    section.error("tiles", "missing; give a list of tiles, a range, or a type of them");
+    section.error("tiles", "missing; give a list of tiles, a range, a type of them, or all");
     return {};
   }
   const std::vector<Value> items =

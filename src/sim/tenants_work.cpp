@@ -164,10 +164,15 @@ class TenantsWork final : public Work {
   }
   std::vector<std::uint64_t> predicted_events() const override {
     std::vector<std::uint64_t> events(experiment_.machine.topology->nodes());
-    for (const auto& work : works_) {
-      const std::vector<std::uint64_t> own = work->predicted_events();
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      const Work& work = *works_[number];
+      const std::vector<std::uint64_t> own = work.predicted_events();
       for (std::size_t node = 0; node < events.size(); ++node) {
-        events[node] += own[node] * work->iterations();
+        events[node] += own[node] * work.iterations();
+      }
+      const std::uint64_t of_tile = work.events_of_tile() * work.iterations();
+      for (const EntityId tile : experiment_.tenants[number].tiles) {
+        events[tile.value()] += of_tile;
       }
     }
     return events;

@@ -70,6 +70,9 @@ class Work {
   virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
+  // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
+  // tiles with other work.
+  virtual std::uint64_t events_of_tile() const { return 0; }
   // The cores of this rank: of the compute model, for the operations of the plan.
   virtual std::unique_ptr<compute::Compute> make_compute(
       std::span<const EntityId> members) const = 0;
