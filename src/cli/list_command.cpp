@@ -76,6 +76,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
          return Parts{
              {"strategy", "how the work is cut and laid out", plan::strategy_parameters()}};
        }},
+      {"tenants",
+       [] {
+         return Parts{{"tenants", "workloads at the same time, each on tiles of its own",
+                       sim::tenant_parameters()}};
+       }},
       {"run", [] {
          return Parts{{"run", "how an experiment is simulated", sim::run_parameters()}};
        }}};

@@ -46,6 +46,16 @@ std::uint64_t end_of_operands(const executor::ChipWork& work) {
 
 }  // namespace
 
+std::vector<ParameterInfo> tenant_parameters() {
+  return {{"name", "", "", "title, without comma and slash"},
+          {"tiles", "", "", "a list of tiles, ranges and rectangles, a type of tiles, or all"},
+          {"start", "ps", "0 ps", "when it begins"},
+          {"iterations", "", "run.iterations", "how often"},
+          {"workload", "", "", "a mapping of any other kind, or the path of a file"},
+          {"strategy", "", "", "of a workload that is cut by one"},
+          {"execution", "", "", "of graphs"}};
+}
+
 bool has_tenants(const Value& workload) {
   const Value::Member* const kind = workload.find("kind");
   return kind != nullptr && kind->value.text == tenants_kind;

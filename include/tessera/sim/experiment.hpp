@@ -53,6 +53,9 @@ std::vector<ParameterInfo> run_parameters();
 // Of the section `execution`, which experiments have whose workload is graphs.
 std::vector<ParameterInfo> execution_parameters();
 
+// Of each of the workload's `tenants`.
+std::vector<ParameterInfo> tenant_parameters();
+
 // A model that the operators of a chip were lowered from.
 struct ModelLook {
   std::string path;

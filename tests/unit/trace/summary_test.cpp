@@ -34,6 +34,7 @@ Summary sample() {
   s.breakdown = {{"total", 16, {{"compute", beyond_double}, {"bubble", beyond_double}}},
                  {"stage 0", 8, {{"compute", 3}, {"bubble", 1}}},
                  {"stage 1", 8, {{"compute", 0}, {"bubble", 0}}}};
+  s.tenants = {{"chat", "gpt", 12, 3, 5, beyond_double, 7, 0.5, 1e12, 2e12}, {}};
   s.tiles = 16;
   s.events = std::numeric_limits<std::uint64_t>::max();
   s.packet_hops = beyond_double;
@@ -91,6 +92,11 @@ TEST(Summary, ComesBackAsItWas) {
     EXPECT_EQ(after.breakdown[i].tiles, before.breakdown[i].tiles);
     EXPECT_EQ(after.breakdown[i].mean_ps, before.breakdown[i].mean_ps);
   }
+  ASSERT_EQ(after.tenants.size(), 2U);
+  EXPECT_EQ(after.tenants[0].name, "chat");
+  EXPECT_EQ(after.tenants[0].workload, "gpt");
+  EXPECT_EQ(after.tenants[0].end_ps, static_cast<std::int64_t>(beyond_double));
+  EXPECT_EQ(after.tenants[0].peak_flops_per_s, 2e12);
   EXPECT_TRUE(read_text(to_json([] {
                 Summary s;
                 s.status = "running";
@@ -114,6 +120,14 @@ TEST(Summary, IsJsonWithUnitsInItsKeys) {
   EXPECT_EQ(json["breakdown"]["stages"][1]["compute"]["share"], 0.0);
   EXPECT_EQ(json["versions"],
             (Json{{"tessera", "0.1.0"}, {"git", "abc"}, {"mpi", "Open MPI"}, {"hdf5", "1.10.8"}}));
+}
+
+TEST(Summary, ShowsTenantsInATable) {
+  const std::string text = to_table(sample());
+  EXPECT_THAT(text, testing::ContainsRegex("chat +gpt +12 +3 +5 ps +[0-9.]+ s +7 ps +0.5 samples/s"));
+  Summary without = sample();
+  without.tenants.clear();
+  EXPECT_THAT(to_table(without), Not(HasSubstr("tenant")));
 }
 
 TEST(Summary, IsValidJsonWhateverItHolds) {
