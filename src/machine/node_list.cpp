@@ -21,8 +21,7 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
   return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
-NodeList::NodeList(const Topology& topology, const std::vector<EntityId>& usable,
-                   Complain complain)
+NodeList::NodeList(const Topology& topology, const std::vector<EntityId>& usable, Complain complain)
     : topology_(topology),
       grid_(topology.grid()),
       complain_(std::move(complain)),

@@ -11,8 +11,7 @@ Placement place_linear(const machine::Machine& machine, const PlacementRequest& 
   std::vector<EntityId> tiles = usable_nodes(topology, request);
   const std::uint64_t wanted = request.degrees.tiles();
   if (tiles.size() < wanted) {
-    throw ConfigError("pipeline * data * tensor = " + std::to_string(wanted) +
-                      " tiles, but " +
+    throw ConfigError("pipeline * data * tensor = " + std::to_string(wanted) + " tiles, but " +
                       (request.nodes.empty() ? "the machine has " : "there are ") +
                       std::to_string(tiles.size()));
   }

@@ -52,8 +52,8 @@ void close_ring(std::vector<Cell>::iterator begin, std::vector<Cell>::iterator e
 }
 
 // One node of each role where the grid is cut into tensor groups of one shape.
-std::vector<EntityId> band_tiles(const Field& field, const Degrees& degrees,
-                                 const Shape& tensor, std::vector<Cell> path) {
+std::vector<EntityId> band_tiles(const Field& field, const Degrees& degrees, const Shape& tensor,
+                                 std::vector<Cell> path) {
   const std::vector<Cell> shards = ring_order(tensor[0], tensor[1]);
   std::vector<EntityId> tiles;
   tiles.reserve(degrees.tiles());
@@ -63,7 +63,7 @@ std::vector<EntityId> band_tiles(const Field& field, const Degrees& degrees,
     for (auto group = begin; group != begin + degrees.data; ++group) {
       for (const Cell& shard : shards) {
         tiles.push_back(field.node(group->first * tensor[0] + shard.first,
-                                  group->second * tensor[1] + shard.second));
+                                   group->second * tensor[1] + shard.second));
       }
     }
   }

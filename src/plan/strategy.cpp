@@ -244,12 +244,12 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
     const std::string context = strategy.context > 1 ? " * context" : "";
     const std::string contexts =
         strategy.context > 1 ? " * " + std::to_string(strategy.context) : "";
-    section.error("pipeline", "pipeline * tensor * data" + context + " = " +
-                                  std::to_string(strategy.degrees.pipeline) + " * " +
-                                  std::to_string(strategy.degrees.tensor) + " * " +
-                                  std::to_string(strategy.degrees.data) + contexts +
-                                  " tiles, but " + (nodes.empty() ? "the machine has " : "it may use ") +
-                                  std::to_string(tiles));
+    section.error("pipeline",
+                  "pipeline * tensor * data" + context + " = " +
+                      std::to_string(strategy.degrees.pipeline) + " * " +
+                      std::to_string(strategy.degrees.tensor) + " * " +
+                      std::to_string(strategy.degrees.data) + contexts + " tiles, but " +
+                      (nodes.empty() ? "the machine has " : "it may use ") + std::to_string(tiles));
     strategy.context = 1;
   } else {
     strategy.degrees.data = static_cast<std::uint32_t>(replicas);

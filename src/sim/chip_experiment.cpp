@@ -76,8 +76,9 @@ ChipStart begin_chip(Section& workload, const machine::Machine& machine,
   executor::ChipWork& work = *start.work;
   const npu::CoreConfig* const core = core_of_all(machine, cores, compute);
   if (core == nullptr && tenant != nullptr) {
-    tenant->error("tiles", "operators are of a chip of cores; these tiles must have one compute "
-                           "model, npu");
+    tenant->error("tiles",
+                  "operators are of a chip of cores; these tiles must have one compute "
+                  "model, npu");
   } else if (core == nullptr) {
     machine_section.error("compute", "operators are of a chip of cores; 'model' must be npu");
   } else {

@@ -75,9 +75,8 @@ class ChipsWork final : public Work {
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
-    return executor::make_chip_executor({experiment_.machine, chip_, members,
-                                         job_.iterations, executor_slot, network_slot,
-                                         compute_slot, observer});
+    return executor::make_chip_executor({experiment_.machine, chip_, members, job_.iterations,
+                                         executor_slot, network_slot, compute_slot, observer});
   }
 
  private:

@@ -39,8 +39,7 @@ void read_lanes(Section section, executor::GraphOptions& options) {
 }
 
 // Sizes of the dimensions that collectives go over.
-std::vector<NaturalDimension> read_shape(Section& section,
-                                         const machine::Topology& topology,
+std::vector<NaturalDimension> read_shape(Section& section, const machine::Topology& topology,
                                          const std::vector<EntityId>& nodes) {
   const auto npus = static_cast<std::uint32_t>(nodes.size());
   std::vector<NaturalDimension> dimensions = natural_dimensions(topology, nodes);

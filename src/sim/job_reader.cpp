@@ -171,8 +171,7 @@ void JobReader::read_graphs(Job& job) {
                    "they run");
   }
   Section execution = section_.section("execution");
-  job.graph =
-      read_execution(execution, experiment_.machine, tiles_.nodes, DataType::fp16, load_);
+  job.graph = read_execution(execution, experiment_.machine, tiles_.nodes, DataType::fp16, load_);
   const memory::RemoteMemory* const remote = experiment_.remote_memory.get();
   std::unique_ptr<workload::GraphSource> source =
       read_graph_source(workload_section, experiment_.machine, remote, job.graph->nodes, load_);

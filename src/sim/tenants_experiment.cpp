@@ -96,8 +96,8 @@ bool TenantsReader::read_tenant(Section& section) {
   tenant.name = read_name(section);
   tenant.start =
       section.get_or<SimTime>("start", SimTime::zero(), config::at_least(SimTime::zero()));
-  const auto iterations = section.get_optional<std::int64_t>(
-      "iterations", config::between<std::int64_t>(1, 1'000'000));
+  const auto iterations =
+      section.get_optional<std::int64_t>("iterations", config::between<std::int64_t>(1, 1'000'000));
   tenant.tiles = read_tiles(section, tenant.name);
   const Value workload = section.raw("workload");
   if (has_tenants(workload)) {

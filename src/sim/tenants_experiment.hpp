@@ -21,7 +21,8 @@ bool has_tenants(const config::Value& workload);
 //   workload: {kind: tenants, name: text, tenants: [{name: text, tiles: ..., start: 0 ps,
 //              iterations: n, workload: {...}, strategy: {...}, execution: {...}}, ...]}
 // Tiles are one item or a list of items: those of machine::NodeList, the name of a type of tiles,
-// or `all`. Their order is that of NPUs, cores and roles. No two tenants share a tile. `iterations` are those of the run unless given.
+// or `all`. Their order is that of NPUs, cores and roles. No two tenants share a tile. `iterations`
+// are those of the run unless given.
 class TenantsReader {
  public:
   // `section` is the whole experiment's. Fills experiment.tenants; the experiment, with machine and

@@ -132,10 +132,9 @@ class TenantsWork final : public Work {
     std::vector<Share> shares;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       const Work& work = *works_[number];
-      shares.push_back({experiment_.tenants[number], work.tiles(), work.iterations(),
-                        work.samples(),
-                        work.flops_of_sample() * static_cast<double>(work.samples()),
-                        work.peak_flops_per_s()});
+      shares.push_back(
+          {experiment_.tenants[number], work.tiles(), work.iterations(), work.samples(),
+           work.flops_of_sample() * static_cast<double>(work.samples()), work.peak_flops_per_s()});
     }
     return shares;
   }

@@ -32,8 +32,7 @@ std::unique_ptr<Work> work_of(const Experiment& experiment, const Job& job) {
 }
 
 std::unique_ptr<Work> work_of(const Experiment& experiment) {
-  return experiment.tenants.empty() ? work_of(experiment, experiment)
-                                    : work_of_tenants(experiment);
+  return experiment.tenants.empty() ? work_of(experiment, experiment) : work_of_tenants(experiment);
 }
 
 }  // namespace tessera::sim

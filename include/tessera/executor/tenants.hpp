@@ -1,8 +1,8 @@
 // Several executors on one machine, each of tiles of its own: what tenants do at the same time.
 //
 // A tile's events and state are those of its tenant. Tenants know nothing of each other; what they
-// share are the components below: networks and memories. A node of no tenant, as one that is memory,
-// hears messages of all, each of which belongs to the tenant of its sender.
+// share are the components below: networks and memories. A node of no tenant, as one that is
+// memory, hears messages of all, each of which belongs to the tenant of its sender.
 #pragma once
 
 #include <cstdint>

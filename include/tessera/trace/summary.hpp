@@ -48,8 +48,8 @@ struct Summary {
   // Inference: without set-up and drain, from the first result to the last; 0: not known.
   double steady_throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
-  double peak_flops_per_s = 0;       // of the tiles in use
-  std::vector<Breakdown> breakdown;  // total first, then each stage
+  double peak_flops_per_s = 0;        // of the tiles in use
+  std::vector<Breakdown> breakdown;   // total first, then each stage
   std::vector<TenantResult> tenants;  // none: one job had all of the machine
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;

@@ -13,8 +13,8 @@
 namespace tessera::sim {
 namespace {
 
-using testing::Files;
 using testing::complaint_of;
+using testing::Files;
 using testing::read;
 
 // Cores of one type and tiles of another, each with a memory of its own.
@@ -70,9 +70,10 @@ const Work inference{
     "batch: 8, mode: inference}\n"
     "strategy: {pipeline: 2, tensor: 2, data: 2, placement: {layout: optimized, moves: 2000}}\n"};
 const Work as_graphs{"programs as graphs", transformer.lines + "execution: {sends: delivered}\n"};
-const Work collective{"collective",
-                      "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 2}\n"
-                      "execution: {collectives: {chunks: 3}}\n"};
+const Work collective{
+    "collective",
+    "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 2}\n"
+    "execution: {collectives: {chunks: 3}}\n"};
 const Work vertices{"vertices",
                     "workload: {kind: graph, iterations: 2, vertices: ["
                     "{name: forward, start: true, flops: 1 GFLOP, bytes: 300 kB}, "
@@ -153,8 +154,7 @@ TEST_P(Tenants, OneThatHasAllTilesIsTheWorkloadByItself) {
   ASSERT_EQ(summary.tenants.size(), 1U);
   EXPECT_EQ(summary.tenants[0].end_ps, expected.simulated_time_ps);
   EXPECT_EQ(summary.tenants[0].iteration_time_ps, expected.iteration_time_ps);
-  EXPECT_DOUBLE_EQ(summary.tenants[0].throughput_samples_per_s,
-                   expected.throughput_samples_per_s);
+  EXPECT_DOUBLE_EQ(summary.tenants[0].throughput_samples_per_s, expected.throughput_samples_per_s);
   EXPECT_NEAR(summary.tenants[0].achieved_flops_per_s, expected.achieved_flops_per_s,
               1e-9 * expected.achieved_flops_per_s);
 }
@@ -171,9 +171,8 @@ TEST_P(Tenants, OneInACornerIsTheWorkloadOnAMachineOfThatSize) {
 
 TEST_P(Tenants, ALaterStartIsTheSameLater) {
   const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));
-  const trace::Summary summary =
-      run_it(together(machine_for(GetParam(), 2),
-                      {tenant("late", "all", GetParam().lines + "start: 3 us\n")}));
+  const trace::Summary summary = run_it(together(
+      machine_for(GetParam(), 2), {tenant("late", "all", GetParam().lines + "start: 3 us\n")}));
   EXPECT_EQ(summary.tenants.at(0).start_ps, 3'000'000);
   EXPECT_EQ(summary.tenants[0].end_ps, 3'000'000 + expected.simulated_time_ps);
   EXPECT_EQ(summary.tenants[0].iteration_time_ps, expected.iteration_time_ps);
@@ -183,9 +182,9 @@ TEST_P(Tenants, ALaterStartIsTheSameLater) {
 TEST_P(Tenants, OnesThatShareNothingDoNotDisturbEachOther) {
   const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));
   for (const Work& other : {transformer, vertices}) {
-    const trace::Summary summary = run_it(
-        together(machine_for(GetParam(), 4), {tenant("other", "[[0, 0, 2, 4]]", other.lines),
-                                              tenant("this", "8-15", GetParam().lines)}));
+    const trace::Summary summary =
+        run_it(together(machine_for(GetParam(), 4), {tenant("other", "[[0, 0, 2, 4]]", other.lines),
+                                                     tenant("this", "8-15", GetParam().lines)}));
     ASSERT_EQ(summary.status, "finished");
     ASSERT_EQ(summary.tenants.size(), 2U);
     EXPECT_EQ(summary.tenants[1].end_ps, expected.simulated_time_ps) << other.name;
@@ -263,13 +262,14 @@ TEST(TenantsTogether, HaveRingsOfTheirOwn) {
         "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 3}\n";
     Files made = together(Machine{}, {tenant("a", "0-3", lines), tenant("b", "4-7", lines)});
     std::string& text = made.at("lab/experiment.yaml");
-    text = "machine:\n"
-           "  topology:\n"
-           "    kind: graph\n"
-           "    nodes: [{name: xpu, count: 8}, {name: hub, kind: switch}]\n"
-           "    links: [{from: xpu, to: hub, bandwidth: 100 GB/s, latency: 200 ns}]\n"
-           "  network: {model: flow, pairs: in-turn, uncontended_steps: " +
-           steps + "}\n" + text.substr(text.find("workload:"));
+    text =
+        "machine:\n"
+        "  topology:\n"
+        "    kind: graph\n"
+        "    nodes: [{name: xpu, count: 8}, {name: hub, kind: switch}]\n"
+        "    links: [{from: xpu, to: hub, bandwidth: 100 GB/s, latency: 200 ns}]\n"
+        "  network: {model: flow, pairs: in-turn, uncontended_steps: " +
+        steps + "}\n" + text.substr(text.find("workload:"));
     return made;
   };
   const trace::Summary expected = run_it(files("each"));
@@ -287,8 +287,7 @@ TEST(TenantsTogether, AreToldApartInTheSummary) {
   for (const trace::Breakdown& row : summary.breakdown) {
     parts.push_back(row.name);
   }
-  EXPECT_THAT(parts,
-              ::testing::ElementsAre("total", "chat/stage 0", "chat/stage 1", "sync/all"));
+  EXPECT_THAT(parts, ::testing::ElementsAre("total", "chat/stage 0", "chat/stage 1", "sync/all"));
   EXPECT_EQ(summary.tiles, 12U);
   EXPECT_EQ(summary.tenants[1].iterations, 1U);
 }
@@ -308,10 +307,9 @@ TEST(TenantsTogether, GoOnFromACheckpoint) {
   Machine machine;
   machine.dram = "edge, edges: [west]";
   machine.compute = npu_keys;
-  const Files files =
-      together(machine, {tenant("a", "0-7", transformer.lines),
-                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
-                         tenant("c", "12-15", collective.lines)});
+  const Files files = together(machine, {tenant("a", "0-7", transformer.lines),
+                                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
+                                         tenant("c", "12-15", collective.lines)});
   const trace::Summary expected = run_it(files);
   const std::string folder =
       (std::filesystem::path(::testing::TempDir()) / "tessera_tenants_checkpoint").string();
@@ -333,8 +331,8 @@ TEST(TenantsTogether, GoOnFromACheckpoint) {
       EXPECT_EQ(run(experiment, communicator, request).status, "stopped");
     });
     comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-      const trace::Summary summary = run(read_run_folder(folder, config::load_text_file),
-                                         communicator, {folder, {}, true});
+      const trace::Summary summary =
+          run(read_run_folder(folder, config::load_text_file), communicator, {folder, {}, true});
       EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
       EXPECT_EQ(summary.events, expected.events);
       EXPECT_EQ(summary.tenants.at(1).end_ps, expected.tenants.at(1).end_ps);
