@@ -1,12 +1,12 @@
 """The predicted speed-up over the number of ranks, and where the time goes."""
 
-import json
 import os
 
 import matplotlib.pyplot as plt
 
-from .errors import NothingToDraw, PlotError
+from .errors import NothingToDraw
 from .figure import new_plain_figure, save
+from .json_report import read_report
 
 _SHARES = [("work_s", "events", "#0072b2"), ("waiting_s", "slowest region", "#56b4e9"),
            ("reductions_s", "reductions", "#d55e00"), ("messages_s", "messages", "#e69f00")]
@@ -14,15 +14,7 @@ _SHARES = [("work_s", "events", "#0072b2"), ("waiting_s", "slowest region", "#56
 
 def read(path):
     """The predictions of a file that 'tessera scale' wrote. Throws PlotError."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-    except OSError as error:
-        raise PlotError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise PlotError(f"{path}: is no JSON") from error
-    if not isinstance(report, dict) or report.get("file_type") != "tessera-scaling":
-        raise PlotError(f"{path}: is not what 'tessera scale -o' writes", exit_code=2)
+    report = read_report(path, "tessera-scaling", "tessera scale -o")
     if len(report["predictions"]) < 2:
         raise NothingToDraw(f"{path}: predicts one number of ranks only")
     return report

@@ -1,31 +1,17 @@
 """Latency of messages over the load of a network."""
 
-import json
 import os
 
-from .errors import NothingToDraw, PlotError
+from .errors import NothingToDraw
 from .figure import OTHER_COLOURS, COLOURS, new_plain_figure, save
+from .json_report import read_report
 
 _CURVES = [COLOURS["backward"], COLOURS["pipeline"], COLOURS["update"], COLOURS["data"], *OTHER_COLOURS]
 _DONE = ("steady", "not steady")
 
 
-def read(path):
-    """A report that 'tessera traffic' wrote. Throws PlotError."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-    except OSError as error:
-        raise PlotError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise PlotError(f"{path}: is no JSON") from error
-    if not isinstance(report, dict) or report.get("file_type") != "tessera-traffic":
-        raise PlotError(f"{path}: is not what 'tessera traffic -o FILE.json' writes", exit_code=2)
-    return report
-
-
 def draw(paths, directory):
-    reports = [read(path) for path in paths]
+    reports = [read_report(path, "tessera-traffic", "tessera traffic -o FILE.json") for path in paths]
     if not any(report["points"] for report in reports):
         raise NothingToDraw(f"{paths[0]}: there are no points")
     first = reports[0]

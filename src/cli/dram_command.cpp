@@ -14,7 +14,7 @@ namespace {
 Options describe() {
   Options options("dram",
                   "Drive a DRAM with a pattern of requests and print bandwidth and latency. The "
-                  "file, if any, holds keys of machine.memory with model dram.",
+                  "file, if any, holds keys of a device, as machine.memory does.",
                   "device", "[DEVICE.yaml]");
   options.add_settings();
   const auto text = [](const char* by_default) {

@@ -88,13 +88,12 @@ Program read_transfers(const std::string& path, const std::string& text,
   const auto members =
       section.get<std::int64_t>("members", config::between<std::int64_t>(2, 1'024));
   if (section.has("traces")) {
-    const auto prefix = section.get<std::string>("traces");
+    const auto prefix = section.get_file("traces");
     const auto size = section.get<Bytes>("size", config::at_least(Bytes(1)));
     section.finish();
     diagnostics.throw_if_any();
     return join_traced(std::filesystem::path(path).filename().string(), *kind, size.count(),
-                       traces(config::path_beside(section.place_of("traces"), prefix),
-                              static_cast<std::uint32_t>(members)));
+                       traces(prefix, static_cast<std::uint32_t>(members)));
   }
   const auto chunks =
       section.get_or<std::int64_t>("chunks", members, config::between<std::int64_t>(1, 65'536));

@@ -1,10 +1,13 @@
 // Counts of work that must not wrap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::compute {
 
@@ -45,6 +48,23 @@ inline std::uint64_t sum_of(std::initializer_list<std::uint64_t> terms) {
     }
   }
   return sum;
+}
+
+// When columns have left an array of `width`: those of the last block, which began at `last`, or of
+// a wider one before it, at `before`.
+inline std::uint64_t columns_drained(std::uint64_t columns, std::uint64_t width, std::uint64_t last,
+                                     std::uint64_t before) {
+  const std::uint64_t own = sum_of({last, last_part(columns, width)});
+  return columns > width ? std::max(own, sum_of({before, width})) : own;
+}
+
+// Sums with differences, in twice the bits.
+inline std::int64_t checked_sum(SignedWide sum) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (sum > most || sum < -most) {
+    refuse_work();
+  }
+  return static_cast<std::int64_t>(sum);
 }
 
 }  // namespace tessera::compute

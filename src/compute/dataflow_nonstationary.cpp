@@ -161,11 +161,8 @@ class NonStationary final : public SteppedBy<Steps> {
       start = sum_of({start, product_of({count, one}),
                       product_of({count - 1, first_rows - last_rows})}) -
               (gap + last_rows);
-      // That tile is complete last, or a wider one before it.
-      std::uint64_t drained = sum_of({start, last_part(columns, array.columns)});
-      if (blocks > 1) {
-        drained = std::max(drained, start - (gap + last_rows) + array.columns);
-      }
+      const std::uint64_t drained = columns_drained(columns, array.columns, start,
+                                                    blocks > 1 ? start - (gap + last_rows) : 0);
       result.push_back(sum_of({drained, depth, 2 * array.rows}) - 2);
       before = &product;
     }
@@ -178,24 +175,24 @@ class NonStationary final : public SteppedBy<Steps> {
   std::vector<std::int64_t> paper_completions(const MatrixShape& array,
                                               Products products) const override {
     std::vector<std::int64_t> result;
-    std::int64_t total = 0;
     const auto of = [](std::initializer_list<std::uint64_t> factors) {
-      return static_cast<std::int64_t>(product_of(factors));
+      return static_cast<SignedWide>(product_of(factors));
     };
-    std::int64_t depth_before = 0;
-    std::int64_t rows_before = 0;
+    SignedWide total = 0;
+    SignedWide depth_before = 0;
+    SignedWide rows_before = 0;
     for (const MatrixProduct& product : products) {
       const std::uint64_t blocks = rounded_up_quotient(product.columns, array.columns);
       const std::uint64_t bands = rounded_up_quotient(product.rows, array.rows);
-      const std::int64_t depth = of({product.depth});
-      const std::int64_t last_rows = of({last_part(product.rows, array.rows)});
+      const SignedWide depth = product.depth;
+      const SignedWide last_rows = of({last_part(product.rows, array.rows)});
       total += of({product.count, blocks, product.rows}) +
                of({product.count, bands, product.columns}) + of({product.count, blocks, bands}) +
                depth - depth_before + last_rows - rows_before;
       if (result.empty()) {
         total += 2 * of({array.rows}) - 3 - 2 * of({std::min(product.rows, array.rows)});
       }
-      result.push_back(total);
+      result.push_back(checked_sum(total));
       depth_before = depth;
       rows_before = last_rows;
     }

@@ -120,11 +120,8 @@ class Tpu final : public SteppedBy<Steps> {
       const std::uint64_t blocks = rounded_up_quotient(product.columns, array.columns);
       const std::uint64_t parts = rounded_up_quotient(product.depth, array.rows);
       issued = sum_of({issued, pad, product_of({product.count, blocks, parts, product.rows})});
-      // The last block of columns, or a wider one before it, is complete last.
-      std::uint64_t drained = sum_of({issued, last_part(product.columns, array.columns)});
-      if (blocks > 1) {
-        drained = std::max(drained, issued - parts * product.rows + array.columns);
-      }
+      const std::uint64_t drained =
+          columns_drained(product.columns, array.columns, issued, issued - parts * product.rows);
       result.push_back(sum_of({drained, array.rows}) - 2);
       before = &product;
     }
@@ -136,16 +133,16 @@ class Tpu final : public SteppedBy<Steps> {
   std::vector<std::int64_t> paper_completions(const MatrixShape& array,
                                               Products products) const override {
     std::vector<std::int64_t> result;
-    std::int64_t total = 0;
-    std::int64_t rows_before = 0;
+    SignedWide total = 0;
+    SignedWide rows_before = 0;
     for (const MatrixProduct& product : products) {
-      const auto rows = static_cast<std::int64_t>(product.rows);
+      const SignedWide rows = product.rows;
       total += result.empty()
-                   ? static_cast<std::int64_t>(std::min(product.depth, array.rows) + array.rows) - 2
+                   ? static_cast<SignedWide>(std::min(product.depth, array.rows) + array.rows) - 2
                    : rows - rows_before;
-      total += static_cast<std::int64_t>(product_of(
-          {product.count, rounded_up_quotient(product.depth, array.rows), product.columns}));
-      result.push_back(total);
+      total += product_of(
+          {product.count, rounded_up_quotient(product.depth, array.rows), product.columns});
+      result.push_back(checked_sum(total));
       rows_before = rows;
     }
     return result;

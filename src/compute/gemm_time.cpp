@@ -55,7 +55,7 @@ SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
   const std::uint64_t folds =
       product_of({product.count, rounded_up_quotient(product.depth, array.rows),
                   rounded_up_quotient(product.columns, array.columns)});
-  const std::uint64_t cycles = product.rows + 2 * array.rows + array.columns - 2;
+  const std::uint64_t cycles = sum_of({product.rows, 2 * array.rows, array.columns}) - 2;
   const SimTime arithmetic =
       wave_time(rounded_up_quotient(folds, device.units), device.units,
                 product_of({2, array.rows, array.columns, cycles}), rates.arithmetic);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "emit.hpp"
@@ -43,6 +44,16 @@ bool can_be_shown(const T& value) {
   } else {
     return true;
   }
+}
+
+// Makes `name` the path beside the place where it stands; gives it from the root of the file
+// system, as it can be shown anywhere.
+Value find_file(const Place& place, std::string& name) {
+  if (name.empty()) {
+    return text_value(name);
+  }
+  name = path_beside(place, name);
+  return text_value(std::filesystem::absolute(name).lexically_normal().string());
 }
 
 // The root's own place is the start of its file: the mark of a mapping is its first key's.
@@ -187,6 +198,30 @@ std::string Section::get_name(std::string_view key, std::vector<std::string> nam
     note(key, fallback);
   }
   return fallback;
+}
+
+std::string Section::get_file(std::string_view key) {
+  return has(key) ? get_optional_file(key).value_or("") : get<std::string>(key);
+}
+
+std::optional<std::string> Section::get_optional_file(std::string_view key) {
+  auto name = get_optional<std::string>(key);
+  if (name) {
+    state_->content_of(key) = find_file(state_->find(key)->value.place, *name);
+  }
+  return name;
+}
+
+std::vector<std::string> Section::get_files(std::string_view key) {
+  auto names = get_list<std::string>(key);
+  Value list;
+  list.kind = Value::Kind::sequence;
+  for (std::size_t number = 0; number < names.size(); ++number) {
+    const Value& item = state_->find(key)->value.items[number];
+    list.items.push_back(find_file(item.place, names[number]));
+  }
+  state_->content_of(key) = std::move(list);
+  return names;
 }
 
 Section Section::section(std::string_view key) {

@@ -1,17 +1,11 @@
 // Paths of an experiment's parts that stand in another file.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "tessera/config/document.hpp"
 
 namespace tessera::explore {
-
-// A path that stands in `file`, relative to the present folder.
-inline std::string beside(const std::string& file, const std::string& path) {
-  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
-}
 
 // Whether a value of this key names a file with a whole part of an experiment.
 inline bool names_part(const std::string& key, const config::Value& value) {
@@ -23,7 +17,7 @@ inline bool names_part(const std::string& key, const config::Value& value) {
 // `value` it counts from there.
 inline config::Value from_present_folder(const std::string& key, config::Value value) {
   if (names_part(key, value)) {
-    value.text = beside(value.place.file, value.text);
+    value.text = config::path_beside(value.place, value.text);
     value.quoted = true;
   }
   return value;

@@ -33,8 +33,7 @@ class SweepReader {
   Sweep read() {
     Section section(root_, "", diagnostics_);
     sweep_.name = section.get_or<std::string>("name", std::filesystem::path(path_).stem().string());
-    const auto experiment = section.get<std::string>("experiment");
-    sweep_.experiment = beside(path_, experiment);
+    sweep_.experiment = section.get_file("experiment");
     check_experiment(section);
     read_settings(section.section("set"));
     sweep_.axes = Axes::read(section);

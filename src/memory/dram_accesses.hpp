@@ -26,6 +26,9 @@ class OpenAccesses {
  public:
   // An access without bytes counts as one of one byte.
   void open(OpenAccess access) {
+    if (!accesses_.empty() && accesses_.front().serial == serials_) {
+      throw ModelError("an access to DRAM is open while 65536 others of its tile follow it");
+    }
     access.serial = serials_++;
     access.to_ask = access.to_come = access.to_ask > 0 ? access.to_ask : 1;
     accesses_.push_back(access);

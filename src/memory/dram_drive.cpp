@@ -144,23 +144,24 @@ class Driver {
     if (!under_way_.empty()) {
       next = std::min(next, under_way_.top().finish);
     }
-    // Who was not accepted is tried again after the channel's next command.
-    if (next_submission_ > now && may_submit()) {
-      next = std::min(next, next_submission_);
+    // Who was not accepted is tried again after the channel's next command, or at once where that
+    // was its last.
+    if (may_submit() && (next_submission_ > now || waits_for_idle())) {
+      next = std::min(next, std::max(next_submission_, now + 1));
     }
     ensure(next != no_cycle || measure_.requests == drive_.requests, "a DRAM that never ends");
     return std::max(next, now + 1);
   }
 
+  bool waits_for_idle() const {
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const std::deque<Request>& line) {
+      return !line.empty() && channels_[line.front().channel]->next() == no_cycle;
+    });
+  }
+
   void add_counts() {
     for (const auto& channel : channels_) {
-      const DramCounts& counts = channel->counts();
-      measure_.counts.reads += counts.reads;
-      measure_.counts.writes += counts.writes;
-      measure_.counts.hits += counts.hits;
-      measure_.counts.misses += counts.misses;
-      measure_.counts.conflicts += counts.conflicts;
-      measure_.counts.refreshes += counts.refreshes;
+      measure_.counts += channel->counts();
     }
   }
 

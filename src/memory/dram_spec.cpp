@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "dram_memory_map.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/memory/dram_channel.hpp"
 
@@ -49,6 +50,14 @@ constexpr std::array<CountKey, 7> count_keys{
      {"rows", &DramOrganization::rows, 1U << 31, "rows of a bank"},
      {"row_bursts", &DramOrganization::bursts, 1U << 20, "bursts of a row"}}};
 
+unsigned address_bits(const DramOrganization& of) {
+  int bits = std::countr_zero(of.burst.count());
+  for (const CountKey& key : count_keys) {
+    bits += std::countr_zero(of.*key.member);
+  }
+  return static_cast<unsigned>(bits);
+}
+
 void read_organization(config::Section& section, DramOrganization& of) {
   for (const CountKey& key : count_keys) {
     const auto count = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
@@ -70,6 +79,9 @@ void read_organization(config::Section& section, DramOrganization& of) {
   if (banks > most_banks) {
     section.error("banks", "a channel has " + std::to_string(banks) + " banks; " +
                                std::to_string(most_banks) + " are the most");
+  } else if (address_bits(of) > dram_address_bits) {
+    section.error("rows", "the device has 2^" + std::to_string(address_bits(of)) + " bytes; 2^" +
+                              std::to_string(dram_address_bits) + " are the most");
   }
 }
 

@@ -78,11 +78,14 @@ void DramStack::submit_waiting(Cycle now, std::size_t channel) {
   }
 }
 
-// Bursts that were not accepted are tried again after their channel's next command.
+// Bursts that were not accepted are tried again after their channel's next command, or at once
+// where that was its last.
 void DramStack::find_next() {
   next_ = no_cycle;
-  for (const auto& channel : channels_) {
-    next_ = std::min(next_, channel->next());
+  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
+    const Cycle next = channels_[channel]->next();
+    const bool idle = next == no_cycle && !waiting_[channel].empty();
+    next_ = std::min(next_, idle ? last_ + 1 : next);
   }
 }
 
@@ -94,13 +97,7 @@ DramPiece DramStack::release(std::uint32_t place) {
 DramCounts DramStack::counts() const {
   DramCounts sum;
   for (const auto& channel : channels_) {
-    const DramCounts& of = channel->counts();
-    sum.reads += of.reads;
-    sum.writes += of.writes;
-    sum.hits += of.hits;
-    sum.misses += of.misses;
-    sum.conflicts += of.conflicts;
-    sum.refreshes += of.refreshes;
+    sum += channel->counts();
   }
   return sum;
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "counted_network.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/network/messages.hpp"
-#include "tessera/network/network.hpp"
 
 namespace tessera::network {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 // One event a message, from end to end: overhead, latency of every link on the route and the time
 // of the whole message at the slowest one. Links are not shared and no account of them is kept. A
 // smaller message may overtake a larger one of the same pair.
-class AnalyticalNetwork final : public Network {
+class AnalyticalNetwork final : public CountedNetwork {
  public:
   AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model)
       : topology_(*setup.machine.topology),
@@ -43,23 +43,11 @@ class AnalyticalNetwork final : public Network {
   void report_bins(LinkUseSink) override {}
   void save(std::uint32_t, pdes::StateWriter&) const override {}
   void restore(std::uint32_t, pdes::StateReader&) override {}
-  void save_totals(pdes::StateWriter& writer) const override {
-    writer.put(hops_);
-    writer.put(messages_);
-  }
-  void add_totals(pdes::StateReader& reader) override {
-    hops_ += reader.get<std::uint64_t>();
-    messages_ += reader.get<std::uint64_t>();
-  }
-  std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return messages_; }
 
  private:
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
   const NetworkModel& model_;  // outlives all networks made from it
-  std::uint64_t hops_ = 0;
-  std::uint64_t messages_ = 0;
 };
 
 class AnalyticalModel final : public NetworkModel {

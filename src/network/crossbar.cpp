@@ -11,18 +11,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "tessera/network/messages.hpp"
-#include "tessera/network/network.hpp"
+#include "counted_network.hpp"
+#include "packets.hpp"
 #include "wire.hpp"
 
 namespace tessera::network {
 namespace {
 
 constexpr unsigned packet_kind = 1;
-constexpr std::uint8_t last_packet = 0x80;  // in the event's flags, beside the port to deliver to
 
 struct CrossbarSettings {
   machine::LinkClass port;  // latency: of the switch
@@ -46,7 +44,7 @@ struct Port {
   LinkState in;
 };
 
-class CrossbarNetwork final : public Network {
+class CrossbarNetwork final : public CountedNetwork {
  public:
   CrossbarNetwork(const NetworkSetup& setup, const CrossbarSettings& settings)
       : settings_(settings),
@@ -72,25 +70,13 @@ class CrossbarNetwork final : public Network {
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
     ports_[index] = reader.get<Port>();
   }
-  void save_totals(pdes::StateWriter& writer) const override {
-    writer.put(hops_);
-    writer.put(messages_);
-  }
-  void add_totals(pdes::StateReader& reader) override {
-    hops_ += reader.get<std::uint64_t>();
-    messages_ += reader.get<std::uint64_t>();
-  }
-  std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return messages_; }
   std::size_t resident_bytes() const override { return ports_.capacity() * sizeof(Port); }
 
  private:
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
     ++messages_;
-    if (request.target == context.self()) {
-      context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
-                        event.tag);
+    if (deliver_to_self(context, request, event.tag)) {
       return;
     }
     const SimTime now = context.now();
@@ -103,9 +89,8 @@ class CrossbarNetwork final : public Network {
       ++hops_;
       const Packet packet{context.self(), static_cast<std::uint32_t>(bytes),
                           static_cast<std::uint32_t>((end - start).ps()), 0, request.word};
-      context.send(
-          request.target, start - now + wire_.latency(), packet_port_, packet, event.tag,
-          static_cast<std::uint8_t>(request.deliver.code() | (left == 0 ? last_packet : 0)));
+      context.send(request.target, start - now + wire_.latency(), packet_port_, packet, event.tag,
+                   packet_flags(request.deliver, left == 0));
     } while (left > 0);
   }
 
@@ -115,9 +100,7 @@ class CrossbarNetwork final : public Network {
     const WireTimes times = wire_.book(ports_[context.index()].in, packet.bytes, now,
                                        now + SimTime::from_ps(packet.tail_lag_ps));
     if ((event.flags & last_packet) != 0) {
-      const auto deliver = pdes::Port::from_code(
-          static_cast<std::uint8_t>(event.flags & static_cast<std::uint8_t>(~last_packet)));
-      context.send_self(times.end - now + settings_.overheads.message, deliver,
+      context.send_self(times.end - now + settings_.overheads.message, deliver_port(event.flags),
                         Arrival{packet.source, 0, packet.word}, event.tag);
     }
   }
@@ -126,8 +109,6 @@ class CrossbarNetwork final : public Network {
   WireClass wire_;
   pdes::Port packet_port_;
   std::vector<Port> ports_;
-  std::uint64_t hops_ = 0;
-  std::uint64_t messages_ = 0;
 };
 
 class CrossbarModel final : public NetworkModel {
@@ -178,16 +159,12 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
       section.get_or<SimTime>("port_latency", usual.latency, config::at_least(SimTime::from_ps(1)));
   settings.packet_size =
       section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
-  // The tail lag of a packet has 32 bits.
-  constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t largest = bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
-                                         WireClass(settings.port).bandwidth())
-                                    .count();
+  const std::uint64_t largest = largest_at(WireClass(settings.port).bandwidth());
   if (largest == 0) {
     section.error("port_bandwidth", "ports carry at least 233 B/s");
   }
-  settings.packet_size = std::clamp<std::uint64_t>(settings.packet_size, 1,
-                                                   std::clamp<std::uint64_t>(largest, 1, field));
+  settings.packet_size = std::clamp<std::uint64_t>(
+      settings.packet_size, 1, std::clamp<std::uint64_t>(largest, 1, packet_field));
   return std::make_unique<CrossbarModel>(std::move(settings), routing);
 }
 

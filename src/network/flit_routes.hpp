@@ -29,6 +29,11 @@ struct FlitStep {
   unsigned in_vc = 0;
 };
 
+// The first so many virtual channels.
+inline std::uint32_t lowest_vcs(unsigned count) {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
+}
+
 class FlitRoutes {
  public:
   virtual ~FlitRoutes() = default;
@@ -47,8 +52,11 @@ std::vector<std::string> adaptive_routings();
 //   xy, yx on a torus: dimension order with a dateline in each ring (W. Dally, C. Seitz,
 //     "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
 //     Comput. C-36(5), 1987, doi:10.1109/TC.1987.1676939): a packet that crosses the link that
-//     closes the ring takes half of the channels before it, the others on it and after it. One that
-//     does not cross it takes any: it never goes on to that link, so no circle comes of it.
+//     closes the ring takes the first half of the channels before it, any on it and the second half
+//     after it. One that does not cross it takes any, but no packet goes from the second half to
+//     the first: all channels of a ring are then taken in one order. (Choosing anew at every router
+//     is not enough, as packets of both kinds stand behind each other in one buffer.) Half of a
+//     ring is as far either way; nodes take turns, so that both ways carry as much.
 //   west-first (C. Glass, L. Ni, "The turn model for adaptive routing", ISCA 1992,
 //     doi:10.1145/139669.140384), minimal: to the west first, then whichever is free.
 //   odd-even (G.-M. Chiu, "The odd-even turn model for adaptive routing", IEEE Trans. Parallel
@@ -60,9 +68,11 @@ std::vector<std::string> adaptive_routings();
 //     went down: within a share channels are taken in the order of up*/down* routing (Autonet: M.
 //     Schroeder et al., IEEE J. Sel. Areas Commun. 9(8), 1991, doi:10.1109/49.105178).
 // `problem` says why that cannot be done, as too few virtual channels; the result is null then.
-// Machines of more than `most_checked` nodes are not looked at beforehand: a packet that runs out
-// of channels there ends the run with a ModelError.
-inline constexpr std::uint32_t most_checked_nodes = 1024;
+// Machines of more nodes than these are not looked at beforehand, the first where each target takes
+// a search (`shortest`, `ecmp`): packets have half of the channels before they first go up after
+// they went down, and one that goes up a second time ends the run with a ModelError.
+inline constexpr std::uint32_t most_searched_nodes = 2048;
+inline constexpr std::uint32_t most_checked_nodes = 8192;
 std::unique_ptr<FlitRoutes> make_flit_routes(const machine::Topology& topology,
                                              const std::string& routing, unsigned vcs,
                                              std::string& problem);

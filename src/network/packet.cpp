@@ -20,19 +20,18 @@
 #include <utility>
 #include <vector>
 
+#include "counted_network.hpp"
 #include "fabric.hpp"
 #include "link_bins.hpp"
+#include "packets.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
-#include "tessera/network/messages.hpp"
-#include "tessera/network/network.hpp"
 #include "wire.hpp"
 
 namespace tessera::network {
 namespace {
 
 constexpr unsigned packet_kind = 1;
-constexpr std::uint8_t last_packet = 0x80;  // in the event's flags, beside the port to deliver to
 
 // A packet whose head has just arrived.
 struct Packet {
@@ -64,7 +63,7 @@ struct Cutting {
 };
 
 template <class Fabric>
-class PacketNetwork final : public Network {
+class PacketNetwork final : public CountedNetwork {
  public:
   PacketNetwork(const NetworkSetup& setup, const Cutting& cutting, const std::string& routing,
                 SimTime overhead)
@@ -193,18 +192,6 @@ class PacketNetwork final : public Network {
     }
   }
 
-  void save_totals(pdes::StateWriter& writer) const override {
-    writer.put(hops_);
-    writer.put(messages_);
-  }
-
-  void add_totals(pdes::StateReader& reader) override {
-    hops_ += reader.get<std::uint64_t>();
-    messages_ += reader.get<std::uint64_t>();
-  }
-
-  std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return messages_; }
   std::size_t resident_bytes() const override {
     return links_.capacity() * sizeof(LinkState) + bins_.resident_bytes() +
            first_link_.capacity() * sizeof(std::uint32_t) +
@@ -290,9 +277,7 @@ class PacketNetwork final : public Network {
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
     ++messages_;
-    if (request.target == context.self()) {
-      context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
-                        event.tag);
+    if (deliver_to_self(context, request, event.tag)) {
       return;
     }
     const unsigned port = fabric_.next_port(context.self(), request.target);
@@ -301,10 +286,9 @@ class PacketNetwork final : public Network {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = std::min(left, size);
       left -= bytes;
-      const std::uint8_t last = i + 1 == count ? last_packet : 0;
       book(context, port,
            {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
-           event.tag, static_cast<std::uint8_t>(request.deliver.code() | last));
+           event.tag, packet_flags(request.deliver, i + 1 == count));
     }
   }
 
@@ -315,9 +299,7 @@ class PacketNetwork final : public Network {
            event.flags);
       return;
     }
-    const auto deliver = pdes::Port::from_code(
-        static_cast<std::uint8_t>(event.flags & static_cast<std::uint8_t>(~last_packet)));
-    context.send_self(SimTime::from_ps(packet.tail_lag_ps) + overhead_, deliver,
+    context.send_self(SimTime::from_ps(packet.tail_lag_ps) + overhead_, deliver_port(event.flags),
                       Arrival{packet.source, 0, packet.word}, event.tag);
   }
 
@@ -334,8 +316,6 @@ class PacketNetwork final : public Network {
   BinTable bins_;
   LinkUseSink bin_sink_;
   SimTime bin_begin_;
-  std::uint64_t hops_ = 0;
-  std::uint64_t messages_ = 0;
 };
 
 const std::vector<ParameterInfo>& parameters() {
@@ -440,16 +420,12 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
     slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
   }
-  constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t in_field = cutting.store_and_forward
-                                     ? field
-                                     : bytes_in(SimTime::from_ps(static_cast<std::int64_t>(field)),
-                                                Bandwidth::bytes_per_second(slowest))
-                                           .count();
+  const std::uint64_t in_field =
+      cutting.store_and_forward ? packet_field : largest_at(Bandwidth::bytes_per_second(slowest));
   if (in_field == 0) {
     section.error("", "the packet model needs links of at least 233 B/s; use 'analytical'");
   }
-  cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, field);
+  cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, packet_field);
   cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
   return std::make_unique<PacketModel>(cutting, routing, overheads);
 }

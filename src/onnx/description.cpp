@@ -29,8 +29,7 @@ Unknown unknown_from(const std::string& name) {
 
 Description read_description(config::Section& section) {
   Description description;
-  const auto model = section.get<std::string>("model");
-  description.path = config::path_beside(section.place_of("model"), model);
+  description.path = section.get_file("model");
   ImportOptions& options = description.options;
   config::Section dimensions = section.section("dimensions");
   for (const std::string& name : dimensions.keys()) {

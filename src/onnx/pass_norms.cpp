@@ -70,25 +70,25 @@ std::optional<TensorIndex> root_of_mean_square(const Editor& editor, TensorIndex
 
 struct Quotient {
   TensorIndex above;
-  TensorIndex root;  // what it is divided by
+  TensorIndex root;                  // what it is divided by
+  std::optional<NodeIndex> inverse;  // of the root, where it is multiplied by that
 };
 
 // a / r, a * (1 / r), a * reciprocal(r): both orders.
-std::vector<Quotient> quotients_of(const Editor& editor, NodeIndex at, Pattern& pattern) {
+std::vector<Quotient> quotients_of(const Editor& editor, NodeIndex at) {
   const Node& node = editor.node(at);
   if (editor.is(at, "Div")) {
-    return {{node.inputs[0], node.inputs[1]}};
+    return {{node.inputs[0], node.inputs[1], std::nullopt}};
   }
   std::vector<Quotient> found;
   for (const std::size_t side : {0U, 1U}) {
+    const TensorIndex above = node.inputs[1 - side];
     const TensorIndex inverse = node.inputs[side];
     if (const auto reciprocal = editor.maker(inverse, "Reciprocal")) {
-      pattern.add(*reciprocal);
-      found.push_back({node.inputs[1 - side], editor.node(*reciprocal).inputs[0]});
+      found.push_back({above, editor.node(*reciprocal).inputs[0], reciprocal});
     } else if (const auto division = editor.maker(inverse, "Div")) {
       if (editor.scalar(editor.node(*division).inputs[0]) == 1.0) {
-        pattern.add(*division);
-        found.push_back({node.inputs[1 - side], editor.node(*division).inputs[1]});
+        found.push_back({above, editor.node(*division).inputs[1], division});
       }
     }
   }
@@ -136,55 +136,65 @@ void put_norm(Editor& editor, NodeIndex at, Pattern& pattern, const std::string&
   pattern.become(last, std::move(node));
 }
 
-}  // namespace
+// What a quotient is the norm of; its other nodes go into the pattern.
+using NormOf = std::optional<TensorIndex> (*)(const Editor&, const Quotient&, Pattern&);
 
-// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e)
-std::uint64_t recognise_layer_norm(Editor& editor) {
-  std::uint64_t changes = 0;
-  for (NodeIndex at = 0; at < editor.size(); ++at) {
-    if (!editor.is(at, "Div") && !editor.is(at, "Mul")) {
-      continue;
-    }
+// x of (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e)
+std::optional<TensorIndex> layer_norm_of(const Editor& editor, const Quotient& quotient,
+                                         Pattern& pattern) {
+  const auto centred = root_of_mean_square(editor, quotient.root, pattern);
+  const auto difference = editor.maker(quotient.above, "Sub");
+  if (!centred || *centred != quotient.above || !difference) {
+    return std::nullopt;
+  }
+  pattern.add(*difference);
+  const TensorIndex x = editor.node(*difference).inputs[0];
+  const auto mean = mean_of_rows(editor, editor.node(*difference).inputs[1], pattern);
+  return mean == x ? mean : std::nullopt;
+}
+
+// x of x / sqrt(mean(x^2) + e)
+std::optional<TensorIndex> rms_norm_of(const Editor& editor, const Quotient& quotient,
+                                       Pattern& pattern) {
+  const auto x = root_of_mean_square(editor, quotient.root, pattern);
+  return x && *x == quotient.above ? x : std::nullopt;
+}
+
+bool recognise_norm(Editor& editor, NodeIndex at, NormOf norm_of, const std::string& op,
+                    bool shift) {
+  for (const Quotient& quotient : quotients_of(editor, at)) {
     Pattern pattern(editor);
     pattern.add(at);
-    for (const Quotient& quotient : quotients_of(editor, at, pattern)) {
-      const auto centred = root_of_mean_square(editor, quotient.root, pattern);
-      const auto difference = editor.maker(quotient.above, "Sub");
-      if (!centred || *centred != quotient.above || !difference) {
-        continue;
-      }
-      const TensorIndex x = editor.node(*difference).inputs[0];
-      const auto mean = mean_of_rows(editor, editor.node(*difference).inputs[1], pattern);
-      pattern.add(*difference);
-      if (mean == x && pattern.closed(at)) {
-        put_norm(editor, at, pattern, "LayerNormalization", x, true);
-        ++changes;
-        break;
-      }
+    if (quotient.inverse) {
+      pattern.add(*quotient.inverse);
+    }
+    const auto x = norm_of(editor, quotient, pattern);
+    if (x && pattern.closed(at)) {
+      put_norm(editor, at, pattern, op, *x, shift);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint64_t recognise_norms(Editor& editor, NormOf norm_of, const std::string& op, bool shift) {
+  std::uint64_t changes = 0;
+  for (NodeIndex at = 0; at < editor.size(); ++at) {
+    if (editor.is(at, "Div") || editor.is(at, "Mul")) {
+      changes += recognise_norm(editor, at, norm_of, op, shift) ? 1 : 0;
     }
   }
   return changes;
 }
 
-// x / sqrt(mean(x^2) + e)
+}  // namespace
+
+std::uint64_t recognise_layer_norm(Editor& editor) {
+  return recognise_norms(editor, layer_norm_of, "LayerNormalization", true);
+}
+
 std::uint64_t recognise_rms_norm(Editor& editor) {
-  std::uint64_t changes = 0;
-  for (NodeIndex at = 0; at < editor.size(); ++at) {
-    if (!editor.is(at, "Div") && !editor.is(at, "Mul")) {
-      continue;
-    }
-    Pattern pattern(editor);
-    pattern.add(at);
-    for (const Quotient& quotient : quotients_of(editor, at, pattern)) {
-      const auto x = root_of_mean_square(editor, quotient.root, pattern);
-      if (x && *x == quotient.above && pattern.closed(at)) {
-        put_norm(editor, at, pattern, "SimplifiedLayerNormalization", *x, false);
-        ++changes;
-        break;
-      }
-    }
-  }
-  return changes;
+  return recognise_norms(editor, rms_norm_of, "SimplifiedLayerNormalization", false);
 }
 
 // The norm of a sum, where the sum was; others who read the sum read it from there.

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <utility>
 
+#include "experiment_parts.hpp"
 #include "job_reader.hpp"
+#include "run_options.hpp"
 #include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -21,74 +22,14 @@ using config::Value;
 // Bucket width of the calendar on a machine without links, where nothing is ever sent.
 constexpr SimTime width_without_links = SimTime::from_ps(1'000'000);
 
-RunOptions read_options(Section section, const machine::Topology& topology) {
-  RunOptions options;
-  options.iterations = static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>("iterations", 1, config::between<std::int64_t>(1, 1'000'000)));
-  const std::string level = section.get_name("trace", {"none", "summary", "full"}, "summary");
-  options.trace = level == "none"   ? TraceLevel::none
-                  : level == "full" ? TraceLevel::full
-                                    : TraceLevel::summary;
-  options.bins = static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>("bins", 64, config::between<std::int64_t>(1, 100'000)));
-  options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
-  const std::string usual = machine::default_partitioner(topology);
-  options.partition = section.get_name("partition", machine::partitioners().names(), usual);
-  if (options.partition != usual) {
-    // Only the partitioner knows what it can cut: ask before anything is simulated.
-    try {
-      machine::partitioners().at(options.partition)(topology, 1, {});
-    } catch (const ConfigError& error) {
-      section.error("partition", error.diagnostics().front().message);
-    }
-  }
-  options.weights = section.get_or<std::string>("weights", "predicted");
-  options.synchronization =
-      section.get_name("synchronization", pdes::sync_policies().names(), "window");
-  options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
-  return options;
-}
-
-}  // namespace
-
-std::vector<ParameterInfo> run_parameters() {
-  return {{"iterations", "", "1", "training steps to simulate"},
-          {"trace", "", "summary", "none, summary or full"},
-          {"bins", "", "64", "time bins of links and channels that are aimed at"},
-          {"bin", "ps", "", "length of a bin, instead of bins"},
-          {"partition", "", "blocks on grids, servers on clusters, else metis",
-           "how the machine is cut over ranks"},
-          {"weights", "", "predicted",
-           "what makes a node heavy: none, predicted, or the folder of an earlier run"},
-          {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
-          {"replay", "", "none",
-           "none, or exact: do not simulate micro-batches that repeat the ones before"}};
-}
-
-std::string Experiment::configuration_hash() const {
-  Digest digest;
-  std::uint64_t place = 0;
-  for (const char letter : resolved) {
-    digest.add({place++, static_cast<unsigned char>(letter)});
-  }
-  return digest.to_string();
-}
-
-namespace {
-
 // Of a run folder that moved, measured weights would not be found; they change no result.
 enum class MeasuredWeights { read, leave };
 
 void read_weights(Experiment& experiment, const Section& run, MeasuredWeights measured,
                   const config::TextLoader& load) {
   std::string weights = experiment.options.weights;
-  const bool by_path = weights != "none" && weights != "predicted";
-  if (by_path) {
-    if (measured == MeasuredWeights::leave) {
-      weights = "predicted";
-    } else {
-      weights = config::path_beside(run.place_of("weights"), weights);
-    }
+  if (is_measured(weights) && measured == MeasuredWeights::leave) {
+    weights = "predicted";
   }
   try {
     use_weights(experiment, weights, load);
@@ -112,9 +53,11 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
     }
   }
   if (!diagnostics.empty()) {
-    for (const char* key : {"machine", "workload", "strategy", "run", "execution"}) {
+    for (const char* key : experiment_parts) {
       section.raw(key);
     }
+    section.raw("run");
+    section.raw("execution");
     section.finish();  // a missing part may be a misspelt one
   }
   diagnostics.throw_if_any();
@@ -166,7 +109,7 @@ void read_whole(Experiment& experiment, Section& section, Section& machine_secti
     diagnostics.throw_if_any();
     throw InternalError("a workload was not read and nothing was complained about");
   }
-  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
   experiment.iterations = experiment.options.iterations;
   Section run = section.section("run");
   if (const std::string fault = iterations_objection(experiment); !fault.empty()) {
@@ -187,7 +130,7 @@ void read_tenants(Experiment& experiment, Section& section, Section& machine_sec
   if (!reader.read()) {
     diagnostics.throw_if_any();
   }
-  experiment.options = read_options(section.section("run"), *experiment.machine.topology);
+  experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
   reader.apply(experiment.options);
   if (experiment.options.replay) {
     section.section("run").error("replay", "is for one workload; these are tenants");
@@ -236,6 +179,15 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 }
 
 }  // namespace
+
+std::string Experiment::configuration_hash() const {
+  Digest digest;
+  std::uint64_t place = 0;
+  for (const char letter : resolved) {
+    digest.add({place++, static_cast<unsigned char>(letter)});
+  }
+  return digest.to_string();
+}
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load) {

@@ -134,9 +134,8 @@ void read_collectives(Section section, const machine::Topology& topology,
                                            section.get_or<std::string>("other_algorithm", "ring"));
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
-  for (const std::string& path : section.get_list<std::string>("programs")) {
-    options.programs.push_back(collective::read_program(
-        config::path_beside(section.place_of("programs"), path), load, read_traced_collective));
+  for (const std::string& path : section.get_files("programs")) {
+    options.programs.push_back(collective::read_program(path, load, read_traced_collective));
   }
   options.collectives.chunks = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("chunks", 1, config::between<std::int64_t>(1, 16'383)));

@@ -11,6 +11,8 @@ namespace {
 
 using config::Section;
 
+constexpr double least_rate = 1e-12;  // [messages a node and cycle]: gaps are counted in 64 bits
+
 TrafficPhases read_phases(Section& section) {
   TrafficPhases phases;
   const auto count = [&](const char* key, std::int64_t usual, std::int64_t low, std::int64_t high) {
@@ -51,10 +53,13 @@ void read_load(TrafficExperiment& experiment, Section& section) {
   if (!network::injection_processes().contains(experiment.process_name)) {
     return;
   }
+  if (experiment.rates.empty()) {
+    section.error("rates", "must name at least one rate, e.g. 0.1");
+  }
   for (const double rate : experiment.rates) {
     const double messages = rate / static_cast<double>(experiment.message_flits);
-    if (!(messages > 0) || messages > 1) {
-      section.error("rates", "rates are above 0, and at most a message a node and cycle");
+    if (!(messages >= least_rate) || messages > 1) {
+      section.error("rates", "rates are from 1e-12 to a message a node and cycle");
       return;
     }
     experiment.processes.push_back(

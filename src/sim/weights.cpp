@@ -110,10 +110,14 @@ std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32
   return events;
 }
 
+bool is_measured(const std::string& weights) {
+  return weights != "none" && weights != "predicted";
+}
+
 void use_weights(Experiment& experiment, const std::string& weights,
                  const config::TextLoader& load) {
   experiment.measured_events.clear();
-  if (weights != "none" && weights != "predicted") {
+  if (is_measured(weights)) {
     experiment.measured_events =
         read_node_events(weights, experiment.machine.topology->nodes(), load);
   }

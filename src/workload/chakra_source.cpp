@@ -45,12 +45,11 @@ std::uint32_t count_files(const std::string& prefix) {
 }
 
 std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
-  const auto traces = section.get<std::string>("traces");
-  const auto groups_file = section.get_optional<std::string>("groups");
-  if (traces.empty()) {
+  const std::string prefix = section.get_file("traces");
+  const auto groups_file = section.get_optional_file("groups");
+  if (prefix.empty()) {
     return nullptr;
   }
-  const std::string prefix = config::path_beside(section.place_of("traces"), traces);
   const std::uint32_t files = count_files(prefix);
   if (files == 0) {
     section.error("traces", "there is no " + chakra_path(prefix, 0));
@@ -64,8 +63,7 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   }
   GraphGroups groups;
   if (groups_file) {
-    groups =
-        read_groups(config::path_beside(section.place_of("groups"), *groups_file), request.load);
+    groups = read_groups(*groups_file, request.load);
   }
   // Communicators may also stand in the traces; every NPU names those that it is in.
   for (std::uint32_t npu = 0; npu < files; ++npu) {

@@ -103,6 +103,25 @@ def resume_of_damaged_checkpoints(program):
 
 
 @check
+def resume_from_another_folder(program):
+    """Models, traces and programs are found although the program runs elsewhere, as is the run."""
+    parallel = HERE.parent / "parallel"
+    for name, every in (("npu_model", "10us"), ("graph_trace", "50us")):
+        done = program.call("run", name + ".yaml", "-q", "-o", program.folder, "--checkpoint-every",
+                            "sim:" + every, cwd=parallel)
+        expect(done.returncode == 0, done.stderr_text)
+        expected = program.summary()
+        (program.folder / "summary.json").unlink()
+        elsewhere = program.scratch / "moved"
+        program.folder.rename(elsewhere)
+        done = program.call("run", "--resume", "moved", cwd=program.scratch)
+        expect(done.returncode == 0, done.stderr_text)
+        expect("going on from checkpoint" in done.stderr_text, done.stderr_text)
+        elsewhere.rename(program.folder)
+        expect_results(program, expected, 2)
+
+
+@check
 def resume_refusals(program):
     expect_refusal(program.call("run", "--resume", program.folder), 2, "is no run to go on with")
     program.call("run", HERE / "short.yaml", "-o", program.folder)

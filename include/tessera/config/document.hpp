@@ -149,6 +149,13 @@ class Section {
   template <Readable T>
   std::vector<T> get_list(std::string_view key, std::vector<T> default_value = {});
 
+  // Names of files, folders, or what the names of several files begin with: as seen from the file
+  // in which they stand (see `path_beside`), empty after a complaint. The resolved configuration
+  // names them from the root, so that it can be read back from anywhere.
+  std::string get_file(std::string_view key);  // must be given
+  std::optional<std::string> get_optional_file(std::string_view key);
+  std::vector<std::string> get_files(std::string_view key);  // a list, empty when absent
+
   // A mapping below this one; an absent one is empty (every default applies).
   Section section(std::string_view key);
   // Sections of a sequence of mappings, in order; empty when absent.

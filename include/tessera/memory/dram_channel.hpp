@@ -61,6 +61,16 @@ struct DramCounts {
   std::uint64_t misses = 0;     // the bank was closed
   std::uint64_t conflicts = 0;  // another row was open
   std::uint64_t refreshes = 0;
+
+  DramCounts& operator+=(const DramCounts& more) {
+    reads += more.reads;
+    writes += more.writes;
+    hits += more.hits;
+    misses += more.misses;
+    conflicts += more.conflicts;
+    refreshes += more.refreshes;
+    return *this;
+  }
 };
 
 class DramChannel {

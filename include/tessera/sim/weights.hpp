@@ -37,6 +37,9 @@ std::string to_text(std::span<const std::uint64_t> events);
 std::vector<std::uint64_t> read_node_events(const std::string& path, std::uint32_t nodes,
                                             const config::TextLoader& load);
 
+// Whether RunOptions::weights names the folder or file of an earlier run.
+bool is_measured(const std::string& weights);
+
 // Weighs nodes in another way: `none`, `predicted` or a path; the configuration and its hash stay.
 // Throws as read_node_events.
 void use_weights(Experiment& experiment, const std::string& weights,

@@ -215,6 +215,12 @@ TEST(Systolic, SaysWhenTheCyclesAreTooManyToCount) {
   for (const std::string& name : dataflows().names()) {
     EXPECT_THROW(completions(name, {1, 1}, {{huge, huge, huge, 1}}), ModelError) << name;
   }
+  // Signed, so that half as many are too many.
+  for (const std::string name : {"tpu", "non-stationary"}) {
+    EXPECT_THROW(by_paper(name, {1, 1}, {{1 << 23, huge, huge >> 17, 1}, {1, huge, 1 << 23, 1}}),
+                 ModelError)
+        << name;
+  }
 }
 
 }  // namespace

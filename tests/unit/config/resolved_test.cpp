@@ -1,6 +1,8 @@
 // The resolved configuration: everything that was read, and it reads back as the same.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "reading.hpp"
 
 namespace tessera::config {
@@ -54,6 +56,43 @@ TEST(Resolved, HoldsWhatWasReadInOrderOfReading) {
             "  x: 'true'\n"
             "trace: true\n");
   EXPECT_EQ(network.resolved_yaml().substr(0, 13), "kind: packet\n");
+}
+
+TEST(Resolved, FilesAreNamedFromTheRoot) {
+  Diagnostics diagnostics;
+  Value document =
+      parse("some/folder/m.yaml", "model: a.onnx\nlist: [b, ../c, /d]\nnone: ''\n", diagnostics);
+  apply_override(document, "given=e/f", diagnostics);
+  Section root(document, "", diagnostics);
+  EXPECT_EQ(root.get_file("model"), "some/folder/a.onnx");
+  EXPECT_EQ(root.get_files("list"), (std::vector<std::string>{"some/folder/b", "some/c", "/d"}));
+  EXPECT_EQ(root.get_optional_file("given"), "e/f");  // from the command line
+  EXPECT_EQ(root.get_file("none"), "");
+  EXPECT_EQ(root.get_optional_file("absent"), std::nullopt);
+  EXPECT_EQ(root.get_files("no_list"), std::vector<std::string>{});
+  const std::string here = std::filesystem::current_path().string();
+  const std::string resolved = root.resolved_yaml();
+  EXPECT_EQ(resolved, "model: '" + here + "/some/folder/a.onnx'\nlist: ['" + here +
+                          "/some/folder/b', '" + here + "/some/c', '/d']\ngiven: '" + here +
+                          "/e/f'\nnone: ''\nno_list: []\n");
+  EXPECT_TRUE(diagnostics.empty());
+
+  const Value second = parse("elsewhere/m.yaml", resolved, diagnostics);
+  Section again(second, "", diagnostics);
+  EXPECT_EQ(again.get_file("model"), here + "/some/folder/a.onnx");
+  again.get_files("list");
+  again.get_optional_file("given");
+  again.get_file("none");
+  again.get_files("no_list");
+  EXPECT_EQ(again.resolved_yaml(), resolved);
+}
+
+TEST(Resolved, ComplaintsAboutFilesAreMadeOnce) {
+  Reading reading("list: a\nname: [b]\n");
+  EXPECT_EQ(reading.root.get_file("absent"), "");
+  EXPECT_EQ(reading.root.get_file("name"), "");
+  EXPECT_EQ(reading.root.get_files("list"), std::vector<std::string>{});
+  EXPECT_EQ(reading.lines().size(), 3U);
 }
 
 TEST(Resolved, NothingReadIsAnEmptyMapping) {

@@ -145,6 +145,17 @@ TEST_P(Scheduler, ServesEveryRequestOnce) {
 }
 
 // Writes that nobody waits for are written in the end, and the channel goes to rest.
+// The command that serves the only request leaves a channel idle, though others wait for it.
+TEST_P(Scheduler, AQueueOfOneGoesOn) {
+  const DramSpec of =
+      spec("preset: HBM2, channels: 2, read_queue: 1, write_queue: 1, bank_queue: 1");
+  for (const DramPattern pattern : {DramPattern::hit, DramPattern::stream, DramPattern::random}) {
+    const DramMeasure measure = drive(of, pattern, 500, 0, Fraction::millionths(300'000));
+    EXPECT_EQ(measure.requests, 500U);
+    EXPECT_LT(measure.cycles, 500 * (of.timing.rc + of.timing.wr));
+  }
+}
+
 TEST_P(Scheduler, FewWritesAreWritten) {
   const auto channel = make_dram_channel(spec("preset: DDR4"));
   std::vector<DramDone> done;
@@ -300,6 +311,7 @@ TEST(DramSpec, RefusesWhatCannotBe) {
   EXPECT_THROW(spec_of("{preset: DDR4, ranks: 3}"), ConfigError);
   EXPECT_THROW(spec_of("{preset: DDR4, ranks: 8}"), ConfigError);  // 128 banks
   EXPECT_THROW(spec_of("{preset: DDR6}"), ConfigError);
+  EXPECT_THROW(spec_of("{rows: 2147483648, row_bursts: 1048576, access: 4 KiB}"), ConfigError);
   EXPECT_THROW(spec_of("{mapping: [row, bank]}"), ConfigError);
   EXPECT_THROW(spec_of("{mapping: [row, row, bank, group, rank, pseudo, channel]}"), ConfigError);
   EXPECT_THROW(spec_of("{timing: {tREFI: 10}}"), ConfigError);

@@ -36,6 +36,14 @@ TEST(DramMemory, OneBurstTakesItsCommands) {
             1000 + 36'000 + 1000 + 64);
 }
 
+TEST(DramMemory, AQueueOfOneGoesOn) {
+  for (const std::string scheduler : {"oldest-ready", "bank-queues"}) {
+    const Described machine =
+        described(pair("preset: HBM2, channels: 1, read_queue: 1, scheduler: " + scheduler));
+    EXPECT_EQ(run(machine, {{0, 0, 4096, false, 1, Address(0)}}).done.size(), 1U) << scheduler;
+  }
+}
+
 TEST(DramMemory, StreamsAtTheDevicesRate) {
   const Described machine = described(pair("preset: HBM2, window: 1 MB"));
   const Outcome outcome = run(machine, {{0, 0, 4 << 20, false, 1, Address(0)}});

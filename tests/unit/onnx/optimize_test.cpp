@@ -144,6 +144,24 @@ TEST(Optimize, RecognisesNorms) {
               ElementsAre("SimplifiedLayerNormalization", "Add"));
 }
 
+// What is normed may itself look like a part of the formula.
+TEST(Optimize, NormsKeepWhatTheyAreOf) {
+  ModelMaker model(13);
+  model.input("r", {4, 8});
+  model.real("one", 1);
+  model.real("e", 1e-5F);
+  model.node("Div", {"one", "r"}, {"x"});
+  model.node("Mul", {"x", "x"}, {"p"});
+  set(model.node("ReduceMean", {"p"}, {"v"}), "axes", Numbers{-1});
+  model.node("Add", {"v", "e"}, {"ve"});
+  model.node("Sqrt", {"ve"}, {"root"});
+  model.node("Reciprocal", {"root"}, {"inverse"});
+  model.node("Mul", {"x", "inverse"}, {"y"});
+  model.output("y");
+  EXPECT_THAT(kinds_of(at(model, Level::extended)),
+              ElementsAre("Div", "SimplifiedLayerNormalization"));
+}
+
 TEST(Optimize, SkipGoesIntoTheNorm) {
   ModelMaker model;
   model.input("x", {4, 8});

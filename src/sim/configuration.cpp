@@ -1,10 +1,10 @@
-// The configuration of an experiment, with the files of its parts put in.
+// The configuration of an experiment as given: its files put together.
 #include <algorithm>
-#include <array>
-#include <string>
 
+#include "experiment_parts.hpp"
 #include "placement_file.hpp"
 #include "tenants_experiment.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
@@ -12,8 +12,6 @@ namespace {
 
 using config::Diagnostics;
 using config::Value;
-
-constexpr std::array<const char*, 3> parts{"machine", "workload", "strategy"};
 
 Value::Member* member(Value& mapping, std::string_view key) {
   for (Value::Member& entry : mapping.members) {
@@ -26,7 +24,7 @@ Value::Member* member(Value& mapping, std::string_view key) {
 
 // Replaces `machine: file.yaml` and the like by what is in the file.
 void include_parts(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
-  for (const char* key : parts) {
+  for (const char* key : experiment_parts) {
     Value::Member* part = member(root, key);
     if (part == nullptr || part->value.kind != Value::Kind::scalar) {
       continue;
@@ -66,7 +64,7 @@ void visit_tenants(Value& root, Visit visit) {
 
 bool names_a_part(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
-  return std::find(parts.begin(), parts.end(), key) != parts.end();
+  return std::find(experiment_parts.begin(), experiment_parts.end(), key) != experiment_parts.end();
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Messages between tiles: how their tags name them.
+#pragma once
+
+#include <cstdint>
+
+#include "inbox.hpp"
+#include "tessera/executor/executor.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/plan/program.hpp"
+
+namespace tessera::executor {
+
+// Tags: the traffic in the lowest bits, one for what goes on in the background, and above them the
+// micro-batch and chunk of a boundary tensor or the step of a collective, which tell apart what one
+// tile has under way to another.
+inline constexpr unsigned traffic_bits = 3;
+inline constexpr std::uint16_t background_bit = 1U << traffic_bits;
+static_assert(plan::traffic_kinds <= background_bit);
+
+inline std::uint16_t tag_of(plan::Traffic traffic, bool background, std::uint32_t number) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(traffic) |
+                                    (background ? background_bit : 0U) |
+                                    number << (traffic_bits + 1));
+}
+
+class TileMessages {
+ public:
+  // `arrival` is where messages are delivered to, at every tile.
+  TileMessages(const ExecutorSetup& setup, pdes::Port arrival)
+      : network_slot_(setup.network_slot), observer_(setup.observer), arrival_(arrival) {}
+
+  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag) const {
+    network::send(context, network_slot_, target, bytes, arrival_, tag,
+                  static_cast<std::uint64_t>(context.now().ps()));
+  }
+
+  // Of a message that the tile takes now.
+  void report(pdes::Context& context, plan::Traffic traffic, Bytes bytes,
+              const InboxPool::Message& message) const {
+    if (observer_ != nullptr) {
+      observer_->on_message({message.source, context.self(), traffic, bytes, message.sent,
+                             message.arrived, context.now()});
+    }
+  }
+
+ private:
+  unsigned network_slot_;
+  Observer* observer_;
+  pdes::Port arrival_;
+};
+
+}  // namespace tessera::executor

@@ -1,0 +1,54 @@
+#include "run_options.hpp"
+
+#include "tessera/machine/partition.hpp"
+#include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::sim {
+
+RunOptions read_run_options(config::Section section, const machine::Topology& topology) {
+  RunOptions options;
+  options.iterations = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("iterations", 1, config::between<std::int64_t>(1, 1'000'000)));
+  const std::string level = section.get_name("trace", {"none", "summary", "full"}, "summary");
+  options.trace = level == "none"   ? TraceLevel::none
+                  : level == "full" ? TraceLevel::full
+                                    : TraceLevel::summary;
+  options.bins = static_cast<std::uint32_t>(
+      section.get_or<std::int64_t>("bins", 64, config::between<std::int64_t>(1, 100'000)));
+  options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
+  const std::string usual = machine::default_partitioner(topology);
+  options.partition = section.get_name("partition", machine::partitioners().names(), usual);
+  if (options.partition != usual) {
+    // Only the partitioner knows what it can cut: ask before anything is simulated.
+    try {
+      machine::partitioners().at(options.partition)(topology, 1, {});
+    } catch (const ConfigError& error) {
+      section.error("partition", error.diagnostics().front().message);
+    }
+  }
+  options.weights = section.get_or<std::string>("weights", "predicted");
+  if (is_measured(options.weights)) {
+    options.weights = section.get_file("weights");
+  }
+  options.synchronization =
+      section.get_name("synchronization", pdes::sync_policies().names(), "window");
+  options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
+  return options;
+}
+
+std::vector<ParameterInfo> run_parameters() {
+  return {{"iterations", "", "1", "training steps to simulate"},
+          {"trace", "", "summary", "none, summary or full"},
+          {"bins", "", "64", "time bins of links and channels that are aimed at"},
+          {"bin", "ps", "", "length of a bin, instead of bins"},
+          {"partition", "", "blocks on grids, servers on clusters, else metis",
+           "how the machine is cut over ranks"},
+          {"weights", "", "predicted",
+           "what makes a node heavy: none, predicted, or the folder of an earlier run"},
+          {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
+          {"replay", "", "none",
+           "none, or exact: do not simulate micro-batches that repeat the ones before"}};
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,12 @@
+// The section `run` of an experiment.
+#pragma once
+
+#include "tessera/config/document.hpp"
+#include "tessera/machine/topology.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+
+RunOptions read_run_options(config::Section section, const machine::Topology& topology);
+
+}  // namespace tessera::sim
