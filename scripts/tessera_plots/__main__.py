@@ -105,10 +105,11 @@ def _draw_all(options):
     drawn = 0
     usual = list(pictures)
     if pictures is _PICTURES:
-        if run.of_requests():
-            foreign = (*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
-        else:
-            foreign = (*_SERVING_PICTURES, *(_PLAN_PICTURES if run.of_graphs() else _GRAPH_PICTURES))
+        graphs = run.of_graphs()
+        foreign = ((() if run.names("tenants") else _PLAN_PICTURES) if graphs
+                   else _GRAPH_PICTURES)
+        foreign = ((*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
+                   if run.of_requests() else (*foreign, *_SERVING_PICTURES))
         usual = [name for name in pictures if name not in foreign]
     for name in dict.fromkeys(options.only or usual):
         try:

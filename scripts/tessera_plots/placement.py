@@ -1,4 +1,5 @@
-"""Map of the plan: which stage and tensor group each tile belongs to, and the way of the pipeline."""
+"""Map of the plan: which stage and tensor group each tile belongs to, and the way of the pipeline; or
+which tenant."""
 
 import numpy as np
 from matplotlib import colormaps
@@ -6,6 +7,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from . import figure
@@ -20,6 +22,7 @@ _UNUSED = (0.91, 0.91, 0.91, 1.0)
 _NO_NODE = (1.0, 1.0, 1.0, 1.0)
 # Light enough at both ends for black lines.
 _COLOURS = colormaps["viridis"].resampled(512)(np.linspace(0.25, 1.0, 256))
+_TENANT_COLOURS = colormaps["tab20"](np.arange(20))
 
 
 class _Cells:
@@ -44,6 +47,13 @@ class _Cells:
         stage = self.of_cells(self.nodes["stage"].astype(int))
         image = _COLOURS[numbers[np.maximum(stage, 0)]]
         image[stage < 0] = _UNUSED
+        image[self.index < 0] = _NO_NODE
+        return image
+
+    def image_of_tenants(self):
+        tenant = self.of_cells(self.nodes["tenant"].astype(int))
+        image = _TENANT_COLOURS[np.maximum(tenant, 0) % len(_TENANT_COLOURS)]
+        image[tenant < 0] = _UNUSED
         image[self.index < 0] = _NO_NODE
         return image
 
@@ -105,7 +115,36 @@ def _stage_scale(stages):
     return ScalarMappable(Normalize(0, max(stages - 1, 1)), ListedColormap(_COLOURS))
 
 
+def _draw_tenants(run, directory):
+    cells = _Cells(run.nodes())
+    rows, columns = cells.index.shape
+    width, height = shape(columns, rows, 10)
+    fig, axes = figure.new_figure(run, "Tiles of the tenants", max(width + 1.5, 8),
+                                  max(height, 4) + 1.6)
+    ax = axes[0, 0]
+    ax.imshow(cells.image_of_tenants(), interpolation="nearest", aspect="equal")
+    ax.add_collection(LineCollection(cells.borders(cells.nodes["tenant"].astype(int)),
+                                     colors="black", linewidths=1.5))
+    names = run.names("tenants")
+    figure.legend_above(ax, [Patch(color=_TENANT_COLOURS[i % len(_TENANT_COLOURS)], label=name)
+                             for i, name in enumerate(names[:len(_TENANT_COLOURS)])],
+                        min(len(names), 5), "pale: of no tenant")
+    _finish(ax)
+    return figure.save(fig, directory, "placement")
+
+
+def _finish(ax):
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("column of the machine")
+    ax.set_ylabel("row of the machine")
+    for side in ax.spines.values():
+        side.set_visible(False)
+
+
 def draw(run, directory):
+    if run.names("tenants"):
+        return _draw_tenants(run, directory)
     if run.of_graphs():
         raise NothingToDraw("NPUs that run graphs have no stages")
     nodes = run.nodes()
@@ -123,12 +162,7 @@ def draw(run, directory):
         handles.append(_draw_way(ax, cells.middles()))
     fig.colorbar(_stage_scale(cells.stages), ax=ax, label="pipeline stage (pale: not used)",
                  shrink=0.8, aspect=30, ticks=MaxNLocator(integer=True, nbins=10))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("column of the machine")
-    ax.set_ylabel("row of the machine")
-    for side in ax.spines.values():
-        side.set_visible(False)
+    _finish(ax)
     if handles:
         figure.legend_above(ax, handles, len(handles))
     return figure.save(fig, directory, "placement")

@@ -79,8 +79,22 @@ def stragglers(run):
     return "tiles in the trace, the slowest first", head, table
 
 
+def tenants(run):
+    """Of the summary: what shared the machine."""
+    rows = run.summary.get("tenants")
+    if not rows:
+        raise NothingToDraw("one workload had all of the machine")
+    table = [[row["name"], row["workload"], row["tiles"], row["iterations"], _time(row["start_ps"]),
+              _time(row["end_ps"]), _time(row["iteration_time_ps"]),
+              f"{row['throughput_samples_per_s']:.4g}",
+              _percent(row["achieved_flops_per_s"], row["peak_flops_per_s"])] for row in rows]
+    head = ["tenant", "workload", "tiles", "iterations", "begins [us]", "ends [us]",
+            "iteration [us]", "samples/s", "of its peak [%]"]
+    return "tenants", head, table
+
+
 _OF_GRAPHS = ("collectives", "stragglers")
-TABLES = {"operators": operators, "collectives": collectives, "links": links,
+TABLES = {"tenants": tenants, "operators": operators, "collectives": collectives, "links": links,
           "stragglers": stragglers}
 
 
@@ -103,7 +117,8 @@ def _report(options):
     from .run_folder import RunFolder
     run = RunFolder(options.run)
     printed = 0
-    usual = [name for name in TABLES if name not in _OF_GRAPHS or run.of_graphs()]
+    usual = [name for name in TABLES if (name not in _OF_GRAPHS or run.of_graphs())
+             and (name != "tenants" or run.names("tenants"))]
     for name in dict.fromkeys(options.only or usual):
         try:
             title, head, table = TABLES[name](run)

@@ -101,7 +101,7 @@ class RunFolder:
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def names(self, attribute):
-        """Meaning of the numbers of a field: 'phases', 'activities' or 'traffic'."""
+        """Meaning of the numbers of a field: 'phases', 'activities', 'traffic' or 'tenants'."""
         text = self.traces[0].attributes.get(attribute, "") if self.traces else ""
         return text.split(",") if text else []
 

@@ -1,6 +1,7 @@
 """Timeline: one row a pipeline stage, what its tile of replica 0 and shard 0 does when.
 
-Of runs of graphs, which have no stages, one row an NPU.
+Of runs of graphs, which have no stages, one row an NPU; of tenants, one row a tile in the trace, those
+of each tenant together.
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from .binning import spread
 from .errors import NothingToDraw
 
 _MOST_NPUS = 32
+_MOST_TILES = 12  # of a tenant
 _COLUMNS = 1600  # of the picture in which time is drawn; slices below one are summed
 
 
@@ -19,9 +21,22 @@ def _category(activity, phase):
     return phase if activity == "compute" else activity
 
 
+def _tiles_of_tenants(run, nodes):
+    """Tenant and node of the first tiles of each tenant in the trace."""
+    seen = nodes[np.isin(nodes["node"], np.unique(run.read("operators")["node"]))]
+    seen = seen[np.lexsort((seen["shard"], seen["replica"], seen["stage"], seen["tenant"]))]
+    first = [seen[seen["tenant"] == tenant][:_MOST_TILES] for tenant in np.unique(seen["tenant"])]
+    if not first:
+        raise NothingToDraw("no tile did anything")
+    drawn = np.concatenate(first)
+    return drawn["tenant"], drawn["node"]
+
+
 def _drawn_tiles(run):
     """Number of the row and node of the tiles drawn: by stage, or of graphs the first in the trace."""
     nodes = run.nodes()
+    if run.names("tenants"):
+        return _tiles_of_tenants(run, nodes)
     if run.of_graphs():
         seen = np.isin(nodes["node"], np.unique(run.read("operators")["node"]))
         tiles = np.sort(nodes["node"][seen & (nodes["stage"] >= 0)])[:_MOST_NPUS]
@@ -74,8 +89,17 @@ def _codes(run, rows):
     return order, np.array([order.index(name) for name in names])[inverse]
 
 
+def _mark_tenants(ax, numbers, names):
+    """The name of each beside its rows, and a line below them."""
+    known, first, count = np.unique(numbers, return_index=True, return_counts=True)
+    ax.set_yticks(first + (count - 1) / 2, [_name(names, number, "tenant") for number in known])
+    for row in first[1:]:
+        ax.axhline(row - 0.5, color="black", linewidth=0.8)
+
+
 def draw(run, directory):
     stages, tiles = _drawn_tiles(run)
+    tenants = run.names("tenants")
     of_graphs = stages is tiles
     rows = run.read("operators", keep=lambda block: np.isin(block["node"], tiles))
     categories, codes = _codes(run, rows)
@@ -95,7 +119,8 @@ def draw(run, directory):
         image[top:top + height - gap] = _stripe(shares, colours, height - gap)
 
     inches = image.shape[0] / figure.DPI
-    title = ("Timeline of the first NPUs in the trace" if of_graphs else
+    title = ("Timeline of tenants (a row is a tile in the trace)" if tenants else
+             "Timeline of the first NPUs in the trace" if of_graphs else
              "Pipeline timeline (tile of replica 0, shard 0 of each stage)")
     fig, axes = figure.new_figure(run, title, _COLUMNS / figure.DPI + 1.2, inches + 2.2)
     ax = axes[0, 0]
@@ -103,9 +128,12 @@ def draw(run, directory):
     ax.imshow(image, aspect="auto", interpolation="nearest",
               extent=(0, end_ps / factor, stages.size - 0.5, -0.5))
     ax.set_xlabel(f"simulated time [{unit}]")
-    ax.set_ylabel("node" if of_graphs else "pipeline stage")
-    step = max(1, int(np.ceil(stages.size * 12 / image.shape[0])), -(-stages.size // 40))
-    ax.set_yticks(range(0, stages.size, step), [str(stage) for stage in stages[::step]])
+    ax.set_ylabel("tenant" if tenants else "node" if of_graphs else "pipeline stage")
+    if tenants:
+        _mark_tenants(ax, stages, tenants)
+    else:
+        step = max(1, int(np.ceil(stages.size * 12 / image.shape[0])), -(-stages.size // 40))
+        ax.set_yticks(range(0, stages.size, step), [str(stage) for stage in stages[::step]])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     figure.legend_above(ax, [Patch(color=colour, label=figure.label_of(name))

@@ -37,17 +37,17 @@ std::string layers_of(const workload::Workload& workload, const plan::Stage& sta
   return text;
 }
 
-std::string memory_table(const sim::Experiment& experiment) {
+std::string memory_table(const sim::Job& job) {
   TextTable table({"stage", "layers", "weights", "gradients", "optimizer", "activations", "kept of",
                    "in SRAM"});
-  for (std::size_t number = 0; number < experiment.plan.stages.size(); ++number) {
-    const plan::Stage& stage = experiment.plan.stages[number];
+  for (std::size_t number = 0; number < job.plan.stages.size(); ++number) {
+    const plan::Stage& stage = job.plan.stages[number];
     const plan::StageMemory& memory = stage.memory;
     const std::string held = memory.holds_weights && memory.holds_activations ? "all"
                              : memory.holds_weights                           ? "weight state"
                              : memory.holds_activations                       ? "activations"
                                                                               : "nothing";
-    table.add({std::to_string(number), layers_of(experiment.workload, stage),
+    table.add({std::to_string(number), layers_of(job.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held});
@@ -60,12 +60,12 @@ std::string rounded(double value) {
 }
 
 // Empty where routes are too many to be walked.
-std::string traffic_table(const sim::Experiment& experiment) {
-  if (!plan::RouteCosts::affordable(*experiment.machine.topology)) {
+std::string traffic_table(const machine::Machine& machine, const sim::Job& job) {
+  if (!plan::RouteCosts::affordable(*machine.topology)) {
     return "";
   }
   const plan::PlacementTraffic traffic =
-      plan::hop_weighted_traffic(experiment.machine, experiment.plan, experiment.plan.placement);
+      plan::hop_weighted_traffic(machine, job.plan, job.plan.placement);
   TextTable table({"traffic", "bytes", "hops a byte", "most hops", "time of all links [s]"});
   const auto add = [&](const std::string& name, const plan::HopTraffic& sum) {
     if (sum.bytes > 0) {
@@ -79,7 +79,7 @@ std::string traffic_table(const sim::Experiment& experiment) {
   }
   add("memory", traffic.memory);
   add("all", traffic.total());
-  return "\n# traffic of one iteration, layout " + experiment.plan.strategy.layout + "\n" +
+  return "\n# traffic of one iteration, layout " + job.plan.strategy.layout + "\n" +
          table.to_string();
 }
 
@@ -126,7 +126,7 @@ void add_graphs(const executor::GraphWork& work, TextTable& entities) {
 std::string tenant_table(const executor::ServingWork& work) {
   TextTable table(
       {"tenant", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
-  for (const executor::Tenant& tenant : work.tenants) {
+  for (const executor::ServedTenant& tenant : work.tenants) {
     const auto count = tenant.requests->count();
     const auto blocks = tenant.batching.blocks;
     table.add({tenant.name, std::to_string(tenant.npus.size()),
@@ -172,13 +172,38 @@ void add_model(const sim::ModelLook& look, TextTable& entities) {
   }
 }
 
-void add_programs(const sim::Experiment& experiment, std::uint64_t instructions,
-                  TextTable& entities) {
-  entities.add({"tiles at work", std::to_string(experiment.plan.strategy.degrees.tiles())});
-  entities.add({"pipeline stages", std::to_string(experiment.plan.stages.size())});
-  entities.add({"micro-batches a replica", std::to_string(experiment.plan.strategy.micro_batches)});
-  entities.add({"instructions an iteration", std::to_string(instructions)});
-  entities.add({"parameters", std::to_string(experiment.workload.parameters())});
+void add_programs(const sim::Job& job, TextTable& entities) {
+  entities.add({"tiles at work", std::to_string(job.plan.strategy.degrees.tiles())});
+  entities.add({"pipeline stages", std::to_string(job.plan.stages.size())});
+  entities.add({"micro-batches a replica", std::to_string(job.plan.strategy.micro_batches)});
+  entities.add({"instructions an iteration", std::to_string(job.plan.instructions())});
+  entities.add({"parameters", std::to_string(job.workload.parameters())});
+}
+
+// What there is to do, and how long it takes at least.
+void print_job(const machine::Machine& machine, const sim::Job& job, const std::string& head,
+               TextTable& entities, TextTable& run) {
+  if (job.chip) {
+    entities.add({"cores", std::to_string(job.chip->cores.size())});
+    if (job.model) {
+      add_model(*job.model, entities);
+    }
+    std::cout << entities.to_string() << "\n# operators\n" << operator_table(*job.chip);
+    run.add({head + "ideal iteration (arithmetic or memory)", to_string(job.ideal_time)});
+  } else if (job.serving) {
+    std::cout << entities.to_string() << "\n# tenants\n" << tenant_table(*job.serving);
+  } else if (job.graph) {
+    add_graphs(*job.graph, entities);
+    std::cout << entities.to_string();
+    if (const workload::TensorPlacement* tensors = job.graph->source->tensors()) {
+      std::cout << tensor_tables(*tensors);
+    }
+  } else {
+    add_programs(job, entities);
+    std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
+              << memory_table(job) << traffic_table(machine, job);
+    run.add({head + "ideal iteration (arithmetic only, PALM eq. 1)", to_string(job.ideal_time)});
+  }
 }
 
 void print(const sim::Experiment& experiment, int ranks) {
@@ -191,26 +216,19 @@ void print(const sim::Experiment& experiment, int ranks) {
   entities.add({"directed links", std::to_string(forecast.links)});
   entities.add({"DRAM channels", std::to_string(machine.channels.size())});
   TextTable run({"what", "value"});
-  if (experiment.chip) {
-    entities.add({"cores", std::to_string(experiment.chip->cores.size())});
-    if (experiment.model) {
-      add_model(*experiment.model, entities);
-    }
-    std::cout << entities.to_string() << "\n# operators\n" << operator_table(*experiment.chip);
-    run.add({"ideal iteration (arithmetic or memory)", to_string(experiment.ideal_time)});
-  } else if (experiment.serving) {
-    std::cout << entities.to_string() << "\n# tenants\n" << tenant_table(*experiment.serving);
-  } else if (experiment.graph) {
-    add_graphs(*experiment.graph, entities);
-    std::cout << entities.to_string();
-    if (const workload::TensorPlacement* tensors = experiment.graph->source->tensors()) {
-      std::cout << tensor_tables(*tensors);
-    }
+  if (experiment.tenants.empty()) {
+    print_job(machine, experiment, "", entities, run);
   } else {
-    add_programs(experiment, forecast.instructions, entities);
-    std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
-              << memory_table(experiment) << traffic_table(experiment);
-    run.add({"ideal iteration (arithmetic only, PALM eq. 1)", to_string(experiment.ideal_time)});
+    entities.add({"tenants", std::to_string(experiment.tenants.size())});
+    std::cout << entities.to_string();
+  }
+  for (const sim::Tenant& tenant : experiment.tenants) {
+    std::cout << "\n# tenant " << tenant.name << "\n";
+    TextTable own({"what", "number"});
+    own.add({"tiles", std::to_string(tenant.tiles.size())});
+    own.add({"begins at", to_string(tenant.start)});
+    own.add({"iterations", std::to_string(tenant.job.iterations)});
+    print_job(machine, tenant.job, tenant.name + ": ", own, run);
   }
   std::cout << "\n# the run\n";
   run.add({"lookahead", to_string(forecast.lookahead)});

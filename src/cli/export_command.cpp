@@ -69,6 +69,9 @@ void export_chakra(const Options& options) {
   sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
   std::unique_ptr<workload::GraphSource> source;
+  if (!experiment.tenants.empty()) {
+    throw ConfigError("tenants are no one Chakra graph; export the workload of one of them");
+  }
   if (experiment.chip || experiment.serving) {
     throw ConfigError("operators of a chip are no Chakra graph");
   }

@@ -47,11 +47,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"operators", [] { return npu::operators().infos(); }},
       {"arrivals", [] { return serving::arrivals().infos(); }},
       {"policies", [] { return serving::policies().infos(); }},
-      {"tenants",
+      {"serving",
        [] {
-         return Parts{
-             {"serving", "workload of requests", sim::serving_parameters()},
-             {"tenant", "one of the models that requests are served by", sim::tenant_parameters()}};
+         return Parts{{"serving", "workload of requests", sim::serving_parameters()},
+                      {"served", "one of the tenants that requests are to",
+                       sim::served_tenant_parameters()}};
        }},
       {"networks", [] { return network::networks().infos(); }},
       {"traffic",
@@ -86,6 +86,11 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{
              {"strategy", "how the work is cut and laid out", plan::strategy_parameters()}};
+       }},
+      {"tenants",
+       [] {
+         return Parts{{"tenants", "workloads at the same time, each on tiles of its own",
+                       sim::tenant_parameters()}};
        }},
       {"run", [] {
          return Parts{{"run", "how an experiment is simulated", sim::run_parameters()}};

@@ -103,14 +103,50 @@ std::string model_of(const config::Value& resolved, const std::string& section) 
   return at->text;
 }
 
+std::uint64_t tiles_at_work(const sim::Job& job) {
+  if (job.chip) {
+    return job.chip->cores.size();
+  }
+  if (job.serving) {
+    return job.serving->npus.size() * job.serving->cores();
+  }
+  return job.graph ? job.graph->npus() : job.plan.strategy.degrees.tiles();
+}
+
 std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
-  if (experiment.chip) {
-    return experiment.chip->cores.size();
+  if (experiment.tenants.empty()) {
+    return tiles_at_work(static_cast<const sim::Job&>(experiment));
   }
-  if (experiment.serving) {
-    return experiment.serving->npus.size() * experiment.serving->cores();
+  std::uint64_t tiles = 0;
+  for (const sim::Tenant& tenant : experiment.tenants) {
+    tiles += tiles_at_work(tenant.job);
   }
-  return experiment.graph ? experiment.graph->npus() : experiment.plan.strategy.degrees.tiles();
+  return tiles;
+}
+
+void tell_job(const sim::Job& job, spdlog::logger& logger) {
+  if (job.chip) {
+    logger.debug("chip: {} cores, {} operators", job.chip->cores.size(),
+                 job.chip->operators.size());
+    return;
+  }
+  if (job.serving) {
+    logger.debug("serving: {} NPUs of {} cores, {} tenants, {} requests", job.serving->npus.size(),
+                 job.serving->cores(), job.serving->tenants.size(), job.serving->requests());
+    return;
+  }
+  if (job.graph) {
+    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", job.graph->npus(),
+                 job.graph->look.nodes, job.graph->groups.size());
+    return;
+  }
+  const plan::Plan& plan = job.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
+  logger.debug(
+      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
+      "instructions an iteration",
+      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
+      plan.strategy.micro_batches, plan.instructions());
 }
 
 // What the experiment is made of.
@@ -126,29 +162,14 @@ void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
   logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
                experiment.network->routing(), model_of(resolved, "memory"),
                model_of(resolved, "compute"));
-  if (experiment.chip) {
-    logger.debug("chip: {} cores, {} operators", experiment.chip->cores.size(),
-                 experiment.chip->operators.size());
-    return;
+  if (experiment.tenants.empty()) {
+    tell_job(experiment, logger);
   }
-  if (experiment.serving) {
-    logger.debug("serving: {} NPUs of {} cores, {} tenants, {} requests",
-                 experiment.serving->npus.size(), experiment.serving->cores(),
-                 experiment.serving->tenants.size(), experiment.serving->requests());
-    return;
+  for (const sim::Tenant& tenant : experiment.tenants) {
+    logger.debug("tenant {}: {} tiles, begins at {}", tenant.name, tenant.tiles.size(),
+                 to_string(tenant.start));
+    tell_job(tenant.job, logger);
   }
-  if (experiment.graph) {
-    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", experiment.graph->npus(),
-                 experiment.graph->look.nodes, experiment.graph->groups.size());
-    return;
-  }
-  const plan::Plan& plan = experiment.plan;
-  const plan::Degrees& degrees = plan.strategy.degrees;
-  logger.debug(
-      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
-      "instructions an iteration",
-      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
-      plan.strategy.micro_batches, plan.instructions());
 }
 
 // The experiment to run, and the folder it runs in.

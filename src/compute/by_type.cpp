@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tessera/compute/compute.hpp"
-#include "tessera/pdes/engine.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -22,60 +21,6 @@ std::uint16_t place_of(const Places& of_types, const machine::Tile& tile) {
   return found == of_types.end() ? std::uint16_t{0} : found->second;
 }
 
-// A component of each model. A tile's events and state are those of one of them.
-class ComputeByType final : public Compute {
- public:
-  ComputeByType(std::vector<std::unique_ptr<Compute>> parts, std::vector<std::uint16_t> part_of)
-      : parts_(std::move(parts)), part_of_(std::move(part_of)) {}
-
-  void handle(pdes::Context& context, const pdes::Event& event) override {
-    at(context.index()).handle(context, event);
-  }
-  void pass_boundary(SimTime boundary) override {
-    for (const auto& part : parts_) {
-      part->pass_boundary(boundary);
-    }
-  }
-  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
-    at(index).save(index, writer);
-  }
-  void restore(std::uint32_t index, pdes::StateReader& reader) override {
-    at(index).restore(index, reader);
-  }
-  std::size_t resident_bytes() const override {
-    std::size_t bytes = part_of_.capacity() * sizeof(std::uint16_t);
-    for (const auto& part : parts_) {
-      bytes += part->resident_bytes();
-    }
-    return bytes;
-  }
-  void visit_cores(SimTime end, const CoreUseSink& sink) const override {
-    for (const auto& part : parts_) {
-      part->visit_cores(end, sink);
-    }
-  }
-  void report_bins(CoreUseSink sink) override {
-    for (const auto& part : parts_) {
-      part->report_bins(sink);
-    }
-  }
-  std::vector<std::string> waiting(std::size_t most) const override {
-    std::vector<std::string> lines;
-    for (const auto& part : parts_) {
-      for (std::string& line : part->waiting(most - lines.size())) {
-        lines.push_back(std::move(line));
-      }
-    }
-    return lines;
-  }
-
- private:
-  Compute& at(std::uint32_t index) const { return *parts_[part_of_[index]]; }
-
-  std::vector<std::unique_ptr<Compute>> parts_;
-  std::vector<std::uint16_t> part_of_;  // [local entities]
-};
-
 class ModelByType final : public ComputeModel {
  public:
   ModelByType(std::vector<std::unique_ptr<ComputeModel>> models, Places of_types,
@@ -87,21 +32,24 @@ class ModelByType final : public ComputeModel {
   }
 
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
-    std::vector<std::unique_ptr<Compute>> parts;
+    ComputeParts all;
     for (const auto& model : models_) {
-      parts.push_back(model->build(setup));
+      all.parts.push_back(model->build(setup));
     }
-    std::vector<std::uint16_t> part_of;
-    part_of.reserve(setup.members.size());
+    all.part_of.reserve(setup.members.size());
     for (const EntityId node : setup.members) {
-      part_of.push_back(place_of(setup.machine.tile_of(node)));
+      all.part_of.push_back(place_of(setup.machine.tile_of(node)));
     }
-    return std::make_unique<ComputeByType>(std::move(parts), std::move(part_of));
+    return make_compute_of(std::move(all));
   }
 
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     return models_[place_of(tile)]->duration(machine, tile, operation);
+  }
+
+  const ComputeModel& of(const machine::Tile& tile) const override {
+    return models_[place_of(tile)]->of(tile);
   }
 
   std::size_t predicted_bytes(std::uint64_t nodes) const override {

@@ -91,6 +91,7 @@ class ChipExecutor final : public Executor {
       result.role = core_of_[index];
       result.finished = core.shares.empty();
       result.end = core.since;
+      result.over = core_of_[index] == 0 ? over_ : SimTime::zero();
       result.time[static_cast<std::size_t>(Activity::compute)] = SimTime::from_ps(core.busy_ps);
       result.time[static_cast<std::size_t>(Activity::bubble)] =
           core.since - SimTime::from_ps(core.busy_ps);
@@ -123,6 +124,7 @@ class ChipExecutor final : public Executor {
     writer.put(core.busy_ps);
     if (core_of_[index] == 0) {
       writer.put(iteration_);
+      writer.put(over_);
       writer.put(left_);
       writer.put_all(outstanding_);
       writer.put_all(awaited_);
@@ -139,6 +141,7 @@ class ChipExecutor final : public Executor {
     core.busy_ps = reader.get<std::int64_t>();
     if (core_of_[index] == 0) {
       iteration_ = reader.get<std::uint32_t>();
+      over_ = reader.get<SimTime>();
       left_ = reader.get<std::uint32_t>();
       outstanding_ = reader.get_all<std::uint32_t>();
       awaited_ = reader.get_all<std::uint32_t>();
@@ -217,6 +220,7 @@ class ChipExecutor final : public Executor {
 
   void end_operator(pdes::Context& context, std::uint32_t number) {
     if (--left_ == 0) {
+      over_ = context.now();
       if (++iteration_ < setup_.iterations) {
         context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
       }
@@ -280,6 +284,7 @@ class ChipExecutor final : public Executor {
   // At the first core.
   std::vector<std::vector<std::uint32_t>> later_;  // [operators] that come after it
   std::uint32_t iteration_ = 0;
+  SimTime over_;  // the last iteration that is
   std::uint32_t left_ = 0;
   std::vector<std::uint32_t> outstanding_;  // [operators] cores that have not finished
   std::vector<std::uint32_t> awaited_;      // [operators] that it comes after and are not over

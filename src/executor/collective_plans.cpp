@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "group_dimensions.hpp"
 #include "tessera/collective/unequal_all_to_all.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/executor/group_dimensions.hpp"
 
 namespace tessera::executor {
 namespace {

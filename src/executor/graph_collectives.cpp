@@ -27,12 +27,12 @@ class GraphCollectives::Actions final : public collective::RunActions {
   void send(std::uint32_t dimension, std::uint32_t coordinate, const collective::StepName& name,
             Bytes bytes) override {
     const std::uint32_t to = active_.plan->npu_at(npu_.number, dimension, coordinate);
-    const MessageId id = id_of(active_.id, name);
+    const MessageId id = collectives_.message_of(active_.id, name);
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
                   collectives_.ports_.arrival, id.tag, id.word);
   }
   bool take_early(const collective::StepName& name) override {
-    return npu_.take_early(id_of(active_.id, name));
+    return npu_.take_early(collectives_.message_of(active_.id, name));
   }
   void phase_begins(std::uint32_t chunk, std::uint16_t phase) override {
     active_.phases.push_back({chunk, phase, context_.now()});
@@ -77,7 +77,8 @@ void GraphCollectives::elapsed(pdes::Context& context, GraphNpu& npu, const pdes
 
 void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
                                const network::Arrival& arrival, std::uint16_t tag) {
-  const auto [id, name] = parts_of(arrival.word, tag);
+  auto [id, name] = parts_of(arrival.word, tag);
+  id.group -= work_.first_group;
   bool taken = false;
   advance(context, npu, id, [&, step = name](auto& run, auto& actions) {
     if (arrival.untold > 0) {
@@ -111,7 +112,7 @@ void GraphCollectives::announce_ring(pdes::Context& context, const GraphNpu& npu
     return;
   }
   if (auto part = active.plan->ring_part(npu.number)) {
-    part->word = id_of(active.id, {}).word;
+    part->word = message_of(active.id, {}).word;
     context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind), *part);
   }
 }

@@ -38,6 +38,10 @@ class GraphCollectives {
     std::uint32_t step = 0;
   };
 
+  MessageId message_of(CollectiveId id, const collective::StepName& name) const {
+    id.group += work_.first_group;
+    return id_of(id, name);
+  }
   template <class Act>
   void advance(pdes::Context& context, GraphNpu& npu, const CollectiveId& id, const Act& act);
   void announce_ring(pdes::Context& context, const GraphNpu& npu, const ActiveCollective& active);

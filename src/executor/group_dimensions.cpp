@@ -1,4 +1,4 @@
-#include "group_dimensions.hpp"
+#include "tessera/executor/group_dimensions.hpp"
 
 #include <algorithm>
 #include <set>

@@ -34,7 +34,7 @@ bool ServingExchanges::has_arrived(std::uint16_t slot, std::uint32_t step) const
 bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, std::uint16_t slot,
                              std::uint64_t number) {
   const OperatorName name = OperatorName::from(number);
-  const Tenant& tenant = work_.tenants[name.tenant];
+  const ServedTenant& tenant = work_.tenants[name.tenant];
   const Exchange exchange = tenant.model->exchange(name.op, name.shape);
   const auto unit = static_cast<std::uint32_t>(
       std::find(tenant.npus.begin(), tenant.npus.end(), core.npu) - tenant.npus.begin());
@@ -60,7 +60,7 @@ bool ServingExchanges::arrived(pdes::Context& context, std::uint16_t slot, std::
 bool ServingExchanges::go_on(pdes::Context& context, Part& part) {
   constexpr collective::Kind kind = collective::Kind::all_reduce;
   const OperatorName name = OperatorName::from(part.number);
-  const Tenant& tenant = work_.tenants[name.tenant];
+  const ServedTenant& tenant = work_.tenants[name.tenant];
   const Exchange exchange = tenant.model->exchange(name.op, name.shape);
   const Bytes bytes = collective::chunk_bytes(exchange.bytes, work_.cores(), part.place);
   const std::uint32_t steps = work_.all_reduce->steps(kind, exchange.units);

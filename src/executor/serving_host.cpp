@@ -36,7 +36,7 @@ class ServingHost::Listener final : public serving::BatchListener {
   }
 
   void on_served(const serving::Served& served) override {
-    const Tenant& tenant = host_.work_.tenants[tenant_];
+    const ServedTenant& tenant = host_.work_.tenants[tenant_];
     Service& service = host_.tenants_[tenant_].service;
     const Request& what = served.what;
     const SimTime latency = served.last - what.arrival;
@@ -80,7 +80,7 @@ ServingHost::ServingHost(const ServingSetup& setup)
       policy_(work_.policy()),
       running_(work_.npus.size() * work_.tenants.size()),
       unserved_(work_.requests()) {
-  for (const Tenant& tenant : work_.tenants) {
+  for (const ServedTenant& tenant : work_.tenants) {
     TenantState& state = tenants_.emplace_back();
     state.batcher = tenant.of_language ? serving::make_sequence_batcher(tenant.batching)
                                        : serving::make_sample_batcher(tenant.batching);
@@ -103,7 +103,7 @@ void ServingHost::begin(pdes::Context& context) {
 }
 
 bool ServingHost::may_ask(std::uint32_t tenant) const {
-  const Tenant& asked = work_.tenants[tenant];
+  const ServedTenant& asked = work_.tenants[tenant];
   const auto count = asked.requests->count();
   return (!asked.background || unserved_ > 0) && (!count || tenants_[tenant].arrived < *count);
 }
@@ -259,7 +259,7 @@ bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const S
 void ServingHost::begin_exchange(pdes::Context& context, const Ready& ready) {
   const StepState& step = steps_.at(ready.step);
   const StepPart& part = step.parts[ready.part];
-  const Tenant& tenant = tenant_of(step);
+  const ServedTenant& tenant = tenant_of(step);
   const serving::Exchange exchange = tenant.model->exchange(part.op, part.shape);
   const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
   const std::uint16_t slot = take_slot(ready);

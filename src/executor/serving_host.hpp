@@ -63,7 +63,7 @@ class ServingHost {
     Service service;
   };
 
-  const Tenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
+  const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
   std::uint32_t npu_of(const StepState& step, const serving::StepPart& part) const {
     return tenant_of(step).npus[part.unit];
   }

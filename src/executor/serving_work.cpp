@@ -8,7 +8,7 @@ namespace tessera::executor {
 
 std::uint64_t ServingWork::requests() const {
   std::uint64_t sum = 0;
-  for (const Tenant& tenant : tenants) {
+  for (const ServedTenant& tenant : tenants) {
     sum += tenant.background ? 0 : tenant.requests->count().value_or(0);
   }
   return sum;
@@ -25,7 +25,7 @@ namespace {
 class TenantOperators final : public npu::OperatorSource {
  public:
   explicit TenantOperators(const ServingWork& work) : work_(work) {
-    for (const Tenant& tenant : work_.tenants) {
+    for (const ServedTenant& tenant : work_.tenants) {
       begins_.push_back(end_);
       end_ += tenant.model->memory_end();
     }

@@ -363,6 +363,10 @@ class Cores final : public compute::Compute {
 
 }  // namespace
 
+std::uint64_t bytes_of_operands(const std::vector<const TiledOperator*>& operators) {
+  return ListedOperators(operators).memory_end();
+}
+
 std::unique_ptr<compute::Compute> make_cores(const CoresSetup& setup) {
   return std::make_unique<Cores>(setup);
 }

@@ -19,8 +19,8 @@ std::array<std::uint64_t, most_operands> place_operands(const TiledOperator& op,
 }
 
 ListedOperators::ListedOperators(std::vector<const TiledOperator*> operators,
-                                 std::vector<std::string> names)
-    : operators_(std::move(operators)), names_(std::move(names)) {
+                                 std::vector<std::string> names, std::uint64_t first_address)
+    : operators_(std::move(operators)), names_(std::move(names)), end_(first_address) {
   for (const TiledOperator* op : operators_) {
     begins_.push_back(place_operands(*op, end_));
   }

@@ -1,28 +1,17 @@
 #include "given_stages.hpp"
 
-#include <charconv>
 #include <string>
 
 #include "grid_layout.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/machine/node_finder.hpp"
+#include "tessera/machine/node_list.hpp"
 
 namespace tessera::plan {
 namespace {
 
 using config::Value;
-
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
-bool is_number(const Value& value) {
-  return value.kind == Value::Kind::scalar && number_in(value.text).has_value();
-}
+using machine::number_in;
 
 class GivenStages {
  public:
@@ -30,12 +19,10 @@ class GivenStages {
               const machine::Topology& topology, std::uint32_t chunks, PlacementRequest& request)
       : section_(section),
         workload_(workload),
-        topology_(topology),
-        grid_(topology.grid()),
         chunks_(chunks),
         request_(request),
-        find_node_(topology),
-        used_(topology.nodes()) {}
+        nodes_(topology, request.nodes,
+               [this](const Value& item, const std::string& message) { refuse(item, message); }) {}
 
   void read() {
     const Value list = section_.raw("tiles");
@@ -59,6 +46,7 @@ class GivenStages {
       stage_ = stage;
       good = read_stage(list.items[stage]) && good;
     }
+    request_.tiles = nodes_.nodes();
     if (good && !request_.first_layers.empty()) {
       check_all_layers(list);
     }
@@ -107,14 +95,14 @@ class GivenStages {
   }
 
   bool read_tiles(const Value& value) {
-    const std::size_t before = request_.tiles.size();
+    const std::size_t before = nodes_.nodes().size();
     const std::vector<Value> items =
         value.kind == Value::Kind::sequence ? value.items : std::vector<Value>{value};
     if (items.size() == 1 && items.front().items.size() == 4) {
-      return read_rectangle(items.front(), true) && check_count(value, before);
+      return read_rectangle(items.front()) && check_count(value, before);
     }
     for (const Value& item : items) {
-      if (!read_item(item)) {
+      if (!nodes_.take_item(item)) {
         return false;
       }
     }
@@ -122,130 +110,29 @@ class GivenStages {
   }
 
   bool check_count(const Value& value, std::size_t before) {
-    const std::size_t given = request_.tiles.size() - before;
+    const std::size_t given = nodes_.nodes().size() - before;
     const std::uint64_t wanted = std::uint64_t{request_.degrees.data} * request_.degrees.tensor;
     return given == wanted ||
            refuse(value, "has " + std::to_string(given) +
                              " tiles, but data * tensor = " + std::to_string(wanted));
   }
 
-  bool read_item(const Value& item) {
-    if (item.kind == Value::Kind::sequence) {
-      return item.items.size() == 4 ? read_rectangle(item, false) : read_cell(item);
-    }
-    if (item.kind != Value::Kind::scalar) {
-      return refuse(item,
-                    "expected a tile: a number, a range, a name, [row, column] or [row, "
-                    "column, rows, columns]");
-    }
-    const std::size_t dash = item.text.find('-');
-    const auto first = number_in(std::string_view(item.text).substr(0, dash));
-    if (dash != std::string::npos && first) {
-      if (const auto last = number_in(std::string_view(item.text).substr(dash + 1))) {
-        return read_range(item, *first, *last);
-      }
-    }
-    const std::optional<EntityId> node = find_node_(item.text);
-    return node ? take(item, *node)
-                : refuse(item, "there is no tile '" + item.text + "'; " + numbering());
-  }
-
-  bool read_range(const Value& item, std::uint32_t first, std::uint32_t last) {
-    if (last < first) {
-      return refuse(item, "the range " + item.text + " is empty");
-    }
-    if (last >= topology_.nodes()) {
-      return refuse(item, "the range " + item.text + " reaches past the machine; " + numbering());
-    }
-    for (std::uint32_t node = first; node <= last; ++node) {
-      if (!take(item, EntityId(node))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  bool read_cell(const Value& item) {
-    if (item.items.size() != 2 || !is_number(item.items[0]) || !is_number(item.items[1])) {
-      return refuse(item, "expected [row, column] or [row, column, rows, columns]");
-    }
-    return need_grid(item) &&
-           take_cells(item, {*number_in(item.items[0].text), *number_in(item.items[1].text)},
-                      {{0, 0}});
-  }
-
-  bool read_rectangle(const Value& item, bool alone) {
-    std::array<std::uint32_t, 4> numbers{};
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (!is_number(item.items[i])) {
-        return refuse(item, "expected [row, column, rows, columns]");
-      }
-      numbers[i] = *number_in(item.items[i].text);
-    }
-    const auto [row, column, rows, columns] = numbers;
-    if (!need_grid(item)) {
+  // One rectangle of as many tiles as the stage has: arranged.
+  bool read_rectangle(const Value& item) {
+    const auto rectangle = nodes_.rectangle_of(item);
+    if (!rectangle) {
       return false;
     }
-    if (rows == 0 || columns == 0 || std::uint64_t{row} + rows > grid_->rows ||
-        std::uint64_t{column} + columns > grid_->columns) {
-      return refuse(item, "the rectangle of " + text_of({rows, columns}) + " at (" +
-                              std::to_string(row) + "," + std::to_string(column) +
-                              ") does not lie in the grid of " +
-                              text_of({grid_->rows, grid_->columns}));
-    }
     const std::uint64_t wanted = std::uint64_t{request_.degrees.data} * request_.degrees.tensor;
-    if (!alone || std::uint64_t{rows} * columns != wanted) {
-      std::vector<Cell> cells;
-      for (std::uint32_t i = 0; i < rows; ++i) {
-        for (std::uint32_t j = 0; j < columns; ++j) {
-          cells.emplace_back(i, j);
-        }
-      }
-      return take_cells(item, {row, column}, cells);
+    if (std::uint64_t{rectangle->rows} * rectangle->columns != wanted) {
+      return nodes_.take_item(item);
     }
     try {
-      return take_cells(item, {row, column}, stage_cells({rows, columns}, request_));
+      return nodes_.take_cells(item, rectangle->corner,
+                               stage_cells({rectangle->rows, rectangle->columns}, request_));
     } catch (const ConfigError& error) {
       return refuse(item, error.diagnostics().front().message);
     }
-  }
-
-  bool need_grid(const Value& item) {
-    return grid_.has_value() ||
-           refuse(item, "rows and columns need a grid (mesh, torus, wafer); give numbers or names");
-  }
-
-  bool take_cells(const Value& item, const Cell& corner, const std::vector<Cell>& cells) {
-    for (const Cell& cell : cells) {
-      const std::uint32_t row = corner.first + cell.first;
-      const std::uint32_t column = corner.second + cell.second;
-      if (row >= grid_->rows || column >= grid_->columns) {
-        return refuse(item, "(" + std::to_string(row) + "," + std::to_string(column) +
-                                ") does not lie in the grid of " +
-                                text_of({grid_->rows, grid_->columns}));
-      }
-      if (!take(item, grid_->node(row, column))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  bool take(const Value& item, EntityId node) {
-    const std::string number = std::to_string(node.value());
-    if (!topology_.computes(node)) {
-      return refuse(item, topology_.node_name(node) + " is a switch and executes nothing");
-    }
-    if (used_[node.value()]) {
-      return refuse(item, "tile " + number + ", " + topology_.node_name(node) + ", is given twice");
-    }
-    used_[node.value()] = true;
-    request_.tiles.push_back(node);
-    return true;
-  }
-
-  std::string numbering() const {
-    return "tiles are numbered 0 to " + std::to_string(topology_.nodes() - 1);
   }
 
   bool read_layers(const Value& value) {
@@ -317,12 +204,9 @@ class GivenStages {
 
   config::Section& section_;
   const workload::Workload& workload_;
-  const machine::Topology& topology_;
-  std::optional<machine::Grid> grid_;
   std::uint32_t chunks_;  // of layers a stage
   PlacementRequest& request_;
-  machine::NodeFinder find_node_;
-  std::vector<bool> used_;
+  machine::NodeList nodes_;
   std::size_t stage_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "grid_layout.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "tessera/core/error.hpp"
@@ -136,13 +137,14 @@ std::vector<Cell> far_cells(const Shape& group, const Shape& tensor) {
 
 Placement place_on_grid(const machine::Machine& machine, const PlacementRequest& request,
                         bool snake) {
-  const std::optional<machine::Grid> grid = machine.topology->grid();
-  if (!grid) {
+  const std::optional<Field> field = field_of(*machine.topology, request.nodes);
+  if (!field) {
     throw ConfigError(
-        "placement.layout: 'line' and 's-shape' need a mesh, torus or wafer; use "
-        "'linear'");
+        "placement.layout: 'line' and 's-shape' need a mesh, torus or wafer" +
+        std::string(request.nodes.empty() ? "" : ", and tiles that are a rectangle of it") +
+        "; use 'linear'");
   }
-  return Placement(request.degrees, lay_out(*grid, request, snake), machine.topology->nodes());
+  return Placement(request.degrees, lay_out(*field, request, snake), machine.topology->nodes());
 }
 
 const Registration line(placements(),
@@ -160,6 +162,36 @@ const Registration s_shape(
 
 }  // namespace
 
+std::optional<Field> field_of(const machine::Topology& topology,
+                              const std::vector<EntityId>& nodes) {
+  const std::optional<machine::Grid> grid = topology.grid();
+  if (!grid || nodes.empty()) {
+    return grid ? std::optional(Field{*grid, {0, 0}, *grid}) : std::nullopt;
+  }
+  Cell low{grid->rows, grid->columns};
+  Cell high{0, 0};
+  for (const EntityId node : nodes) {
+    const Cell cell{grid->row_of(node), grid->column_of(node)};
+    low = {std::min(low.first, cell.first), std::min(low.second, cell.second)};
+    high = {std::max(high.first, cell.first), std::max(high.second, cell.second)};
+  }
+  Field field{*grid, low, *grid};
+  field.grid.rows = high.first - low.first + 1;
+  field.grid.columns = high.second - low.second + 1;
+  if (std::uint64_t{field.grid.rows} * field.grid.columns != nodes.size()) {
+    return std::nullopt;
+  }
+  const auto is_whole = [](std::uint32_t from, std::uint32_t size, std::uint32_t block) {
+    return from % block == 0 && size % block == 0;
+  };
+  if (!is_whole(low.first, field.grid.rows, grid->block_rows) ||
+      !is_whole(low.second, field.grid.columns, grid->block_columns)) {
+    field.grid.block_rows = 1;
+    field.grid.block_columns = 1;
+  }
+  return field;
+}
+
 std::string text_of(const Shape& shape) {
   return std::to_string(shape[0]) + " x " + std::to_string(shape[1]);
 }
@@ -170,15 +202,15 @@ std::vector<Cell> stage_cells(const Shape& group, const PlacementRequest& reques
                                                        : far_cells(group, tensor);
 }
 
-std::vector<EntityId> lay_out(const machine::Grid& grid, const PlacementRequest& request,
-                              bool snake) {
+std::vector<EntityId> lay_out(const Field& field, const PlacementRequest& request, bool snake) {
+  const machine::Grid& grid = field.grid;
   const Shape group = group_shape(grid, request);
   const std::vector<Cell> cells = stage_cells(group, request);
   std::vector<EntityId> tiles;
   tiles.reserve(request.degrees.tiles());
   for (const Cell& corner : group_corners(grid, group, request.degrees.pipeline, snake)) {
     for (const Cell& cell : cells) {
-      tiles.push_back(grid.node(corner.first + cell.first, corner.second + cell.second));
+      tiles.push_back(field.node(corner.first + cell.first, corner.second + cell.second));
     }
   }
   return tiles;

@@ -8,17 +8,15 @@ namespace {
 Placement place_linear(const machine::Machine& machine, const PlacementRequest& request,
                        const TrafficSource&) {
   const machine::Topology& topology = *machine.topology;
-  std::vector<EntityId> tiles;
+  std::vector<EntityId> tiles = usable_nodes(topology, request);
   const std::uint64_t wanted = request.degrees.tiles();
-  for (std::uint32_t node = 0; node < topology.nodes() && tiles.size() < wanted; ++node) {
-    if (topology.computes(EntityId(node))) {
-      tiles.emplace_back(node);
-    }
-  }
   if (tiles.size() < wanted) {
-    throw ConfigError("pipeline * data * tensor = " + std::to_string(wanted) +
-                      " tiles, but the machine has " + std::to_string(tiles.size()));
+    throw ConfigError("pipeline * data * tensor = " + std::to_string(wanted) + " tiles, but " +
+                      (request.nodes.empty() ? "the machine has " : "there are ") +
+                      std::to_string(tiles.size()));
   }
+  tiles.resize(wanted);
+  tiles.shrink_to_fit();
   return Placement(request.degrees, std::move(tiles), topology.nodes());
 }
 
@@ -39,6 +37,11 @@ const Registration given(placements(), {"given", "as placement.tiles says, any t
 Registry<Placer>& placements() {
   static Registry<Placer> registry("layout");
   return registry;
+}
+
+std::vector<EntityId> usable_nodes(const machine::Topology& topology,
+                                   const PlacementRequest& request) {
+  return request.nodes.empty() ? topology.computing_node_ids() : request.nodes;
 }
 
 Placement::Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes)

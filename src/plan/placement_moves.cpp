@@ -10,14 +10,18 @@ constexpr std::uint32_t longest_run = 16;  // of stages that are reversed
 
 }  // namespace
 
-PlacementMoves::PlacementMoves(const machine::Machine& machine, const Degrees& degrees,
+PlacementMoves::PlacementMoves(const machine::Machine& machine, const PlacementRequest& request,
                                const PlacementCost& cost, RandomStream& random)
-    : topology_(machine.topology.get()), degrees_(degrees), cost_(&cost), random_(&random) {
-  for (std::uint32_t node = 0; node < topology_->nodes(); ++node) {
-    if (topology_->computes(EntityId(node))) {
-      computing_.emplace_back(node);
-    }
+    : topology_(machine.topology.get()),
+      degrees_(request.degrees),
+      cost_(&cost),
+      random_(&random),
+      usable_(usable_nodes(*topology_, request)),
+      is_usable_(topology_->nodes()) {
+  for (const EntityId node : usable_) {
+    is_usable_[node.value()] = true;
   }
+  const Degrees& degrees = degrees_;
   // Each kind gets its share of the tiles moved: the more it moves, the rarer it is.
   const std::uint64_t group = degrees.tensor;
   const std::uint64_t stage = group * degrees.data;
@@ -117,7 +121,7 @@ void PlacementMoves::move_to(std::uint32_t role, EntityId node) {
   }
 }
 
-// A computing node one link from a partner of the role, or one switch further; none by chance.
+// A usable node one link from a partner of the role, or one switch further; none by chance.
 EntityId PlacementMoves::near_partner(std::uint32_t role) {
   const auto partners = cost_->partners(role);
   if (partners.empty()) {
@@ -128,7 +132,7 @@ EntityId PlacementMoves::near_partner(std::uint32_t role) {
   for (int i = 0; i < most_switches; ++i) {
     const unsigned ports = topology_->ports(node);
     node = ports > 0 ? topology_->link(node, below(ports)).to : EntityId::none();
-    if (!node.valid() || topology_->computes(node)) {
+    if (!node.valid() || is_usable_[node.value()]) {
       return node;
     }
   }
@@ -137,7 +141,7 @@ EntityId PlacementMoves::near_partner(std::uint32_t role) {
 
 void PlacementMoves::exchange_tile(bool near) {
   const std::uint32_t role = below(tiles_.size());
-  const EntityId node = near ? near_partner(role) : computing_[below(computing_.size())];
+  const EntityId node = near ? near_partner(role) : usable_[below(usable_.size())];
   if (!node.valid() || node == tiles_[role]) {
     return;
   }

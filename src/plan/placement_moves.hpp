@@ -18,8 +18,8 @@ namespace tessera::plan {
 class PlacementMoves {
  public:
   // All kept by reference.
-  PlacementMoves(const machine::Machine& machine, const Degrees& degrees, const PlacementCost& cost,
-                 RandomStream& random);
+  PlacementMoves(const machine::Machine& machine, const PlacementRequest& request,
+                 const PlacementCost& cost, RandomStream& random);
 
   void set(std::vector<EntityId> tiles);
   const std::vector<EntityId>& tiles() const { return tiles_; }
@@ -68,7 +68,8 @@ class PlacementMoves {
   Degrees degrees_;
   const PlacementCost* cost_;
   RandomStream* random_;
-  std::vector<EntityId> computing_;
+  std::vector<EntityId> usable_;
+  std::vector<bool> is_usable_;  // by node
   std::vector<Chance> chances_;
   std::size_t first_chance_ = 0;        // of those there are at present
   std::uint64_t all_weights_ = 0;       // of the same

@@ -38,7 +38,7 @@ class Annealing {
             const RoleTrafficList& traffic)
       : cost_(machine, traffic, static_cast<std::uint32_t>(request.degrees.tiles())),
         random_(request.optimization.seed, EntityId(0), 0),
-        moves_(machine, request.degrees, cost_, random_),
+        moves_(machine, request, cost_, random_),
         tensor_(request.degrees.tensor) {
     visit_starts(machine, request, [&](const std::vector<EntityId>& tiles) {
       const Wide cost = cost_.total(tiles);

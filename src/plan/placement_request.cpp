@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "given_stages.hpp"
+#include "grid_layout.hpp"
 #include "placement_starts.hpp"
 
 namespace tessera::plan {
@@ -57,8 +58,8 @@ std::vector<ParameterInfo> placement_parameters() {
 void read_placement(config::Section section, const workload::Workload& workload,
                     const machine::Topology& topology, Strategy& strategy) {
   PlacementRequest& request = strategy.placement;
-  strategy.layout =
-      section.get_name("layout", placements().names(), topology.grid() ? "s-shape" : "linear");
+  strategy.layout = section.get_name("layout", placements().names(),
+                                     field_of(topology, request.nodes) ? "s-shape" : "linear");
   request.degrees = strategy.degrees;
   request.group = read_shape(section, "group");
   request.tensor_group = read_shape(section, "tensor_group");

@@ -52,8 +52,8 @@ void close_ring(std::vector<Cell>::iterator begin, std::vector<Cell>::iterator e
 }
 
 // One node of each role where the grid is cut into tensor groups of one shape.
-std::vector<EntityId> band_tiles(const machine::Grid& grid, const Degrees& degrees,
-                                 const Shape& tensor, std::vector<Cell> path) {
+std::vector<EntityId> band_tiles(const Field& field, const Degrees& degrees, const Shape& tensor,
+                                 std::vector<Cell> path) {
   const std::vector<Cell> shards = ring_order(tensor[0], tensor[1]);
   std::vector<EntityId> tiles;
   tiles.reserve(degrees.tiles());
@@ -62,16 +62,17 @@ std::vector<EntityId> band_tiles(const machine::Grid& grid, const Degrees& degre
     close_ring(begin, begin + degrees.data);
     for (auto group = begin; group != begin + degrees.data; ++group) {
       for (const Cell& shard : shards) {
-        tiles.push_back(grid.node(group->first * tensor[0] + shard.first,
-                                  group->second * tensor[1] + shard.second));
+        tiles.push_back(field.node(group->first * tensor[0] + shard.first,
+                                   group->second * tensor[1] + shard.second));
       }
     }
   }
   return tiles;
 }
 
-void visit_bands(const machine::Grid& grid, const Degrees& degrees,
+void visit_bands(const Field& field, const Degrees& degrees,
                  const std::function<void(const std::vector<EntityId>&)>& visit) {
+  const machine::Grid& grid = field.grid;
   for (const std::uint32_t rows : divisors(degrees.tensor, grid.rows)) {
     const Shape tensor{rows, degrees.tensor / rows};
     const Shape slots{grid.rows / tensor[0], grid.columns / tensor[1]};
@@ -79,14 +80,14 @@ void visit_bands(const machine::Grid& grid, const Degrees& degrees,
       continue;
     }
     for (const std::uint32_t width : divisors(degrees.data, slots[0])) {
-      visit(band_tiles(grid, degrees, tensor, band_path(slots, width)));
+      visit(band_tiles(field, degrees, tensor, band_path(slots, width)));
     }
     for (const std::uint32_t width : divisors(degrees.data, slots[1])) {
       std::vector<Cell> path = band_path({slots[1], slots[0]}, width);
       for (Cell& cell : path) {
         std::swap(cell.first, cell.second);
       }
-      visit(band_tiles(grid, degrees, tensor, std::move(path)));
+      visit(band_tiles(field, degrees, tensor, std::move(path)));
     }
   }
 }
@@ -107,8 +108,8 @@ void visit_starts(const machine::Machine& machine, const PlacementRequest& reque
     return;
   }
   layout("linear", request);
-  const std::optional<machine::Grid> grid = machine.topology->grid();
-  if (!grid) {
+  const std::optional<Field> field = field_of(*machine.topology, request.nodes);
+  if (!field) {
     return;
   }
   for (const TensorMembers members : {TensorMembers::near, TensorMembers::far}) {
@@ -121,7 +122,7 @@ void visit_starts(const machine::Machine& machine, const PlacementRequest& reque
       // Rectangles of equal shape do not fit; tensor groups along a path may.
     }
   }
-  visit_bands(*grid, request.degrees, visit);
+  visit_bands(*field, request.degrees, visit);
 }
 
 }  // namespace tessera::plan

@@ -248,7 +248,7 @@ class PlanMaker {
     std::vector<std::vector<std::uint16_t>> kinds;  // types of tiles
     std::vector<std::size_t> kind_of;               // [stages]
     for (std::uint32_t number = 0; number < stages; ++number) {
-      const std::vector<std::uint16_t> types = types_of_stage(machine_, plan.placement, number);
+      const std::vector<std::uint16_t> types = types_of_stage(machine_, plan, number);
       const auto found = std::find(kinds.begin(), kinds.end(), types);
       kind_of.push_back(static_cast<std::size_t>(found - kinds.begin()));
       if (found == kinds.end()) {

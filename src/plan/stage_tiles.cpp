@@ -15,7 +15,7 @@ std::string name_of(const machine::Tile& tile) {
 }
 
 void check_operands(const machine::Machine& machine, const Plan& plan, std::uint32_t stage) {
-  const std::vector<std::uint16_t> types = types_of_stage(machine, plan.placement, stage);
+  const std::vector<std::uint16_t> types = types_of_stage(machine, plan, stage);
   const machine::Tile& first = machine.tiles()[types.front()];
   for (const std::uint16_t type : types) {
     const machine::Tile& tile = machine.tiles()[type];
@@ -45,15 +45,24 @@ void check_stand_ins(const machine::Machine& machine, const Plan& plan) {
 
 }  // namespace
 
-std::vector<std::uint16_t> types_of_stage(const machine::Machine& machine,
-                                          const Placement& placement, std::uint32_t stage) {
-  if (machine.types.empty() || placement.tiles().empty()) {
+std::vector<std::uint16_t> types_of_stage(const machine::Machine& machine, const Plan& plan,
+                                          std::uint32_t stage) {
+  const Placement& placement = plan.placement;
+  const std::vector<EntityId>& usable = plan.strategy.placement.nodes;
+  const bool is_draft = placement.tiles().empty();
+  if (machine.types.empty() || (is_draft && usable.empty())) {
     std::vector<std::uint16_t> all(machine.tiles().size());
     std::iota(all.begin(), all.end(), std::uint16_t{0});
     return all;
   }
-  const std::uint32_t roles = placement.stage_tiles();
   std::set<std::uint16_t> types;
+  if (is_draft) {
+    for (const EntityId node : usable) {
+      types.insert(machine.type_of[node.value()]);
+    }
+    return {types.begin(), types.end()};
+  }
+  const std::uint32_t roles = placement.stage_tiles();
   for (std::uint32_t role = stage * roles; role < (stage + 1) * roles; ++role) {
     types.insert(machine.type_of[placement.tile(role).value()]);
   }

@@ -9,9 +9,10 @@
 
 namespace tessera::plan {
 
-// Numbers in Machine::tiles(), ascending; of a placement without tiles, as of a draft, all.
-std::vector<std::uint16_t> types_of_stage(const machine::Machine& machine,
-                                          const Placement& placement, std::uint32_t stage);
+// Numbers in Machine::tiles(), ascending; of a plan without tiles, as of a draft, of all nodes that
+// it may use.
+std::vector<std::uint16_t> types_of_stage(const machine::Machine& machine, const Plan& plan,
+                                          std::uint32_t stage);
 
 // A tile of the least SRAM of all types: what a program for all of them can count on.
 machine::Tile least_tile(const machine::Machine& machine, const std::vector<std::uint16_t>& types);

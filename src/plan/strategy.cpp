@@ -230,24 +230,26 @@ std::vector<ParameterInfo> strategy_parameters() {
 }
 
 Strategy read_strategy(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology) {
+                       const machine::Topology& topology, const std::vector<EntityId>& nodes) {
   Strategy strategy;
+  strategy.placement.nodes = nodes;
   strategy.degrees.pipeline = read_count(section, "pipeline", 1);
   strategy.degrees.tensor = read_count(section, "tensor", 1);
   strategy.degrees.data = read_count(section, "data", 1);
   strategy.context = read_count(section, "context", 1);
   const Wide replicas = static_cast<Wide>(strategy.degrees.data) * strategy.context;
-  const std::uint64_t tiles = topology.computing_nodes();
+  const std::uint64_t tiles = nodes.empty() ? topology.computing_nodes() : nodes.size();
   const Wide wanted = replicas * strategy.degrees.pipeline * strategy.degrees.tensor;
   if (wanted > tiles) {
     const std::string context = strategy.context > 1 ? " * context" : "";
     const std::string contexts =
         strategy.context > 1 ? " * " + std::to_string(strategy.context) : "";
-    section.error("pipeline", "pipeline * tensor * data" + context + " = " +
-                                  std::to_string(strategy.degrees.pipeline) + " * " +
-                                  std::to_string(strategy.degrees.tensor) + " * " +
-                                  std::to_string(strategy.degrees.data) + contexts +
-                                  " tiles, but the machine has " + std::to_string(tiles));
+    section.error("pipeline",
+                  "pipeline * tensor * data" + context + " = " +
+                      std::to_string(strategy.degrees.pipeline) + " * " +
+                      std::to_string(strategy.degrees.tensor) + " * " +
+                      std::to_string(strategy.degrees.data) + contexts + " tiles, but " +
+                      (nodes.empty() ? "the machine has " : "it may use ") + std::to_string(tiles));
     strategy.context = 1;
   } else {
     strategy.degrees.data = static_cast<std::uint32_t>(replicas);

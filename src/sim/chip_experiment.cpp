@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "job_reader.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/cores.hpp"
@@ -47,6 +48,18 @@ std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
   return after;
 }
 
+// Null: they are of several models, or of none of cores.
+const npu::CoreConfig* core_of_all(const machine::Machine& machine,
+                                   const std::vector<EntityId>& nodes,
+                                   const compute::ComputeModel& compute) {
+  const std::vector<const machine::Tile*> kinds = kinds_of(machine, nodes);
+  const npu::CoreConfig* const core = npu::core_of(compute.of(*kinds.front()));
+  const bool alike = std::all_of(kinds.begin(), kinds.end(), [&](const machine::Tile* tile) {
+    return npu::core_of(compute.of(*tile)) == core;
+  });
+  return alike ? core : nullptr;
+}
+
 }  // namespace
 
 bool is_chip(const config::Value& workload) {
@@ -57,11 +70,16 @@ bool is_chip(const config::Value& workload) {
 }
 
 ChipStart begin_chip(Section& workload, const machine::Machine& machine,
-                     const compute::ComputeModel& compute, Section& machine_section) {
+                     const std::vector<EntityId>& cores, const compute::ComputeModel& compute,
+                     Section& machine_section, Section* tenant) {
   ChipStart start{std::make_unique<executor::ChipWork>()};
   executor::ChipWork& work = *start.work;
-  const npu::CoreConfig* const core = npu::core_of(compute);
-  if (core == nullptr) {
+  const npu::CoreConfig* const core = core_of_all(machine, cores, compute);
+  if (core == nullptr && tenant != nullptr) {
+    tenant->error("tiles",
+                  "operators are of a chip of cores; these tiles must have one compute "
+                  "model, npu");
+  } else if (core == nullptr) {
     machine_section.error("compute", "operators are of a chip of cores; 'model' must be npu");
   } else {
     work.core = *core;
@@ -70,7 +88,7 @@ ChipStart begin_chip(Section& workload, const machine::Machine& machine,
     }
   }
   start.is_complete = core != nullptr;
-  work.cores = machine.topology->computing_node_ids();
+  work.cores = cores;
   work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
   return start;
 }
@@ -108,12 +126,12 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
     executor::ChipOperator op;
     op.name = section.get_or<std::string>("name", kind + std::to_string(number));
     op.after = read_after(section, number, numbers);
-    if (!npu::operators().contains(kind)) {
+    if (!has_core || !npu::operators().contains(kind)) {
       for (const std::string& key : section.keys()) {
         section.raw(key);
       }
       is_complete = false;
-    } else if (has_core) {
+    } else {
       op.tiles = npu::operators().at(kind)(section, {work.core, work.cores.size(), work.data_type});
       is_complete = is_complete && op.tiles != nullptr;
     }

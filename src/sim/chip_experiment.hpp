@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/document.hpp"
@@ -23,8 +24,11 @@ struct ChipStart {
   std::unique_ptr<executor::ChipWork> work;
   bool is_complete = false;
 };
+// Complaints about the cores go to the `tiles` of a `tenant`, or where there is none to the
+// machine's section.
 ChipStart begin_chip(config::Section& workload, const machine::Machine& machine,
-                     const compute::ComputeModel& compute, config::Section& machine_section);
+                     const std::vector<EntityId>& cores, const compute::ComputeModel& compute,
+                     config::Section& machine_section, config::Section* tenant);
 // Numbers the names of all operators, for traces.
 void number_names(executor::ChipWork& work);
 

@@ -9,13 +9,15 @@ namespace {
 
 class ChipsWork final : public Work {
  public:
-  explicit ChipsWork(const Experiment& experiment)
-      : experiment_(experiment), chip_(*experiment.chip) {}
+  ChipsWork(const Experiment& experiment, const Job& job)
+      : experiment_(experiment), job_(job), chip_(*job.chip) {}
 
   std::uint64_t tiles() const override { return chip_.cores.size(); }
-  std::uint32_t iterations() const override { return experiment_.options.iterations; }
+  std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
-  DataType data_type() const override { return chip_.data_type; }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(experiment_.machine, chip_.cores, chip_.data_type);
+  }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override {
     double sum = 0;
@@ -47,8 +49,21 @@ class ChipsWork final : public Work {
     constexpr std::size_t of_core = 64;
     return of_core;
   }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return experiment_.compute->predicted_bytes(nodes);
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+  }
+  std::uint64_t events_of_tile() const override {
+    constexpr std::uint64_t request = 64;  // [B] that memory is asked for at a time, about
+    std::uint64_t bytes = 0;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      for (const npu::Operand& operand : op.tiles->operands()) {
+        bytes += operand.bytes.count();
+      }
+    }
+    return bytes / request / chip_.cores.size();
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     std::vector<const npu::TiledOperator*> operators;
@@ -57,27 +72,27 @@ class ChipsWork final : public Work {
       operators.push_back(op.tiles.get());
       names.push_back(op.name);
     }
-    return npu::make_cores(
-        {experiment_.machine, members, chip_.core,
-         std::make_shared<npu::ListedOperators>(std::move(operators), std::move(names)), false,
-         compute_slot, memory_slot});
+    return npu::make_cores({experiment_.machine, members, chip_.core,
+                            std::make_shared<npu::ListedOperators>(
+                                std::move(operators), std::move(names), chip_.first_address),
+                            false, compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
-    return executor::make_chip_executor({experiment_.machine, chip_, members,
-                                         experiment_.options.iterations, executor_slot,
-                                         network_slot, compute_slot, observer});
+    return executor::make_chip_executor({experiment_.machine, chip_, members, job_.iterations,
+                                         executor_slot, network_slot, compute_slot, observer});
   }
 
  private:
   const Experiment& experiment_;
+  const Job& job_;
   const executor::ChipWork& chip_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_chip(const Experiment& experiment) {
-  return std::make_unique<ChipsWork>(experiment);
+std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job) {
+  return std::make_unique<ChipsWork>(experiment, job);
 }
 
 }  // namespace tessera::sim

@@ -4,6 +4,7 @@
 #include "experiment_parts.hpp"
 #include "placement_file.hpp"
 #include "serving_experiment.hpp"
+#include "tenants_experiment.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 
@@ -48,6 +49,20 @@ void include_parts(Value& root, const config::TextLoader& load, Diagnostics& dia
   }
 }
 
+// Those of the tenants, if there are any.
+template <class Visit>
+void visit_tenants(Value& root, Visit visit) {
+  Value::Member* const workload = member(root, "workload");
+  Value::Member* const tenants = workload != nullptr && has_tenants(workload->value)
+                                     ? member(workload->value, "tenants")
+                                     : nullptr;
+  if (tenants != nullptr) {
+    for (Value& tenant : tenants->value.items) {
+      visit(tenant);
+    }
+  }
+}
+
 bool names_a_part(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
   return std::find(experiment_parts.begin(), experiment_parts.end(), key) != experiment_parts.end();
@@ -77,7 +92,11 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
     }
   }
   include_placement(root, load, diagnostics);
-  include_tenants(root, load, diagnostics);
+  include_served(root, load, diagnostics);
+  visit_tenants(root, [&](Value& tenant) {
+    include_parts(tenant, load, diagnostics);
+    include_placement(tenant, load, diagnostics);
+  });
   diagnostics.throw_if_any();
   return root;
 }

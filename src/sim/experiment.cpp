@@ -4,12 +4,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "chip_experiment.hpp"
 #include "experiment_parts.hpp"
-#include "graph_experiment.hpp"
-#include "program_experiment.hpp"
+#include "job_reader.hpp"
 #include "run_options.hpp"
-#include "serving_experiment.hpp"
+#include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/weights.hpp"
@@ -45,18 +43,6 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
   }
 }
 
-// The parts that an experiment must have: `strategy` where its workload is cut by one.
-std::vector<const char*> needed_parts(const Value& root) {
-  const auto workload =
-      std::find_if(root.members.begin(), root.members.end(),
-                   [](const Value::Member& part) { return part.key == "workload"; });
-  const bool is_whole =
-      workload != root.members.end() &&
-      (is_graph(workload->value) || is_chip(workload->value) || is_serving(workload->value));
-  return is_whole ? std::vector<const char*>{"machine", "workload"}
-                  : std::vector<const char*>{experiment_parts.begin(), experiment_parts.end()};
-}
-
 void refuse_missing_parts(Section& section, const std::vector<const char*>& needed,
                           const std::string& path, Diagnostics& diagnostics) {
   for (const char* key : needed) {
@@ -77,61 +63,82 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
   diagnostics.throw_if_any();
 }
 
-// Of work that the cores of a chip share.
-void refuse_cutting(Section& section) {
-  for (const char* key : {"strategy", "execution"}) {
-    if (section.has(key)) {
-      section.raw(key);
-      section.error(key, "the workload is operators, which the cores of the machine share");
-    }
-  }
+// Null when there is none.
+Value workload_of(const Value& root) {
+  const Value::Member* const workload = root.find("workload");
+  return workload == nullptr ? Value() : workload->value;
 }
 
-void read_serving_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
-  Section workload = section.section("workload");
-  refuse_cutting(section);
-  experiment.workload.name =
-      workload.get_or<std::string>("name", workload.get<std::string>("kind"));
-  if (experiment.compute) {
-    Section machine = section.section("machine");
-    experiment.serving = read_serving(workload, experiment.machine, *experiment.compute, machine);
+// The parts that an experiment must have.
+std::vector<const char*> parts_needed(const Value& root) {
+  std::vector<const char*> needed{"machine"};
+  const Value workload = workload_of(root);
+  for (const char* part :
+       has_tenants(workload) ? std::vector<const char*>{"workload"} : needed_parts(workload)) {
+    needed.push_back(part);
   }
-  Section run = section.section("run");
-  experiment.options = read_run_options(run, *experiment.machine.topology);
-  if (experiment.options.replay) {
-    run.error("replay", "is for pipelines of micro-batches");
-  }
-  if (experiment.options.iterations > 1) {
-    run.error("iterations", "requests are served once");
-  }
-  if (experiment.serving) {
-    section.finish();
-  }
-  diagnostics.throw_if_any();
-  ensure(experiment.serving != nullptr, "tenants were not read and nothing was complained about");
+  return needed;
 }
 
-void read_chip_work(Experiment& experiment, Section& section, Diagnostics& diagnostics) {
-  Section workload_section = section.section("workload");
-  refuse_cutting(section);
-  const auto kind = workload_section.get<std::string>("kind");
-  experiment.workload.name = workload_section.get_or<std::string>("name", kind);
-  if (experiment.compute) {
-    Section machine_section = section.section("machine");
-    ChipStart start =
-        begin_chip(workload_section, experiment.machine, *experiment.compute, machine_section);
-    experiment.chip = kind == model_kind
-                          ? read_model(workload_section, std::move(start), experiment.model)
-                          : read_operators(workload_section, std::move(start));
+// Machine and models; what is wrong with them has been complained about.
+bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
+  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
+  if (!machine) {
+    return false;
+  }
+  experiment.machine = std::move(*machine);
+  experiment.network =
+      network::read_network(machine_section.section("network"), experiment.machine);
+  experiment.memory = memory::read_memory(machine_section.section("memory"));
+  if (machine_section.has("remote_memory")) {
+    experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
+  }
+  if (machine_section.has("coherence")) {
+    experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
+  }
+  experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
+  return true;
+}
+
+// A job for all of the machine.
+void read_whole(Experiment& experiment, Section& section, Section& machine_section,
+                const config::TextLoader& load, Diagnostics& diagnostics) {
+  JobReader reader(experiment, section, machine_section,
+                   {experiment.machine.topology->computing_node_ids(), true}, load);
+  if (!reader.read(experiment)) {
+    diagnostics.throw_if_any();
+    throw InternalError("a workload was not read and nothing was complained about");
   }
   experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
-  if (experiment.options.replay) {
-    section.section("run").error("replay", "is for pipelines of micro-batches");
+  experiment.iterations = experiment.options.iterations;
+  Section run = section.section("run");
+  if (const std::string fault = iterations_objection(experiment); !fault.empty()) {
+    run.error("iterations", fault);
+  }
+  if (experiment.options.replay && !reader.replay_objection().empty()) {
+    run.error("replay", reader.replay_objection());
   }
   section.finish();
   diagnostics.throw_if_any();
-  ensure(experiment.chip != nullptr, "operators were not read and nothing was complained about");
-  experiment.ideal_time = ideal_time(*experiment.chip, experiment.machine);
+  reader.plan(experiment);
+  diagnostics.throw_if_any();
+}
+
+void read_tenants(Experiment& experiment, Section& section, Section& machine_section,
+                  const config::TextLoader& load, Diagnostics& diagnostics) {
+  TenantsReader reader(experiment, section, machine_section, load);
+  if (!reader.read()) {
+    diagnostics.throw_if_any();
+  }
+  experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
+  reader.apply(experiment.options);
+  if (experiment.options.replay) {
+    section.section("run").error("replay", "is for one workload; these are tenants");
+  }
+  section.finish();
+  diagnostics.throw_if_any();
+  reader.plan();
+  diagnostics.throw_if_any();
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
@@ -145,37 +152,21 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();
   }
-  const std::vector<const char*> needed = needed_parts(root);
-  refuse_missing_parts(section, needed, path, diagnostics);
+  refuse_missing_parts(section, parts_needed(root), path, diagnostics);
+  const Value workload = workload_of(root);
   Section machine_section = section.section("machine");
-  std::optional<machine::Machine> machine = machine::read_machine(machine_section);
-  if (!machine) {
-    if (needed.size() == experiment_parts.size()) {  // complaints of both at once
+  if (!read_machine_and_models(experiment, machine_section)) {
+    if (is_cut(workload)) {  // complaints of both at once
       Section workload_section = section.section("workload");
       workload::read_workload(workload_section);
     }
     diagnostics.throw_if_any();
     throw InternalError("a machine was not read and nothing was complained about");
   }
-  experiment.machine = std::move(*machine);
-  experiment.network =
-      network::read_network(machine_section.section("network"), experiment.machine);
-  experiment.memory = memory::read_memory(machine_section.section("memory"));
-  if (machine_section.has("remote_memory")) {
-    experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
-  }
-  if (machine_section.has("coherence")) {
-    experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
-  }
-  experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
-  if (needed.size() == experiment_parts.size()) {
-    read_programs(experiment, section, load, diagnostics);
-  } else if (is_chip(section.raw("workload"))) {
-    read_chip_work(experiment, section, diagnostics);
-  } else if (is_serving(section.raw("workload"))) {
-    read_serving_work(experiment, section, diagnostics);
+  if (has_tenants(workload)) {
+    read_tenants(experiment, section, machine_section, load, diagnostics);
   } else {
-    read_graph_work(experiment, section, load, diagnostics);
+    read_whole(experiment, section, machine_section, load, diagnostics);
   }
   experiment.resolved = section.resolved_yaml();
   const SimTime latency = experiment.machine.topology->smallest_latency();
@@ -226,6 +217,12 @@ void use_partition(Experiment& experiment, const std::string& name) {
   }
   machine::partitioners().at(name)(*experiment.machine.topology, 1, {});
   experiment.options.partition = name;
+}
+
+void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
+  plan::Strategy strategy = experiment.plan.strategy;
+  strategy.micro_batches = micro_batches;
+  experiment.plan = plan_of(experiment, experiment.workload, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

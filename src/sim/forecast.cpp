@@ -62,8 +62,7 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
   const bool bins = experiment.options.trace != TraceLevel::none;
   const std::size_t local = experiment.network->predicted_bytes(machine, largest, bins) +
                             experiment.memory->predicted_bytes(machine, largest) +
-                            experiment.compute->predicted_bytes(largest) +
-                            largest * work->bytes_a_tile() +
+                            work->compute_bytes(largest) + largest * work->bytes_a_tile() +
                             largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
                             largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
   forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +

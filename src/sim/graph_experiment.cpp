@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "job_reader.hpp"
+#include "natural_dimensions.hpp"
 #include "npu_memories.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/text.hpp"
@@ -25,35 +27,6 @@ using config::Section;
 constexpr std::size_t most_names = 65535;
 constexpr const char* other_names = "(other names)";
 
-// A dimension of the machine as its NPUs are numbered.
-struct NaturalDimension {
-  std::uint32_t size = 1;
-  std::string algorithm;
-};
-
-std::vector<NaturalDimension> natural_dimensions(const machine::Topology& topology) {
-  std::vector<NaturalDimension> dimensions;
-  if (const machine::Stack* stack = topology.stack(); stack != nullptr) {
-    for (const machine::StackDimension& dimension : stack->dimensions()) {
-      // ASTRA-sim 2.0, Table I.
-      const char* algorithm = dimension.block == machine::Block::ring ? "ring"
-                              : dimension.block == machine::Block::fully_connected
-                                  ? "direct"
-                                  : "halving-doubling";
-      dimensions.push_back({dimension.size, algorithm});
-    }
-  } else if (const auto grid = topology.grid()) {
-    dimensions.push_back({grid->columns, "ring"});
-    dimensions.push_back({grid->rows, "ring"});
-  } else if (const auto cluster = topology.cluster()) {
-    dimensions.push_back({cluster->accelerators, "ring"});
-    dimensions.push_back({cluster->servers, "ring"});
-  } else {
-    dimensions.push_back({topology.computing_nodes(), "ring"});
-  }
-  return dimensions;
-}
-
 void read_lanes(Section section, executor::GraphOptions& options) {
   for (std::size_t lane = 0; lane < executor::lanes; ++lane) {
     std::uint32_t& slots = options.slots[lane];
@@ -66,9 +39,10 @@ void read_lanes(Section section, executor::GraphOptions& options) {
 }
 
 // Sizes of the dimensions that collectives go over.
-std::vector<NaturalDimension> read_shape(Section& section, std::uint32_t npus,
-                                         const machine::Topology& topology) {
-  std::vector<NaturalDimension> dimensions = natural_dimensions(topology);
+std::vector<NaturalDimension> read_shape(Section& section, const machine::Topology& topology,
+                                         const std::vector<EntityId>& nodes) {
+  const auto npus = static_cast<std::uint32_t>(nodes.size());
+  std::vector<NaturalDimension> dimensions = natural_dimensions(topology, nodes);
   std::vector<std::int64_t> sizes;
   for (const NaturalDimension& dimension : dimensions) {
     sizes.push_back(dimension.size);
@@ -149,8 +123,7 @@ std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTi
 void read_collectives(Section section, const machine::Topology& topology,
                       const std::vector<EntityId>& nodes, const config::TextLoader& load,
                       executor::GraphOptions& options) {
-  const auto npus = static_cast<std::uint32_t>(nodes.size());
-  const std::vector<NaturalDimension> dimensions = read_shape(section, npus, topology);
+  const std::vector<NaturalDimension> dimensions = read_shape(section, topology, nodes);
   std::vector<std::string> usual;
   for (const NaturalDimension& dimension : dimensions) {
     usual.push_back(dimension.algorithm);
@@ -254,10 +227,10 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
   }
   work.names.emplace_back(other_names);
   check_algorithms(look, work.options, std::move(collectives));
-  for (const machine::Tile& tile : machine.tiles()) {
-    if (look.flops > 0 && tile.peak.find(work.options.data_type) == tile.peak.end()) {
+  for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {
+    if (look.flops > 0 && tile->peak.find(work.options.data_type) == tile->peak.end()) {
       section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
-                                " (execution.data_type), but machine." + tile.peak_key() +
+                                " (execution.data_type), but machine." + tile->peak_key() +
                                 " has no rate for that");
     }
   }
@@ -312,11 +285,12 @@ bool is_graph(const config::Value& workload) {
 
 std::unique_ptr<executor::GraphWork> read_execution(Section execution,
                                                     const machine::Machine& machine,
+                                                    const std::vector<EntityId>& npus,
                                                     DataType data_type,
                                                     const config::TextLoader& load) {
   auto work = std::make_unique<executor::GraphWork>();
   const machine::Topology& topology = *machine.topology;
-  work->nodes = topology.computing_node_ids();
+  work->nodes = npus;
   executor::GraphOptions& options = work->options;
   options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
                       ? executor::NodeTimes::recorded

@@ -7,16 +7,16 @@
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/remote.hpp"
-#include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
 
 // Whether the workload section names a kind of graphs.
 bool is_graph(const config::Value& workload);
 
-// Reads the section `execution`: options and NPUs, no graphs yet.
+// Reads the section `execution` of graphs on these NPUs: options, no graphs yet.
 std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
                                                     const machine::Machine& machine,
+                                                    const std::vector<EntityId>& npus,
                                                     DataType data_type,
                                                     const config::TextLoader& load);
 
@@ -35,10 +35,5 @@ std::string ignored_nodes(const workload::GraphLook& look);
 void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
                 const machine::Machine& machine, const memory::RemoteMemory* remote,
                 config::Section& workload, config::Section execution);
-
-// Reads workload, execution and run of such an experiment, whose machine is read. Throws what was
-// complained about.
-void read_graph_work(Experiment& experiment, config::Section& section,
-                     const config::TextLoader& load, config::Diagnostics& diagnostics);
 
 }  // namespace tessera::sim

@@ -16,19 +16,21 @@ constexpr std::size_t node_bytes = 192;
 
 class GraphsWork final : public Work {
  public:
-  explicit GraphsWork(const Experiment& experiment)
-      : experiment_(experiment), graph_(*experiment.graph) {}
+  GraphsWork(const Experiment& experiment, const Job& job)
+      : experiment_(experiment), job_(job), graph_(*job.graph) {}
 
   std::uint64_t tiles() const override { return graph_.npus(); }
   std::uint32_t iterations() const override {
-    return experiment_.options.iterations * graph_.source->iterations();
+    return job_.iterations * graph_.source->iterations();
   }
   std::uint64_t instructions() const override {
     return graph_.look.nodes / graph_.source->iterations();
   }
-  DataType data_type() const override { return graph_.options.data_type; }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(experiment_.machine, graph_.nodes, graph_.options.data_type);
+  }
   std::uint64_t samples() const override {
-    return std::max<std::uint64_t>(1, experiment_.workload.samples);
+    return std::max<std::uint64_t>(1, job_.workload.samples);
   }
   double flops_of_sample() const override {
     return graph_.look.flops / graph_.source->iterations() / static_cast<double>(samples());
@@ -65,11 +67,18 @@ class GraphsWork final : public Work {
     const std::uint64_t nodes = graph_.look.nodes / std::max(1U, graph_.npus()) + 1;
     return npu_bytes + std::min<std::uint64_t>(nodes, graph_.options.window) * node_bytes;
   }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return experiment_.compute->predicted_bytes(nodes);
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
+  std::uint64_t events_of_tile() const override {
+    constexpr std::uint64_t of_node = 2;  // begun, and over
+    return of_node * instructions() / std::max(1U, graph_.npus());
+  }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, members);
+    return make_model_cores(experiment_, job_, members);
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
@@ -90,19 +99,20 @@ class GraphsWork final : public Work {
            return experiment.remote_memory->access_time(
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
-         experiment_.options.iterations, experiment_.network->lumps_rings(), executor_slot,
-         network_slot, memory_slot, observer});
+         job_.iterations, experiment_.network->lumps_rings(), executor_slot, network_slot,
+         memory_slot, observer});
   }
 
  private:
   const Experiment& experiment_;
+  const Job& job_;
   const executor::GraphWork& graph_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_graphs(const Experiment& experiment) {
-  return std::make_unique<GraphsWork>(experiment);
+std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& job) {
+  return std::make_unique<GraphsWork>(experiment, job);
 }
 
 }  // namespace tessera::sim

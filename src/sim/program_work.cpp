@@ -12,9 +12,9 @@ constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
 // Events of each node, predicted from the plan.
 class Prediction {
  public:
-  explicit Prediction(const Experiment& experiment)
+  Prediction(const Experiment& experiment, const plan::Plan& plan)
       : experiment_(experiment),
-        plan_(experiment.plan),
+        plan_(plan),
         events_(experiment.machine.topology->nodes()),
         traffic_(experiment.network->predict_traffic(experiment.machine)),
         collectives_(plan_) {}
@@ -82,16 +82,18 @@ class Prediction {
 
 class ProgramWork final : public Work {
  public:
-  explicit ProgramWork(const Experiment& experiment)
-      : experiment_(experiment), plan_(experiment.plan) {}
+  ProgramWork(const Experiment& experiment, const Job& job)
+      : experiment_(experiment), job_(job), plan_(job.plan) {}
 
   std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
-  std::uint32_t iterations() const override { return experiment_.options.iterations; }
+  std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
-  DataType data_type() const override { return experiment_.workload.data_type; }
-  std::uint64_t samples() const override { return experiment_.workload.samples; }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(experiment_.machine, plan_.placement.tiles(), job_.workload.data_type);
+  }
+  std::uint64_t samples() const override { return job_.workload.samples; }
   double flops_of_sample() const override {
-    return static_cast<double>(experiment_.workload.flops_per_sample().count());
+    return static_cast<double>(job_.workload.flops_per_sample().count());
   }
 
   std::vector<std::string> phases() const override {
@@ -138,44 +140,32 @@ class ProgramWork final : public Work {
 
   std::size_t shared_bytes() const override { return plan_.resident_bytes(); }
   std::size_t bytes_a_tile() const override { return executor::bytes_per_tile(); }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return experiment_.compute->predicted_bytes(nodes);
+  }
   std::vector<std::uint64_t> predicted_events() const override {
-    return Prediction(experiment_).make();
+    return Prediction(experiment_, plan_).make();
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, members);
+    return make_model_cores(experiment_, job_, members);
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {
-    return executor::make_executor({experiment_.machine, plan_, members,
-                                    experiment_.options.iterations, executor_slot, network_slot,
-                                    memory_slot, compute_slot, observer});
+    return executor::make_executor({experiment_.machine, plan_, members, job_.iterations,
+                                    executor_slot, network_slot, memory_slot, compute_slot,
+                                    observer});
   }
 
  private:
   const Experiment& experiment_;
+  const Job& job_;
   const plan::Plan& plan_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_programs(const Experiment& experiment) {
-  return std::make_unique<ProgramWork>(experiment);
-}
-
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
-                                                   std::span<const EntityId> members) {
-  return experiment.compute->build(
-      {experiment.machine, members, experiment.plan.operations, compute_slot, memory_slot});
-}
-
-std::unique_ptr<Work> work_of(const Experiment& experiment) {
-  if (experiment.chip) {
-    return work_of_chip(experiment);
-  }
-  if (experiment.serving) {
-    return work_of_serving(experiment);
-  }
-  return experiment.graph ? work_of_graphs(experiment) : work_of_programs(experiment);
+std::unique_ptr<Work> work_of_programs(const Experiment& experiment, const Job& job) {
+  return std::make_unique<ProgramWork>(experiment, job);
 }
 
 }  // namespace tessera::sim

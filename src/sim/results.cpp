@@ -114,6 +114,38 @@ void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
   }
 }
 
+// Times of tenants, each from its start until its last tile has finished.
+void fill_tenants(const RankModels& models, bool complete, trace::Summary& summary) {
+  const std::vector<Work::Share> shares = models.work->tenants();
+  if (shares.empty()) {
+    return;
+  }
+  std::vector<std::uint64_t> ends(shares.size());
+  models.executor->visit_results([&](const executor::TileResult& result) {
+    std::uint64_t& end = ends[models.work->tenant_of(result.role)];
+    end = std::max(end, static_cast<std::uint64_t>(std::max(result.end, result.over).ps()));
+  });
+  models.communicator.reduce_max(ends);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Work::Share& share = shares[i];
+    trace::TenantResult& result = summary.tenants.emplace_back();
+    result.name = share.tenant.name;
+    result.workload = share.tenant.job.workload.name;
+    result.tiles = share.tiles;
+    result.iterations = share.iterations;
+    result.start_ps = share.tenant.start.ps();
+    result.peak_flops_per_s = share.peak_flops_per_s;
+    const std::int64_t time = static_cast<std::int64_t>(ends[i]) - result.start_ps;
+    if (complete && time > 0) {
+      result.end_ps = static_cast<std::int64_t>(ends[i]);
+      result.iteration_time_ps = (time + result.iterations - 1) / result.iterations;
+      const double a_second = result.iterations / SimTime::from_ps(time).seconds();
+      result.throughput_samples_per_s = static_cast<double>(share.samples) * a_second;
+      result.achieved_flops_per_s = share.flops * a_second;
+    }
+  }
+}
+
 void fill_counts(const RankModels& models, trace::Summary& summary) {
   std::array<std::uint64_t, 3> sums{models.engine.statistics().events,
                                     models.network->packet_hops(), models.network->messages()};
@@ -159,23 +191,6 @@ std::string name_of(TraceLevel level) {
   throw InternalError("a trace level outside its list");
 }
 
-// Of the nodes that compute, in FLOP/s.
-double mean_peak(const machine::Machine& machine, DataType type) {
-  const auto peak_of = [type](const machine::Tile& tile) {
-    const auto found = tile.peak.find(type);
-    return found == tile.peak.end() ? 0 : static_cast<double>(found->second.flops_per_second());
-  };
-  if (machine.types.empty()) {
-    return peak_of(machine.tile);
-  }
-  double sum = 0;
-  const std::vector<EntityId> nodes = machine.topology->computing_node_ids();
-  for (const EntityId node : nodes) {
-    sum += peak_of(machine.tile_of(node));
-  }
-  return sum / static_cast<double>(nodes.size());
-}
-
 trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
                          const machine::Partition& partition) {
   trace::Summary summary;
@@ -186,8 +201,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.iterations = work->iterations();
   summary.tiles = work->tiles();
-  summary.peak_flops_per_s =
-      static_cast<double>(summary.tiles) * mean_peak(experiment.machine, work->data_type());
+  summary.peak_flops_per_s = work->peak_flops_per_s();
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = experiment.options.partition;
@@ -264,8 +278,11 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_services(models, summary);
 
   summary.simulated_time_ps = end.ps();
+  fill_tenants(models, complete, summary);
   if (complete && end > SimTime::zero()) {
-    fill_steady_throughput(models, summary);
+    if (summary.tenants.empty()) {
+      fill_steady_throughput(models, summary);
+    }
     note_iteration(models.experiment, summary);
   }
 }

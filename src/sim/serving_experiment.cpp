@@ -40,8 +40,8 @@ namespace tessera::sim {
 namespace {
 
 using config::Section;
+using executor::ServedTenant;
 using executor::ServingWork;
-using executor::Tenant;
 using serving::BatchOptions;
 using serving::CoreRange;
 
@@ -123,7 +123,7 @@ BatchOptions read_batching(Section section, bool of_language) {
   return options;
 }
 
-std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const Tenant& made,
+std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const ServedTenant& made,
                                                           const ServingWork& work,
                                                           std::uint32_t& longest) {
   Section model = tenant.section("language_model");
@@ -152,7 +152,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
 }
 
 // Numbers of samples that a batch may have.
-std::vector<std::uint32_t> totals_of(const Tenant& tenant) {
+std::vector<std::uint32_t> totals_of(const ServedTenant& tenant) {
   const std::uint32_t largest =
       std::max(tenant.requests->largest().samples, tenant.batching.samples);
   std::vector<std::uint32_t> totals;
@@ -162,7 +162,7 @@ std::vector<std::uint32_t> totals_of(const Tenant& tenant) {
   return totals;
 }
 
-std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const Tenant& made,
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTenant& made,
                                                 const ServingWork& work) {
   Section model = tenant.section("onnx");
   constexpr const char* as_given = "model";
@@ -222,7 +222,7 @@ executor::Targets read_targets(Section section, bool of_language) {
 }
 
 // As many NPUs as the model takes.
-void read_npus_of(Section& section, Tenant& tenant, std::size_t npus) {
+void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   const std::uint32_t units = tenant.model ? tenant.model->units() : 1;
   if (!section.has("npus")) {
     for (std::uint32_t unit = 0; unit < units; ++unit) {
@@ -273,7 +273,7 @@ std::optional<Bytes> memory_of(const machine::Machine& machine, const ServingWor
 
 // What is left of an NPU's memory beside all weights, shared out evenly to its language models.
 std::optional<Bytes> room_for_cache(const machine::Machine& machine, const ServingWork& work,
-                                    const Tenant& tenant, Section& section) {
+                                    const ServedTenant& tenant, Section& section) {
   std::optional<Bytes> least;
   for (const std::uint32_t npu : tenant.npus) {
     const std::optional<Bytes> memory =
@@ -283,7 +283,7 @@ std::optional<Bytes> room_for_cache(const machine::Machine& machine, const Servi
     }
     Bytes weights;
     std::uint64_t models = 0;
-    for (const Tenant& other : work.tenants) {
+    for (const ServedTenant& other : work.tenants) {
       if (std::find(other.npus.begin(), other.npus.end(), npu) != other.npus.end()) {
         weights += other.model->weights();
         models += other.of_language ? 1 : 0;
@@ -301,7 +301,7 @@ std::optional<Bytes> room_for_cache(const machine::Machine& machine, const Servi
   return least;
 }
 
-void set_cache(const machine::Machine& machine, const ServingWork& work, Tenant& tenant,
+void set_cache(const machine::Machine& machine, const ServingWork& work, ServedTenant& tenant,
                Section& section, std::uint32_t longest) {
   Section batching = section.section("batching");
   std::optional<Bytes> room = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
@@ -329,9 +329,10 @@ void set_cache(const machine::Machine& machine, const ServingWork& work, Tenant&
 }
 
 // `longest`: tokens of a sequence, of a language model.
-Tenant read_tenant(Section& section, const ServingWork& work, std::size_t place, std::uint64_t seed,
-                   std::uint32_t& longest, std::optional<CoreRange>& cores) {
-  Tenant tenant;
+ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t place,
+                         std::uint64_t seed, std::uint32_t& longest,
+                         std::optional<CoreRange>& cores) {
+  ServedTenant tenant;
   const bool of_language = section.has("language_model");
   tenant.of_language = of_language;
   if (of_language == section.has("onnx")) {
@@ -356,7 +357,7 @@ Tenant read_tenant(Section& section, const ServingWork& work, std::size_t place,
 }
 
 void number_names(ServingWork& work) {
-  for (const Tenant& tenant : work.tenants) {
+  for (const ServedTenant& tenant : work.tenants) {
     work.first_name.push_back(static_cast<std::uint32_t>(work.names.size()));
     for (const std::string& name : tenant.model->names()) {
       if (work.names.size() < most_names) {
@@ -391,7 +392,7 @@ std::vector<ParameterInfo> serving_parameters() {
           {"tenants", "", "", "a list"}};
 }
 
-std::vector<ParameterInfo> tenant_parameters() {
+std::vector<ParameterInfo> served_tenant_parameters() {
   return {
       {"name", "", "kind and place", ""},
       {"language_model", "", "", "keys of the workload transformer, or a file of them"},
@@ -456,9 +457,10 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   bool is_complete = true;
   for (std::size_t place = 0; place < sections.size(); ++place) {
     serving::Sharer sharer;
-    Tenant tenant = read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
+    ServedTenant tenant =
+        read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
     is_complete = is_complete && tenant.model && tenant.requests;
-    for (const Tenant& other : work.tenants) {
+    for (const ServedTenant& other : work.tenants) {
       if (other.name == tenant.name) {
         sections[place].error("name", "two tenants are called '" + tenant.name + "'");
       }
@@ -474,7 +476,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     work.policy = serving::policies().at(name)(scheduler, policy);
   }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
-                  [](const Tenant& tenant) { return tenant.background; })) {
+                  [](const ServedTenant& tenant) { return tenant.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
   }
   if (!is_complete || !work.policy) {

@@ -17,8 +17,8 @@ bool is_serving(const config::Value& workload);
 // Where `language_model` of a tenant, or `requests.list`, is the name of a file, puts what is in it
 // in its place: YAML or JSON; of requests also a CSV with a head of their keys ("at [s]" for
 // arrivals in seconds). Complaints go to `diagnostics`.
-void include_tenants(config::Value& root, const config::TextLoader& load,
-                     config::Diagnostics& diagnostics);
+void include_served(config::Value& root, const config::TextLoader& load,
+                    config::Diagnostics& diagnostics);
 
 // Reads the section of such a workload; null after complaints.
 std::unique_ptr<executor::ServingWork> read_serving(config::Section& workload,

@@ -10,22 +10,22 @@ namespace {
 
 class ServedWork final : public Work {
  public:
-  explicit ServedWork(const Experiment& experiment)
+  ServedWork(const Experiment& experiment, const Job& job)
       : experiment_(experiment),
-        work_(*experiment.serving),
+        work_(*job.serving),
         operators_(executor::make_operator_source(work_)) {}
 
   std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
   std::uint32_t iterations() const override { return 1; }
   std::uint64_t instructions() const override { return work_.requests(); }
-  DataType data_type() const override { return work_.data_type; }
+  double peak_flops_per_s() const override { return 0; }  // of several types of numbers
   std::uint64_t samples() const override { return work_.requests(); }
   double flops_of_sample() const override { return 0; }
 
   // Computing is for tenants.
   std::vector<std::string> phases() const override {
     std::vector<std::string> names;
-    for (const executor::Tenant& tenant : work_.tenants) {
+    for (const executor::ServedTenant& tenant : work_.tenants) {
       names.push_back(tenant.name);
     }
     return names;
@@ -72,6 +72,9 @@ class ServedWork final : public Work {
     constexpr std::size_t of_core = 512;
     return of_core;
   }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return experiment_.compute->predicted_bytes(nodes);
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
   }
@@ -87,8 +90,9 @@ class ServedWork final : public Work {
 
  private:
   bool exchanges() const {
-    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
-                       [](const executor::Tenant& tenant) { return tenant.model->units() > 1; });
+    return std::any_of(
+        work_.tenants.begin(), work_.tenants.end(),
+        [](const executor::ServedTenant& tenant) { return tenant.model->units() > 1; });
   }
 
   const Experiment& experiment_;
@@ -98,8 +102,8 @@ class ServedWork final : public Work {
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_serving(const Experiment& experiment) {
-  return std::make_unique<ServedWork>(experiment);
+std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job) {
+  return std::make_unique<ServedWork>(experiment, job);
 }
 
 }  // namespace tessera::sim

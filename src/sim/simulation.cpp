@@ -38,11 +38,19 @@ std::string link_classes(const machine::Topology& topology) {
   return join(names, ",");
 }
 
+std::string names_of_tenants(const Experiment& experiment) {
+  std::vector<std::string> names;
+  for (const Tenant& tenant : experiment.tenants) {
+    names.push_back(tenant.name);
+  }
+  return join(names, ",");
+}
+
 SimTime bin_length(const Experiment& experiment) {
   if (experiment.options.bin) {
     return *experiment.options.bin;
   }
-  const std::int64_t expected = experiment.ideal_time.ps() * experiment.options.iterations;
+  const std::int64_t expected = experiment.ideal_time.ps() * experiment.iterations;
   return SimTime::from_ps(std::max<std::int64_t>(1, expected / experiment.options.bins));
 }
 
@@ -121,9 +129,10 @@ class RankRun {
   }
 
   void prepare_folder() {
-    if (experiment_.graph && communicator_.rank() == 0 && request_.hooks.on_warning) {
-      if (const std::string ignored = ignored_nodes(experiment_.graph->look); !ignored.empty()) {
-        request_.hooks.on_warning(ignored);
+    if (communicator_.rank() == 0 && request_.hooks.on_warning) {
+      warn_of_ignored(experiment_, "");
+      for (const Tenant& tenant : experiment_.tenants) {
+        warn_of_ignored(tenant.job, tenant.name + ": ");
       }
     }
     segments_.emplace_back();
@@ -135,6 +144,13 @@ class RankRun {
       trace::prepare_run_folder(request_.folder, communicator_.size());
       trace::write_file_atomically(in_folder("config.resolved.yaml"), experiment_.resolved);
     });
+  }
+
+  void warn_of_ignored(const Job& job, const std::string& head) const {
+    const std::string ignored = job.graph ? ignored_nodes(job.graph->look) : "";
+    if (!ignored.empty()) {
+      request_.hooks.on_warning(head + ignored);
+    }
   }
 
   // Finds the checkpoint to go on from and makes the folder ready for another segment.
@@ -216,7 +232,8 @@ class RankRun {
                            {"activities", names_of<executor::Activity>(executor::activities)},
                            {"traffic", names_of<plan::Traffic>(plan::traffic_kinds)},
                            {"collectives", names_of<collective::Kind>(collective::kinds)},
-                           {"link_classes", link_classes(*experiment_.machine.topology)}});
+                           {"link_classes", link_classes(*experiment_.machine.topology)},
+                           {"tenants", names_of_tenants(experiment_)}});
     if (segment == 0) {  // a later one has them from the first
       models_.recorder.describe(models_.members, rank);
     }

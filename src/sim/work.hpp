@@ -1,5 +1,5 @@
-// What the tiles of an experiment do: the programs of a plan, or graphs. The rest of the room asks
-// here and need not know which.
+// What the tiles of an experiment do: the programs of a plan, graphs, operators, or each of several
+// tenants one of these. The rest of the room asks here and need not know which.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,26 @@ class Work {
     std::uint64_t tiles = 0;  // simulated
   };
 
+  // What a tenant does.
+  struct Share {
+    const Tenant& tenant;
+    std::uint64_t tiles = 0;
+    std::uint32_t iterations = 0;
+    std::uint64_t samples = 0;  // of an iteration; so are the FLOPs
+    double flops = 0;
+    double peak_flops_per_s = 0;
+  };
+
   virtual ~Work() = default;
   // At work, whether simulated or stood for by others.
   virtual std::uint64_t tiles() const = 0;
-  // Of the whole run; graphs may hold several in themselves.
+  // Of the whole run; graphs may hold several in themselves, tenants have their own.
   virtual std::uint32_t iterations() const = 0;
   // Of one iteration, all tiles together: the measure of progress.
   virtual std::uint64_t instructions() const = 0;
-  virtual DataType data_type() const = 0;
-  // Of one iteration; graphs are one sample.
+  // Of the tiles at work, together.
+  virtual double peak_flops_per_s() const = 0;
+  // Of one iteration; graphs are one sample, and so are all that tenants do.
   virtual std::uint64_t samples() const = 0;
   virtual double flops_of_sample() const = 0;
 
@@ -48,12 +59,20 @@ class Work {
   // Tiles whose operators a summary trace holds.
   virtual std::vector<EntityId> samples_of_parts() const = 0;
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
+  // None: one job has all tiles.
+  virtual std::vector<Share> tenants() const { return {}; }
+  virtual std::size_t tenant_of(std::uint32_t /*role*/) const { return 0; }
 
   // Of the description, which every rank holds whole, and of one tile's state.
   virtual std::size_t shared_bytes() const = 0;
   virtual std::size_t bytes_a_tile() const = 0;
+  // Of the cores, where a rank has so many nodes.
+  virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
+  // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
+  // tiles with other work.
+  virtual std::uint64_t events_of_tile() const { return 0; }
   // The cores of this rank: of the compute model, for the operations of the plan.
   virtual std::unique_ptr<compute::Compute> make_compute(
       std::span<const EntityId> members) const = 0;
@@ -61,14 +80,21 @@ class Work {
                                                             executor::Observer* observer) const = 0;
 };
 
-// Refers to the experiment.
+// Refers to the experiment: its tenants, or its own job.
 std::unique_ptr<Work> work_of(const Experiment& experiment);
-std::unique_ptr<Work> work_of_programs(const Experiment& experiment);
-std::unique_ptr<Work> work_of_graphs(const Experiment& experiment);
-std::unique_ptr<Work> work_of_chip(const Experiment& experiment);
-std::unique_ptr<Work> work_of_serving(const Experiment& experiment);
+std::unique_ptr<Work> work_of_tenants(const Experiment& experiment);
+// Of a job on the experiment's machine; refers to both.
+std::unique_ptr<Work> work_of(const Experiment& experiment, const Job& job);
+std::unique_ptr<Work> work_of_programs(const Experiment& experiment, const Job& job);
+std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& job);
+std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job);
+std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job);
 
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment, const Job& job,
                                                    std::span<const EntityId> members);
+
+// In FLOP/s.
+double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,
+                    DataType type);
 
 }  // namespace tessera::sim

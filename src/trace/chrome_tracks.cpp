@@ -11,10 +11,11 @@ constexpr std::array<std::string_view, 6> lane_names{"compute", "communication",
                                                      "idle",    "other",         "messages"};
 constexpr std::uint64_t lanes = lane_names.size();
 
-// Processes count from 1, as 0 means the idle process to some viewers: the stages, then what has no
+// Processes count from 1, as 0 means the idle process to some viewers: the stages (of tenants in
+// turn), then what has no
 // stage, then the machine.
 std::uint64_t process_without_stage(const RunMap& map) {
-  return map.stages().size() + 1;
+  return map.groups().size() + 1;
 }
 
 std::uint64_t machine_process(const RunMap& map) {
@@ -36,21 +37,24 @@ Lane lane_of(std::string_view activity) {
   return activity == "bubble" ? Lane::idle : Lane::other;
 }
 
-std::uint64_t TileTracks::process_of(std::int64_t stage) {
-  const std::vector<std::int64_t>& stages = map_.stages();
-  const auto found = std::lower_bound(stages.begin(), stages.end(), stage);
-  const bool known = stage != RunMap::no_stage && found != stages.end() && *found == stage;
+std::uint64_t TileTracks::process_of(const RunMap::Group& group) {
+  const std::vector<RunMap::Group>& groups = map_.groups();
+  const auto found = std::lower_bound(groups.begin(), groups.end(), group);
+  const bool known = found != groups.end() && *found == group;
   const std::uint64_t process =
-      known ? static_cast<std::uint64_t>(found - stages.begin()) + 1 : process_without_stage(map_);
+      known ? static_cast<std::uint64_t>(found - groups.begin()) + 1 : process_without_stage(map_);
   if (named_processes_.insert(process).second) {
-    writer_.name_process(process, known ? "stage " + std::to_string(stage) : "no stage", process);
+    const std::string tenant =
+        group.tenant < 0 ? "" : map_.tenants.plain(static_cast<std::uint32_t>(group.tenant)) + "/";
+    const std::string name = tenant + "stage " + std::to_string(group.stage);
+    writer_.name_process(process, known ? name : "no stage", process);
   }
   return process;
 }
 
 Place TileTracks::place(std::uint32_t tile, Lane lane) {
   const auto index = static_cast<std::uint64_t>(lane);
-  const Place place{process_of(map_.stage_of(tile)), tile * lanes + index + 1};
+  const Place place{process_of(map_.group_of(tile)), tile * lanes + index + 1};
   if (named_threads_.insert(place.thread).second) {
     const std::string name = "tile " + std::to_string(tile) + " " + std::string(lane_names[index]);
     writer_.name_thread(place, name, place.thread);

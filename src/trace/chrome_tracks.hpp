@@ -27,7 +27,7 @@ class TileTracks {
   Place place(std::uint32_t tile, Lane lane);
 
  private:
-  std::uint64_t process_of(std::int64_t stage);
+  std::uint64_t process_of(const RunMap::Group& group);
 
   ChromeWriter& writer_;
   const RunMap& map_;

@@ -5,6 +5,16 @@
 #include "chrome_writer.hpp"
 
 namespace tessera::trace {
+namespace {
+
+template <class Value>
+void keep_different(std::vector<Value>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  values.shrink_to_fit();
+}
+
+}  // namespace
 
 void NumberedNames::set_list(std::string_view comma_separated) {
   std::uint32_t number = 0;
@@ -35,7 +45,7 @@ std::string NumberedNames::plain(std::uint32_t number) const {
 
 void RunMap::gather(const RankTrace& trace) {
   trace.for_each<NodeRow>(nodes, [this](const NodeRow& row) {
-    nodes_.push_back({row.node, row.stage});
+    nodes_.push_back({row.node, {row.tenant, std::max(row.stage, no_stage)}});
   });
   trace.for_each<NameRow>(names, [this](const NameRow& row) {
     const auto end = std::find(row.text.begin(), row.text.end(), '\0');
@@ -44,19 +54,20 @@ void RunMap::gather(const RankTrace& trace) {
   phases.set_list(trace.attribute("phases"));
   activities.set_list(trace.attribute("activities"));
   traffic.set_list(trace.attribute("traffic"));
+  tenants.set_list(trace.attribute("tenants"));
 }
 
 void RunMap::settle() {
   std::sort(nodes_.begin(), nodes_.end(),
             [](const Node& a, const Node& b) { return a.number < b.number; });
   for (const Node& node : nodes_) {
-    if (node.stage > no_stage) {
-      stages_.push_back(node.stage);
+    if (node.group.stage > no_stage) {
+      stages_.push_back(node.group.stage);
+      groups_.push_back(node.group);
     }
   }
-  std::sort(stages_.begin(), stages_.end());
-  stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
-  stages_.shrink_to_fit();
+  keep_different(stages_);
+  keep_different(groups_);
 }
 
 const RunMap::Node* RunMap::find(std::uint32_t node) const {
@@ -67,8 +78,12 @@ const RunMap::Node* RunMap::find(std::uint32_t node) const {
 }
 
 std::int64_t RunMap::stage_of(std::uint32_t node) const {
+  return group_of(node).stage;
+}
+
+RunMap::Group RunMap::group_of(std::uint32_t node) const {
   const Node* found = find(node);
-  return found == nullptr ? no_stage : std::max(found->stage, no_stage);
+  return found == nullptr ? Group{} : found->group;
 }
 
 }  // namespace tessera::trace

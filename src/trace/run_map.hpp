@@ -1,6 +1,7 @@
-// What the numbers in a run's tables stand for: nodes, stages, names.
+// What the numbers in a run's tables stand for: nodes, stages, tenants, names.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,20 +51,32 @@ class RunMap {
   // Ascending, without `no_stage`.
   const std::vector<std::int64_t>& stages() const { return stages_; }
 
+  // A stage of one tenant; of no tenant, -1, where one job has the whole machine.
+  struct Group {
+    std::int64_t tenant = -1;
+    std::int64_t stage = no_stage;
+    friend auto operator<=>(const Group&, const Group&) = default;
+  };
+  Group group_of(std::uint32_t node) const;
+  // Ascending, of those that are stages.
+  const std::vector<Group>& groups() const { return groups_; }
+
   NumberedNames operators{"operator"};
   NumberedNames phases{"phase"};
   NumberedNames activities{"activity"};
   NumberedNames traffic{"traffic"};
+  NumberedNames tenants{"tenant"};
 
  private:
   struct Node {
     std::uint32_t number;
-    std::int64_t stage;
+    Group group;
   };
   const Node* find(std::uint32_t node) const;
 
   std::vector<Node> nodes_;  // by number
   std::vector<std::int64_t> stages_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace tessera::trace

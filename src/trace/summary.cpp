@@ -43,6 +43,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("peak_flops_per_s", summary.peak_flops_per_s);
   visit("breakdown", summary.breakdown);
   visit("services", summary.services);
+  visit("tenants", summary.tenants);
   visit("tiles", summary.tiles);
   visit("events", summary.events);
   visit("packet_hops", summary.packet_hops);
@@ -93,6 +94,20 @@ void visit_quantiles(AnyQuantiles& quantiles, Visit visit) {
   visit("p95", quantiles.p95);
   visit("p99", quantiles.p99);
   visit("most", quantiles.most);
+}
+
+template <class AnyTenant, class Visit>
+void visit_tenant(AnyTenant& tenant, Visit visit) {
+  visit("name", tenant.name);
+  visit("workload", tenant.workload);
+  visit("tiles", tenant.tiles);
+  visit("iterations", tenant.iterations);
+  visit("start_ps", tenant.start_ps);
+  visit("end_ps", tenant.end_ps);
+  visit("iteration_time_ps", tenant.iteration_time_ps);
+  visit("throughput_samples_per_s", tenant.throughput_samples_per_s);
+  visit("achieved_flops_per_s", tenant.achieved_flops_per_s);
+  visit("peak_flops_per_s", tenant.peak_flops_per_s);
 }
 
 template <class AnySummary, class Visit>
@@ -146,6 +161,16 @@ Json json_of(const std::vector<Service>& services) {
     Json json = Json::object();
     visit_service(service,
                   [&](const char* key, const auto& member) { json[key] = json_of(member); });
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json json_of(const std::vector<TenantResult>& tenants) {
+  Json list = Json::array();
+  for (const TenantResult& tenant : tenants) {
+    Json json = Json::object();
+    visit_tenant(tenant, [&](const char* key, const auto& member) { json[key] = member; });
     list.push_back(std::move(json));
   }
   return list;
@@ -258,6 +283,17 @@ void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
     const std::string number = std::to_string(stage);
     value.push_back(
         read_group((*stages)[stage], spot.inner("stages." + number), "stage " + number));
+  }
+}
+
+void read(const Json& json, const Spot& spot, std::vector<TenantResult>& value) {
+  if (!json.is_array()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json) {
+    check_object(item, spot);
+    visit_tenant(value.emplace_back(),
+                 [&](const char* key, auto& member) { take(item, spot, key, member); });
   }
 }
 

@@ -251,12 +251,30 @@ std::string services_text(const Summary& summary) {
   return table.to_string();
 }
 
+std::string tenants_text(const std::vector<TenantResult>& tenants) {
+  TextTable table({"tenant", "workload", "tiles", "iterations", "start", "end", "iteration time",
+                   "throughput", "achieved"});
+  for (const TenantResult& tenant : tenants) {
+    const bool is_over = tenant.iteration_time_ps > 0;
+    table.add({tenant.name, tenant.workload, std::to_string(tenant.tiles),
+               std::to_string(tenant.iterations), time_text(tenant.start_ps),
+               is_over ? time_text(tenant.end_ps) : "-",
+               is_over ? time_text(tenant.iteration_time_ps) : "-",
+               is_over ? rounded(tenant.throughput_samples_per_s, "samples/s") : "-",
+               is_over ? rounded(tenant.achieved_flops_per_s, "FLOP/s") : "-"});
+  }
+  return table.to_string();
+}
+
 }  // namespace
 
 std::string to_table(const Summary& summary) {
   std::string text = listing(summary);
   if (!summary.services.empty()) {
     text += "\n" + services_text(summary);
+  }
+  if (!summary.tenants.empty()) {
+    text += "\n" + tenants_text(summary.tenants);
   }
   if (!summary.breakdown.empty()) {
     text += "\n" + breakdown_text(summary.breakdown);

@@ -236,6 +236,27 @@ class Graphs(unittest.TestCase):
             self.assertGreater(min(width, height, values), 50)
 
 
+class Tenants(unittest.TestCase):
+    def test_tenants_are_drawn_and_reported(self):
+        with tempfile.TemporaryDirectory(prefix="tessera tenants ") as scratch:
+            folder = pathlib.Path(scratch) / "run"
+            experiment = REPOSITORY / "tests" / "parallel" / "tenants.yaml"
+            done = run(os.environ["TESSERA"], "run", experiment, "-o", folder, "-q")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run(PLOT, folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for name in PICTURES:
+                width, height, values = read_png(folder / "plots" / f"{name}.png")
+                self.assertGreater(min(width, height, values), 50, name)
+            done = run(REPORT, folder, "--only", "tenants", "--csv")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            rows = list(csv.DictReader(done.stdout.splitlines()))
+            self.assertEqual([row["tenant"] for row in rows], ["voice", "step", "chat"])
+            for row in rows:
+                took = float(row["ends [us]"]) - float(row["begins [us]"])
+                self.assertAlmostEqual(took / int(row["iterations"]), float(row["iteration [us]"]), 2)
+
+
 class Plots(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

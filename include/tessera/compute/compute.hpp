@@ -52,6 +52,15 @@ class Compute : public pdes::Component {
   virtual std::vector<std::string> waiting(std::size_t /*most*/) const { return {}; }
 };
 
+// Several in one: the events and the state of a node are those of one of them.
+struct ComputeParts {
+  static constexpr std::uint16_t none = 0xFFFF;
+
+  std::vector<std::unique_ptr<Compute>> parts;  // all of the same members
+  std::vector<std::uint16_t> part_of;           // [local entities], or `none`
+};
+std::unique_ptr<Compute> make_compute_of(ComputeParts parts);
+
 // A compute model as configured.
 class ComputeModel {
  public:
@@ -61,6 +70,8 @@ class ComputeModel {
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
+  // Where there are several, the one of a tile.
+  virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }
 };
 
 // Compute models by name: gemm, npu, roofline, systolic, systolic-cycle. A maker reads the

@@ -36,6 +36,7 @@ struct ChipWork {
   std::vector<std::string> names;      // of operators, by name number
   std::vector<std::uint16_t> name_of;  // [operators]
   Bytes message = Bytes(64);           // that begins or ends a share
+  std::uint64_t first_address = 0;     // of operands in memory, which other chips may share
   DataType data_type = DataType::fp16;
 
   std::uint64_t shares() const;

@@ -122,6 +122,8 @@ struct TileResult {
   // Inference, in the last stage: when the first and the last micro-batch were done.
   SimTime first_output;
   SimTime last_output;
+  // Of work that one tile alone knows to be over: when it heard. Else zero, and `end` says it.
+  SimTime over;
   std::array<SimTime, activities> time;  // sums to `end` on a tile that has finished
 };
 

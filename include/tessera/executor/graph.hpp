@@ -114,6 +114,8 @@ struct GraphWork {
   std::vector<GraphGroup> groups;  // 0: all NPUs
   std::vector<std::string> names;  // of nodes; the last stands for those beyond
   std::unordered_map<std::string, std::uint32_t> group_numbers;
+  // Of the first group in messages: those of other graphs on the machine have other numbers.
+  std::uint32_t first_group = 0;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
   workload::GraphLook look;
   // Memory that is not the NPU's own is that of nodes of the machine, over its network: of channels

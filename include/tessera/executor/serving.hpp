@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
-#include "tessera/core/data_type.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/npu/core.hpp"
 #include "tessera/serving/batcher.hpp"
@@ -39,7 +38,7 @@ struct Targets {
   }
 };
 
-struct Tenant {
+struct ServedTenant {
   std::string name;
   bool of_language = false;
   bool background = false;  // asks as long as others are not served
@@ -53,11 +52,10 @@ struct Tenant {
 struct ServingWork {
   npu::CoreConfig core;  // that the models refer to
   std::vector<std::vector<EntityId>> npus;
-  std::vector<Tenant> tenants;
+  std::vector<ServedTenant> tenants;
   serving::PolicyFactory policy;
   std::shared_ptr<const collective::Algorithm> all_reduce;
-  Bytes message = Bytes(32);  // two begin a share, one ends it
-  DataType data_type = DataType::fp16;
+  Bytes message = Bytes(32);              // two begin a share, one ends it
   std::vector<std::string> names;         // of operators, by name number
   std::vector<std::uint32_t> first_name;  // [tenants]
 

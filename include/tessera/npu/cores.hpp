@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ struct CoresSetup {
 // Takes ShareRequest events (messages.hpp) and, as compute models do, ExecuteRequest events. The
 // machine, the core and the operators must outlive it.
 std::unique_ptr<compute::Compute> make_cores(const CoresSetup& setup);
+
+// Memory from the first operand to the end of the last, as laid out above.
+std::uint64_t bytes_of_operands(const std::vector<const TiledOperator*>& operators);
 
 // The core of a model that is `npu`; null: it is another.
 const CoreConfig* core_of(const compute::ComputeModel& model);

@@ -30,12 +30,13 @@ class OperatorSource {
 };
 
 // The operators of a list by their places, cut for the cores that they are cut for. Operands lie
-// one after the other, those of each operator, each at a multiple of 4 KiB.
+// one after the other from the first address on, those of each operator, each at a multiple of
+// 4 KiB.
 class ListedOperators final : public OperatorSource {
  public:
   // They must outlive it. `names` are as many, or none.
   explicit ListedOperators(std::vector<const TiledOperator*> operators,
-                           std::vector<std::string> names = {});
+                           std::vector<std::string> names = {}, std::uint64_t first_address = 0);
   std::shared_ptr<const TiledOperator> make(std::uint64_t kind, std::uint64_t cores) const override;
   std::uint64_t operand_begin(std::uint64_t number, std::uint8_t operand) const override {
     return begins_[number][operand];

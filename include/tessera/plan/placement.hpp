@@ -82,6 +82,7 @@ struct Optimization {
 // Shapes on a grid, in rows and columns of nodes.
 struct PlacementRequest {
   Degrees degrees;
+  std::vector<EntityId> nodes;  // that may be used, in order; empty: all that compute
   std::optional<std::array<std::uint32_t, 2>> group;         // of one stage: data * tensor tiles
   std::optional<std::array<std::uint32_t, 2>> tensor_group;  // inside it: tensor tiles
   TensorMembers tensor_members = TensorMembers::near;
@@ -92,20 +93,25 @@ struct PlacementRequest {
   Optimization optimization;
 };
 
+// Nodes that roles may lie on.
+std::vector<EntityId> usable_nodes(const machine::Topology& topology,
+                                   const PlacementRequest& request);
+
 // Traffic of the plan that is to be placed; asked for only by layouts that look at it.
 using TrafficSource = std::function<RoleTrafficList()>;
 
 // Placements by name:
 //   line       stages down the first column of groups, then down the next one
 //   s-shape    the same, every other column upwards, so that consecutive stages are neighbours
-//   linear     roles on computing nodes in the order of their numbers (any topology)
+//   linear     roles on the nodes that may be used, in their order (any topology)
 //   given      as the user says, `tiles` (any topology)
 //   optimized  small hop-weighted traffic, by simulated annealing (any topology, see
 //              placement_optimized.cpp)
 // The first two (grids only; PALM, Fig. 8) give each stage a rectangle, cut into rectangles of one
 // tensor group (near) or into parts with one member of each (far); members follow each other around
 // a ring. Default shapes: the tile of a two-level machine where a group fits it exactly, else the
-// squarest rectangle that fits. Throws ConfigError when the roles do not fit the machine.
+// squarest rectangle that fits. Nodes that may be used must be a rectangle of the grid, then, which
+// stands for the grid. Throws ConfigError when the roles do not fit.
 using Placer = std::function<Placement(const machine::Machine&, const PlacementRequest&,
                                        const TrafficSource&)>;
 Registry<Placer>& placements();

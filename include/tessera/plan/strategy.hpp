@@ -100,9 +100,10 @@ struct Strategy {
 
 std::vector<ParameterInfo> strategy_parameters();
 
-// Reads the mapping of a strategy file. `workload` gives the batch that is cut.
+// Reads the mapping of a strategy file. `workload` gives the batch that is cut; `nodes` are those
+// that may be used, in order, or empty: all that compute.
 Strategy read_strategy(config::Section& section, const workload::Workload& workload,
-                       const machine::Topology& topology);
+                       const machine::Topology& topology, const std::vector<EntityId>& nodes = {});
 
 // Shapes of the groups that every strategy has, by Group (those below first_cut).
 std::vector<GroupShape> standard_groups(const Strategy& strategy);

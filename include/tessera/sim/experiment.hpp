@@ -54,6 +54,9 @@ std::vector<ParameterInfo> run_parameters();
 // Of the section `execution`, which experiments have whose workload is graphs.
 std::vector<ParameterInfo> execution_parameters();
 
+// Of each of the workload's `tenants`.
+std::vector<ParameterInfo> tenant_parameters();
+
 // A model that the operators of a chip were lowered from.
 struct ModelLook {
   std::string path;
@@ -69,8 +72,30 @@ struct ModelLook {
   std::vector<std::string> notices;
 };
 
-// Everything of one experiment but the number of ranks. Immutable after reading.
-struct Experiment {
+// What tiles have to do, on a machine of their own or as one tenant of several: the programs of a
+// plan, graphs, or operators on a chip.
+struct Job {
+  workload::Workload workload;                     // of programs; of others it has a name alone
+  plan::Plan plan;                                 // of programs; else empty
+  std::unique_ptr<executor::GraphWork> graph;      // null: programs, or a chip
+  std::unique_ptr<executor::ChipWork> chip;        // null: no operators on a chip
+  std::unique_ptr<executor::ServingWork> serving;  // null: no requests
+  std::optional<ModelLook> model;                  // of a chip whose operators are those of a model
+  std::uint32_t iterations = 1;
+  SimTime ideal_time;  // of an iteration
+};
+
+// One of several jobs that share a machine, on tiles of its own.
+struct Tenant {
+  std::string name;
+  std::vector<EntityId> tiles;
+  SimTime start;
+  Job job;
+};
+
+// Everything of one experiment but the number of ranks: a machine, and a job that has all of it, or
+// tenants. Immutable after reading.
+struct Experiment : Job {
   std::string name;
   machine::Machine machine;
   std::unique_ptr<network::NetworkModel> network;
@@ -78,16 +103,10 @@ struct Experiment {
   std::unique_ptr<memory::RemoteMemory> remote_memory;  // null: the machine has none
   std::optional<memory::Coherence> coherence;           // of memory nodes
   std::unique_ptr<compute::ComputeModel> compute;
-  workload::Workload workload;                     // of programs; of graphs it has a name alone
-  plan::Plan plan;                                 // the same: empty
-  std::unique_ptr<executor::GraphWork> graph;      // null: programs, or a chip
-  std::unique_ptr<executor::ChipWork> chip;        // null: no operators on a chip
-  std::unique_ptr<executor::ServingWork> serving;  // null: no requests
-  std::optional<ModelLook> model;                  // of a chip whose operators are those of a model
+  std::vector<Tenant> tenants;  // then the experiment's own job has a name and times alone
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML
-  SimTime ideal_time;
   SimTime lookahead;
 
   // Hash of the resolved configuration.

@@ -8,6 +8,6 @@
 namespace tessera::sim {
 
 std::vector<ParameterInfo> serving_parameters();
-std::vector<ParameterInfo> tenant_parameters();
+std::vector<ParameterInfo> served_tenant_parameters();
 
 }  // namespace tessera::sim

@@ -1,8 +1,9 @@
 // A finished run as a timeline for chrome://tracing and Perfetto.
 //
 // Writes the Trace Event Format's JSON, gzip-compressed, row by row:
-//   process   a pipeline stage ("stage 3"); one more ("machine") holds the counters
-//   thread    a tile and lane: "compute", "communication", "memory", "idle" for the main program,
+//   process   a pipeline stage ("stage 3", of a tenant "chat/stage 3"); one more ("machine") holds
+//   the counters thread    a tile and lane: "compute", "communication", "memory", "idle" for the
+//   main program,
 //             which does one thing after the other, so slices of a tile do not overlap
 //   async     a message, from sent to arrived, on the lane "messages" of its sender (full traces)
 //   counter   each DRAM channel's bandwidth [GB/s], the traffic of all links [GB/s] and their

@@ -24,6 +24,7 @@ struct NodeRow {
   double y = 0;
   std::uint32_t rank = 0;
   std::uint8_t computes = 1;
+  std::int64_t tenant = -1;
 };
 
 // One row a name that other rows refer to by number.

@@ -44,6 +44,20 @@ struct Service {
   Quantiles latency;  // from arrival to end
 };
 
+// One of several jobs that shared the machine.
+struct TenantResult {
+  std::string name;
+  std::string workload;
+  std::uint64_t tiles = 0;
+  std::uint32_t iterations = 0;
+  std::int64_t start_ps = 0;           // when it began, and when its last iteration was over
+  std::int64_t end_ps = 0;             // 0: it did not come to its end
+  std::int64_t iteration_time_ps = 0;  // mean, rounded up; 0: the same
+  double throughput_samples_per_s = 0;
+  double achieved_flops_per_s = 0;
+  double peak_flops_per_s = 0;  // of its tiles
+};
+
 struct Summary {
   std::string status;   // running, finished, stopped, deadlock, failed
   std::string message;  // why, when it is not finished
@@ -59,9 +73,10 @@ struct Summary {
   // Inference: without set-up and drain, from the first result to the last; 0: not known.
   double steady_throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
-  double peak_flops_per_s = 0;       // of the tiles in use
-  std::vector<Breakdown> breakdown;  // total first, then each stage
-  std::vector<Service> services;     // of tenants whose requests are served
+  double peak_flops_per_s = 0;        // of the tiles in use
+  std::vector<Breakdown> breakdown;   // total first, then each stage
+  std::vector<TenantResult> tenants;  // none: one job had all of the machine
+  std::vector<Service> services;      // of tenants whose requests are served
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
@@ -96,6 +111,7 @@ struct Summary {
 // The text of summary.json: the members above under their names, and
 //   breakdown  {"total": G, "stages": [G with a "name", …]}, where a group G is
 //              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
+//   tenants    [{its members under their names}, …]
 //   versions   {"tessera", "git", "mpi", "hdf5"}
 // before them "file_type" and "format_version". Integers are exact; a number that is not finite is
 // null; what is no UTF-8 becomes U+FFFD.

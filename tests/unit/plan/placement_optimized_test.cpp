@@ -106,7 +106,7 @@ TEST(PlacementCost, PartsChangeAsTheWhole) {
   const auto roles = static_cast<std::uint32_t>(degrees.tiles());
   PlacementCost cost(made.machine, traffic_of(made.plan), roles);
   RandomStream random(5, EntityId(0), 0);
-  PlacementMoves moves(made.machine, degrees, cost, random);
+  PlacementMoves moves(made.machine, made.plan.strategy.placement, cost, random);
   moves.set(made.plan.placement.tiles());
   EXPECT_EQ(cost.total(moves.tiles()), cost_of(made));
   unsigned done = 0;

@@ -256,5 +256,33 @@ TEST(Placement, SaysWhatDoesNotFit) {
   EXPECT_THAT(complaint_of(pair, "s-shape", request(2, 1, 1)), HasSubstr("use 'linear'"));
 }
 
+// Two of four tiles of a two-level wafer of 8 x 8, those below, in any order.
+TEST(Placement, LiesOnTheNodesThatMayBeUsed) {
+  const auto machine = wafer(2, 2);
+  PlacementRequest asked = request(2, 2, 8);
+  for (std::uint32_t node = 64; node > 32; --node) {
+    asked.nodes.emplace_back(node - 1);
+  }
+  for (const std::string name : {"line", "s-shape", "linear", "optimized"}) {
+    asked.optimization.moves = 2000;
+    const Placement placement = placements().at(name)(machine, asked, no_traffic);
+    expect_all_different(placement);
+    for (const EntityId tile : placement.tiles()) {
+      EXPECT_GE(tile.value(), 32U) << name;
+    }
+  }
+  // As on a wafer of one row of tiles.
+  const Placement here = placements().at("s-shape")(machine, asked, no_traffic);
+  const Placement alone = placements().at("s-shape")(wafer(1, 2), request(2, 2, 8), no_traffic);
+  for (std::uint32_t role = 0; role < 32; ++role) {
+    EXPECT_EQ(here.tile(role).value(), alone.tile(role).value() + 32);
+  }
+  EXPECT_EQ(placements().at("linear")(machine, asked, no_traffic).tile(0), EntityId(63));
+
+  asked.nodes.pop_back();
+  EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("tiles that are a rectangle of it"));
+  EXPECT_THAT(complaint_of(machine, "linear", asked), HasSubstr("= 32 tiles, but there are 31"));
+}
+
 }  // namespace
 }  // namespace tessera::plan

@@ -41,6 +41,7 @@ void write_run(const TempFolder& folder, const std::vector<RankRows>& run) {
                    {{"phases", "forward,backward"},
                     {"activities", "compute,tensor,data,pipeline,memory,bubble"},
                     {"traffic", "activation,gradient"},
+                    {"tenants", "chat,voice"},
                     {"experiment", "a \"test\""}});
     const auto append = [&](Table table, const auto& rows) {
       for (const auto& row : rows) {
@@ -416,6 +417,23 @@ TEST(ChromeExport, TakesRowsOfUnknownNodes) {
   const Timeline timeline = exported(folder);
   EXPECT_THAT(slices_of(timeline), ElementsAre("tile 4294967295 compute 0"));
   EXPECT_EQ(timeline.name_of("process", timeline.events("X")[0]), "no stage");
+}
+
+TEST(ChromeExport, TellsStagesOfTenantsApart) {
+  const TempFolder folder;
+  RankRows rows;
+  rows.nodes = {node_of(0, 0), node_of(1, 0), node_of(2, 1)};
+  rows.nodes[0].tenant = 1;
+  rows.nodes[1].tenant = 0;
+  rows.nodes[2].tenant = 1;
+  rows.operators = {step(0, 0, 1), step(1, 1, 2), step(2, 2, 3)};
+  write_run(folder, {rows});
+  const Timeline timeline = exported(folder);
+  std::vector<std::string> processes;
+  for (const Json& slice : timeline.events("X")) {
+    processes.push_back(timeline.name_of("process", slice));
+  }
+  EXPECT_THAT(processes, ElementsAre("voice/stage 0", "chat/stage 0", "voice/stage 1"));
 }
 
 TEST(ChromeExport, ReadsManyBlocks) {

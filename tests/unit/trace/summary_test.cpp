@@ -65,6 +65,12 @@ Summary sample() {
   return s;
 }
 
+Summary sample_of_tenants() {
+  Summary s = sample();
+  s.tenants = {{"chat", "gpt", 12, 3, 5, beyond_double, 7, 0.5, 1e12, 2e12}, {}};
+  return s;
+}
+
 Summary read_text(const std::string& text) {
   const TempFolder folder;
   write_contents(folder.file("summary.json"), text);
@@ -72,7 +78,7 @@ Summary read_text(const std::string& text) {
 }
 
 TEST(Summary, ComesBackAsItWas) {
-  const Summary before = sample();
+  const Summary before = sample_of_tenants();
   const std::string text = to_json(before);
   const Summary after = read_text(text);
   EXPECT_EQ(to_json(after), text);
@@ -91,6 +97,11 @@ TEST(Summary, ComesBackAsItWas) {
     EXPECT_EQ(after.breakdown[i].tiles, before.breakdown[i].tiles);
     EXPECT_EQ(after.breakdown[i].mean_ps, before.breakdown[i].mean_ps);
   }
+  ASSERT_EQ(after.tenants.size(), 2U);
+  EXPECT_EQ(after.tenants[0].name, "chat");
+  EXPECT_EQ(after.tenants[0].workload, "gpt");
+  EXPECT_EQ(after.tenants[0].end_ps, static_cast<std::int64_t>(beyond_double));
+  EXPECT_EQ(after.tenants[0].peak_flops_per_s, 2e12);
   EXPECT_TRUE(read_text(to_json([] {
                 Summary s;
                 s.status = "running";
@@ -114,6 +125,13 @@ TEST(Summary, IsJsonWithUnitsInItsKeys) {
   EXPECT_EQ(json["breakdown"]["stages"][1]["compute"]["share"], 0.0);
   EXPECT_EQ(json["versions"],
             (Json{{"tessera", "0.1.0"}, {"git", "abc"}, {"mpi", "Open MPI"}, {"hdf5", "1.10.8"}}));
+}
+
+TEST(Summary, ShowsTenantsInATable) {
+  const std::string text = to_table(sample_of_tenants());
+  EXPECT_THAT(text,
+              testing::ContainsRegex("chat +gpt +12 +3 +5 ps +[0-9.]+ s +7 ps +0.5 samples/s"));
+  EXPECT_THAT(to_table(sample()), Not(HasSubstr("tenant")));
 }
 
 TEST(Summary, IsValidJsonWhateverItHolds) {

@@ -103,7 +103,7 @@ void include(Value* value, const std::string& what, bool lists, const config::Te
 
 }  // namespace
 
-void include_tenants(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
+void include_served(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
   Value* const workload = find(&root, "workload");
   if (workload == nullptr || !is_serving(*workload)) {
     return;

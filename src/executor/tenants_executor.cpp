@@ -1,0 +1,126 @@
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/executor/tenants.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::executor {
+namespace {
+
+constexpr unsigned start_kind = 15;  // of a tenant that begins later; no executor uses it
+
+class TenantsExecutor final : public Executor {
+ public:
+  explicit TenantsExecutor(TenantsSetup setup) : setup_(std::move(setup)) {}
+
+  void start(pdes::Context& context) override {
+    const std::uint16_t number = part_at(context.self());
+    if (number == TenantsSetup::nobody) {
+      return;
+    }
+    const TenantPart& part = setup_.parts[number];
+    if (part.start == SimTime::zero()) {
+      part.executor->start(context);
+    } else {
+      context.send_self(part.start, pdes::Port(setup_.slot, start_kind), std::uint32_t{0});
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    std::uint16_t number = part_at(context.self());
+    if (number == TenantsSetup::nobody) {
+      number = part_at(event.as<network::Arrival>().source);
+      ensure(number != TenantsSetup::nobody, "a message of no tenant at a node of none");
+    }
+    Executor& executor = *setup_.parts[number].executor;
+    if (event.port.kind() == start_kind) {
+      executor.start(context);
+    } else {
+      executor.handle(context, event);
+    }
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    for (const TenantPart& part : setup_.parts) {
+      part.executor->pass_boundary(boundary);
+    }
+  }
+
+  void visit_results(const std::function<void(const TileResult&)>& visit) const override {
+    for (const TenantPart& part : setup_.parts) {
+      part.executor->visit_results([&](const TileResult& result) {
+        TileResult here = result;
+        here.role += part.first_role;
+        visit(here);
+      });
+    }
+  }
+
+  std::uint64_t unfinished() const override {
+    return sum([](const Executor& executor) { return executor.unfinished(); });
+  }
+  std::uint64_t instructions_done() const override {
+    return sum([](const Executor& executor) { return executor.instructions_done(); });
+  }
+
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (const TenantPart& part : setup_.parts) {
+      for (const std::string& line : part.executor->waiting(most - lines.size())) {
+        lines.push_back(part.name + ": " + line);
+      }
+    }
+    return lines;
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    if (const std::uint16_t number = part_at(setup_.members[index]);
+        number != TenantsSetup::nobody) {
+      setup_.parts[number].executor->save(index, writer);
+    }
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    if (const std::uint16_t number = part_at(setup_.members[index]);
+        number != TenantsSetup::nobody) {
+      setup_.parts[number].executor->restore(index, reader);
+    }
+  }
+  void save_totals(pdes::StateWriter& writer) const override {
+    for (const TenantPart& part : setup_.parts) {
+      part.executor->save_totals(writer);
+    }
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    for (const TenantPart& part : setup_.parts) {
+      part.executor->add_totals(reader);
+    }
+  }
+
+  std::size_t resident_bytes() const override {
+    return setup_.part_of.capacity() * sizeof(std::uint16_t) +
+           sum([](const Executor& executor) { return executor.resident_bytes(); });
+  }
+
+ private:
+  std::uint16_t part_at(EntityId node) const { return setup_.part_of[node.value()]; }
+
+  template <class Count>
+  std::uint64_t sum(Count count) const {
+    std::uint64_t all = 0;
+    for (const TenantPart& part : setup_.parts) {
+      all += count(*part.executor);
+    }
+    return all;
+  }
+
+  TenantsSetup setup_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_tenants_executor(TenantsSetup setup) {
+  return std::make_unique<TenantsExecutor>(std::move(setup));
+}
+
+}  // namespace tessera::executor

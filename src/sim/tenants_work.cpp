@@ -1,0 +1,249 @@
+// Work that is that of several tenants.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/executor/tenants.hpp"
+#include "work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr std::size_t most_names = 65535;
+constexpr const char* other_names = "(other names)";
+
+// Numbers of one tenant's work among those of all.
+struct Place {
+  std::uint32_t first_role = 0;
+  std::size_t first_part = 0;
+  std::size_t first_name = 0;
+  std::vector<plan::Phase> phases;  // by its own numbers
+};
+
+// Tells another observer in the numbers of all.
+class Renaming final : public executor::Observer {
+ public:
+  Renaming(executor::Observer& observer, const Place& place) : observer_(observer), place_(place) {}
+
+  void on_operator(const executor::OperatorRecord& record) override {
+    executor::OperatorRecord here = record;
+    here.name = name_of(record.name);
+    here.phase = place_.phases[static_cast<std::size_t>(record.phase)];
+    observer_.on_operator(here);
+  }
+  void on_message(const executor::MessageRecord& record) override { observer_.on_message(record); }
+  void on_collective_phase(const executor::CollectivePhaseRecord& record) override {
+    executor::CollectivePhaseRecord here = record;
+    here.name = name_of(record.name);
+    observer_.on_collective_phase(here);
+  }
+
+ private:
+  std::uint16_t name_of(std::uint16_t own) const {
+    return static_cast<std::uint16_t>(std::min(place_.first_name + own, most_names));
+  }
+
+  executor::Observer& observer_;
+  const Place& place_;
+};
+
+class TenantsWork final : public Work {
+ public:
+  explicit TenantsWork(const Experiment& experiment)
+      : experiment_(experiment),
+        tenant_at_(experiment.machine.topology->nodes(), executor::TenantsSetup::nobody) {
+    std::uint64_t roles = 0;
+    for (std::size_t number = 0; number < experiment.tenants.size(); ++number) {
+      const Tenant& tenant = experiment.tenants[number];
+      works_.push_back(work_of(experiment, tenant.job));
+      Place& place = places_.emplace_back();
+      place.first_role = static_cast<std::uint32_t>(roles);
+      place.first_part = parts_.size();
+      place.first_name = names_.size();
+      roles += works_.back()->tiles();
+      add_names(tenant, *works_.back(), place);
+      for (const EntityId tile : tenant.tiles) {
+        tenant_at_[tile.value()] = static_cast<std::uint16_t>(number);
+      }
+    }
+    if (names_.size() > most_names) {
+      names_.resize(most_names);
+      names_.emplace_back(other_names);
+    }
+  }
+
+  std::uint64_t tiles() const override {
+    return sum([](const Work& work) { return work.tiles(); });
+  }
+  std::uint32_t iterations() const override { return 1; }
+  std::uint64_t instructions() const override {
+    return sum([](const Work& work) { return work.instructions() * work.iterations(); });
+  }
+  double peak_flops_per_s() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->peak_flops_per_s();
+    }
+    return all;
+  }
+  std::uint64_t samples() const override { return 1; }
+  double flops_of_sample() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->flops_of_sample() * static_cast<double>(work->samples()) * work->iterations();
+    }
+    return all;
+  }
+
+  std::vector<executor::Activity> activities() const override {
+    std::vector<executor::Activity> all;
+    for (const auto& work : works_) {
+      const std::vector<executor::Activity> own = work->activities();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+  std::vector<std::string> phases() const override { return phases_; }
+  std::vector<Part> parts() const override { return parts_; }
+  std::size_t part_of(std::uint32_t role) const override {
+    const std::size_t tenant = tenant_of(role);
+    return places_[tenant].first_part + works_[tenant]->part_of(role - places_[tenant].first_role);
+  }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::vector<EntityId> samples_of_parts() const override {
+    std::vector<EntityId> all;
+    for (const auto& work : works_) {
+      const std::vector<EntityId> own = work->samples_of_parts();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    const std::uint16_t tenant = tenant_at_[node.value()];
+    if (tenant != executor::TenantsSetup::nobody) {
+      works_[tenant]->describe(node, row);
+      row.tenant = tenant;
+    }
+  }
+  std::vector<Share> tenants() const override {
+    std::vector<Share> shares;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      const Work& work = *works_[number];
+      shares.push_back(
+          {experiment_.tenants[number], work.tiles(), work.iterations(), work.samples(),
+           work.flops_of_sample() * static_cast<double>(work.samples()), work.peak_flops_per_s()});
+    }
+    return shares;
+  }
+  std::size_t tenant_of(std::uint32_t role) const override {
+    const auto after = std::upper_bound(
+        places_.begin(), places_.end(), role,
+        [](std::uint32_t number, const Place& place) { return number < place.first_role; });
+    return static_cast<std::size_t>(after - places_.begin()) - 1;
+  }
+
+  std::size_t shared_bytes() const override {
+    return sum([](const Work& work) { return work.shared_bytes(); }) +
+           tenant_at_.size() * sizeof(std::uint16_t);
+  }
+  // Components of each tenant have room for every node of the rank.
+  std::size_t bytes_a_tile() const override {
+    return sum([](const Work& work) { return work.bytes_a_tile(); }) + 2 * sizeof(std::uint16_t);
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    std::size_t all = 0;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      all += works_[number]->compute_bytes(
+          std::min<std::uint64_t>(nodes, experiment_.tenants[number].tiles.size()));
+    }
+    return all;
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    std::vector<std::uint64_t> events(experiment_.machine.topology->nodes());
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      const Work& work = *works_[number];
+      const std::vector<std::uint64_t> own = work.predicted_events();
+      for (std::size_t node = 0; node < events.size(); ++node) {
+        events[node] += own[node] * work.iterations();
+      }
+      const std::uint64_t of_tile = work.events_of_tile() * work.iterations();
+      for (const EntityId tile : experiment_.tenants[number].tiles) {
+        events[tile.value()] += of_tile;
+      }
+    }
+    return events;
+  }
+
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    static_assert(compute::ComputeParts::none == executor::TenantsSetup::nobody);
+    compute::ComputeParts all;
+    for (const auto& work : works_) {
+      all.parts.push_back(work->make_compute(members));
+    }
+    for (const EntityId node : members) {
+      all.part_of.push_back(tenant_at_[node.value()]);
+    }
+    return compute::make_compute_of(std::move(all));
+  }
+  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                    executor::Observer* observer) const override {
+    executor::TenantsSetup setup;
+    setup.part_of = tenant_at_;
+    setup.members = members;
+    setup.slot = executor_slot;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      executor::TenantPart& part = setup.parts.emplace_back();
+      part.name = experiment_.tenants[number].name;
+      part.start = experiment_.tenants[number].start;
+      part.first_role = places_[number].first_role;
+      if (observer != nullptr) {
+        part.observer = std::make_unique<Renaming>(*observer, places_[number]);
+      }
+      part.executor = works_[number]->make_executor(members, part.observer.get());
+    }
+    return executor::make_tenants_executor(std::move(setup));
+  }
+
+ private:
+  void add_names(const Tenant& tenant, const Work& work, Place& place) {
+    for (const Part& part : work.parts()) {
+      parts_.push_back({tenant.name + "/" + part.name, part.tiles});
+    }
+    names_.insert(names_.end(), work.names().begin(), work.names().end());
+    for (const std::string& phase : work.phases()) {
+      const auto found = std::find(phases_.begin(), phases_.end(), phase);
+      place.phases.push_back(static_cast<plan::Phase>(found - phases_.begin()));
+      if (found == phases_.end()) {
+        phases_.push_back(phase);
+      }
+    }
+  }
+
+  template <class Count>
+  std::uint64_t sum(Count count) const {
+    std::uint64_t all = 0;
+    for (const auto& work : works_) {
+      all += count(*work);
+    }
+    return all;
+  }
+
+  const Experiment& experiment_;
+  std::vector<std::unique_ptr<Work>> works_;
+  std::vector<Place> places_;             // [tenants], as below
+  std::vector<std::uint16_t> tenant_at_;  // [nodes]
+  std::vector<Part> parts_;
+  std::vector<std::string> names_;
+  std::vector<std::string> phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> work_of_tenants(const Experiment& experiment) {
+  return std::make_unique<TenantsWork>(experiment);
+}
+
+}  // namespace tessera::sim

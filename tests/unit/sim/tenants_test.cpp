@@ -1,0 +1,345 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using testing::read;
+
+// Cores of one type and tiles of another, each with a memory of its own.
+const std::string machine_text =
+    "machine:\n"
+    "  topology: {kind: mesh, rows: ROWS, columns: 4, bandwidth: 10 GB/s, latency: 1 ns}\n"
+    "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 100 kB}\n"
+    "  dram: {at: DRAM, bandwidth: 20 GB/s, latency: 50 ns}\n"
+    "  memory: {model: channel}\n"
+    "  network: {model: NETWORK}\n"
+    "  compute: {model: COMPUTE}\n";
+const std::string npu_keys =
+    "npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 KiB";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+struct Machine {
+  int rows = 4;
+  std::string dram = "each";
+  std::string network = "packet";
+  std::string compute = "roofline";
+
+  std::string text() const {
+    std::string text = replaced(machine_text, "ROWS", std::to_string(rows));
+    text = replaced(text, "DRAM", dram);
+    text = replaced(text, "NETWORK", network);
+    return replaced(text, "COMPUTE", compute);
+  }
+};
+
+// What a workload needs beside it, in lines of their own.
+struct Work {
+  std::string name;
+  std::string lines;
+  bool needs_cores = false;
+};
+
+void PrintTo(const Work& work, std::ostream* out) {
+  *out << work.name;
+}
+
+const Work transformer{
+    "transformer",
+    "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+    "batch: 8}\n"
+    "strategy: {pipeline: 2, tensor: 2, data: 2}\n"};
+const Work inference{
+    "inference",
+    "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+    "batch: 8, mode: inference}\n"
+    "strategy: {pipeline: 2, tensor: 2, data: 2, placement: {layout: optimized, moves: 2000}}\n"};
+const Work as_graphs{"programs as graphs", transformer.lines + "execution: {sends: delivered}\n"};
+const Work collective{
+    "collective",
+    "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 2}\n"
+    "execution: {collectives: {chunks: 3}}\n"};
+const Work vertices{"vertices",
+                    "workload: {kind: graph, iterations: 2, vertices: ["
+                    "{name: forward, start: true, flops: 1 GFLOP, bytes: 300 kB}, "
+                    "{name: sync, collective: all-reduce, bytes: 3 MB}, "
+                    "{name: message, from: 0, to: 3, bytes: 1 MB}], edges: ["
+                    "{from: forward, to: sync}, {from: sync, to: message}, "
+                    "{from: message, to: forward}]}\n"};
+const Work operators{"operators",
+                     "workload: {kind: operators, operators: ["
+                     "{kind: norm, rows: 60, columns: 96}, "
+                     "{kind: gemm, rows: 60, columns: 64, depth: 96, bias: true}]}\n",
+                     true};
+
+// Lines below the first of a list item.
+std::string indented(const std::string& lines, const std::string& by) {
+  std::string text;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at) + 1;
+    text += by + lines.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
+std::string tenant(const std::string& name, const std::string& tiles, const std::string& lines) {
+  return "    - name: " + name + "\n      tiles: " + tiles + "\n" + indented(lines, "      ");
+}
+
+Files files_of(const Machine& machine, const std::string& rest) {
+  return {{"lab/experiment.yaml", "name: lab\n" + machine.text() + rest + "run: {trace: none}\n"}};
+}
+
+Files alone(const Machine& machine, const Work& work) {
+  return files_of(machine, work.lines);
+}
+
+Files together(const Machine& machine, const std::vector<std::string>& tenants) {
+  std::string rest = "workload:\n  kind: tenants\n  tenants:\n";
+  for (const std::string& each : tenants) {
+    rest += each;
+  }
+  return files_of(machine, rest);
+}
+
+trace::Summary run_it(const Files& files, int ranks = 1) {
+  const Experiment experiment = read(files);
+  trace::Summary result;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, {});
+    if (communicator.rank() == 0) {
+      result = std::move(summary);
+    }
+  });
+  return result;
+}
+
+Machine machine_for(const Work& work, int rows) {
+  Machine machine;
+  machine.rows = rows;
+  if (work.needs_cores) {
+    machine.compute = npu_keys;
+  }
+  return machine;
+}
+
+class Tenants : public ::testing::TestWithParam<Work> {};
+
+TEST_P(Tenants, OneThatHasAllTilesIsTheWorkloadByItself) {
+  const Machine machine = machine_for(GetParam(), 2);
+  const trace::Summary expected = run_it(alone(machine, GetParam()));
+  const trace::Summary summary =
+      run_it(together(machine, {tenant("only", "all", GetParam().lines)}));
+  ASSERT_EQ(expected.status, "finished");
+  EXPECT_EQ(summary.result_digest, expected.result_digest);
+  EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps);
+  EXPECT_EQ(summary.events, expected.events);
+  EXPECT_DOUBLE_EQ(summary.peak_flops_per_s, expected.peak_flops_per_s);
+  ASSERT_EQ(summary.tenants.size(), 1U);
+  EXPECT_EQ(summary.tenants[0].end_ps, expected.simulated_time_ps);
+  EXPECT_EQ(summary.tenants[0].iteration_time_ps, expected.iteration_time_ps);
+  EXPECT_DOUBLE_EQ(summary.tenants[0].throughput_samples_per_s, expected.throughput_samples_per_s);
+  EXPECT_NEAR(summary.tenants[0].achieved_flops_per_s, expected.achieved_flops_per_s,
+              1e-9 * expected.achieved_flops_per_s);
+}
+
+// Routes along rows first stay inside a rectangle.
+TEST_P(Tenants, OneInACornerIsTheWorkloadOnAMachineOfThatSize) {
+  const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));
+  const trace::Summary summary =
+      run_it(together(machine_for(GetParam(), 4), {tenant("low", "8-15", GetParam().lines)}));
+  EXPECT_EQ(summary.tenants.at(0).end_ps, expected.simulated_time_ps);
+  EXPECT_EQ(summary.events, expected.events);
+  EXPECT_EQ(summary.messages, expected.messages);
+}
+
+TEST_P(Tenants, ALaterStartIsTheSameLater) {
+  const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));
+  const trace::Summary summary = run_it(together(
+      machine_for(GetParam(), 2), {tenant("late", "all", GetParam().lines + "start: 3 us\n")}));
+  EXPECT_EQ(summary.tenants.at(0).start_ps, 3'000'000);
+  EXPECT_EQ(summary.tenants[0].end_ps, 3'000'000 + expected.simulated_time_ps);
+  EXPECT_EQ(summary.tenants[0].iteration_time_ps, expected.iteration_time_ps);
+}
+
+// Nothing is shared: neither links nor memories.
+TEST_P(Tenants, OnesThatShareNothingDoNotDisturbEachOther) {
+  const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));
+  for (const Work& other : {transformer, vertices}) {
+    const trace::Summary summary =
+        run_it(together(machine_for(GetParam(), 4), {tenant("other", "[[0, 0, 2, 4]]", other.lines),
+                                                     tenant("this", "8-15", GetParam().lines)}));
+    ASSERT_EQ(summary.status, "finished");
+    ASSERT_EQ(summary.tenants.size(), 2U);
+    EXPECT_EQ(summary.tenants[1].end_ps, expected.simulated_time_ps) << other.name;
+    EXPECT_EQ(summary.simulated_time_ps,
+              std::max(summary.tenants[0].end_ps, summary.tenants[1].end_ps));
+  }
+}
+
+TEST_P(Tenants, ResultsDoNotDependOnTheNumberOfRanks) {
+  Machine machine = machine_for(GetParam(), 4);
+  machine.dram = "edge, edges: [west]";
+  const Files files =
+      together(machine, {tenant("a", "0-7", GetParam().lines + "iterations: 2\n"),
+                         tenant("b", "[15, 14, 13, 12, 8, 9, 10, 11]", transformer.lines)});
+  const trace::Summary expected = run_it(files);
+  ASSERT_EQ(expected.status, "finished");
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    const trace::Summary summary = run_it(files, ranks);
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+    EXPECT_EQ(summary.events, expected.events) << ranks;
+    EXPECT_EQ(summary.tenants[0].iteration_time_ps, expected.tenants[0].iteration_time_ps);
+    EXPECT_EQ(summary.tenants[1].end_ps, expected.tenants[1].end_ps);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Tenants,
+                         ::testing::Values(transformer, inference, as_graphs, collective, vertices,
+                                           operators),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param.name;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+TEST(TenantsTogether, WaitForAMemoryThatTheyShare) {
+  Machine machine;
+  machine.dram = "edge, edges: [west]";
+  machine.compute = npu_keys;
+  // Interleaved columns: both go to the memories in the west, over the same links.
+  const std::string first = tenant("first", "[[0, 0, 4, 1], [0, 2, 4, 1]]", operators.lines);
+  const std::string second = tenant("second", "[[0, 1, 4, 1], [0, 3, 4, 1]]", operators.lines);
+  const std::int64_t alone_first = run_it(together(machine, {first})).tenants[0].end_ps;
+  const std::int64_t alone_second = run_it(together(machine, {second})).tenants[0].end_ps;
+  const trace::Summary both = run_it(together(machine, {first, second}));
+  EXPECT_GT(both.tenants[0].end_ps, alone_first);
+  EXPECT_GT(both.tenants[1].end_ps, alone_second);
+}
+
+TEST(TenantsTogether, AreOfDifferentComputeModels) {
+  const std::string types =
+      "  types: {core: {peak: {fp16: 1 TFLOP/s}, compute: {model: " + npu_keys +
+      "}, nodes: [0, 1, 2, 3, 4, 5, 6, 7]}}\n";
+  Machine machine;
+  Files files = together(machine, {tenant("chip", "core", operators.lines),
+                                   tenant("steps", "8-15", transformer.lines)});
+  std::string& text = files.at("lab/experiment.yaml");
+  text.insert(text.find("workload:"), types);
+  const trace::Summary summary = run_it(files);
+  EXPECT_EQ(summary.tenants.at(0).tiles, 8U);
+  EXPECT_EQ(summary.tenants[0].end_ps,
+            run_it(alone(machine_for(operators, 2), operators)).simulated_time_ps);
+  EXPECT_EQ(summary.tenants[1].end_ps, run_it(alone(Machine{2}, transformer)).simulated_time_ps);
+
+  const std::string wrong = replaced(text, "tiles: core", "tiles: 0-3");
+  EXPECT_EQ(complaint_of({{"lab/experiment.yaml", replaced(wrong, "8-15", "4-15")}}), "");
+  EXPECT_THAT(complaint_of({{"lab/experiment.yaml", replaced(wrong, "tiles: 0-3", "tiles: 7-8")}}),
+              ::testing::HasSubstr("these tiles must have one compute model, npu"));
+}
+
+// Messages of rings that nobody disturbs are not simulated one by one: those of several tenants
+// must not be taken for each other.
+TEST(TenantsTogether, HaveRingsOfTheirOwn) {
+  const auto files = [](const std::string& steps) {
+    const std::string lines =
+        "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 3}\n";
+    Files made = together(Machine{}, {tenant("a", "0-3", lines), tenant("b", "4-7", lines)});
+    std::string& text = made.at("lab/experiment.yaml");
+    text =
+        "machine:\n"
+        "  topology:\n"
+        "    kind: graph\n"
+        "    nodes: [{name: xpu, count: 8}, {name: hub, kind: switch}]\n"
+        "    links: [{from: xpu, to: hub, bandwidth: 100 GB/s, latency: 200 ns}]\n"
+        "  network: {model: flow, pairs: in-turn, uncontended_steps: " +
+        steps + "}\n" + text.substr(text.find("workload:"));
+    return made;
+  };
+  const trace::Summary expected = run_it(files("each"));
+  const trace::Summary summary = run_it(files("lumped"));
+  ASSERT_EQ(summary.status, "finished");
+  EXPECT_EQ(summary.result_digest, expected.result_digest);
+  EXPECT_LT(summary.events, expected.events);
+}
+
+TEST(TenantsTogether, AreToldApartInTheSummary) {
+  const trace::Summary summary =
+      run_it(together(Machine{}, {tenant("chat", "0-7", transformer.lines),
+                                  tenant("sync", "8-11", collective.lines)}));
+  std::vector<std::string> parts;
+  for (const trace::Breakdown& row : summary.breakdown) {
+    parts.push_back(row.name);
+  }
+  EXPECT_THAT(parts, ::testing::ElementsAre("total", "chat/stage 0", "chat/stage 1", "sync/all"));
+  EXPECT_EQ(summary.tiles, 12U);
+  EXPECT_EQ(summary.tenants[1].iterations, 1U);
+}
+
+TEST(TenantsTogether, WeighWhatTheyDo) {
+  Machine machine;
+  machine.compute = npu_keys;
+  const Experiment experiment =
+      read(together(machine, {tenant("chat", "0-7", transformer.lines + "iterations: 3\n"),
+                              tenant("chip", "8-11", operators.lines)}));
+  const std::vector<std::uint64_t> events = predicted_events(experiment);
+  EXPECT_GT(events[0], events[12]);
+  EXPECT_GT(events[8], events[12]);
+}
+
+TEST(TenantsTogether, GoOnFromACheckpoint) {
+  Machine machine;
+  machine.dram = "edge, edges: [west]";
+  machine.compute = npu_keys;
+  const Files files = together(machine, {tenant("a", "0-7", transformer.lines),
+                                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
+                                         tenant("c", "12-15", collective.lines)});
+  const trace::Summary expected = run_it(files);
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / "tessera_tenants_checkpoint").string();
+  struct Stop {
+    int ranks;  // that go on
+    SimTime at;
+  };
+  for (const auto& [ranks, at] :
+       {Stop{1, SimTime::from_ps(2'000'000)}, Stop{3, SimTime::from_ps(8'000'000)}}) {
+    std::filesystem::remove_all(folder);
+    const Experiment experiment = read(files);
+    bool written = false;
+    RunRequest request;
+    request.folder = folder;
+    request.checkpoints.simulated = at;
+    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
+    request.hooks.stop_requested = [&] { return written; };
+    comm::run_ranks_as_threads(1, [&](comm::Communicator& communicator) {
+      EXPECT_EQ(run(experiment, communicator, request).status, "stopped");
+    });
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      const trace::Summary summary =
+          run(read_run_folder(folder, config::load_text_file), communicator, {folder, {}, true});
+      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+      EXPECT_EQ(summary.events, expected.events);
+      EXPECT_EQ(summary.tenants.at(1).end_ps, expected.tenants.at(1).end_ps);
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tessera::sim
