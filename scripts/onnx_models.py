@@ -2,7 +2,8 @@
 """Writes ONNX models of well-known networks: shapes without weights, so that files stay small.
 
     onnx_models.py MODEL [-o FOLDER]      MODEL: resnet50, bert-base, gpt3-small, llama3-8b,
-                                          llama3-8b-mha, or all
+                                          llama3-8b-mha, one layer of these two
+                                          (llama3-8b-layer, llama3-8b-mha-layer), or all
 
 Weights are external data in a file that is not there; importers of shapes need none. Operators stand
 as common exporters write them: norms, GELU and attention decomposed, shapes computed by Shape,
@@ -241,7 +242,8 @@ def repeated(net, x, times, width):
     return net.reshape(wide, sides[0], heads, sides[2], width)
 
 
-def llama3_8b(kv_heads=8):
+def llama3_8b(kv_heads=8, layers=32):
+    """With fewer layers: those alone, without the product that scores words."""
     name = "llama3-8b" if kv_heads == 8 else "llama3-8b-mha"
     net, width, heads, head, inner = Net(name, 17, HALF), 4096, 32, 128, 14336
     ids = net.input("ids", INT64, "batch", "sequence")
@@ -250,7 +252,7 @@ def llama3_8b(kv_heads=8):
     sine = net.input("sine", HALF, "batch", 1, "sequence", head)
     batch, tokens = net.side(ids, 0), net.side(ids, 1)
     x = net.node("Gather", net.weight("words.weight", 128256, width), ids)
-    for layer in range(32):
+    for layer in range(layers):
         name = f"layer{layer}"
         y = net.rms_norm(x, name + ".norm1", width)
         sizes = {"query": heads, "key": kv_heads, "value": kv_heads}
@@ -270,13 +272,18 @@ def llama3_8b(kv_heads=8):
         gate = net.node("Mul", gate, net.node("Sigmoid", gate))
         y = net.node("Mul", gate, net.linear(y, name + ".up", width, inner, False))
         x = net.node("Add", x, net.linear(y, name + ".down", inner, width, False))
+    if layers < 32:
+        net.output(x, "hidden", "batch", "sequence", width)
+        return net.model()
     x = net.linear(net.rms_norm(x, "norm", width), "scores", width, 128256, False)
     net.output(x, "scores", "batch", "sequence", 128256)
     return net.model()
 
 
 MODELS = {"resnet50": resnet50, "bert-base": bert_base, "gpt3-small": gpt3_small,
-          "llama3-8b": llama3_8b, "llama3-8b-mha": lambda: llama3_8b(32)}
+          "llama3-8b": llama3_8b, "llama3-8b-mha": lambda: llama3_8b(32),
+          "llama3-8b-layer": lambda: llama3_8b(8, 1),
+          "llama3-8b-mha-layer": lambda: llama3_8b(32, 1)}
 
 
 def write(name, folder):

@@ -1,5 +1,7 @@
 // Several compute components in one: each node has one of them.
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -45,6 +47,15 @@ class ComputeOfParts final : public Compute {
     for (const auto& part : all_.parts) {
       part->report_bins(sink);
     }
+  }
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (const auto& part : all_.parts) {
+      for (std::string& line : part->waiting(most - lines.size())) {
+        lines.push_back(std::move(line));
+      }
+    }
+    return lines;
   }
 
  private:

@@ -2,9 +2,10 @@
 //
 // An access is cut at multiples of `transfer` into pieces. Each is a message to the memory's node:
 // a request for a read, the data for a write. There it is cut into bursts, which wait for their
-// channel (dram_channel.hpp); when the last is done, the data or an acknowledgement goes back. A
-// tile has at most `window` bytes under way, as a DMA engine has; further pieces follow those that
-// come back. `latency` is added to each piece, for what lies between network and controller.
+// channel (dram_channel.hpp) and its `port`, if it has one; when the last is done, the data or an
+// acknowledgement goes back. A tile has at most `window` bytes under way, as a DMA engine has;
+// further pieces follow those that come back. `latency` is added to each piece, for what lies
+// between network and controller.
 //
 // Where an access has no address, it follows the one before in a region of the tile's own: 1/256 of
 // the capacity, at tile modulo 256, and wraps around there. Regions start in different banks.
@@ -69,7 +70,8 @@ class DramMemory final : public Memory {
       const std::uint32_t channel = channel_at[setup.members[index].value()];
       if (channel != none) {
         memory_at_[index] = static_cast<std::uint32_t>(memories_.size());
-        memories_.push_back({index, channel, DramStack(parameters_.spec), {}, {}, {}});
+        memories_.push_back(
+            {index, channel, DramStack(parameters_.spec, parameters_.port), {}, {}, {}});
       }
     }
   }
@@ -190,7 +192,7 @@ class DramMemory final : public Memory {
           piece_word(map_.local_address(access.address), bytes, access.write != 0);
       network::send(context, network_slot_, machine_.channels[memory].node,
                     access.write != 0 ? Bytes(bytes) : parameters_.request,
-                    pdes::Port(slot_, piece_kind), access.serial, word);
+                    pdes::Port(slot_, piece_kind), access.number, word);
     }
   }
 
@@ -322,6 +324,8 @@ std::vector<ParameterInfo> parameters_of_model() {
       {"window", "B", "64 KiB", "bytes that a tile has under way at most"},
       {"request", "B", "64 B", "size on the network of a read request or write acknowledgement"},
       {"latency", "ps", "0 ps", "of a message between network and controller"},
+      {"port", "B/s", "0 B/s",
+       "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"},
       {"spread", "", "nearest", "or all: addresses are spread over all memories of the machine"}};
   const std::vector<ParameterInfo> device = dram_parameters();
   list.insert(list.end(), device.begin(), device.end());
@@ -343,6 +347,7 @@ std::unique_ptr<MemoryModel> make(config::Section& section) {
   parameters.request = section.get_or<Bytes>("request", Bytes(64));
   parameters.latency =
       section.get_or<SimTime>("latency", SimTime::zero(), config::at_least(SimTime::zero()));
+  parameters.port = section.get_or<Bandwidth>("port", Bandwidth());
   parameters.spread = section.get_name("spread", {"nearest", "all"}, "nearest") == "all";
   return std::make_unique<DramModel>(std::move(parameters));
 }

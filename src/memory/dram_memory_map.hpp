@@ -20,6 +20,7 @@ struct DramParameters {
   Bytes window;
   Bytes request;
   SimTime latency;
+  Bandwidth port;  // of a channel; 0 B/s: none
   bool spread = false;
 };
 

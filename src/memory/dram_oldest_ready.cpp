@@ -92,10 +92,16 @@ class OldestReady final : public DramScheduler {
     std::uint64_t order = ~std::uint64_t{0};
     Cycle later = no_cycle;  // the first cycle in which one of the others is ready
 
-    void offer(Command with, std::uint32_t at, std::uint64_t of_order, Cycle ready, Cycle now) {
-      if (ready > now) {
-        later = std::min(later, ready);
-      } else if (of_order < order) {
+    // `ready` is asked for only where it can matter: of a request older than the choice.
+    template <class Ready>
+    void offer(Command with, std::uint32_t at, std::uint64_t of_order, Cycle now, Ready ready) {
+      if (of_order > order) {
+        return;
+      }
+      const Cycle cycle = ready();
+      if (cycle > now) {
+        later = std::min(later, cycle);
+      } else {
         command = with;
         place = at;
         order = of_order;
@@ -130,7 +136,9 @@ class OldestReady final : public DramScheduler {
       choose_queued(now, choice);
       issued = issue(choice, now, done);
     }
-    wake_ = std::min(issued ? now + 1 : choice.later, refresh_due_);
+    // `later` leaves out those that are younger than a choice.
+    const bool chosen = choice.command != Command::nothing;
+    wake_ = std::min(issued || chosen ? now + 1 : choice.later, refresh_due_);
   }
 
   // Of the requests whose row was opened for them.
@@ -138,8 +146,8 @@ class OldestReady final : public DramScheduler {
     Choice choice;
     for_each_bank(banks_served_, [&](std::uint32_t bank) {
       const HeldRequest& request = requests_[served_[bank]];
-      choice.offer(Command::column, served_[bank], request.order,
-                   banks_.column_at(bank, request.write != 0), now);
+      choice.offer(Command::column, served_[bank], request.order, now,
+                   [&] { return banks_.column_at(bank, request.write != 0); });
     });
     return choice;
   }
@@ -192,17 +200,17 @@ class OldestReady final : public DramScheduler {
     for_each_bank(banks_with_[kind], [&](std::uint32_t bank) {
       const List& list = lists_[kind][bank];
       if (banks_.open_row(bank) == DramBanks::closed) {
-        choice.offer(Command::activate, list.first, requests_[list.first].order,
-                     banks_.activate_at(bank), now);
+        choice.offer(Command::activate, list.first, requests_[list.first].order, now,
+                     [&] { return banks_.activate_at(bank); });
         return;
       }
       if (list.hit != none) {
-        choice.offer(Command::column, list.hit, requests_[list.hit].order,
-                     banks_.column_at(bank, writing_), now);
+        choice.offer(Command::column, list.hit, requests_[list.hit].order, now,
+                     [&] { return banks_.column_at(bank, writing_); });
       }
       if (list.miss != none) {
-        choice.offer(Command::precharge, list.miss, requests_[list.miss].order,
-                     banks_.precharge_at(bank), now);
+        choice.offer(Command::precharge, list.miss, requests_[list.miss].order, now,
+                     [&] { return banks_.precharge_at(bank); });
       }
     });
   }

@@ -6,8 +6,12 @@
 
 namespace tessera::memory {
 
-DramStack::DramStack(const DramSpec& spec)
-    : spec_(spec), map_(spec), waiting_(spec.organization.channels) {
+DramStack::DramStack(const DramSpec& spec, Bandwidth port)
+    : spec_(spec),
+      map_(spec),
+      waiting_(spec.organization.channels,
+               DramPort(port > Bandwidth() ? serialization_time(spec.organization.burst, port)
+                                           : SimTime::zero())) {
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
     channels_.push_back(make_dram_channel(spec));
   }
@@ -39,7 +43,7 @@ void DramStack::take(const DramPiece& piece) {
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
   for (std::uint64_t number = first; number <= last; ++number) {
     const DramPlace at = map_.place(number);
-    waiting_[at.channel].push_back({place, at.bank, number, at.row, 0});
+    waiting_[at.channel].add(piece.requester, {place, at.bank, number, at.row, 0});
   }
   next_ = std::min(next_, std::max(first_cycle_from(piece.arrived), last_ + 1));
 }
@@ -65,27 +69,35 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
 }
 
 void DramStack::submit_waiting(Cycle now, std::size_t channel) {
-  std::deque<Burst>& line = waiting_[channel];
-  while (!line.empty()) {
-    const Burst& burst = line.front();
+  DramPort& port = waiting_[channel];
+  while (!port.empty() && first_cycle_from(port.opens()) <= now) {
+    const WaitingBurst& burst = port.front();
     const bool write = pieces_[burst.place].write != 0;
     if (!channels_[channel]->accepts(write)) {
       return;
     }
     channels_[channel]->submit(now, {burst.place, burst.number, burst.bank, burst.row, write},
                                done_);
-    line.pop_front();
+    port.pop(time_of(std::max<Cycle>(now - 1, 0)));
   }
 }
 
 // Bursts that were not accepted are tried again after their channel's next command, or at once
-// where that was its last.
+// where that was its last; those that wait for their port when it opens.
 void DramStack::find_next() {
   next_ = no_cycle;
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
     const Cycle next = channels_[channel]->next();
-    const bool idle = next == no_cycle && !waiting_[channel].empty();
-    next_ = std::min(next_, idle ? last_ + 1 : next);
+    next_ = std::min(next_, next);
+    if (waiting_[channel].empty()) {
+      continue;
+    }
+    const Cycle opens = first_cycle_from(waiting_[channel].opens());
+    if (opens > last_) {
+      next_ = std::min(next_, opens);
+    } else if (next == no_cycle) {
+      next_ = std::min(next_, last_ + 1);
+    }
   }
 }
 
@@ -113,7 +125,7 @@ SimTime DramStack::busy() const {
 std::size_t DramStack::resident_bytes() const {
   std::size_t bytes = pieces_.capacity() * sizeof(DramPiece);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    bytes += channels_[i]->resident_bytes() + waiting_[i].size() * sizeof(Burst);
+    bytes += channels_[i]->resident_bytes() + waiting_[i].resident_bytes();
   }
   return bytes;
 }
@@ -121,7 +133,7 @@ std::size_t DramStack::resident_bytes() const {
 void DramStack::save(pdes::StateWriter& writer) const {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     channels_[i]->save(writer);
-    writer.put_all(std::vector<Burst>(waiting_[i].begin(), waiting_[i].end()));
+    waiting_[i].save(writer);
   }
   writer.put_all(pieces_);
   writer.put_all(free_);
@@ -132,8 +144,7 @@ void DramStack::save(pdes::StateWriter& writer) const {
 void DramStack::restore(pdes::StateReader& reader) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     channels_[i]->restore(reader);
-    const auto line = reader.get_all<Burst>();
-    waiting_[i].assign(line.begin(), line.end());
+    waiting_[i].restore(reader);
   }
   pieces_ = reader.get_all<DramPiece>();
   free_ = reader.get_all<std::uint32_t>();

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
+#include "dram_port.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/memory/dram_channel.hpp"
@@ -27,7 +27,8 @@ struct DramPiece {
 
 class DramStack {
  public:
-  explicit DramStack(const DramSpec& spec);
+  // `port`: of a channel; 0 B/s: none.
+  explicit DramStack(const DramSpec& spec, Bandwidth port = Bandwidth());
 
   // Bursts wait in line for their channel, from the cycle that begins now or next.
   void take(const DramPiece& piece);
@@ -48,14 +49,6 @@ class DramStack {
   void restore(pdes::StateReader& reader);
 
  private:
-  struct Burst {
-    std::uint32_t place;  // of its piece
-    std::uint32_t bank;
-    std::uint64_t number;
-    std::uint32_t row;
-    std::uint32_t unused;
-  };
-
   Cycle first_cycle_from(SimTime time) const;
   void submit_waiting(Cycle now, std::size_t channel);
   void find_next();
@@ -63,7 +56,7 @@ class DramStack {
   DramSpec spec_;
   DramAddressMap map_;
   std::vector<std::unique_ptr<DramChannel>> channels_;
-  std::vector<std::deque<Burst>> waiting_;  // [channels] not yet accepted
+  std::vector<DramPort> waiting_;  // [channels] bursts not yet accepted
   std::vector<DramPiece> pieces_;
   std::vector<std::uint32_t> free_;  // places in pieces_
   Cycle next_ = no_cycle;

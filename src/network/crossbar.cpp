@@ -99,7 +99,7 @@ class CrossbarNetwork final : public CountedNetwork {
     const SimTime now = context.now();
     const WireTimes times = wire_.book(ports_[context.index()].in, packet.bytes, now,
                                        now + SimTime::from_ps(packet.tail_lag_ps));
-    if ((event.flags & last_packet) != 0) {
+    if ((event.flags & last_packet_flag) != 0) {
       context.send_self(times.end - now + settings_.overheads.message, deliver_port(event.flags),
                         Arrival{packet.source, 0, packet.word}, event.tag);
     }

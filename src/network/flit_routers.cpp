@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "packets.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::network {
@@ -126,9 +127,7 @@ void FlitRouters::schedule(pdes::Context& context, RouterView& router, std::uint
 
 void FlitRouters::take_request(pdes::Context& context, const SendRequest& request,
                                std::uint16_t tag) {
-  if (request.target == context.self() && !settings_.loopback) {
-    context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
-                      tag);
+  if (!settings_.loopback && deliver_to_self(context, request, tag)) {
     return;
   }
   RouterView router = view(context.index());
@@ -222,7 +221,7 @@ void FlitRouters::route(RouterView& router, EntityId here, std::uint32_t input_v
   if (flit.target == here.value()) {
     input.port = static_cast<std::uint16_t>(router.node_port());
     input.other = no_port;
-    input.vcs = static_cast<std::uint32_t>((std::uint64_t{1} << settings_.vcs) - 1);
+    input.vcs = lowest_vcs(settings_.vcs);
     return;
   }
   const unsigned in_port = port_of_[input_vc];

@@ -263,7 +263,7 @@ class PacketNetwork final : public CountedNetwork {
         wire.book(state, packet.bytes, now, now + SimTime::from_ps(packet.tail_lag_ps));
     ++hops_;
     const EntityId next = fabric_.neighbour(context.self(), port);
-    if (next == packet.target && (flags & last_packet) == 0) {
+    if (next == packet.target && (flags & last_packet_flag) == 0) {
       return;  // only the last packet of a message raises an arrival
     }
     if (cutting_.store_and_forward) {

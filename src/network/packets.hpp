@@ -11,14 +11,14 @@
 namespace tessera::network {
 
 // An event's flags hold the port to deliver to, and whether the packet is the last of its message.
-inline constexpr std::uint8_t last_packet = 0x80;
+inline constexpr std::uint8_t last_packet_flag = 0x80;
 
 inline std::uint8_t packet_flags(pdes::Port deliver, bool last) {
-  return static_cast<std::uint8_t>(deliver.code() | (last ? last_packet : 0));
+  return static_cast<std::uint8_t>(deliver.code() | (last ? last_packet_flag : 0));
 }
 inline pdes::Port deliver_port(std::uint8_t flags) {
   return pdes::Port::from_code(
-      static_cast<std::uint8_t>(flags & static_cast<std::uint8_t>(~last_packet)));
+      static_cast<std::uint8_t>(flags & static_cast<std::uint8_t>(~last_packet_flag)));
 }
 
 // A message to the node itself takes no time. Whether it was one.

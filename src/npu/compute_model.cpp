@@ -63,6 +63,9 @@ class ProgramCores final : public compute::Compute {
     cores_->visit_cores(end, sink);
   }
   void report_bins(compute::CoreUseSink sink) override { cores_->report_bins(std::move(sink)); }
+  std::vector<std::string> waiting(std::size_t most) const override {
+    return cores_->waiting(most);
+  }
 
  private:
   std::vector<std::unique_ptr<TiledOperator>> owned_;

@@ -1,15 +1,14 @@
 #include "convolution_tiling.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "cut.hpp"
-#include "tessera/core/wide.hpp"
+#include "tiling_score.hpp"
 
 namespace tessera::npu {
 namespace {
 
-// As of products (gemm_tiling.cpp): the busiest core's cycles, then bytes, then tiles.
+// One group at a time.
 class Fitting {
  public:
   Fitting(const ConvolutionShape& shape, const Target& target)
@@ -44,19 +43,13 @@ class Fitting {
       return;
     }
     const auto score = score_of(outputs, positions, channels);
-    if (!found_ || better(score)) {
+    if (!found_ || score.is_better_than(score_)) {
       found_ = ConvolutionTiles{positions, outputs, channels, shape_.kernel};
       score_ = score;
     }
   }
 
-  struct Score {
-    Wide busiest = 0;
-    Wide moved = 0;
-    Wide tiles = 0;
-  };
-
-  Score score_of(std::uint64_t outputs, Sides positions, std::uint64_t channels) const {
+  TilingScore score_of(std::uint64_t outputs, Sides positions, std::uint64_t channels) const {
     const CoreConfig& core = target_.core;
     const std::uint64_t output_parts = quotient_up(shape_.group_outputs(), outputs);
     const std::uint64_t heights = quotient_up(positions_[0], positions[0]);
@@ -66,7 +59,7 @@ class Fitting {
     const std::uint64_t window = shape_.kernel[0] * shape_.kernel[1];
     const std::uint64_t folds =
         quotient_up(shape_.group_channels(), channels) * quotient_up(channels, core.rows) * window;
-    Score score;
+    TilingScore score;
     score.busiest = of_core * std::max(positions[0] * positions[1], core.rows) *
                     quotient_up(outputs, core.columns) * folds;
     score.moved =
@@ -76,20 +69,11 @@ class Fitting {
     return score;
   }
 
-  bool better(const Score& score) const {
-    const Wide slack = std::min(score.busiest, score_.busiest) / 16;
-    if (score.busiest + slack < score_.busiest || score_.busiest + slack < score.busiest) {
-      return score.busiest < score_.busiest;
-    }
-    return std::tie(score.moved, score.busiest, score.tiles) <
-           std::tie(score_.moved, score_.busiest, score_.tiles);
-  }
-
   const ConvolutionShape& shape_;
   const Target& target_;
   Sides positions_;
   std::optional<ConvolutionTiles> found_;
-  Score score_;
+  TilingScore score_;
 };
 
 // Gemmini's heuristic for tiled convolutions as ONNXim has it: cut the largest extent until all
@@ -249,7 +233,8 @@ std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,
       return tiles;
     }
   }
-  return Fitting(shape, target).find();
+  const auto together = grouped_tiles(shape, target);
+  return together ? together : Fitting(shape, target).find();
 }
 
 }  // namespace tessera::npu

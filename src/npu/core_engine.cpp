@@ -322,6 +322,30 @@ void CoreEngine::moved(Cycle now, const Transfer& transfer) {
   }
 }
 
+std::vector<CoreEngine::Unfinished> CoreEngine::unfinished() const {
+  std::vector<Unfinished> all;
+  for (std::uint32_t place = 0; place < queue_.size(); ++place) {
+    const Share& share = queue_[place];
+    if (share.reported) {
+      continue;
+    }
+    std::string where = "next tile " + std::to_string(share.group) + "." +
+                        std::to_string(share.step) + " of " +
+                        std::to_string(programs_->operator_at(share.number).groups()) + " groups";
+    for (const Resident& resident : residents_) {
+      if (resident.taken && resident.share == first_serial_ + place) {
+        where += "; tile " + std::to_string(resident.group) + "." + std::to_string(resident.step) +
+                 " at instruction " + std::to_string(resident.cursor) + " of " +
+                 std::to_string(resident.program->code.size()) + ", " +
+                 std::to_string(resident.loads) + " loads and " + std::to_string(resident.stores) +
+                 " stores not there";
+      }
+    }
+    all.push_back({share.number, std::move(where)});
+  }
+  return all;
+}
+
 // --- checkpoints ---------------------------------------------------------------------------------
 
 void CoreEngine::save(pdes::StateWriter& writer) const {

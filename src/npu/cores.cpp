@@ -94,6 +94,7 @@ class Cores final : public compute::Compute {
         own_operands_(setup.own_operands),
         slot_(setup.slot),
         memory_slot_(setup.memory_slot),
+        names_(setup.names),
         place_of_(setup.members.size(), no_core) {}
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
@@ -154,6 +155,27 @@ class Cores final : public compute::Compute {
     }
   }
   void report_bins(compute::CoreUseSink sink) override { bin_sink_ = std::move(sink); }
+
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (std::size_t index = 0; index < place_of_.size(); ++index) {
+      if (place_of_[index] == no_core) {
+        continue;
+      }
+      const Core& core = cores_[place_of_[index]];
+      for (const CoreEngine::Unfinished& one : core.engine.unfinished()) {
+        if (lines.size() == most) {
+          return lines;
+        }
+        const std::string name =
+            names_.empty() ? "operator " + std::to_string(one.number) : names_[one.number];
+        lines.push_back("core at node " + std::to_string(members_[index].value()) + ": " + name +
+                        ", " + one.where + "; " + std::to_string(core.dma.open()) +
+                        " accesses to memory under way");
+      }
+    }
+    return lines;
+  }
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
     const bool there = place_of_[index] != no_core;
@@ -361,6 +383,7 @@ class Cores final : public compute::Compute {
   bool own_operands_;
   unsigned slot_;
   unsigned memory_slot_;
+  std::vector<std::string> names_;
   std::vector<std::uint32_t> place_of_;  // [local entities] in cores_
   std::vector<Core> cores_;
   compute::CoreUseSink bin_sink_;

@@ -34,6 +34,7 @@ class Dma {
   std::optional<Transfer> end(std::uint16_t tag);
 
   bool is_busy() const { return open_ > 0; }
+  std::uint32_t open() const { return open_; }  // accesses under way
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);

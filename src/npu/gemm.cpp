@@ -55,7 +55,7 @@ class TiledProduct final : public TiledOperator {
     const ProductShape& s = spec_.shape;
     operands_ = {
         {"activations", element_ * (s.count * s.rows * s.depth)},
-        {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * s.columns * s.depth)},
+        {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * weight_columns() * s.depth)},
         {"product", element_ * (s.count * s.rows * s.columns)},
         {"bias", element_ * (spec_.bias ? s.columns : 0)},
         {"residual", element_ * (spec_.residuals * s.count * s.rows * s.columns)}};
@@ -89,10 +89,10 @@ class TiledProduct final : public TiledOperator {
     tile.depth = depth_.range(step);
     const std::uint64_t first_row = number * s.rows + rows_.begin(row);
     const std::uint64_t first_column =
-        (spec_.shared_weights ? 0 : number * s.columns) + columns_.begin(column);
+        (spec_.shared_weights ? 0 : number * weight_columns()) + columns_.begin(column);
     const std::uint64_t first_output = first_row * s.columns + columns_.begin(column);
     tile.origins[activations] = (first_row * s.depth + tile.depth.begin) * e;
-    tile.origins[weights] = (first_column * s.depth + tile.depth.begin) * e;
+    tile.origins[weights] = (first_column * s.depth + tile.depth.begin * weight_pitch()) * e;
     tile.origins[product] = first_output * e;
     tile.origins[bias] = columns_.begin(column) * e;
     tile.origins[residual] = first_output * e;
@@ -188,10 +188,16 @@ class TiledProduct final : public TiledOperator {
     void load_weights(std::uint64_t m, std::uint64_t k) {
       const std::uint64_t e = op.element_.count();
       const std::uint64_t pitch = op.spec_.shape.depth * e;
-      out.mvin(weights,
-               {column_blocks.begin(m) * pitch + loads.begin(k) * e, loads.size(k) * e,
-                column_blocks.size(m), pitch},
-               w_at(m, k));
+      const std::uint64_t begin = column_blocks.begin(m) * pitch;
+      if (op.tiles_.like_onnxim) {
+        out.mvin(weights,
+                 {begin + loads.begin(k) * e, loads.size(k) * e, column_blocks.size(m), pitch},
+                 w_at(m, k));
+      } else {
+        const std::uint64_t bytes = loads.size(k) * column_blocks.size(m) * e;
+        out.mvin(weights, {begin + loads.begin(k) * op.weight_pitch() * e, bytes, 1, bytes},
+                 w_at(m, k));
+      }
     }
 
     void load_activations(std::uint64_t n, std::uint64_t k) {
@@ -285,6 +291,14 @@ class TiledProduct final : public TiledOperator {
       }
     }
   };
+
+  // Weights lie by columns, as ONNXim's, or in blocks as wide as the array, of which each is a row
+  // of weights after the other, as the array takes them: so many elements from one in the depth to
+  // the next, and columns with those that fill up the last block.
+  std::uint64_t weight_pitch() const {
+    return tiles_.like_onnxim ? 1 : std::min(spec_.shape.columns, core().columns);
+  }
+  std::uint64_t weight_columns() const { return rounded_up(spec_.shape.columns, weight_pitch()); }
 
   std::uint64_t output_bytes() const { return operands_[product].bytes.count(); }
 

@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "cut.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/wide.hpp"
+#include "tiling_score.hpp"
 
 namespace tessera::npu {
 namespace {
-
-// How well tiles suit: first the work of the busiest core, where differences of a sixteenth do not
-// count, then bytes moved, then the number of tiles.
-struct Score {
-  Wide busiest = 0;
-  Wide moved = 0;
-  Wide tiles = 0;
-};
 
 class Fitting {
  public:
@@ -51,8 +42,8 @@ class Fitting {
     if (rows * columns * sum_bytes > core().accumulator_half().count() || depth == 0) {
       return;
     }
-    const Score score = score_of(rows, columns);
-    if (!found_ || better(score)) {
+    const TilingScore score = score_of(rows, columns);
+    if (!found_ || score.is_better_than(score_)) {
       // Steps of equal length.
       const std::uint64_t steps = quotient_up(shape_.depth, depth);
       const std::uint64_t even =
@@ -62,12 +53,12 @@ class Fitting {
     }
   }
 
-  Score score_of(std::uint64_t rows, std::uint64_t columns) const {
+  TilingScore score_of(std::uint64_t rows, std::uint64_t columns) const {
     const std::uint64_t row_parts = quotient_up(shape_.rows, rows);
     const std::uint64_t column_parts = quotient_up(shape_.columns, columns);
     const Wide groups = Wide{shape_.count} * row_parts * column_parts;
     const Wide of_core = (groups + target_.cores - 1) / target_.cores;
-    Score score;
+    TilingScore score;
     // Cycles of the array for one height of it, by blocks of columns: rows, but at least its
     // height for the next weights to shift in.
     score.busiest = of_core * std::max(rows, core().rows) * quotient_up(columns, core().columns);
@@ -77,19 +68,10 @@ class Fitting {
     return score;
   }
 
-  bool better(const Score& score) const {
-    const Wide slack = std::min(score.busiest, score_.busiest) / 16;
-    if (score.busiest + slack < score_.busiest || score_.busiest + slack < score.busiest) {
-      return score.busiest < score_.busiest;
-    }
-    return std::tie(score.moved, score.busiest, score.tiles) <
-           std::tie(score_.moved, score_.busiest, score_.tiles);
-  }
-
   const ProductShape& shape_;
   const Target& target_;
   std::optional<ProductTiles> found_;
-  Score score_;
+  TilingScore score_;
 };
 
 // Heuristic of Gemmini (its function for tiled matrix products with double buffering), with what

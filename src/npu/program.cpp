@@ -95,7 +95,7 @@ void ProgramWriter::mvout(std::uint8_t operand, const Region& region, BufferId f
 }
 
 void ProgramWriter::gemm(bool preload, BufferId a, BufferId b, BufferId out, std::uint64_t rows,
-                         std::uint64_t depth, std::uint64_t columns) {
+                         std::uint64_t depth, std::uint64_t columns, std::uint64_t groups) {
   Instruction instruction;
   instruction.opcode = preload ? Opcode::gemm_preload : Opcode::gemm;
   instruction.a = a;
@@ -104,8 +104,17 @@ void ProgramWriter::gemm(bool preload, BufferId a, BufferId b, BufferId out, std
   instruction.rows = rows;
   instruction.depth = depth;
   instruction.columns = columns;
-  instruction.cycles = streamed_cycles(core_, rows, depth, element_);
+  instruction.cycles = streamed_cycles(core_, rows, depth * groups, element_);
   program_.code.push_back(instruction);
+}
+
+void ProgramWriter::multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows,
+                             std::uint64_t depth, std::uint64_t columns) {
+  vector(vector_cycles(core_, multiplications(depth), rows, columns), a, b, out);
+  Instruction& instruction = program_.code.back();
+  instruction.rows = rows;
+  instruction.depth = depth;
+  instruction.columns = columns;
 }
 
 void ProgramWriter::vector(std::uint64_t cycles, BufferId a, BufferId b, BufferId out) {

@@ -74,6 +74,10 @@ VectorWork vector_work(const std::string& name) {
   return found->second;
 }
 
+VectorWork multiplications(std::uint64_t count) {
+  return {.adds = count, .muls = count};
+}
+
 std::uint64_t vector_cycles(const CoreConfig& core, const VectorWork& work, std::uint64_t rows,
                             std::uint64_t columns) {
   const VectorLatencies& latency = core.vector;

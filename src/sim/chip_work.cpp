@@ -67,11 +67,13 @@ class ChipsWork final : public Work {
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     std::vector<const npu::TiledOperator*> operators;
+    std::vector<std::string> names;
     for (const executor::ChipOperator& op : chip_.operators) {
       operators.push_back(op.tiles.get());
+      names.push_back(op.name);
     }
     return npu::make_cores({experiment_.machine, members, chip_.core, std::move(operators), false,
-                            chip_.first_address, compute_slot, memory_slot});
+                            chip_.first_address, compute_slot, memory_slot, std::move(names)});
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {

@@ -59,7 +59,7 @@ void read_load(TrafficExperiment& experiment, Section& section) {
   for (const double rate : experiment.rates) {
     const double messages = rate / static_cast<double>(experiment.message_flits);
     if (!(messages >= least_rate) || messages > 1) {
-      section.error("rates", "rates are from 1e-12 to a message a node and cycle");
+      section.error("rates", "rates are at least 1e-12, and at most a message a node and cycle");
       return;
     }
     experiment.processes.push_back(

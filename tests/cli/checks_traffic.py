@@ -29,6 +29,7 @@ def traffic_points(program):
 def traffic_refusals(program):
     expect_refusal(program.call("traffic", MESH, "-o", "points.txt"), 2, "must end in .csv or .json")
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.rates=[2]"), 2, "at most a message")
+    expect_refusal(program.call("traffic", MESH, "--set", "traffic.rates=[]"), 2, "at least one rate")
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.pattern=unifrom"), 2, "did you mean 'uniform'")
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.sampel=3"), 2, "did you mean 'sample'")
     expect_refusal(program.call("traffic", MESH, "--set", "machine.topology.rows=4", "--set",

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -46,6 +47,9 @@ class Compute : public pdes::Component {
   // Of models that know units.
   virtual void visit_cores(SimTime /*end*/, const CoreUseSink& /*sink*/) const {}
   virtual void report_bins(CoreUseSink /*sink*/) {}
+  // A line for each core, of `most` at the most, that has begun what it has not finished: where it
+  // stands, for the report of a run that cannot go on.
+  virtual std::vector<std::string> waiting(std::size_t /*most*/) const { return {}; }
 };
 
 // Several in one: the events and the state of a node are those of one of them.

@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,13 @@ class CoreEngine {
   // Goes on from `now` as far as it can. The result: when to call again at the latest, even if
   // nothing was moved; unknown_cycle: no need to.
   Cycle run(Cycle now, const Surroundings& surroundings);
+
+  // Shares that have been added and are not over.
+  struct Unfinished {
+    std::uint32_t number = 0;  // of the operator
+    std::string where;         // what it waits for, for people
+  };
+  std::vector<Unfinished> unfinished() const;
 
   const CoreUse& use() const { return use_; }
   // Cycles beyond `now` in which the array and the vector unit are booked already.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/compute/compute.hpp"
@@ -29,6 +30,7 @@ struct CoresSetup {
   std::uint64_t first_address = 0;  // of the operands
   unsigned slot = 0;
   unsigned memory_slot = 0;
+  std::vector<std::string> names = {};  // of operators, for messages; empty: their numbers
 };
 
 // Takes ShareRequest events (messages.hpp) and, as compute models do, ExecuteRequest events. The

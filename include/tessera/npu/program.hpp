@@ -66,9 +66,10 @@ struct Instruction {
   BufferId a;
   BufferId b;
   BufferId out;
-  Region region;              // mvin, mvout
-  std::uint64_t rows = 0;     // gemm: streamed
-  std::uint64_t depth = 0;    // gemm: rows of the array in use
+  Region region;  // mvin, mvout
+  // Of products: sums of `depth` products each.
+  std::uint64_t rows = 0;  // gemm: streamed
+  std::uint64_t depth = 0;
   std::uint64_t columns = 0;  // gemm: columns of the array in use
   std::uint64_t cycles = 0;   // gemm: to stream the rows; vector and im2col: in all
 };
@@ -93,9 +94,13 @@ class ProgramWriter {
   BufferId accumulator(Bytes bytes);
   void mvin(std::uint8_t operand, const Region& region, BufferId out);
   void mvout(std::uint8_t operand, const Region& region, BufferId from);
-  // Rows of `a` (rows x depth) times weights `b` (depth x columns).
+  // Rows of `a` (rows x depth) times weights `b` (depth x columns). Of several `groups` side by
+  // side, a row has the depth of each, and a column adds up that of one.
   void gemm(bool preload, BufferId a, BufferId b, BufferId out, std::uint64_t rows,
-            std::uint64_t depth, std::uint64_t columns);
+            std::uint64_t depth, std::uint64_t columns, std::uint64_t groups = 1);
+  // rows x columns sums of `depth` products each, by the vector unit.
+  void multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows, std::uint64_t depth,
+                std::uint64_t columns);
   void vector(std::uint64_t cycles, BufferId a, BufferId b, BufferId out);
   void im2col(std::uint64_t elements, BufferId a, BufferId out);
 

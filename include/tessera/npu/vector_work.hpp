@@ -29,6 +29,9 @@ struct VectorWork {
 VectorWork vector_work(const std::string& name);
 std::vector<std::string> vector_names();
 
+// So many products of two elements each, added up.
+VectorWork multiplications(std::uint64_t count);
+
 // Of `rows` rows of `columns` elements each.
 std::uint64_t vector_cycles(const CoreConfig& core, const VectorWork& work, std::uint64_t rows,
                             std::uint64_t columns);

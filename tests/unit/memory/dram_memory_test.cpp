@@ -159,6 +159,42 @@ TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
   }
 }
 
+// A burst of 64 B at 1 GB/s takes its port 64 ns, far longer than the device does.
+TEST(DramMemory, APortTakesOneBurstAtATimeFromEachInTurn) {
+  const Described machine = described(
+      "topology: {kind: mesh, rows: 1, columns: 3, bandwidth: 1 TB/s, latency: 1 ns}\n"
+      "dram: {at: nodes, nodes: [1], bandwidth: 1 GB/s, latency: 0 ns}\n"
+      "network: {model: analytical}\n"
+      "memory: {model: dram, request: 0 B, preset: DDR4, refresh: false, port: 1 GB/s}\n");
+  const Outcome one = run(machine, {{0, 0, 64 * 64, false, 1, Address(0)}});
+  EXPECT_GE(one.done.at(0).at_ps, 63 * 64'000);
+  EXPECT_LE(one.done.at(0).at_ps, 63 * 64'000 + 50'000);
+  // What another asks for later does not wait for all of the first's.
+  const Outcome two = run(
+      machine, {{0, 0, 64 * 64, false, 1, Address(0)}, {10'000, 2, 64 * 4, false, 2, Address(0)}});
+  ASSERT_EQ(two.done.size(), 2U);
+  EXPECT_GE(two.done[0].at_ps, 67 * 64'000);  // of tile 0
+  EXPECT_LE(two.done[1].at_ps, 10 * 64'000);
+}
+
+// A controller keeps few writes while reads come: more than there are numbers in 16 bits pass one.
+TEST(DramMemory, KeepsAWriteApartFromAnyNumberOfLaterReads) {
+  const Described machine = described(pair("preset: DDR4, refresh: false, window: 1 MB"));
+  std::vector<Access> accesses;
+  for (std::uint32_t i = 0; i < 70'000; ++i) {  // a little faster than the memory
+    accesses.push_back({std::int64_t{i} * 3000, 0, 32, false,
+                        static_cast<std::uint16_t>(i % 50'000), Address(std::uint64_t{i} * 64)});
+  }
+  constexpr std::uint16_t written = 60'000;
+  accesses.push_back({3'000'000, 0, 64, true, written, Address(0)});
+  const Outcome outcome = run(machine, accesses);
+  ASSERT_EQ(outcome.done.size(), accesses.size());
+  const auto of_write = std::find_if(outcome.done.begin(), outcome.done.end(),
+                                     [&](const Done& done) { return done.tag == written; });
+  ASSERT_NE(of_write, outcome.done.end());
+  EXPECT_GT(of_write->at_ps, 69'000 * std::int64_t{3000});  // when the reads are through
+}
+
 // One tile's stream meets all memories alike when addresses are spread.
 TEST(DramMemory, SpreadUsesAllMemories) {
   for (const char* hash : {"none", "ipoly"}) {

@@ -123,6 +123,8 @@ TEST(Core, ComputesNothingBeforeItsDataAndStoresNothingBeforeItsSums) {
   EXPECT_EQ(engine.run(0, notes), 2U);  // two loads, one a cycle
   EXPECT_EQ(engine.run(2, notes), unknown_cycle);
   ASSERT_EQ(loads.size(), 2U);  // weights and activations
+  ASSERT_EQ(engine.unfinished().size(), 1U);
+  EXPECT_NE(engine.unfinished()[0].where.find("2 loads"), std::string::npos);
   EXPECT_EQ(engine.use().macs, 0U);
   engine.moved(1000, loads[0].second);
   EXPECT_EQ(engine.run(1000, notes), unknown_cycle);
@@ -136,6 +138,7 @@ TEST(Core, ComputesNothingBeforeItsDataAndStoresNothingBeforeItsSums) {
   engine.moved(11'000, stores[0].second);
   engine.run(11'000, notes);
   EXPECT_TRUE(is_over);
+  EXPECT_TRUE(engine.unfinished().empty());
 }
 
 TEST(Core, GoesOnFromWhatWasSaved) {
@@ -187,6 +190,38 @@ TEST(VectorUnit, TakesPassesAndTrees) {
             7 * 512U);
   // Of a row of 4096: two trees of 2 + 1 passes, three operations on two passes.
   EXPECT_EQ(of("{kind: softmax, rows: 1, columns: 4096}"), 2 * 3 + 3 * 2U);
+}
+
+std::string convolution(std::uint64_t channels, std::uint64_t groups) {
+  return "{kind: convolution, input: 16, channels: " + std::to_string(channels) +
+         ", outputs: " + std::to_string(channels) +
+         ", kernel: 3, padding: 1, groups: " + std::to_string(groups) + "}";
+}
+
+TEST(SmallGroups, GoThroughTheVectorUnitTogether) {
+  // Nine multiplications and additions for each of 256 x 64 elements, 2048 at a time.
+  const IdleRun run_of = run(server, convolution(64, 64));
+  EXPECT_EQ(run_of.use.vector_busy, 2 * 9 * 256 * 64 / 2048U);
+  EXPECT_EQ(run_of.use.matrix_busy, 0U);
+  // Each element once, and weights without zeros.
+  EXPECT_EQ(run_of.use.loaded, (256U * 64 + 9 * 64) * 2);
+}
+
+TEST(SmallGroups, GoThroughTheArrayTogetherWhereThatIsFaster) {
+  // Eight groups of 16 channels on the diagonal: each of nine blocks streams 256 positions.
+  const IdleRun run_of = run(server, convolution(128, 8));
+  EXPECT_EQ(run_of.use.vector_busy, 0U);
+  EXPECT_EQ(run_of.use.matrix_busy, 9 * 256 + 128 + 128 - 1U);
+  EXPECT_EQ(run_of.use.macs, 9U * 256 * 128 * 16);
+  EXPECT_EQ(run_of.use.loaded, (256U * 128 + 9 * 128 * 16) * 2);
+  // With a vector unit of 16 elements a cycle, also depth-wise.
+  const std::string slow =
+      "{array: [128, 128], vector_width: 16, scratchpad: 32 MiB, accumulator: 4 MiB}";
+  EXPECT_EQ(run(slow, convolution(128, 128)).use.matrix_busy, 9 * 256 + 128 + 128 - 1U);
+}
+
+TEST(SmallGroups, LargerOnesGoOneAtATime) {
+  EXPECT_EQ(run(server, convolution(256, 2)).use.matrix_busy, 2 * 9 * 256 + 128 + 128 - 1U);
 }
 
 TEST(Attention, WithFewerHeadsOfKeysLoadsFewer) {

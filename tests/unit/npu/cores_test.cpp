@@ -4,15 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
-
+#include "driving.hpp"
 #include "making.hpp"
-#include "tessera/comm/communicator.hpp"
-#include "tessera/machine/partition.hpp"
-#include "tessera/memory/memory.hpp"
-#include "tessera/network/network.hpp"
 #include "tessera/npu/idle_time.hpp"
-#include "tessera/npu/messages.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -20,6 +14,7 @@ namespace {
 using testing::core_from;
 using testing::mobile;
 using testing::operator_from;
+using testing::Outcome;
 using testing::with;
 
 constexpr const char* machine_text = R"(
@@ -28,81 +23,9 @@ tile: {peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 16 GB/s}
 dram: {at: edge, edges: [west], bandwidth: 8 GB/s, latency: 60 ns}
 )";
 
-// Tells every core to begin its share of each operator at once, and notes when each is over.
-class Driver final : public pdes::Component {
- public:
-  static constexpr unsigned slot = 0;
-  static constexpr unsigned network_slot = 1;
-  static constexpr unsigned memory_slot = 2;
-  static constexpr unsigned cores_slot = 3;
-  Driver(std::uint32_t operators, std::uint32_t cores) : operators_(operators), cores_(cores) {}
-  void start(pdes::Context& context) override {
-    if (context.self().value() < cores_) {
-      context.send_self(SimTime::zero(), pdes::Port(slot, 0), std::uint32_t{0});
-    }
-  }
-  void handle(pdes::Context& context, const pdes::Event& event) override {
-    if (event.port.kind() == 1) {
-      ends.push_back(context.now());
-      return;
-    }
-    for (std::uint32_t number = 0; number < operators_; ++number) {
-      run_share(context, cores_slot, {number, context.self().value(), cores_, pdes::Port(slot, 1)});
-    }
-  }
-  std::vector<SimTime> ends;
-
- private:
-  std::uint32_t operators_;
-  std::uint32_t cores_;
-};
-
-struct Outcome {
-  SimTime end;
-  std::vector<compute::CoreUse> uses;
-};
-
 Outcome simulate(const CoreConfig& core, const std::vector<std::string>& texts, std::uint32_t cores,
                  int ranks = 1) {
-  config::Diagnostics diagnostics;
-  config::Section section(config::parse("m.yaml", machine_text, diagnostics), "", diagnostics);
-  const auto machine = machine::read_machine(section);
-  diagnostics.throw_if_any();
-  const auto network = network::read_network(section.section("network"), *machine);
-  const auto memory = memory::read_memory(section.section("memory"));
-  std::vector<std::unique_ptr<TiledOperator>> owned;
-  std::vector<const TiledOperator*> operators;
-  for (const std::string& text : texts) {
-    owned.push_back(operator_from(text, core, cores));
-    operators.push_back(owned.back().get());
-  }
-  Outcome outcome;
-  std::mutex mutex;
-  const machine::Topology& topology = *machine->topology;
-  const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
-    pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
-                        topology.smallest_latency());
-    Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
-    const auto net = network->build({*machine, members, Driver::network_slot});
-    const auto mem = memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
-    const auto all = make_cores(
-        {*machine, members, core, operators, false, Driver::cores_slot, Driver::memory_slot});
-    engine.attach(driver);
-    engine.attach(*net);
-    engine.attach(*mem);
-    engine.attach(*all);
-    engine.run();
-    const std::scoped_lock lock(mutex);
-    for (const SimTime end : driver.ends) {
-      outcome.end = std::max(outcome.end, end);
-    }
-    all->visit_cores(SimTime::from_ps(1'000'000'000'000),
-                     [&](const compute::CoreUse& use) { outcome.uses.push_back(use); });
-  });
-  return outcome;
+  return testing::simulate(machine_text, core, texts, cores, ranks);
 }
 
 const std::string product = "{kind: gemm, rows: 100, columns: 90, depth: 80}";

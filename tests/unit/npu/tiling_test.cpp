@@ -165,9 +165,9 @@ TEST_P(AnyShape, ConvolutionsAreCoveredOnceAndFit) {
     const std::uint64_t kernel = numbers.to(std::min<std::uint64_t>(side, 7));
     const std::uint64_t stride = numbers.to(3);
     const std::uint64_t padding = numbers.to(3) - 1;
-    const std::uint64_t groups = numbers.to(6);
-    const std::uint64_t channels = numbers.to(core.rows * 3) * groups;
-    const std::uint64_t outputs = numbers.to(core.columns * 3) * groups;
+    const std::uint64_t groups = numbers.coin() ? numbers.to(6) : numbers.to(60);
+    const std::uint64_t channels = numbers.to(groups > 6 ? 6 : core.rows * 3) * groups;
+    const std::uint64_t outputs = numbers.to(groups > 6 ? 6 : core.columns * 3) * groups;
     const std::uint64_t images = numbers.to(3);
     const std::uint64_t cores = numbers.to(9);
     const std::string text = "{kind: convolution, images: " + n(images) + ", input: " + n(side) +
