@@ -1,5 +1,7 @@
 // Several compute components in one: each node has one of them.
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/pdes/engine.hpp"
