@@ -77,8 +77,9 @@ class OldestReady final : public DramScheduler {
     std::uint32_t first = none;
     std::uint32_t last = none;
     std::uint32_t hit = none;   // the first that hits the open row
-    std::uint32_t miss = none;  // the first that does not
+    std::uint32_t miss = none;  // the first that does not; or `unknown`, to be looked for
   };
+  static constexpr std::uint32_t unknown = none - 1;
   struct State {
     std::array<std::uint64_t, 2> banks_with;
     std::array<std::uint32_t, 2> queued;
@@ -195,12 +196,16 @@ class OldestReady final : public DramScheduler {
     }
   }
 
-  void choose_queued(Cycle now, Choice& choice) const {
+  void choose_queued(Cycle now, Choice& choice) {
     const std::size_t kind = writing_ ? 1 : 0;
     for_each_bank(banks_with_[kind], [&](std::uint32_t bank) {
-      const List& list = lists_[kind][bank];
+      List& list = lists_[kind][bank];
+      const std::uint64_t oldest = requests_[list.first].order;
+      if (oldest > choice.order) {
+        return;
+      }
       if (banks_.open_row(bank) == DramBanks::closed) {
-        choice.offer(Command::activate, list.first, requests_[list.first].order, now,
+        choice.offer(Command::activate, list.first, oldest, now,
                      [&] { return banks_.activate_at(bank); });
         return;
       }
@@ -208,7 +213,10 @@ class OldestReady final : public DramScheduler {
         choice.offer(Command::column, list.hit, requests_[list.hit].order, now,
                      [&] { return banks_.column_at(bank, writing_); });
       }
-      if (list.miss != none) {
+      if (list.miss == unknown && oldest < choice.order) {
+        list.miss = following(list.first, banks_.open_row(bank), false);
+      }
+      if (list.miss < unknown) {
         choice.offer(Command::precharge, list.miss, requests_[list.miss].order, now,
                      [&] { return banks_.precharge_at(bank); });
       }
@@ -291,7 +299,7 @@ class OldestReady final : public DramScheduler {
     for (std::vector<List>& lists : lists_) {
       List& list = lists[bank];
       list.hit = row == DramBanks::closed ? none : following(list.first, row, true);
-      list.miss = following(list.first, row, false);
+      list.miss = row == DramBanks::closed ? list.first : unknown;
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/memory/dram_spec.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::memory {
@@ -29,8 +30,8 @@ class DramPort {
   explicit DramPort(SimTime time) : time_(time) {}
 
   bool empty() const { return turns_.empty(); }
-  // When the next may go in.
-  SimTime opens() const { return free_; }
+  // The cycle from which on the next may go in.
+  Cycle opens() const { return opens_; }
 
   void add(EntityId requester, const WaitingBurst& burst) {
     const std::uint32_t line = time_ > SimTime::zero() ? requester.value() : 0;
@@ -43,19 +44,25 @@ class DramPort {
 
   const WaitingBurst& front() const { return lines_.find(turns_.front())->second.front(); }
 
-  // `since`: the time after which it goes in, as of the cycle before, so that cycles of another
-  // clock do not slow the port down.
-  void pop(SimTime since) {
+  // It goes in after `since`, the cycle before, so that cycles of another clock do not slow the
+  // port down. The cycle of a time is the first from there on.
+  template <class CycleOf>
+  void pop(SimTime since, CycleOf cycle_of) {
     const std::uint32_t line = turns_.front();
     std::deque<WaitingBurst>& waiting = lines_.find(line)->second;
     waiting.pop_front();
-    if (time_ > SimTime::zero() || waiting.empty()) {
-      turns_.pop_front();
-      if (!waiting.empty()) {
-        turns_.push_back(line);
+    if (time_ == SimTime::zero()) {
+      if (waiting.empty()) {
+        turns_.pop_front();
       }
+      return;
+    }
+    turns_.pop_front();
+    if (!waiting.empty()) {
+      turns_.push_back(line);
     }
     free_ = std::max(free_, since) + time_;
+    opens_ = cycle_of(free_);
   }
 
   std::size_t resident_bytes() const {
@@ -73,6 +80,7 @@ class DramPort {
       writer.put_all(std::vector<WaitingBurst>(waiting.begin(), waiting.end()));
     }
     writer.put(free_);
+    writer.put(opens_);
   }
   void restore(pdes::StateReader& reader) {
     const auto turns = reader.get_all<std::uint32_t>();
@@ -83,11 +91,13 @@ class DramPort {
       lines_[line].assign(waiting.begin(), waiting.end());
     }
     free_ = reader.get<SimTime>();
+    opens_ = reader.get<Cycle>();
   }
 
  private:
   SimTime time_;
   SimTime free_;
+  Cycle opens_ = 0;
   std::map<std::uint32_t, std::deque<WaitingBurst>> lines_;  // [requesters]
   std::deque<std::uint32_t> turns_;                          // of lines with bursts
 };

@@ -1,7 +1,9 @@
 // Requests that a DRAM controller holds: a pool, found again by their burst.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +27,10 @@ class HeldRequests {
  public:
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
 
-  HeldRequests() { chains_.fill(none); }
+  // Chains are short with up to `expected` requests.
+  explicit HeldRequests(std::size_t expected)
+      : chains_(std::bit_ceil(std::clamp<std::size_t>(expected, 64, 4096)), none),
+        shift_(64 - static_cast<unsigned>(std::countr_zero(chains_.size()))) {}
 
   HeldRequest& operator[](std::uint32_t place) { return pool_[place]; }
   const HeldRequest& operator[](std::uint32_t place) const { return pool_[place]; }
@@ -68,32 +73,32 @@ class HeldRequests {
   }
 
   std::size_t resident_bytes() const {
-    return sizeof(chains_) + pool_.capacity() * sizeof(HeldRequest);
+    return chains_.capacity() * sizeof(std::uint32_t) + pool_.capacity() * sizeof(HeldRequest);
   }
   void save(pdes::StateWriter& writer) const {
     writer.put_all(pool_);
-    writer.put(chains_);
+    writer.put_all(chains_);
     writer.put(free_);
     writer.put(orders_);
     writer.put(static_cast<std::uint64_t>(size_));
   }
   void restore(pdes::StateReader& reader) {
     pool_ = reader.get_all<HeldRequest>();
-    chains_ = reader.get<Chains>();
+    chains_ = reader.get_all<std::uint32_t>();
     free_ = reader.get<std::uint32_t>();
     orders_ = reader.get<std::uint64_t>();
     size_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
   }
 
  private:
-  using Chains = std::array<std::uint32_t, 64>;
-  static std::size_t chain_index(std::uint64_t burst) {
-    return static_cast<std::size_t>(burst * 0x9E3779B97F4A7C15ULL >> 58);
+  std::size_t chain_index(std::uint64_t burst) const {
+    return static_cast<std::size_t>(burst * 0x9E3779B97F4A7C15ULL >> shift_);
   }
   std::uint32_t& chain_of(std::uint64_t burst) { return chains_[chain_index(burst)]; }
 
   std::vector<HeldRequest> pool_;
-  Chains chains_{};
+  std::vector<std::uint32_t> chains_;  // by a hash of the burst
+  unsigned shift_;
   std::uint32_t free_ = none;
   std::uint64_t orders_ = 0;
   std::size_t size_ = 0;

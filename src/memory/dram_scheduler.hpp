@@ -45,6 +45,7 @@ class DramScheduler : public DramChannel {
   DramScheduler(const DramSpec& spec, Cycle refresh_round, Cycle first_refresh)
       : controller_(spec.controller),
         banks_(spec),
+        requests_(std::size_t{spec.controller.read_queue} + spec.controller.write_queue),
         refresh_round_(refresh_round),
         refresh_due_(refresh_round > 0 ? first_refresh : no_cycle),
         wake_(refresh_due_) {}

@@ -70,7 +70,7 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
 
 void DramStack::submit_waiting(Cycle now, std::size_t channel) {
   DramPort& port = waiting_[channel];
-  while (!port.empty() && first_cycle_from(port.opens()) <= now) {
+  while (!port.empty() && port.opens() <= now) {
     const WaitingBurst& burst = port.front();
     const bool write = pieces_[burst.place].write != 0;
     if (!channels_[channel]->accepts(write)) {
@@ -78,7 +78,8 @@ void DramStack::submit_waiting(Cycle now, std::size_t channel) {
     }
     channels_[channel]->submit(now, {burst.place, burst.number, burst.bank, burst.row, write},
                                done_);
-    port.pop(time_of(std::max<Cycle>(now - 1, 0)));
+    port.pop(time_of(std::max<Cycle>(now - 1, 0)),
+             [this](SimTime time) { return first_cycle_from(time); });
   }
 }
 
@@ -89,12 +90,12 @@ void DramStack::find_next() {
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
     const Cycle next = channels_[channel]->next();
     next_ = std::min(next_, next);
-    if (waiting_[channel].empty()) {
+    const DramPort& port = waiting_[channel];
+    if (port.empty()) {
       continue;
     }
-    const Cycle opens = first_cycle_from(waiting_[channel].opens());
-    if (opens > last_) {
-      next_ = std::min(next_, opens);
+    if (port.opens() > last_) {
+      next_ = std::min(next_, port.opens());
     } else if (next == no_cycle) {
       next_ = std::min(next_, last_ + 1);
     }

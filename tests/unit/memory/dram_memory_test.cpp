@@ -145,8 +145,9 @@ TEST(DramMemory, CountsAreOfWholeBurstsAndBinsAddUp) {
 }
 
 TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
-  for (const char* spread : {"}\n", ", spread: all}\n", ", spread: all, hash: ipoly}\n"}) {
-    const Described machine = described(edges + spread);
+  for (const char* keys :
+       {", port: 4 GB/s}\n", ", spread: all}\n", ", spread: all, hash: ipoly}\n"}) {
+    const Described machine = described(edges + keys);
     const std::vector<Access> accesses = random_accesses(16);
     const Outcome expected = run(machine, accesses, 1, 300'000);
     EXPECT_EQ(expected.done.size(), accesses.size());
