@@ -81,7 +81,7 @@ class ChannelMemory final : public Memory {
         parameters_(parameters),
         slot_(setup.slot),
         network_slot_(setup.network_slot),
-        outstanding_of_(setup.members.size(), Outstanding::none),
+        last_of_(setup.members.size(), Outstanding::none),
         channel_at_(machine_.topology->nodes(), Outstanding::none) {
     for (std::uint32_t channel = 0; channel < machine_.channels.size(); ++channel) {
       channel_at_[machine_.channels[channel].node.value()] = channel;
@@ -182,8 +182,8 @@ class ChannelMemory final : public Memory {
       access.tag = reader.get<std::uint16_t>();
       access.done = reader.get<pdes::Port>();
     }
-    for (auto access = accesses.rbegin(); access != accesses.rend(); ++access) {
-      remember(index, access->tag, access->done);
+    for (const Outstanding& access : accesses) {
+      remember(index, access.tag, access.done);
     }
     const std::uint32_t channel = channel_of_index(index);
     if (channel == Outstanding::none) {
@@ -195,7 +195,7 @@ class ChannelMemory final : public Memory {
   }
 
   std::size_t resident_bytes() const override {
-    return (outstanding_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
+    return (last_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
            states_.capacity() * sizeof(ChannelState) + bins_.capacity() * sizeof(ChannelBin) +
            pool_.capacity() * sizeof(Outstanding) +
            channels_by_index_.capacity() * sizeof(LocalChannel);
@@ -218,10 +218,15 @@ class ChannelMemory final : public Memory {
 
   template <class Visit>
   void for_each_outstanding(std::uint32_t index, Visit visit) const {
-    for (std::uint32_t place = outstanding_of_[index]; place != Outstanding::none;
-         place = pool_[place].next) {
-      visit(pool_[place]);
+    const std::uint32_t last = last_of_[index];
+    if (last == Outstanding::none) {
+      return;
     }
+    std::uint32_t place = last;
+    do {
+      place = pool_[place].next;
+      visit(pool_[place]);
+    } while (place != last);
   }
 
   // Sizes differ by a byte at most, the larger ones last: the last burst, which ends the access,
@@ -290,6 +295,7 @@ class ChannelMemory final : public Memory {
     }
   }
 
+  // Replies come roughly in the order of their accesses, which a tile's list is in.
   void remember(std::uint32_t index, std::uint16_t tag, pdes::Port done) {
     std::uint32_t place = free_;
     if (place == Outstanding::none) {
@@ -298,18 +304,27 @@ class ChannelMemory final : public Memory {
     } else {
       free_ = pool_[place].next;
     }
-    pool_[place] = {tag, done, outstanding_of_[index]};
-    outstanding_of_[index] = place;
+    std::uint32_t& last = last_of_[index];
+    pool_[place] = {tag, done, last == Outstanding::none ? place : pool_[last].next};
+    if (last != Outstanding::none) {
+      pool_[last].next = place;
+    }
+    last = place;
   }
 
   pdes::Port forget(std::uint32_t index, std::uint16_t tag) {
-    std::uint32_t* link = &outstanding_of_[index];
-    while (*link != Outstanding::none && pool_[*link].tag != tag) {
-      link = &pool_[*link].next;
+    std::uint32_t& last = last_of_[index];
+    ensure(last != Outstanding::none, "a memory reply that nobody waits for");
+    std::uint32_t before = last;
+    while (pool_[pool_[before].next].tag != tag) {
+      before = pool_[before].next;
+      ensure(before != last, "a memory reply that nobody waits for");
     }
-    ensure(*link != Outstanding::none, "a memory reply that nobody waits for");
-    const std::uint32_t place = *link;
-    *link = pool_[place].next;
+    const std::uint32_t place = pool_[before].next;
+    pool_[before].next = pool_[place].next;
+    if (place == last) {
+      last = before == place ? Outstanding::none : before;
+    }
     pool_[place].next = free_;
     free_ = place;
     return pool_[place].done;
@@ -338,7 +353,7 @@ class ChannelMemory final : public Memory {
   Parameters parameters_;
   unsigned slot_;
   unsigned network_slot_;
-  std::vector<std::uint32_t> outstanding_of_;  // [local entities] first of a list in the pool
+  std::vector<std::uint32_t> last_of_;  // [local entities] last of a ring in the pool, oldest first
   std::vector<Outstanding> pool_;
   std::uint32_t free_ = Outstanding::none;
   std::vector<std::uint32_t> channel_at_;  // [entities] channel there, or none

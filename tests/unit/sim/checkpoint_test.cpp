@@ -375,8 +375,9 @@ TEST(Checkpoints, TheResolvedConfigurationsOfTheExamplesReadBack) {
       continue;  // the same keys in larger numbers
     }
     const Experiment experiment = read_experiment(path, {}, config::load_text_file);
-    const Experiment again =
-        read_experiment("again.yaml", {}, [&](const std::string&) { return experiment.resolved; });
+    const Experiment again = read_experiment("again.yaml", {}, [&](const std::string& name) {
+      return name == "again.yaml" ? experiment.resolved : config::load_text_file(name);
+    });
     EXPECT_EQ(again.resolved, experiment.resolved) << path;
     EXPECT_EQ(again.configuration_hash(), experiment.configuration_hash()) << path;
   }

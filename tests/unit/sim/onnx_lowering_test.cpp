@@ -111,14 +111,15 @@ TEST(LoweringOfProducts, MultipliesAsTheGraphCounts) {
   expect_all_macs(*lower(product({30}, {30, 19}).read().graph));
 }
 
+// Weights are in whole blocks of the array, here of 8 columns.
 TEST(LoweringOfProducts, ReadsEachOperandOnce) {
   const auto lowered = lower(product({3, 5, 7, 30}, {30, 19}).read().graph);
   EXPECT_EQ(lowered->loaded_and_stored("product"),
-            Bytes(4 * (3 * 5 * 7 * 30 + 30 * 19 + 3 * 5 * 7 * 19)));
+            Bytes(4 * (3 * 5 * 7 * 30 + 30 * 24 + 3 * 5 * 7 * 19)));
   const auto half = lower(product({3, 5, 7, 30}, {30, 19}).read().graph, false,
                           npu::testing::mobile, DataType::fp16);
   EXPECT_EQ(half->loaded_and_stored("product"),
-            Bytes(2 * (3 * 5 * 7 * 30 + 30 * 19 + 3 * 5 * 7 * 19)));
+            Bytes(2 * (3 * 5 * 7 * 30 + 30 * 24 + 3 * 5 * 7 * 19)));
 }
 
 ModelMaker convolution(const Numbers& image, const Numbers& weights,
@@ -274,7 +275,7 @@ TEST(Epilogues, AreOneOperatorWithTheirProduct) {
   const auto lowered = lower(graph);
   ASSERT_EQ(lowered->operators.size(), 1U);
   EXPECT_EQ(lowered->loaded_and_stored(lowered->operators[0].name),
-            Bytes(4 * (8 * 30 + 30 * 20 + 8 * 20 + 20)));
+            Bytes(4 * (8 * 30 + 30 * 24 + 8 * 20 + 20)));
   expect_all_macs(*lowered);
 }
 

@@ -54,13 +54,19 @@ TEST(Tables, StandInTheOrderOfTheEnumeration) {
   EXPECT_EQ(names[channels], "channels");
   EXPECT_EQ(names[core_bins], "core_bins");
   EXPECT_EQ(names[cores], "cores");
+  EXPECT_EQ(names[requests], "requests");
+  EXPECT_EQ(names[tokens], "tokens");
   EXPECT_EQ(names[engine], "engine");
 }
 
 TEST(Tables, DescribeEveryMember) {
-  EXPECT_THAT(fields_of(nodes),
-              ElementsAre("node", "stage", "replica", "shard", "x", "y", "rank", "computes"));
+  EXPECT_THAT(fields_of(nodes), ElementsAre("node", "stage", "replica", "shard", "x", "y", "rank",
+                                            "computes", "tenant"));
   EXPECT_THAT(fields_of(trace::names), ElementsAre("name", "text"));
+  EXPECT_THAT(fields_of(requests),
+              ElementsAre("arrival", "begun", "first", "end", "request", "prompt", "generated",
+                          "samples", "again", "tenant"));
+  EXPECT_THAT(fields_of(tokens), ElementsAre("time", "since", "request", "tenant"));
   EXPECT_THAT(fields_of(operators),
               ElementsAre("start", "end", "node", "micro_batch", "name", "phase", "activity"));
   EXPECT_THAT(fields_of(messages),
