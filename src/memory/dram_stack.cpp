@@ -9,6 +9,7 @@ namespace tessera::memory {
 DramStack::DramStack(const DramSpec& spec, Bandwidth port)
     : spec_(spec),
       map_(spec),
+      channel_next_(spec.organization.channels, no_cycle),
       waiting_(spec.organization.channels,
                DramPort(port > Bandwidth() ? serialization_time(spec.organization.burst, port)
                                            : SimTime::zero())) {
@@ -21,10 +22,21 @@ SimTime DramStack::time_of(Cycle cycle) const {
   return spec_.timing.clock.time_of_cycle(static_cast<std::uint64_t>(cycle));
 }
 
+// ceil(time * frequency / 10^12), in two steps of 10^6 each so that 64 bits do.
 Cycle DramStack::first_cycle_from(SimTime time) const {
-  constexpr Wide second_ps = 1'000'000'000'000ULL;
-  const Wide cycles = static_cast<Wide>(time.ps()) * spec_.timing.clock.frequency_hz();
-  return static_cast<Cycle>((cycles + second_ps - 1) / second_ps);
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t second_ps = million * million;
+  const std::uint64_t frequency = spec_.timing.clock.frequency_hz();
+  const auto ps = static_cast<std::uint64_t>(time.ps());
+  const std::uint64_t rest = ps % second_ps;
+  const std::uint64_t millionths =
+      rest / million * frequency + (rest % million * frequency + million - 1) / million;
+  return static_cast<Cycle>(ps / second_ps * frequency + (millionths + million - 1) / million);
+}
+
+std::uint32_t DramStack::requester_number(EntityId requester) {
+  const auto number = static_cast<std::uint32_t>(requesters_.size());
+  return requesters_.try_emplace(requester.value(), number).first->second;
 }
 
 void DramStack::take(const DramPiece& piece) {
@@ -41,19 +53,31 @@ void DramStack::take(const DramPiece& piece) {
   const std::uint64_t first = piece.address / size;
   const std::uint64_t last = (piece.address + std::max<std::uint64_t>(piece.bytes, 1) - 1) / size;
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
-  for (std::uint64_t number = first; number <= last; ++number) {
-    const DramPlace at = map_.place(number);
-    waiting_[at.channel].add(piece.requester, {place, at.bank, number, at.row, 0});
-  }
+  const std::uint32_t requester = requester_number(piece.requester);
+  map_.for_each_channel(first, last,
+                        [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
+                          waiting_[channel].add(requester, {index, count, place, piece.write, 0});
+                        });
   next_ = std::min(next_, std::max(first_cycle_from(piece.arrived), last_ + 1));
 }
 
 void DramStack::tick(std::vector<std::uint32_t>& finished) {
   const Cycle now = next_;
-  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
-    submit_waiting(now, channel);
-    if (channels_[channel]->next() <= now) {
+  next_ = no_cycle;
+  for (std::uint32_t channel = 0; channel < channels_.size(); ++channel) {
+    const DramPort& port = waiting_[channel];
+    if (!port.empty() && port.opens() <= now) {
+      submit_waiting(now, channel);
+    }
+    if (channel_next_[channel] <= now) {
       channels_[channel]->tick(now, done_);
+      channel_next_[channel] = channels_[channel]->next();
+    }
+    // Bursts that were not accepted are tried again after their channel's next command, those that
+    // wait for their port when it opens.
+    next_ = std::min(next_, channel_next_[channel]);
+    if (!port.empty() && port.opens() > now) {
+      next_ = std::min(next_, port.opens());
     }
   }
   for (const DramDone& done : done_) {
@@ -65,35 +89,23 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
   }
   done_.clear();
   last_ = now;
-  find_next();
 }
 
-void DramStack::submit_waiting(Cycle now, std::size_t channel) {
+void DramStack::submit_waiting(Cycle now, std::uint32_t channel) {
   DramPort& port = waiting_[channel];
+  DramChannel& target = *channels_[channel];
   while (!port.empty() && port.opens() <= now) {
-    const WaitingBurst& burst = port.front();
-    const bool write = pieces_[burst.place].write != 0;
-    if (!channels_[channel]->accepts(write)) {
-      return;
+    const WaitingBursts& bursts = port.front();
+    const bool write = bursts.write != 0;
+    if (!target.accepts(write)) {
+      break;
     }
-    channels_[channel]->submit(now, {burst.place, burst.number, burst.bank, burst.row, write},
-                               done_);
-    port.pop(time_of(std::max<Cycle>(now - 1, 0)),
-             [this](SimTime time) { return first_cycle_from(time); });
+    const std::uint64_t number = map_.burst_of_channel(channel, bursts.index);
+    const DramPlace at = map_.place_in_channel(number);
+    target.submit(now, {bursts.piece, number, at.bank, at.row, write}, done_);
+    port.pop(now, *this);
   }
-}
-
-// Bursts that were not accepted are tried again after their channel's next command, those that wait
-// for their port when it opens.
-void DramStack::find_next() {
-  next_ = no_cycle;
-  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
-    next_ = std::min(next_, channels_[channel]->next());
-    const DramPort& port = waiting_[channel];
-    if (!port.empty() && port.opens() > last_) {
-      next_ = std::min(next_, port.opens());
-    }
-  }
+  channel_next_[channel] = target.next();
 }
 
 DramPiece DramStack::release(std::uint32_t place) {
@@ -124,7 +136,8 @@ SimTime DramStack::busy() const {
 }
 
 std::size_t DramStack::resident_bytes() const {
-  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece);
+  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece) +
+                      channel_next_.capacity() * sizeof(Cycle) + map_.resident_bytes();
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     bytes += channels_[i]->resident_bytes() + waiting_[i].resident_bytes();
   }
@@ -136,6 +149,11 @@ void DramStack::save(pdes::StateWriter& writer) const {
     channels_[i]->save(writer);
     waiting_[i].save(writer);
   }
+  std::vector<std::uint32_t> requesters(requesters_.size());
+  for (const auto& [entity, number] : requesters_) {
+    requesters[number] = entity;
+  }
+  writer.put_all(requesters);
   writer.put_all(pieces_);
   writer.put_all(free_);
   writer.put(next_);
@@ -145,7 +163,12 @@ void DramStack::save(pdes::StateWriter& writer) const {
 void DramStack::restore(pdes::StateReader& reader) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     channels_[i]->restore(reader);
+    channel_next_[i] = channels_[i]->next();
     waiting_[i].restore(reader);
+  }
+  requesters_.clear();
+  for (const std::uint32_t entity : reader.get_all<std::uint32_t>()) {
+    requester_number(EntityId(entity));
   }
   pieces_ = reader.get_all<DramPiece>();
   free_ = reader.get_all<std::uint32_t>();
