@@ -64,23 +64,10 @@ DramAddressMap::DramAddressMap(const DramSpec& spec) {
 }
 
 DramPlace DramAddressMap::place(std::uint64_t burst) const {
-  DramPlace place = place_in_channel(burst);
+  DramPlace place = place_without_channel(burst);
   place.channel = hashed_channels_ > 1
                       ? hash(burst >> low_bits_)
                       : static_cast<std::uint32_t>(field(burst, DramField::channel));
-  return place;
-}
-
-DramPlace DramAddressMap::place_in_channel(std::uint64_t burst) const {
-  const auto get = [&](DramField name) { return static_cast<std::uint32_t>(field(burst, name)); };
-  const auto width = [&](DramField name) { return width_[static_cast<std::size_t>(name)]; };
-  DramPlace place;
-  place.bank = get(DramField::pseudo);
-  for (const DramField part : {DramField::rank, DramField::group, DramField::bank}) {
-    place.bank = place.bank << width(part) | get(part);
-  }
-  place.row = get(DramField::row);
-  place.column = get(DramField::column);
   return place;
 }
 

@@ -36,7 +36,6 @@ class OldestReady final : public DramScheduler {
     const std::size_t kind = request.write ? 1 : 0;
     const std::uint32_t place = requests_.add(request, request.write);
     append(kind, place);
-    put_forward(kind, request.bank);
     ++queued_[kind];
   }
 
@@ -252,19 +251,23 @@ class OldestReady final : public DramScheduler {
   void append(std::size_t kind, std::uint32_t place) {
     const HeldRequest& request = requests_[place];
     Lists& lists = lists_[kind][request.bank];
-    std::uint32_t* first = &lists.hit;
-    if (request.row != banks_.open_row(request.bank)) {
-      first = &lists.others;
-      while (*first != none && requests_[*first].row != request.row) {
-        first = &requests_[*first].next_list;
-      }
+    const bool hits = request.row == banks_.open_row(request.bank);
+    std::uint32_t* first = hits ? &lists.hit : &lists.others;
+    while (*first != none && requests_[*first].row != request.row) {
+      first = &requests_[*first].next_list;
     }
-    if (*first == none) {
-      *first = place;
-    } else {
-      requests_[requests_[*first].last].next = place;
+    if (*first != none) {
+      HeldRequest& oldest = requests_[*first];
+      requests_[oldest.last].next = place;
+      oldest.last = place;
+      return;
     }
-    requests_[*first].last = place;
+    *first = requests_[place].last = place;
+    if (hits) {
+      hits_[kind].set(request.bank, request.order);
+    } else if (lists.others == place) {
+      others_[kind].set(request.bank, request.order);
+    }
   }
 
   // The first of those that hit the row.
@@ -275,7 +278,7 @@ class OldestReady final : public DramScheduler {
     if (request.next != none) {
       requests_[request.next].last = request.last;
     }
-    put_forward(kind, request.bank);
+    hits_[kind].set(request.bank, order_of(request.next));
     --queued_[kind];
   }
 

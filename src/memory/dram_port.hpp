@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/memory/dram_spec.hpp"
 #include "tessera/pdes/state.hpp"
 
@@ -25,7 +27,7 @@ struct WaitingBursts {
 class DramPort {
  public:
   // `time`: that a burst takes; zero: no port.
-  explicit DramPort(SimTime time) : time_(time) {}
+  DramPort(Clock clock, SimTime time) : clock_(clock), time_(time), step_(in_cycles(time)) {}
 
   bool empty() const { return turn_ == none; }
   // The cycle from which on the next may go in.
@@ -60,9 +62,8 @@ class DramPort {
   const WaitingBursts& front() const { return pool_[lines_[turn_].first]; }
 
   // It goes in at cycle `now`: after the cycle before, so that cycles of another clock do not slow
-  // the port down. Time and cycle as of DramStack.
-  template <class Stack>
-  void pop(Cycle now, const Stack& stack) {
+  // the port down.
+  void pop(Cycle now) {
     const std::uint32_t number = turn_;
     Line& line = lines_[number];
     WaitingBursts& waiting = pool_[line.first];
@@ -85,11 +86,7 @@ class DramPort {
         join(number);
       }
     }
-    if (opens_ < now) {  // else it is later than that by itself
-      free_at_ = std::max(free_at_, stack.time_of(now - 1));
-    }
-    free_at_ = free_at_ + time_;
-    opens_ = stack.first_cycle_from(free_at_);
+    pass_time(now);
   }
 
   std::size_t resident_bytes() const {
@@ -103,6 +100,7 @@ class DramPort {
     writer.put(turn_);
     writer.put(last_turn_);
     writer.put(free_at_);
+    writer.put(free_cycle_);
     writer.put(opens_);
   }
   void restore(pdes::StateReader& reader) {
@@ -112,6 +110,7 @@ class DramPort {
     turn_ = reader.get<std::uint32_t>();
     last_turn_ = reader.get<std::uint32_t>();
     free_at_ = reader.get<SimTime>();
+    free_cycle_ = reader.get<Cycles>();
     opens_ = reader.get<Cycle>();
   }
 
@@ -124,6 +123,37 @@ class DramPort {
     std::uint32_t next = none;  // whose turn is after this one's
   };
 
+  // A time in cycles.
+  struct Cycles {
+    Cycle whole = 0;
+    Cycle rest = 0;  // of 10^12
+  };
+  static constexpr Cycle second_ps = 1'000'000'000'000;
+
+  Cycles in_cycles(SimTime time) const {
+    const Wide product = static_cast<Wide>(time.ps()) * clock_.frequency_hz();
+    return {static_cast<Cycle>(product / second_ps), static_cast<Cycle>(product % second_ps)};
+  }
+
+  // Of a burst that goes in at cycle `now`.
+  void pass_time(Cycle now) {
+    if (opens_ < now) {  // else the port was free only after the cycle before
+      const SimTime since = clock_.time_of_cycle(static_cast<std::uint64_t>(now - 1));
+      if (since > free_at_) {
+        free_at_ = since;
+        free_cycle_ = in_cycles(since);
+      }
+    }
+    free_at_ = free_at_ + time_;
+    free_cycle_.whole += step_.whole;
+    free_cycle_.rest += step_.rest;
+    if (free_cycle_.rest >= second_ps) {
+      free_cycle_.rest -= second_ps;
+      ++free_cycle_.whole;
+    }
+    opens_ = free_cycle_.whole + (free_cycle_.rest > 0 ? 1 : 0);
+  }
+
   // At the end of the turns.
   void join(std::uint32_t number) {
     lines_[number].next = none;
@@ -131,8 +161,11 @@ class DramPort {
     last_turn_ = number;
   }
 
+  Clock clock_;
   SimTime time_;
+  Cycles step_;  // the same
   SimTime free_at_;
+  Cycles free_cycle_;  // the same
   Cycle opens_ = 0;
   std::vector<WaitingBursts> pool_;  // their next: of the line; of a free place: the next free one
   std::vector<Line> lines_;          // [requesters]

@@ -11,8 +11,9 @@ DramStack::DramStack(const DramSpec& spec, Bandwidth port)
       map_(spec),
       channel_next_(spec.organization.channels, no_cycle),
       waiting_(spec.organization.channels,
-               DramPort(port > Bandwidth() ? serialization_time(spec.organization.burst, port)
-                                           : SimTime::zero())) {
+               DramPort(spec.timing.clock, port > Bandwidth()
+                                               ? serialization_time(spec.organization.burst, port)
+                                               : SimTime::zero())) {
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
     channels_.push_back(make_dram_channel(spec));
   }
@@ -22,16 +23,10 @@ SimTime DramStack::time_of(Cycle cycle) const {
   return spec_.timing.clock.time_of_cycle(static_cast<std::uint64_t>(cycle));
 }
 
-// ceil(time * frequency / 10^12), in two steps of 10^6 each so that 64 bits do.
 Cycle DramStack::first_cycle_from(SimTime time) const {
-  constexpr std::uint64_t million = 1'000'000;
-  constexpr std::uint64_t second_ps = million * million;
-  const std::uint64_t frequency = spec_.timing.clock.frequency_hz();
-  const auto ps = static_cast<std::uint64_t>(time.ps());
-  const std::uint64_t rest = ps % second_ps;
-  const std::uint64_t millionths =
-      rest / million * frequency + (rest % million * frequency + million - 1) / million;
-  return static_cast<Cycle>(ps / second_ps * frequency + (millionths + million - 1) / million);
+  constexpr Wide second_ps = 1'000'000'000'000ULL;
+  const Wide cycles = static_cast<Wide>(time.ps()) * spec_.timing.clock.frequency_hz();
+  return static_cast<Cycle>((cycles + second_ps - 1) / second_ps);
 }
 
 std::uint32_t DramStack::requester_number(EntityId requester) {
@@ -66,12 +61,9 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
   next_ = no_cycle;
   for (std::uint32_t channel = 0; channel < channels_.size(); ++channel) {
     const DramPort& port = waiting_[channel];
-    if (!port.empty() && port.opens() <= now) {
-      submit_waiting(now, channel);
-    }
-    if (channel_next_[channel] <= now) {
-      channels_[channel]->tick(now, done_);
-      channel_next_[channel] = channels_[channel]->next();
+    const bool submitted = !port.empty() && port.opens() <= now && submit_waiting(now, channel);
+    if (submitted || channel_next_[channel] <= now) {
+      channel_next_[channel] = channels_[channel]->tick(now, done_);
     }
     // Bursts that were not accepted are tried again after their channel's next command, those that
     // wait for their port when it opens.
@@ -91,21 +83,23 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
   last_ = now;
 }
 
-void DramStack::submit_waiting(Cycle now, std::uint32_t channel) {
+// True when any was accepted.
+bool DramStack::submit_waiting(Cycle now, std::uint32_t channel) {
   DramPort& port = waiting_[channel];
   DramChannel& target = *channels_[channel];
+  bool submitted = false;
   while (!port.empty() && port.opens() <= now) {
     const WaitingBursts& bursts = port.front();
     const bool write = bursts.write != 0;
     if (!target.accepts(write)) {
       break;
     }
-    const std::uint64_t number = map_.burst_of_channel(channel, bursts.index);
-    const DramPlace at = map_.place_in_channel(number);
-    target.submit(now, {bursts.piece, number, at.bank, at.row, write}, done_);
-    port.pop(now, *this);
+    const DramPlace at = map_.place_in_channel(bursts.index);
+    target.submit(now, {bursts.piece, bursts.index, at.bank, at.row, write}, done_);
+    port.pop(now);
+    submitted = true;
   }
-  channel_next_[channel] = target.next();
+  return submitted;
 }
 
 DramPiece DramStack::release(std::uint32_t place) {

@@ -38,7 +38,6 @@ class DramStack {
   // `finished` gets the places of pieces whose last burst is done, or will be at `done_at`.
   void tick(std::vector<std::uint32_t>& finished);
   SimTime time_of(Cycle cycle) const;
-  Cycle first_cycle_from(SimTime time) const;
   SimTime done_at(std::uint32_t place) const { return time_of(pieces_[place].finish + 1); }
   // Forgets a finished piece.
   DramPiece release(std::uint32_t place);
@@ -51,8 +50,9 @@ class DramStack {
   void restore(pdes::StateReader& reader);
 
  private:
+  Cycle first_cycle_from(SimTime time) const;
   std::uint32_t requester_number(EntityId requester);
-  void submit_waiting(Cycle now, std::uint32_t channel);
+  bool submit_waiting(Cycle now, std::uint32_t channel);
 
   DramSpec spec_;
   DramAddressMap map_;

@@ -34,17 +34,18 @@ class DramAddressMap {
   explicit DramAddressMap(const DramSpec& spec);
   // Of the burst with that number: byte / burst size.
   DramPlace place(std::uint64_t burst) const;
-  // The same with 0 for the channel, for who knows it.
-  DramPlace place_in_channel(std::uint64_t burst) const;
   // The burst at a place.
   std::uint64_t burst_at(const DramPlace& place) const;
 
   // A channel's bursts counted on their own, in order of address, without end. Number `index` of
   // `channel`:
   std::uint64_t burst_of_channel(std::uint32_t channel, std::uint64_t index) const {
-    const std::uint64_t block = index >> low_bits_;
-    const std::uint64_t low = index & ((std::uint64_t{1} << low_bits_) - 1);
-    return block << block_bits_ | field_of(channel, hash_of_block(block)) << low_bits_ | low;
+    const std::uint32_t hash = hash_of_block(index >> low_bits_);
+    return block_of(index) | field_of(channel, hash) << low_bits_ | low_of(index);
+  }
+  // Where it is, with 0 for the channel.
+  DramPlace place_in_channel(std::uint64_t index) const {
+    return place_without_channel(block_of(index) | low_of(index));
   }
   // Those among the bursts from `first` to `last`, as visit(channel, index, count), without the
   // channels that have none.
@@ -69,6 +70,24 @@ class DramAddressMap {
     return burst >> shift_[index] & mask_[index];
   }
 
+  DramPlace place_without_channel(std::uint64_t burst) const {
+    const auto get = [&](DramField name) { return static_cast<std::uint32_t>(field(burst, name)); };
+    const auto width = [&](DramField name) { return width_[static_cast<std::size_t>(name)]; };
+    DramPlace place;
+    place.bank = get(DramField::pseudo);
+    for (const DramField part : {DramField::rank, DramField::group, DramField::bank}) {
+      place.bank = place.bank << width(part) | get(part);
+    }
+    place.row = get(DramField::row);
+    place.column = get(DramField::column);
+    return place;
+  }
+
+  // A channel's index in the parts above and below the channel's field.
+  std::uint64_t block_of(std::uint64_t index) const { return index >> low_bits_ << block_bits_; }
+  std::uint64_t low_of(std::uint64_t index) const {
+    return index & ((std::uint64_t{1} << low_bits_) - 1);
+  }
   // A block is what shares the bits above the channel's field: it has equally many bursts of each
   // channel. The hash of its first burst turns a channel into its field and back.
   std::uint32_t hash_of_block(std::uint64_t block) const {

@@ -59,7 +59,8 @@ TEST(DramAddress, ChannelsShareOutEveryPart) {
             for (std::uint64_t k = index; k < index + count; ++k) {
               const std::uint64_t burst = map.burst_of_channel(channel, k);
               EXPECT_EQ(map.place(burst).channel, channel);
-              EXPECT_EQ(map.place(burst).row, map.place_in_channel(burst).row);
+              EXPECT_EQ(map.place(burst).row, map.place_in_channel(k).row);
+              EXPECT_EQ(map.place(burst).bank, map.place_in_channel(k).bank);
               EXPECT_TRUE(k == index || burst > map.burst_of_channel(channel, k - 1));
               seen.insert(burst);
             }
