@@ -44,25 +44,30 @@ DramAddressMap::DramAddressMap(const DramSpec& spec) {
     width_[index] = static_cast<std::uint8_t>(std::countr_zero(counts[index]));
     position = static_cast<std::uint8_t>(position + width_[index]);
   }
-  if (spec.controller.hash_channels) {
-    hashed_channels_ = of.channels;
+  const auto channel = static_cast<std::size_t>(DramField::channel);
+  channels_ = of.channels;
+  low_bits_ = shift_[channel];
+  block_bits_ = low_bits_ + width_[channel];
+  if (spec.controller.hash_channels && channels_ > 1) {
+    hashed_channels_ = channels_;
+    hash_of_byte_.resize(std::size_t{8} * 256);
+    for (std::size_t bit = 0; bit < 64; ++bit) {
+      // With the bit as the highest of the byte.
+      const auto hash = static_cast<std::uint16_t>(ipoly_hash(std::uint64_t{1} << bit, channels_));
+      const std::size_t low = std::size_t{1} << bit % 8;
+      std::uint16_t* table = &hash_of_byte_[bit / 8 * 256];
+      for (std::size_t value = 0; value < low; ++value) {
+        table[low + value] = table[value] ^ hash;
+      }
+    }
   }
 }
 
 DramPlace DramAddressMap::place(std::uint64_t burst) const {
-  const auto get = [&](DramField name) { return static_cast<std::uint32_t>(field(burst, name)); };
-  const auto width = [&](DramField name) { return width_[static_cast<std::size_t>(name)]; };
-  DramPlace place;
+  DramPlace place = place_without_channel(burst);
   place.channel = hashed_channels_ > 1
-                      ? ipoly_hash(burst >> shift_[static_cast<std::size_t>(DramField::channel)],
-                                   hashed_channels_)
-                      : get(DramField::channel);
-  place.bank = get(DramField::pseudo);
-  for (const DramField part : {DramField::rank, DramField::group, DramField::bank}) {
-    place.bank = place.bank << width(part) | get(part);
-  }
-  place.row = get(DramField::row);
-  place.column = get(DramField::column);
+                      ? hash(burst >> low_bits_)
+                      : static_cast<std::uint32_t>(field(burst, DramField::channel));
   return place;
 }
 
@@ -83,8 +88,7 @@ std::uint64_t DramAddressMap::burst_at(const DramPlace& place) const {
   std::uint64_t channel = place.channel;
   if (hashed_channels_ > 1) {
     // With the channel's field zero the hash is that of the upper bits; it is linear.
-    channel ^=
-        ipoly_hash(burst >> shift_[static_cast<std::size_t>(DramField::channel)], hashed_channels_);
+    channel ^= hash(burst >> low_bits_);
   }
   put(DramField::channel, channel);
   return burst;

@@ -38,7 +38,7 @@ class BankQueues final : public DramScheduler {
       return;
     }
     const bool merged = !request.write && requests_.find(request.burst, false) != none;
-    const std::uint32_t place = requests_.add(request);
+    const std::uint32_t place = requests_.add(request, true);
     if (!merged) {
       transactions_[request.write ? 1 : 0].push_back(place);
     }

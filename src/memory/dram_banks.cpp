@@ -3,13 +3,6 @@
 #include <bit>
 
 namespace tessera::memory {
-namespace {
-
-void delay(Cycle& at, Cycle until) {
-  at = std::max(at, until);
-}
-
-}  // namespace
 
 DramBanks::DramBanks(const DramSpec& spec)
     : timing_(spec.timing),
@@ -19,7 +12,19 @@ DramBanks::DramBanks(const DramSpec& spec)
       rank_shift_(static_cast<unsigned>(std::countr_zero(banks_of_rank_))),
       banks_(spec.organization.banks_of_channel()),
       groups_(spec.organization.all_ranks() * spec.organization.groups),
-      ranks_(spec.organization.all_ranks()) {}
+      ranks_(spec.organization.all_ranks()) {
+  const DramTiming& t = timing_;
+  const Cycle read_end = t.cl + t.burst;
+  const Cycle write_end = t.cwl + t.burst;
+  after_[0] = {.group = {std::max(t.burst, t.ccd_l), 0},
+               .rank = {std::max(t.burst, t.ccd_s), read_end - t.cwl + t.rtw},
+               .other_rank = {t.burst + t.rtrs, read_end + t.rtrs - t.cwl},
+               .precharge = t.rtp};
+  after_[1] = {.group = {write_end + t.wtr_l, std::max(t.burst, t.ccd_l)},
+               .rank = {write_end + t.wtr_s, std::max(t.burst, t.ccd_s)},
+               .other_rank = {std::max(t.burst, write_end + t.rtrs - t.cl), t.burst},
+               .precharge = write_end + t.wr};
+}
 
 bool DramBanks::all_closed() const {
   return std::all_of(banks_.begin(), banks_.end(),
@@ -61,12 +66,6 @@ void DramBanks::activate(std::uint32_t index, std::uint32_t row, Cycle now) {
   row_bus_free_ = now + timing_.act;
 }
 
-void DramBanks::close(Bank& bank, Cycle precharged) {
-  bank.row = closed;
-  bank.columns = 0;
-  delay(bank.activate, precharged + timing_.rp);
-}
-
 void DramBanks::precharge(std::uint32_t bank, bool for_request, Cycle now) {
   banks_[bank].conflict = for_request ? 1 : 0;
   close(banks_[bank], now);
@@ -79,46 +78,6 @@ void DramBanks::precharge_all(std::uint32_t rank, Cycle now) {
       bank.conflict = 0;
       close(bank, now);
     }
-  }
-}
-
-void DramBanks::column(std::uint32_t index, bool write, bool close_row, Cycle now) {
-  const DramTiming& t = timing_;
-  Bank& bank = banks_[index];
-  (write ? counts_.writes : counts_.reads) += 1;
-  if (bank.columns++ > 0) {
-    ++counts_.hits;
-  } else {
-    (bank.conflict != 0 ? counts_.conflicts : counts_.misses) += 1;
-    bank.conflict = 0;
-  }
-  Group& group = groups_[index >> group_shift_];
-  const std::uint32_t own = rank_of(index);
-  const std::uint32_t first = own - own % ranks_of_bus_;
-  Rank& rank = ranks_[own];
-  const Cycle data_end = now + (write ? t.cwl : t.cl) + t.burst;
-  const std::size_t same = write ? 1 : 0;
-  delay(group.column[same], now + std::max(t.burst, t.ccd_l));
-  delay(rank.column[same], now + std::max(t.burst, t.ccd_s));
-  if (write) {
-    delay(group.column[0], data_end + t.wtr_l);
-    delay(rank.column[0], data_end + t.wtr_s);
-    delay(bank.precharge, data_end + t.wr);
-  } else {
-    delay(rank.column[1], data_end - t.cwl + t.rtw);
-    delay(bank.precharge, now + t.rtp);
-  }
-  for (std::uint32_t other = first; other < first + ranks_of_bus_; ++other) {
-    if (other != own) {
-      Cycle& read = ranks_[other].column[0];
-      Cycle& written = ranks_[other].column[1];
-      delay(read,
-            write ? std::max(now + t.burst, data_end + t.rtrs - t.cl) : now + t.burst + t.rtrs);
-      delay(written, write ? now + t.burst : data_end + t.rtrs - t.cwl);
-    }
-  }
-  if (close_row) {
-    close(bank, bank.precharge);
   }
 }
 

@@ -52,8 +52,33 @@ class DramBanks {
   // `for_request`: another row is wanted, which counts as a conflict.
   void precharge(std::uint32_t bank, bool for_request, Cycle now);
   void precharge_all(std::uint32_t rank, Cycle now);
-  // `close`: precharges by itself as soon as it may.
-  void column(std::uint32_t bank, bool write, bool close, Cycle now);
+  // `close_row`: precharges by itself as soon as it may.
+  void column(std::uint32_t index, bool write, bool close_row, Cycle now) {
+    Bank& bank = banks_[index];
+    (write ? counts_.writes : counts_.reads) += 1;
+    if (bank.columns++ > 0) {
+      ++counts_.hits;
+    } else {
+      (bank.conflict != 0 ? counts_.conflicts : counts_.misses) += 1;
+      bank.conflict = 0;
+    }
+    const AfterColumn& after = after_[write ? 1 : 0];
+    const std::uint32_t own = rank_of(index);
+    delay(groups_[index >> group_shift_].column, now, after.group);
+    delay(ranks_[own].column, now, after.rank);
+    if (ranks_of_bus_ > 1) {
+      const std::uint32_t first = own - own % ranks_of_bus_;
+      for (std::uint32_t other = first; other < first + ranks_of_bus_; ++other) {
+        if (other != own) {
+          delay(ranks_[other].column, now, after.other_rank);
+        }
+      }
+    }
+    delay(bank.precharge, now + after.precharge);
+    if (close_row) {
+      close(bank, bank.precharge);
+    }
+  }
   void refresh(std::uint32_t rank, Cycle now);
 
   Cycle read_latency() const { return timing_.cl + timing_.burst; }
@@ -85,9 +110,27 @@ class DramBanks {
     std::array<Cycle, 4> window{};  // when each of the last four activations leaves tFAW
     std::uint64_t oldest = 0;       // of the window
   };
-  void close(Bank& bank, Cycle precharged);
+  // What may follow a column command, in cycles after it.
+  struct AfterColumn {
+    std::array<Cycle, 2> group{};  // read, write
+    std::array<Cycle, 2> rank{};
+    std::array<Cycle, 2> other_rank{};  // of the same data bus
+    Cycle precharge = 0;
+  };
+
+  static void delay(Cycle& at, Cycle until) { at = std::max(at, until); }
+  static void delay(std::array<Cycle, 2>& at, Cycle now, const std::array<Cycle, 2>& after) {
+    delay(at[0], now + after[0]);
+    delay(at[1], now + after[1]);
+  }
+  void close(Bank& bank, Cycle precharged) const {
+    bank.row = closed;
+    bank.columns = 0;
+    delay(bank.activate, precharged + timing_.rp);
+  }
 
   DramTiming timing_;
+  std::array<AfterColumn, 2> after_;  // read, write
   std::uint32_t banks_of_rank_;
   std::uint32_t ranks_of_bus_;
   unsigned group_shift_;

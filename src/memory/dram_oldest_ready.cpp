@@ -1,13 +1,15 @@
 // The scheduler `oldest-ready`, see dram_channel.hpp.
 //
-// Requests of a kind (reads, writes) and bank are a list in order of age. Of a bank at most two can
-// be next: with its row closed the oldest, which needs an activation; else the oldest that hits the
-// row and the oldest that misses it. The oldest of these that is ready is the oldest of all that
-// are, so that a cycle costs a look at each bank with requests, not at each request.
+// Requests of a kind (reads, writes) and bank are in lists of a row each, in order of age: the list
+// of the open row, and the others by the age of their first. Of a bank at most two requests can be
+// next: the first that hits the row; and the first of the others, for which the row must be closed
+// or opened. The oldest of these that is ready is the oldest of all that are, so that a cycle costs
+// a look at banks by age up to the first that is ready, not at each request.
 
 #include <bit>
 #include <utility>
 
+#include "dram_banks_by_age.hpp"
 #include "dram_scheduler.hpp"
 
 namespace tessera::memory {
@@ -17,7 +19,7 @@ class OldestReady final : public DramScheduler {
  public:
   explicit OldestReady(const DramSpec& spec)
       : DramScheduler(spec, spec.timing.refi, spec.timing.refi - 1),
-        lists_{std::vector<List>(banks_.size()), std::vector<List>(banks_.size())},
+        lists_{std::vector<Lists>(banks_.size()), std::vector<Lists>(banks_.size())},
         served_(banks_.size(), none) {}
 
   bool accepts(bool write) const override {
@@ -32,23 +34,14 @@ class OldestReady final : public DramScheduler {
       return;
     }
     const std::size_t kind = request.write ? 1 : 0;
-    const std::uint32_t place = requests_.add(request);
-    List& list = lists_[kind][request.bank];
-    requests_[place].previous = list.last;
-    (list.last == none ? list.first : requests_[list.last].next) = place;
-    list.last = place;
-    const std::uint32_t open = banks_.open_row(request.bank);
-    std::uint32_t& place_of_kind = open == request.row ? list.hit : list.miss;
-    if (place_of_kind == none) {
-      place_of_kind = place;
-    }
-    banks_with_[kind] |= bit(request.bank);
+    const std::uint32_t place = requests_.add(request, request.write);
+    append(kind, place);
     ++queued_[kind];
   }
 
   std::size_t resident_bytes() const override {
     return DramScheduler::resident_bytes() +
-           (lists_[0].capacity() + lists_[1].capacity()) * sizeof(List) +
+           (lists_[0].capacity() + lists_[1].capacity()) * sizeof(Lists) +
            served_.capacity() * sizeof(std::uint32_t);
   }
 
@@ -61,27 +54,26 @@ class OldestReady final : public DramScheduler {
   }
   void restore(pdes::StateReader& reader) override {
     DramScheduler::restore(reader);
-    lists_[0] = reader.get_all<List>();
-    lists_[1] = reader.get_all<List>();
+    lists_[0] = reader.get_all<Lists>();
+    lists_[1] = reader.get_all<Lists>();
     served_ = reader.get_all<std::uint32_t>();
     const auto state = reader.get<State>();
-    banks_with_ = state.banks_with;
     queued_ = state.queued;
     banks_served_ = state.banks_served;
     writing_ = state.writing != 0;
+    for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+      put_forward(0, bank);
+      put_forward(1, bank);
+    }
   }
 
  private:
-  // Of one bank and kind, by age.
-  struct List {
-    std::uint32_t first = none;
-    std::uint32_t last = none;
-    std::uint32_t hit = none;   // the first that hits the open row
-    std::uint32_t miss = none;  // the first that does not; or `unknown`, to be looked for
+  // Of one bank and kind: the first requests of lists of a row.
+  struct Lists {
+    std::uint32_t hit = none;     // of the open row
+    std::uint32_t others = none;  // oldest first
   };
-  static constexpr std::uint32_t unknown = none - 1;
   struct State {
-    std::array<std::uint64_t, 2> banks_with;
     std::array<std::uint32_t, 2> queued;
     std::uint64_t banks_served;
     std::uint64_t writing;
@@ -91,23 +83,7 @@ class OldestReady final : public DramScheduler {
     Command command = Command::nothing;
     std::uint32_t place = none;
     std::uint64_t order = ~std::uint64_t{0};
-    Cycle later = no_cycle;  // the first cycle in which one of the others is ready
-
-    // `ready` is asked for only where it can matter: of a request older than the choice.
-    template <class Ready>
-    void offer(Command with, std::uint32_t at, std::uint64_t of_order, Cycle now, Ready ready) {
-      if (of_order > order) {
-        return;
-      }
-      const Cycle cycle = ready();
-      if (cycle > now) {
-        later = std::min(later, cycle);
-      } else {
-        command = with;
-        place = at;
-        order = of_order;
-      }
-    }
+    Cycle later = no_cycle;  // with no command: the first cycle in which there is one
   };
 
   template <class Visit>
@@ -117,7 +93,7 @@ class OldestReady final : public DramScheduler {
     }
   }
 
-  State state() const { return {banks_with_, queued_, banks_served_, writing_ ? 1U : 0U}; }
+  State state() const { return {queued_, banks_served_, writing_ ? 1U : 0U}; }
 
   void step(Cycle now, std::vector<DramDone>& done) override {
     if (refresh_due_ <= now) {
@@ -137,7 +113,6 @@ class OldestReady final : public DramScheduler {
       choose_queued(now, choice);
       issued = issue(choice, now, done);
     }
-    // `later` leaves out those that are younger than a choice.
     const bool chosen = choice.command != Command::nothing;
     wake_ = std::min(issued || chosen ? now + 1 : choice.later, refresh_due_);
   }
@@ -147,8 +122,14 @@ class OldestReady final : public DramScheduler {
     Choice choice;
     for_each_bank(banks_served_, [&](std::uint32_t bank) {
       const HeldRequest& request = requests_[served_[bank]];
-      choice.offer(Command::column, served_[bank], request.order, now,
-                   [&] { return banks_.column_at(bank, request.write != 0); });
+      const Cycle ready = banks_.column_at(bank, request.write != 0);
+      if (ready > now) {
+        choice.later = std::min(choice.later, ready);
+      } else if (request.order < choice.order) {
+        choice.command = Command::column;
+        choice.place = served_[bank];
+        choice.order = request.order;
+      }
     });
     return choice;
   }
@@ -167,7 +148,7 @@ class OldestReady final : public DramScheduler {
       }
       banks_.precharge_all(rank, now);
       for (std::uint32_t i = 0; i < banks_.banks_of_rank(); ++i) {
-        find_hits(rank * banks_.banks_of_rank() + i);
+        row_is_closed(rank * banks_.banks_of_rank() + i);
       }
       return true;
     }
@@ -196,31 +177,33 @@ class OldestReady final : public DramScheduler {
     }
   }
 
-  void choose_queued(Cycle now, Choice& choice) {
+  void choose_queued(Cycle now, Choice& choice) const {
     const std::size_t kind = writing_ ? 1 : 0;
-    for_each_bank(banks_with_[kind], [&](std::uint32_t bank) {
-      List& list = lists_[kind][bank];
-      const std::uint64_t oldest = requests_[list.first].order;
-      if (oldest > choice.order) {
-        return;
+    const BanksByAge& hits = hits_[kind];
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      const std::uint32_t bank = hits.bank(i);
+      const Cycle ready = banks_.column_at(bank, writing_);
+      if (ready <= now) {
+        choice.command = Command::column;
+        choice.place = lists_[kind][bank].hit;
+        choice.order = hits.order(i);
+        break;
       }
-      if (banks_.open_row(bank) == DramBanks::closed) {
-        choice.offer(Command::activate, list.first, oldest, now,
-                     [&] { return banks_.activate_at(bank); });
-        return;
+      choice.later = std::min(choice.later, ready);
+    }
+    const BanksByAge& others = others_[kind];
+    for (std::size_t i = 0; i < others.size() && others.order(i) < choice.order; ++i) {
+      const std::uint32_t bank = others.bank(i);
+      const bool closed = banks_.open_row(bank) == DramBanks::closed;
+      const Cycle ready = closed ? banks_.activate_at(bank) : banks_.precharge_at(bank);
+      if (ready <= now) {
+        choice.command = closed ? Command::activate : Command::precharge;
+        choice.place = lists_[kind][bank].others;
+        choice.order = others.order(i);
+        break;
       }
-      if (list.hit != none) {
-        choice.offer(Command::column, list.hit, requests_[list.hit].order, now,
-                     [&] { return banks_.column_at(bank, writing_); });
-      }
-      if (list.miss == unknown && oldest < choice.order) {
-        list.miss = following(list.first, banks_.open_row(bank), false);
-      }
-      if (list.miss < unknown) {
-        choice.offer(Command::precharge, list.miss, requests_[list.miss].order, now,
-                     [&] { return banks_.precharge_at(bank); });
-      }
-    });
+      choice.later = std::min(choice.later, ready);
+    }
   }
 
   bool issue(const Choice& choice, Cycle now, std::vector<DramDone>& done) {
@@ -233,15 +216,15 @@ class OldestReady final : public DramScheduler {
         return false;
       }
       banks_.precharge(bank, true, now);
-      find_hits(bank);
+      row_is_closed(bank);
     } else if (choice.command == Command::activate) {
       banks_.activate(bank, requests_[choice.place].row, now);
-      take(choice.place);
+      row_is_open(bank);
+      take_hit(choice.place);
       served_[bank] = choice.place;
       banks_served_ |= bit(bank);
-      find_hits(bank);
     } else {
-      take(choice.place);
+      take_hit(choice.place);
       finish(choice.place, now, done);
     }
     return true;
@@ -262,49 +245,89 @@ class OldestReady final : public DramScheduler {
     banks_.column(bank, request.write != 0, close, now);
     done.push_back({request.id, request.write != 0 ? now : now + banks_.read_latency()});
     requests_.remove(place);
-    if (close) {
-      find_hits(bank);
+  }
+
+  // To the list of its row.
+  void append(std::size_t kind, std::uint32_t place) {
+    const HeldRequest& request = requests_[place];
+    Lists& lists = lists_[kind][request.bank];
+    const bool hits = request.row == banks_.open_row(request.bank);
+    std::uint32_t* first = hits ? &lists.hit : &lists.others;
+    while (*first != none && requests_[*first].row != request.row) {
+      first = &requests_[*first].next_list;
+    }
+    if (*first != none) {
+      HeldRequest& oldest = requests_[*first];
+      requests_[oldest.last].next = place;
+      oldest.last = place;
+      return;
+    }
+    *first = requests_[place].last = place;
+    if (hits) {
+      hits_[kind].set(request.bank, request.order);
+    } else if (lists.others == place) {
+      others_[kind].set(request.bank, request.order);
     }
   }
 
-  // Out of the list of its bank.
-  void take(std::uint32_t place) {
+  // The first of those that hit the row.
+  void take_hit(std::uint32_t place) {
     const HeldRequest& request = requests_[place];
     const std::size_t kind = request.write;
-    List& list = lists_[kind][request.bank];
-    (request.previous == none ? list.first : requests_[request.previous].next) = request.next;
-    (request.next == none ? list.last : requests_[request.next].previous) = request.previous;
-    if (list.hit == place) {
-      list.hit = following(request.next, request.row, true);
+    lists_[kind][request.bank].hit = request.next;
+    if (request.next != none) {
+      requests_[request.next].last = request.last;
     }
-    if (list.miss == place) {
-      list.miss = following(request.next, banks_.open_row(request.bank), false);
-    }
-    if (list.first == none) {
-      banks_with_[kind] &= ~bit(request.bank);
-    }
+    hits_[kind].set(request.bank, order_of(request.next));
     --queued_[kind];
   }
 
-  // From `place` on, the first that does (not) want the row.
-  std::uint32_t following(std::uint32_t place, std::uint32_t row, bool wants) const {
-    while (place != none && (requests_[place].row == row) != wants) {
-      place = requests_[place].next;
-    }
-    return place;
-  }
-
-  void find_hits(std::uint32_t bank) {
+  void row_is_open(std::uint32_t bank) {
     const std::uint32_t row = banks_.open_row(bank);
-    for (std::vector<List>& lists : lists_) {
-      List& list = lists[bank];
-      list.hit = row == DramBanks::closed ? none : following(list.first, row, true);
-      list.miss = row == DramBanks::closed ? list.first : unknown;
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      Lists& lists = lists_[kind][bank];
+      std::uint32_t* link = &lists.others;
+      while (*link != none && requests_[*link].row != row) {
+        link = &requests_[*link].next_list;
+      }
+      lists.hit = *link;
+      if (lists.hit != none) {
+        *link = requests_[lists.hit].next_list;
+        requests_[lists.hit].next_list = none;
+      }
+      put_forward(kind, bank);
     }
   }
 
-  std::array<std::vector<List>, 2> lists_;  // [reads, writes][banks]
-  std::array<std::uint64_t, 2> banks_with_{};
+  void row_is_closed(std::uint32_t bank) {
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      Lists& lists = lists_[kind][bank];
+      if (lists.hit == none) {
+        continue;
+      }
+      std::uint32_t* link = &lists.others;
+      while (*link != none && requests_[*link].order < requests_[lists.hit].order) {
+        link = &requests_[*link].next_list;
+      }
+      requests_[lists.hit].next_list = *link;
+      *link = lists.hit;
+      lists.hit = none;
+      put_forward(kind, bank);
+    }
+  }
+
+  void put_forward(std::size_t kind, std::uint32_t bank) {
+    const Lists& lists = lists_[kind][bank];
+    hits_[kind].set(bank, order_of(lists.hit));
+    others_[kind].set(bank, order_of(lists.others));
+  }
+  std::uint64_t order_of(std::uint32_t place) const {
+    return place == none ? BanksByAge::nothing : requests_[place].order;
+  }
+
+  std::array<std::vector<Lists>, 2> lists_;  // [reads, writes][banks]
+  std::array<BanksByAge, 2> hits_;           // [reads, writes]
+  std::array<BanksByAge, 2> others_;         // the same
   std::array<std::uint32_t, 2> queued_{};
   std::vector<std::uint32_t> served_;  // [banks] whose row was opened for it, or none
   std::uint64_t banks_served_ = 0;

@@ -5,101 +5,173 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <vector>
 
-#include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/memory/dram_spec.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::memory {
 
-struct WaitingBurst {
-  std::uint32_t place;  // of its piece
-  std::uint32_t bank;
-  std::uint64_t number;
-  std::uint32_t row;
-  std::uint32_t unused;
+// Bursts of a piece that follow one another in the channel.
+struct WaitingBursts {
+  std::uint64_t index;  // of the first, among those of the channel
+  std::uint32_t count;
+  std::uint32_t piece;  // its place
+  std::uint32_t write;
+  std::uint32_t next;  // of the port
 };
 
 class DramPort {
  public:
   // `time`: that a burst takes; zero: no port.
-  explicit DramPort(SimTime time) : time_(time) {}
+  DramPort(Clock clock, SimTime time) : clock_(clock), time_(time), step_(in_cycles(time)) {}
 
-  bool empty() const { return turns_.empty(); }
+  bool empty() const { return turn_ == none; }
   // The cycle from which on the next may go in.
   Cycle opens() const { return opens_; }
 
-  void add(EntityId requester, const WaitingBurst& burst) {
-    const std::uint32_t line = time_ > SimTime::zero() ? requester.value() : 0;
-    std::deque<WaitingBurst>& waiting = lines_[line];
-    if (waiting.empty()) {
-      turns_.push_back(line);
+  // `requester`: a small number.
+  void add(std::uint32_t requester, const WaitingBursts& bursts) {
+    const std::uint32_t number = time_ > SimTime::zero() ? requester : 0;
+    if (number >= lines_.size()) {
+      lines_.resize(number + 1);
     }
-    waiting.push_back(burst);
+    std::uint32_t place = free_;
+    if (place == none) {
+      place = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      free_ = pool_[place].next;
+    }
+    pool_[place] = bursts;
+    pool_[place].next = none;
+    Line& line = lines_[number];
+    if (line.first == none) {
+      line.first = place;
+      join(number);
+    } else {
+      pool_[line.last].next = place;
+    }
+    line.last = place;
   }
 
-  const WaitingBurst& front() const { return lines_.find(turns_.front())->second.front(); }
+  // Whose first burst is next.
+  const WaitingBursts& front() const { return pool_[lines_[turn_].first]; }
 
-  // It goes in after `since`, the cycle before, so that cycles of another clock do not slow the
-  // port down. The cycle of a time is the first from there on.
-  template <class CycleOf>
-  void pop(SimTime since, CycleOf cycle_of) {
-    const std::uint32_t line = turns_.front();
-    std::deque<WaitingBurst>& waiting = lines_.find(line)->second;
-    waiting.pop_front();
+  // It goes in at cycle `now`: after the cycle before, so that cycles of another clock do not slow
+  // the port down.
+  void pop(Cycle now) {
+    const std::uint32_t number = turn_;
+    Line& line = lines_[number];
+    WaitingBursts& waiting = pool_[line.first];
+    ++waiting.index;
+    if (--waiting.count == 0) {
+      const std::uint32_t place = line.first;
+      line.first = waiting.next;
+      waiting.next = free_;
+      free_ = place;
+    }
     if (time_ == SimTime::zero()) {
-      if (waiting.empty()) {
-        turns_.pop_front();
+      if (line.first == none) {
+        turn_ = line.next;
       }
       return;
     }
-    turns_.pop_front();
-    if (!waiting.empty()) {
-      turns_.push_back(line);
+    if (line.first == none || line.next != none) {
+      turn_ = line.next;
+      if (line.first != none) {
+        join(number);
+      }
     }
-    free_ = std::max(free_, since) + time_;
-    opens_ = cycle_of(free_);
+    pass_time(now);
   }
 
   std::size_t resident_bytes() const {
-    std::size_t bursts = 0;
-    for (const auto& [line, waiting] : lines_) {
-      bursts += waiting.size();
-    }
-    return bursts * sizeof(WaitingBurst) + turns_.size() * sizeof(std::uint32_t);
+    return pool_.capacity() * sizeof(WaitingBursts) + lines_.capacity() * sizeof(Line);
   }
 
   void save(pdes::StateWriter& writer) const {
-    writer.put_all(std::vector<std::uint32_t>(turns_.begin(), turns_.end()));
-    for (const std::uint32_t line : turns_) {
-      const std::deque<WaitingBurst>& waiting = lines_.find(line)->second;
-      writer.put_all(std::vector<WaitingBurst>(waiting.begin(), waiting.end()));
-    }
+    writer.put_all(pool_);
+    writer.put_all(lines_);
     writer.put(free_);
+    writer.put(turn_);
+    writer.put(last_turn_);
+    writer.put(free_at_);
+    writer.put(free_cycle_);
     writer.put(opens_);
   }
   void restore(pdes::StateReader& reader) {
-    const auto turns = reader.get_all<std::uint32_t>();
-    turns_.assign(turns.begin(), turns.end());
-    lines_.clear();
-    for (const std::uint32_t line : turns_) {
-      const auto waiting = reader.get_all<WaitingBurst>();
-      lines_[line].assign(waiting.begin(), waiting.end());
-    }
-    free_ = reader.get<SimTime>();
+    pool_ = reader.get_all<WaitingBursts>();
+    lines_ = reader.get_all<Line>();
+    free_ = reader.get<std::uint32_t>();
+    turn_ = reader.get<std::uint32_t>();
+    last_turn_ = reader.get<std::uint32_t>();
+    free_at_ = reader.get<SimTime>();
+    free_cycle_ = reader.get<Cycles>();
     opens_ = reader.get<Cycle>();
   }
 
  private:
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+
+  struct Line {
+    std::uint32_t first = none;
+    std::uint32_t last = none;
+    std::uint32_t next = none;  // whose turn is after this one's
+  };
+
+  // A time in cycles.
+  struct Cycles {
+    Cycle whole = 0;
+    Cycle rest = 0;  // of 10^12
+  };
+  static constexpr Cycle second_ps = 1'000'000'000'000;
+
+  Cycles in_cycles(SimTime time) const {
+    const Wide product = static_cast<Wide>(time.ps()) * clock_.frequency_hz();
+    return {static_cast<Cycle>(product / second_ps), static_cast<Cycle>(product % second_ps)};
+  }
+
+  // Of a burst that goes in at cycle `now`.
+  void pass_time(Cycle now) {
+    if (opens_ < now) {  // else the port was free only after the cycle before
+      const SimTime since = clock_.time_of_cycle(static_cast<std::uint64_t>(now - 1));
+      if (since > free_at_) {
+        free_at_ = since;
+        free_cycle_ = in_cycles(since);
+      }
+    }
+    free_at_ = free_at_ + time_;
+    free_cycle_.whole += step_.whole;
+    free_cycle_.rest += step_.rest;
+    if (free_cycle_.rest >= second_ps) {
+      free_cycle_.rest -= second_ps;
+      ++free_cycle_.whole;
+    }
+    opens_ = free_cycle_.whole + (free_cycle_.rest > 0 ? 1 : 0);
+  }
+
+  // At the end of the turns.
+  void join(std::uint32_t number) {
+    lines_[number].next = none;
+    (turn_ == none ? turn_ : lines_[last_turn_].next) = number;
+    last_turn_ = number;
+  }
+
+  Clock clock_;
   SimTime time_;
-  SimTime free_;
+  Cycles step_;  // the same
+  SimTime free_at_;
+  Cycles free_cycle_;  // the same
   Cycle opens_ = 0;
-  std::map<std::uint32_t, std::deque<WaitingBurst>> lines_;  // [requesters]
-  std::deque<std::uint32_t> turns_;                          // of lines with bursts
+  std::vector<WaitingBursts> pool_;  // their next: of the line; of a free place: the next free one
+  std::vector<Line> lines_;          // [requesters]
+  std::uint32_t free_ = none;
+  std::uint32_t turn_ = none;  // of lines with bursts
+  std::uint32_t last_turn_ = none;
 };
 
 }  // namespace tessera::memory

@@ -14,13 +14,16 @@ namespace tessera::memory {
 struct HeldRequest {
   std::uint64_t id = 0;
   std::uint64_t burst = 0;
-  std::uint64_t order = 0;  // of submission
-  std::uint32_t bank = 0;
+  std::uint64_t order = 0;  // of submission, from 1
   std::uint32_t row = 0;
-  std::uint32_t write = 0;
+  std::uint16_t bank = 0;
+  std::uint8_t write = 0;
+  std::uint8_t listed = 0;      // 1: can be found by its burst
   std::uint32_t same_hash = 0;  // next of its burst's chain; of a free place: the next free one
-  std::uint32_t next = 0;       // of a list of the scheduler
-  std::uint32_t previous = 0;
+  // Of a list of the scheduler:
+  std::uint32_t next = 0;
+  std::uint32_t last = 0;
+  std::uint32_t next_list = 0;
 };
 
 class HeldRequests {
@@ -36,7 +39,8 @@ class HeldRequests {
   const HeldRequest& operator[](std::uint32_t place) const { return pool_[place]; }
   std::size_t size() const { return size_; }
 
-  std::uint32_t add(const DramRequest& request) {
+  // `listed`: to be found by its burst.
+  std::uint32_t add(const DramRequest& request, bool listed) {
     std::uint32_t place = free_;
     if (place == none) {
       place = static_cast<std::uint32_t>(pool_.size());
@@ -44,27 +48,44 @@ class HeldRequests {
     } else {
       free_ = pool_[place].same_hash;
     }
-    std::uint32_t& chain = chain_of(request.burst);
-    pool_[place] = {request.id,    request.burst, ++orders_, request.bank, request.row,
-                    request.write, chain,         none,      none};
-    chain = place;
+    HeldRequest& held = pool_[place];
+    held.id = request.id;
+    held.burst = request.burst;
+    held.order = ++orders_;
+    held.row = request.row;
+    held.bank = static_cast<std::uint16_t>(request.bank);
+    held.write = request.write ? 1 : 0;
+    held.listed = listed ? 1 : 0;
+    held.next = held.last = held.next_list = none;
+    if (listed) {
+      std::uint32_t& chain = chain_of(request.burst);
+      held.same_hash = chain;
+      chain = place;
+      ++listed_;
+    }
     ++size_;
     return place;
   }
 
   void remove(std::uint32_t place) {
-    std::uint32_t* link = &chain_of(pool_[place].burst);
-    while (*link != place) {
-      link = &pool_[*link].same_hash;
+    if (pool_[place].listed != 0) {
+      std::uint32_t* link = &chain_of(pool_[place].burst);
+      while (*link != place) {
+        link = &pool_[*link].same_hash;
+      }
+      *link = pool_[place].same_hash;
+      --listed_;
     }
-    *link = pool_[place].same_hash;
     pool_[place].same_hash = free_;
     free_ = place;
     --size_;
   }
 
-  // The latest of that burst and kind, or none.
+  // The latest of that burst and kind that is listed, or none.
   std::uint32_t find(std::uint64_t burst, bool write) const {
+    if (listed_ == 0) {
+      return none;
+    }
     std::uint32_t place = chains_[chain_index(burst)];
     while (place != none && (pool_[place].burst != burst || (pool_[place].write != 0) != write)) {
       place = pool_[place].same_hash;
@@ -81,6 +102,7 @@ class HeldRequests {
     writer.put(free_);
     writer.put(orders_);
     writer.put(static_cast<std::uint64_t>(size_));
+    writer.put(static_cast<std::uint64_t>(listed_));
   }
   void restore(pdes::StateReader& reader) {
     pool_ = reader.get_all<HeldRequest>();
@@ -88,6 +110,7 @@ class HeldRequests {
     free_ = reader.get<std::uint32_t>();
     orders_ = reader.get<std::uint64_t>();
     size_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
+    listed_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
   }
 
  private:
@@ -102,6 +125,7 @@ class HeldRequests {
   std::uint32_t free_ = none;
   std::uint64_t orders_ = 0;
   std::size_t size_ = 0;
+  std::size_t listed_ = 0;
 };
 
 }  // namespace tessera::memory

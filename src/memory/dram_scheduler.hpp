@@ -14,9 +14,10 @@ namespace tessera::memory {
 class DramScheduler : public DramChannel {
  public:
   Cycle next() const override { return requests_.size() == 0 ? no_cycle : wake_; }
-  void tick(Cycle now, std::vector<DramDone>& done) override {
+  Cycle tick(Cycle now, std::vector<DramDone>& done) override {
     catch_up(now, done);
     step(now, done);
+    return DramScheduler::next();
   }
   std::size_t waiting() const override { return requests_.size(); }
   const DramCounts& counts() const override { return banks_.counts(); }

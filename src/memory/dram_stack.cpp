@@ -9,9 +9,11 @@ namespace tessera::memory {
 DramStack::DramStack(const DramSpec& spec, Bandwidth port)
     : spec_(spec),
       map_(spec),
+      channel_next_(spec.organization.channels, no_cycle),
       waiting_(spec.organization.channels,
-               DramPort(port > Bandwidth() ? serialization_time(spec.organization.burst, port)
-                                           : SimTime::zero())) {
+               DramPort(spec.timing.clock, port > Bandwidth()
+                                               ? serialization_time(spec.organization.burst, port)
+                                               : SimTime::zero())) {
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
     channels_.push_back(make_dram_channel(spec));
   }
@@ -25,6 +27,11 @@ Cycle DramStack::first_cycle_from(SimTime time) const {
   constexpr Wide second_ps = 1'000'000'000'000ULL;
   const Wide cycles = static_cast<Wide>(time.ps()) * spec_.timing.clock.frequency_hz();
   return static_cast<Cycle>((cycles + second_ps - 1) / second_ps);
+}
+
+std::uint32_t DramStack::requester_number(EntityId requester) {
+  const auto number = static_cast<std::uint32_t>(requesters_.size());
+  return requesters_.try_emplace(requester.value(), number).first->second;
 }
 
 void DramStack::take(const DramPiece& piece) {
@@ -41,19 +48,33 @@ void DramStack::take(const DramPiece& piece) {
   const std::uint64_t first = piece.address / size;
   const std::uint64_t last = (piece.address + std::max<std::uint64_t>(piece.bytes, 1) - 1) / size;
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
-  for (std::uint64_t number = first; number <= last; ++number) {
-    const DramPlace at = map_.place(number);
-    waiting_[at.channel].add(piece.requester, {place, at.bank, number, at.row, 0});
-  }
+  const std::uint32_t requester = requester_number(piece.requester);
+  map_.for_each_channel(first, last,
+                        [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
+                          waiting_[channel].add(requester, {index, count, place, piece.write, 0});
+                        });
   next_ = std::min(next_, std::max(first_cycle_from(piece.arrived), last_ + 1));
 }
 
 void DramStack::tick(std::vector<std::uint32_t>& finished) {
   const Cycle now = next_;
-  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
-    submit_waiting(now, channel);
-    if (channels_[channel]->next() <= now) {
-      channels_[channel]->tick(now, done_);
+  next_ = no_cycle;
+  for (std::uint32_t channel = 0; channel < channels_.size(); ++channel) {
+    const DramPort& port = waiting_[channel];
+    const bool submitted = !port.empty() && port.opens() <= now && submit_waiting(now, channel);
+    if (submitted || channel_next_[channel] <= now) {
+      channel_next_[channel] = channels_[channel]->tick(now, done_);
+    }
+    // Bursts that were not accepted are tried again after their channel's next command, or at once
+    // where that was its last; those that wait for their port when it opens.
+    next_ = std::min(next_, channel_next_[channel]);
+    if (port.empty()) {
+      continue;
+    }
+    if (port.opens() > now) {
+      next_ = std::min(next_, port.opens());
+    } else if (channel_next_[channel] == no_cycle) {
+      next_ = std::min(next_, now + 1);
     }
   }
   for (const DramDone& done : done_) {
@@ -65,41 +86,25 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
   }
   done_.clear();
   last_ = now;
-  find_next();
 }
 
-void DramStack::submit_waiting(Cycle now, std::size_t channel) {
+// True when any was accepted.
+bool DramStack::submit_waiting(Cycle now, std::uint32_t channel) {
   DramPort& port = waiting_[channel];
+  DramChannel& target = *channels_[channel];
+  bool submitted = false;
   while (!port.empty() && port.opens() <= now) {
-    const WaitingBurst& burst = port.front();
-    const bool write = pieces_[burst.place].write != 0;
-    if (!channels_[channel]->accepts(write)) {
-      return;
+    const WaitingBursts& bursts = port.front();
+    const bool write = bursts.write != 0;
+    if (!target.accepts(write)) {
+      break;
     }
-    channels_[channel]->submit(now, {burst.place, burst.number, burst.bank, burst.row, write},
-                               done_);
-    port.pop(time_of(std::max<Cycle>(now - 1, 0)),
-             [this](SimTime time) { return first_cycle_from(time); });
+    const DramPlace at = map_.place_in_channel(bursts.index);
+    target.submit(now, {bursts.piece, bursts.index, at.bank, at.row, write}, done_);
+    port.pop(now);
+    submitted = true;
   }
-}
-
-// Bursts that were not accepted are tried again after their channel's next command, or at once
-// where that was its last; those that wait for their port when it opens.
-void DramStack::find_next() {
-  next_ = no_cycle;
-  for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
-    const Cycle next = channels_[channel]->next();
-    next_ = std::min(next_, next);
-    const DramPort& port = waiting_[channel];
-    if (port.empty()) {
-      continue;
-    }
-    if (port.opens() > last_) {
-      next_ = std::min(next_, port.opens());
-    } else if (next == no_cycle) {
-      next_ = std::min(next_, last_ + 1);
-    }
-  }
+  return submitted;
 }
 
 DramPiece DramStack::release(std::uint32_t place) {
@@ -124,7 +129,8 @@ SimTime DramStack::busy() const {
 }
 
 std::size_t DramStack::resident_bytes() const {
-  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece);
+  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece) +
+                      channel_next_.capacity() * sizeof(Cycle) + map_.resident_bytes();
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     bytes += channels_[i]->resident_bytes() + waiting_[i].resident_bytes();
   }
@@ -136,6 +142,11 @@ void DramStack::save(pdes::StateWriter& writer) const {
     channels_[i]->save(writer);
     waiting_[i].save(writer);
   }
+  std::vector<std::uint32_t> requesters(requesters_.size());
+  for (const auto& [entity, number] : requesters_) {
+    requesters[number] = entity;
+  }
+  writer.put_all(requesters);
   writer.put_all(pieces_);
   writer.put_all(free_);
   writer.put(next_);
@@ -145,7 +156,12 @@ void DramStack::save(pdes::StateWriter& writer) const {
 void DramStack::restore(pdes::StateReader& reader) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     channels_[i]->restore(reader);
+    channel_next_[i] = channels_[i]->next();
     waiting_[i].restore(reader);
+  }
+  requesters_.clear();
+  for (const std::uint32_t entity : reader.get_all<std::uint32_t>()) {
+    requester_number(EntityId(entity));
   }
   pieces_ = reader.get_all<DramPiece>();
   free_ = reader.get_all<std::uint32_t>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -50,13 +51,15 @@ class DramStack {
 
  private:
   Cycle first_cycle_from(SimTime time) const;
-  void submit_waiting(Cycle now, std::size_t channel);
-  void find_next();
+  std::uint32_t requester_number(EntityId requester);
+  bool submit_waiting(Cycle now, std::uint32_t channel);
 
   DramSpec spec_;
   DramAddressMap map_;
   std::vector<std::unique_ptr<DramChannel>> channels_;
-  std::vector<DramPort> waiting_;  // [channels] bursts not yet accepted
+  std::vector<Cycle> channel_next_;                    // [channels] as they say
+  std::vector<DramPort> waiting_;                      // [channels] bursts not yet accepted
+  std::map<std::uint32_t, std::uint32_t> requesters_;  // numbers by entity
   std::vector<DramPiece> pieces_;
   std::vector<std::uint32_t> free_;  // places in pieces_
   Cycle next_ = no_cycle;

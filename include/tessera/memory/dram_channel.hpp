@@ -81,9 +81,11 @@ class DramChannel {
   // In or after the cycle of the last tick; `accepts` must hold. What is done at once goes to
   // `done`.
   virtual void submit(Cycle now, const DramRequest& request, std::vector<DramDone>& done) = 0;
-  // The next cycle in which to call `tick`; no_cycle: not before something is submitted.
+  // The next cycle in which to call `tick`, at once after something was submitted; no_cycle: not
+  // before that.
   virtual Cycle next() const = 0;
-  virtual void tick(Cycle now, std::vector<DramDone>& done) = 0;
+  // Returns next().
+  virtual Cycle tick(Cycle now, std::vector<DramDone>& done) = 0;
 
   // Requests that wait for a command.
   virtual std::size_t waiting() const = 0;

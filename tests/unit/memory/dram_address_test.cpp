@@ -43,6 +43,35 @@ TEST(DramAddress, IsOneToOne) {
   }
 }
 
+// Every part of the address space, channel by channel, holds each of its bursts once and in order.
+TEST(DramAddress, ChannelsShareOutEveryPart) {
+  RandomStream random(1, EntityId(0), 0);
+  for (const bool hash : {false, true}) {
+    DramSpec spec = small();
+    spec.controller.hash_channels = hash;
+    const DramAddressMap map(spec);
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t first = random.next_below(10'000);
+      const std::uint64_t last = first + random.next_below(i % 2 == 0 ? 4 : 200);
+      std::set<std::uint64_t> seen;
+      map.for_each_channel(
+          first, last, [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
+            for (std::uint64_t k = index; k < index + count; ++k) {
+              const std::uint64_t burst = map.burst_of_channel(channel, k);
+              EXPECT_EQ(map.place(burst).channel, channel);
+              EXPECT_EQ(map.place(burst).row, map.place_in_channel(k).row);
+              EXPECT_EQ(map.place(burst).bank, map.place_in_channel(k).bank);
+              EXPECT_TRUE(k == index || burst > map.burst_of_channel(channel, k - 1));
+              seen.insert(burst);
+            }
+          });
+      EXPECT_EQ(seen.size(), last - first + 1);
+      EXPECT_EQ(*seen.begin(), first);
+      EXPECT_EQ(*seen.rbegin(), last);
+    }
+  }
+}
+
 TEST(DramAddress, FollowsTheMapping) {
   const DramAddressMap map(small());
   EXPECT_EQ(map.place(1).column, 1U);
