@@ -31,17 +31,17 @@ class DramBanks {
   // First cycle in which the command may issue, as far as timing goes.
   Cycle activate_at(std::uint32_t bank) const {
     const Rank& rank = ranks_[rank_of(bank)];
-    return std::max({banks_[bank].activate, groups_[bank >> group_shift_].activate, rank.activate,
-                     rank.window[rank.oldest], row_bus_free_});
+    const Cycle of_rank = std::max(rank.activate, rank.window[rank.oldest]);
+    const Cycle of_group = std::max(groups_[bank >> group_shift_].activate, row_bus_free_);
+    return std::max(banks_[bank].activate, std::max(of_rank, of_group));
   }
   Cycle precharge_at(std::uint32_t bank) const {
     return std::max(banks_[bank].precharge, row_bus_free_);
   }
   Cycle column_at(std::uint32_t bank, bool write) const {
-    const Group& group = groups_[bank >> group_shift_];
-    const Rank& rank = ranks_[rank_of(bank)];
-    return std::max({banks_[bank].column[write ? 1 : 0], group.column[write ? 1 : 0],
-                     rank.column[write ? 1 : 0]});
+    const std::size_t kind = write ? 1 : 0;
+    return std::max(banks_[bank].column[kind], std::max(groups_[bank >> group_shift_].column[kind],
+                                                        ranks_[rank_of(bank)].column[kind]));
   }
   // With all banks of the rank closed.
   Cycle refresh_at(std::uint32_t rank) const;

@@ -39,6 +39,12 @@ class OldestReady final : public DramScheduler {
     ++queued_[kind];
   }
 
+  Cycle tick(Cycle now, std::vector<DramDone>& done) override {
+    catch_up(now, done);
+    step(now, done);
+    return DramScheduler::next();
+  }
+
   std::size_t resident_bytes() const override {
     return DramScheduler::resident_bytes() +
            (lists_[0].capacity() + lists_[1].capacity()) * sizeof(Lists) +
@@ -78,14 +84,6 @@ class OldestReady final : public DramScheduler {
     std::uint64_t banks_served;
     std::uint64_t writing;
   };
-  enum class Command : std::uint8_t { nothing, activate, precharge, column };
-  struct Choice {
-    Command command = Command::nothing;
-    std::uint32_t place = none;
-    std::uint64_t order = ~std::uint64_t{0};
-    Cycle later = no_cycle;  // with no command: the first cycle in which there is one
-  };
-
   template <class Visit>
   static void for_each_bank(std::uint64_t banks, Visit visit) {
     for (; banks != 0; banks &= banks - 1) {
@@ -102,36 +100,37 @@ class OldestReady final : public DramScheduler {
       }
       refresh_due_ += banks_.timing().refi;
     }
-    Choice choice = best_served(now);
-    bool issued = choice.command != Command::nothing;
-    if (issued) {
-      serve(choice.place, now, done);
-    } else if (!refreshing_.empty()) {
-      issued = advance_refresh(now, choice.later);
-    } else {
+    Cycle later = no_cycle;  // than now, when nothing is ready: the first cycle in which it is
+    bool busy = banks_served_ != 0 && serve(now, later, done);
+    if (!busy && !refreshing_.empty()) {
+      busy = advance_refresh(now, later);
+    } else if (!busy) {
       set_direction();
-      choose_queued(now, choice);
-      issued = issue(choice, now, done);
+      busy = issue_queued(now, later, done);
     }
-    const bool chosen = choice.command != Command::nothing;
-    wake_ = std::min(issued || chosen ? now + 1 : choice.later, refresh_due_);
+    wake_ = std::min(busy ? now + 1 : later, refresh_due_);
   }
 
-  // Of the requests whose row was opened for them.
-  Choice best_served(Cycle now) const {
-    Choice choice;
+  // The oldest that is ready of those whose row was opened for them.
+  bool serve(Cycle now, Cycle& later, std::vector<DramDone>& done) {
+    std::uint32_t oldest = none;
     for_each_bank(banks_served_, [&](std::uint32_t bank) {
       const HeldRequest& request = requests_[served_[bank]];
       const Cycle ready = banks_.column_at(bank, request.write != 0);
       if (ready > now) {
-        choice.later = std::min(choice.later, ready);
-      } else if (request.order < choice.order) {
-        choice.command = Command::column;
-        choice.place = served_[bank];
-        choice.order = request.order;
+        later = std::min(later, ready);
+      } else if (oldest == none || request.order < requests_[oldest].order) {
+        oldest = served_[bank];
       }
     });
-    return choice;
+    if (oldest == none) {
+      return false;
+    }
+    const std::uint32_t bank = requests_[oldest].bank;
+    banks_served_ &= ~bit(bank);
+    served_[bank] = none;
+    finish(oldest, now, done);
+    return true;
   }
 
   // True when a command was issued; else `later` becomes the time of the next try.
@@ -177,64 +176,57 @@ class OldestReady final : public DramScheduler {
     }
   }
 
-  void choose_queued(Cycle now, Choice& choice) const {
+  // Of requests of the kind that it is the turn of; true when one is ready.
+  bool issue_queued(Cycle now, Cycle& later, std::vector<DramDone>& done) {
     const std::size_t kind = writing_ ? 1 : 0;
     const BanksByAge& hits = hits_[kind];
+    std::uint64_t oldest = ~std::uint64_t{0};
+    std::uint32_t hit = none;
     for (std::size_t i = 0; i < hits.size(); ++i) {
       const std::uint32_t bank = hits.bank(i);
       const Cycle ready = banks_.column_at(bank, writing_);
       if (ready <= now) {
-        choice.command = Command::column;
-        choice.place = lists_[kind][bank].hit;
-        choice.order = hits.order(i);
+        oldest = hits.order(i);
+        hit = lists_[kind][bank].hit;
         break;
       }
-      choice.later = std::min(choice.later, ready);
+      later = std::min(later, ready);
     }
     const BanksByAge& others = others_[kind];
-    for (std::size_t i = 0; i < others.size() && others.order(i) < choice.order; ++i) {
+    for (std::size_t i = 0; i < others.size() && others.order(i) < oldest; ++i) {
       const std::uint32_t bank = others.bank(i);
       const bool closed = banks_.open_row(bank) == DramBanks::closed;
       const Cycle ready = closed ? banks_.activate_at(bank) : banks_.precharge_at(bank);
       if (ready <= now) {
-        choice.command = closed ? Command::activate : Command::precharge;
-        choice.place = lists_[kind][bank].others;
-        choice.order = others.order(i);
-        break;
+        closed ? activate(kind, bank, now) : precharge(bank, now);
+        return true;
       }
-      choice.later = std::min(choice.later, ready);
+      later = std::min(later, ready);
     }
-  }
-
-  bool issue(const Choice& choice, Cycle now, std::vector<DramDone>& done) {
-    if (choice.command == Command::nothing) {
+    if (hit == none) {
       return false;
     }
-    const std::uint32_t bank = requests_[choice.place].bank;
-    if (choice.command == Command::precharge) {
-      if ((banks_served_ & bit(bank)) != 0) {
-        return false;
-      }
-      banks_.precharge(bank, true, now);
-      row_is_closed(bank);
-    } else if (choice.command == Command::activate) {
-      banks_.activate(bank, requests_[choice.place].row, now);
-      row_is_open(bank);
-      take_hit(choice.place);
-      served_[bank] = choice.place;
-      banks_served_ |= bit(bank);
-    } else {
-      take_hit(choice.place);
-      finish(choice.place, now, done);
-    }
+    take_hit(hit);
+    finish(hit, now, done);
     return true;
   }
 
-  void serve(std::uint32_t place, Cycle now, std::vector<DramDone>& done) {
-    const std::uint32_t bank = requests_[place].bank;
-    banks_served_ &= ~bit(bank);
-    served_[bank] = none;
-    finish(place, now, done);
+  // For the oldest of the bank's others.
+  void activate(std::size_t kind, std::uint32_t bank, Cycle now) {
+    const std::uint32_t place = lists_[kind][bank].others;
+    banks_.activate(bank, requests_[place].row, now);
+    row_is_open(bank);
+    take_hit(place);
+    served_[bank] = place;
+    banks_served_ |= bit(bank);
+  }
+
+  // Not before the request was served that the row was opened for.
+  void precharge(std::uint32_t bank, Cycle now) {
+    if ((banks_served_ & bit(bank)) == 0) {
+      banks_.precharge(bank, true, now);
+      row_is_closed(bank);
+    }
   }
 
   void finish(std::uint32_t place, Cycle now, std::vector<DramDone>& done) {

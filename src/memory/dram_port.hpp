@@ -87,6 +87,9 @@ class DramPort {
       }
     }
     pass_time(now);
+    if (turn_ != none) {  // long lines are far apart in memory, and the next turn is not yet
+      __builtin_prefetch(&front());
+    }
   }
 
   std::size_t resident_bytes() const {

@@ -6,16 +6,11 @@
 
 namespace tessera::memory {
 
-DramStack::DramStack(const DramSpec& spec, Bandwidth port)
-    : spec_(spec),
-      map_(spec),
-      channel_next_(spec.organization.channels, no_cycle),
-      waiting_(spec.organization.channels,
-               DramPort(spec.timing.clock, port > Bandwidth()
-                                               ? serialization_time(spec.organization.burst, port)
-                                               : SimTime::zero())) {
+DramStack::DramStack(const DramSpec& spec, Bandwidth port) : spec_(spec), map_(spec) {
+  const SimTime time =
+      port > Bandwidth() ? serialization_time(spec.organization.burst, port) : SimTime::zero();
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
-    channels_.push_back(make_dram_channel(spec));
+    lanes_.push_back({make_dram_channel(spec), no_cycle, DramPort(spec.timing.clock, time)});
   }
 }
 
@@ -49,31 +44,30 @@ void DramStack::take(const DramPiece& piece) {
   const std::uint64_t last = (piece.address + std::max<std::uint64_t>(piece.bytes, 1) - 1) / size;
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
   const std::uint32_t requester = requester_number(piece.requester);
-  map_.for_each_channel(first, last,
-                        [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
-                          waiting_[channel].add(requester, {index, count, place, piece.write, 0});
-                        });
+  map_.for_each_channel(
+      first, last, [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
+        lanes_[channel].port.add(requester, {index, count, place, piece.write, 0});
+      });
   next_ = std::min(next_, std::max(first_cycle_from(piece.arrived), last_ + 1));
 }
 
 void DramStack::tick(std::vector<std::uint32_t>& finished) {
   const Cycle now = next_;
   next_ = no_cycle;
-  for (std::uint32_t channel = 0; channel < channels_.size(); ++channel) {
-    const DramPort& port = waiting_[channel];
-    const bool submitted = !port.empty() && port.opens() <= now && submit_waiting(now, channel);
-    if (submitted || channel_next_[channel] <= now) {
-      channel_next_[channel] = channels_[channel]->tick(now, done_);
+  for (Lane& lane : lanes_) {
+    const bool submitted = lane.port.opens() <= now && submit_waiting(now, lane);
+    if (submitted || lane.next <= now) {
+      lane.next = lane.channel->tick(now, done_);
     }
     // Bursts that were not accepted are tried again after their channel's next command, or at once
     // where that was its last; those that wait for their port when it opens.
-    next_ = std::min(next_, channel_next_[channel]);
-    if (port.empty()) {
+    next_ = std::min(next_, lane.next);
+    if (lane.port.empty()) {
       continue;
     }
-    if (port.opens() > now) {
-      next_ = std::min(next_, port.opens());
-    } else if (channel_next_[channel] == no_cycle) {
+    if (lane.port.opens() > now) {
+      next_ = std::min(next_, lane.port.opens());
+    } else if (lane.next == no_cycle) {
       next_ = std::min(next_, now + 1);
     }
   }
@@ -89,18 +83,18 @@ void DramStack::tick(std::vector<std::uint32_t>& finished) {
 }
 
 // True when any was accepted.
-bool DramStack::submit_waiting(Cycle now, std::uint32_t channel) {
-  DramPort& port = waiting_[channel];
-  DramChannel& target = *channels_[channel];
+bool DramStack::submit_waiting(Cycle now, Lane& lane) {
+  DramPort& port = lane.port;
+  DramChannel& channel = *lane.channel;
   bool submitted = false;
   while (!port.empty() && port.opens() <= now) {
     const WaitingBursts& bursts = port.front();
     const bool write = bursts.write != 0;
-    if (!target.accepts(write)) {
+    if (!channel.accepts(write)) {
       break;
     }
     const DramPlace at = map_.place_in_channel(bursts.index);
-    target.submit(now, {bursts.piece, bursts.index, at.bank, at.row, write}, done_);
+    channel.submit(now, {bursts.piece, bursts.index, at.bank, at.row, write}, done_);
     port.pop(now);
     submitted = true;
   }
@@ -114,8 +108,8 @@ DramPiece DramStack::release(std::uint32_t place) {
 
 DramCounts DramStack::counts() const {
   DramCounts sum;
-  for (const auto& channel : channels_) {
-    sum += channel->counts();
+  for (const Lane& lane : lanes_) {
+    sum += lane.channel->counts();
   }
   return sum;
 }
@@ -129,18 +123,18 @@ SimTime DramStack::busy() const {
 }
 
 std::size_t DramStack::resident_bytes() const {
-  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece) +
-                      channel_next_.capacity() * sizeof(Cycle) + map_.resident_bytes();
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    bytes += channels_[i]->resident_bytes() + waiting_[i].resident_bytes();
+  std::size_t bytes = pieces_.capacity() * sizeof(DramPiece) + lanes_.capacity() * sizeof(Lane) +
+                      map_.resident_bytes();
+  for (const Lane& lane : lanes_) {
+    bytes += lane.channel->resident_bytes() + lane.port.resident_bytes();
   }
   return bytes;
 }
 
 void DramStack::save(pdes::StateWriter& writer) const {
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    channels_[i]->save(writer);
-    waiting_[i].save(writer);
+  for (const Lane& lane : lanes_) {
+    lane.channel->save(writer);
+    lane.port.save(writer);
   }
   std::vector<std::uint32_t> requesters(requesters_.size());
   for (const auto& [entity, number] : requesters_) {
@@ -154,10 +148,10 @@ void DramStack::save(pdes::StateWriter& writer) const {
 }
 
 void DramStack::restore(pdes::StateReader& reader) {
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    channels_[i]->restore(reader);
-    channel_next_[i] = channels_[i]->next();
-    waiting_[i].restore(reader);
+  for (Lane& lane : lanes_) {
+    lane.channel->restore(reader);
+    lane.next = lane.channel->next();
+    lane.port.restore(reader);
   }
   requesters_.clear();
   for (const std::uint32_t entity : reader.get_all<std::uint32_t>()) {

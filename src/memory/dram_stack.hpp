@@ -50,15 +50,20 @@ class DramStack {
   void restore(pdes::StateReader& reader);
 
  private:
+  // A channel, and the bursts that it has not yet accepted.
+  struct Lane {
+    std::unique_ptr<DramChannel> channel;
+    Cycle next;  // as the channel says
+    DramPort port;
+  };
+
   Cycle first_cycle_from(SimTime time) const;
   std::uint32_t requester_number(EntityId requester);
-  bool submit_waiting(Cycle now, std::uint32_t channel);
+  bool submit_waiting(Cycle now, Lane& lane);
 
   DramSpec spec_;
   DramAddressMap map_;
-  std::vector<std::unique_ptr<DramChannel>> channels_;
-  std::vector<Cycle> channel_next_;                    // [channels] as they say
-  std::vector<DramPort> waiting_;                      // [channels] bursts not yet accepted
+  std::vector<Lane> lanes_;                            // [channels]
   std::map<std::uint32_t, std::uint32_t> requesters_;  // numbers by entity
   std::vector<DramPiece> pieces_;
   std::vector<std::uint32_t> free_;  // places in pieces_
