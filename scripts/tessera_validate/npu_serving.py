@@ -102,7 +102,7 @@ def ranks(report, runner):
 
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
-    tokens = 3 if setting.reduced else 60
+    tokens = 3 if setting.reduced else 40
     contention(report, runner, folder, tokens, (1,) if setting.reduced else BATCHES)
     if not setting.reduced:
         policies(report, runner, folder, tokens, BATCHES[-1])

@@ -221,17 +221,18 @@ executor::Targets read_targets(Section section, bool of_language) {
   return targets;
 }
 
-// As many NPUs as the model takes.
+// As many NPUs as the model takes; none after a complaint.
 void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   const std::uint32_t units = tenant.model ? tenant.model->units() : 1;
+  if (!section.has("npus") && units > npus) {
+    section.error(section.has("pipeline") ? "pipeline" : "tensor",
+                  "the model takes " + std::to_string(units) + " NPUs; the machine has " +
+                      std::to_string(npus) + " (npu_cores)");
+    return;
+  }
   if (!section.has("npus")) {
     for (std::uint32_t unit = 0; unit < units; ++unit) {
       tenant.npus.push_back(unit);
-    }
-    if (units > npus) {
-      section.error(section.has("pipeline") ? "pipeline" : "tensor",
-                    "the model takes " + std::to_string(units) + " NPUs; the machine has " +
-                        std::to_string(npus) + " (npu_cores)");
     }
     return;
   }
@@ -239,12 +240,14 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   for (const std::int64_t npu : section.get_list<std::int64_t>("npus")) {
     if (npu < 0 || static_cast<std::size_t>(npu) >= npus || !seen.insert(npu).second) {
       section.error("npus", "expected different NPUs from 0 to " + std::to_string(npus - 1));
+      tenant.npus.clear();
       return;
     }
     tenant.npus.push_back(static_cast<std::uint32_t>(npu));
   }
   if (tenant.npus.size() != units) {
     section.error("npus", "the model takes " + std::to_string(units) + " NPUs");
+    tenant.npus.clear();
   }
 }
 

@@ -1,0 +1,186 @@
+// Requests from arrival to the summary: on any number of ranks, across checkpoints, and beside the
+// same work as a list of operators.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+
+const std::string machine =
+    "name: serving\n"
+    "machine:\n"
+    "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+    "  dram: {at: edge, edges: [west], bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 MiB}\n"
+    "  memory: {model: channel}\n"
+    "  compute: {model: npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 "
+    "KiB}\n"
+    "run: {trace: none}\n";
+const std::string small_model =
+    "{layers: 2, hidden: 32, heads: 4, kv_heads: 2, sequence: 64, vocabulary: 50}";
+
+Files experiment_of(const std::string& workload) {
+  return {{"lab/experiment.yaml", machine + "workload:\n  kind: serving\n" + workload}};
+}
+
+// Two models, one over four NPUs.
+const std::string two_tenants =
+    "  npu_cores: 2\n"
+    "  tenants:\n"
+    "    - name: cut\n"
+    "      language_model: " +
+    small_model +
+    "\n"
+    "      tensor: 2\n"
+    "      pipeline: 2\n"
+    "      requests: {arrivals: poisson, rate: 100000, count: 6, prompt: [4, 20], generate: [1, "
+    "5]}\n"
+    "      target: {first_token: 20 us}\n"
+    "    - name: one\n"
+    "      language_model: " +
+    small_model +
+    "\n"
+    "      npus: [1]\n"
+    "      batching: {chunk: 8, block: 4, cache: 16 KiB}\n"
+    "      requests: {arrivals: closed, clients: 3, count: 5, prompt: 20, generate: 6}\n";
+
+trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, request);
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+TEST(Serving, ServesEveryRequestAndToken) {
+  const Experiment experiment = read(experiment_of(two_tenants));
+  const trace::Summary summary = run_on(1, experiment);
+  EXPECT_EQ(summary.status, "finished");
+  ASSERT_EQ(summary.services.size(), 2U);
+  EXPECT_EQ(summary.services[0].tenant, "cut");
+  EXPECT_EQ(summary.services[0].served, 6U);
+  EXPECT_EQ(summary.services[0].first_token.count, 6U);
+  const trace::Service& one = summary.services[1];
+  EXPECT_EQ(one.served, 5U);
+  EXPECT_EQ(one.tokens, 30U);
+  EXPECT_EQ(one.between_tokens.count, 25U);
+  EXPECT_GE(one.latency.p50, one.first_token.p50);
+  EXPECT_LE(one.latency.p50, one.latency.p95);
+  EXPECT_LE(one.latency.p99, one.latency.most);
+  EXPECT_LE(one.cache_blocks, experiment.serving->tenants[1].batching.blocks.value());
+}
+
+TEST(Serving, IsTheSameOnAnyNumberOfRanks) {
+  const Experiment experiment = read(experiment_of(two_tenants));
+  const trace::Summary expected = run_on(1, experiment);
+  for (const int ranks : {2, 3, 4}) {
+    const trace::Summary summary = run_on(ranks, experiment);
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+    EXPECT_EQ(summary.services[1].between_tokens.p95, expected.services[1].between_tokens.p95);
+  }
+}
+
+TEST(Serving, GoesOnFromACheckpoint) {
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / "tessera_serving_checkpoint").string();
+  const Experiment experiment = read(experiment_of(two_tenants));
+  const trace::Summary expected = run_on(1, experiment);
+  for (int part = 1; part <= 3; ++part) {
+    std::filesystem::remove_all(folder);
+    bool written = false;
+    RunRequest request;
+    request.folder = folder;
+    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
+    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
+    request.hooks.stop_requested = [&] { return written; };
+    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
+    const trace::Summary summary =
+        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
+    EXPECT_EQ(summary.events, expected.events);
+    EXPECT_EQ(summary.services[0].late_requests, expected.services[0].late_requests);
+    EXPECT_EQ(summary.services[1].latency.p95, expected.services[1].latency.p95);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// Shorter prompts, more room or fewer requests cannot make a request wait longer here.
+TEST(Serving, WaitsAsItIsLoaded) {
+  const auto first_token = [](const std::string& requests, const std::string& more = "") {
+    const trace::Summary summary =
+        run_on(1, read(experiment_of("  tenants:\n    - language_model: " + small_model +
+                                     "\n      requests: " + requests + "\n" + more)));
+    return summary.services[0].first_token;
+  };
+  const auto alone = first_token("{arrivals: fixed, count: 1, prompt: 40, generate: 2}");
+  const auto shorter = first_token("{arrivals: fixed, count: 1, prompt: 8, generate: 2}");
+  const auto crowd = first_token("{arrivals: fixed, count: 8, prompt: 40, generate: 2}");
+  const auto apart =
+      first_token("{arrivals: fixed, count: 8, interval: 10 ms, prompt: 40, generate: 2}");
+  EXPECT_LT(shorter.p50, alone.p50);
+  EXPECT_GT(crowd.p99, alone.p99);
+  EXPECT_EQ(apart.p50, alone.p50);  // each has the machine to itself
+  EXPECT_EQ(apart.p99, alone.p99);
+  const auto shared = first_token(
+      "{arrivals: fixed, count: 8, interval: 10 ms, prompt: 8, generate: 2, prefix: {tokens: 32}}");
+  EXPECT_EQ(shared.most, alone.most);  // the first has to compute it all
+  EXPECT_LT(shared.p50, alone.p50);
+}
+
+std::string complaint(const std::string& tenant, const std::string& above = "") {
+  return complaint_of(experiment_of(above + "  tenants:\n    - " + tenant + "\n"));
+}
+
+TEST(Serving, RefusesWhatCannotBeServed) {
+  const std::string model = "language_model: " + small_model;
+  const std::string requests =
+      "\n      requests: {arrivals: fixed, count: 1, prompt: 8, generate: 2}";
+  EXPECT_THAT(complaint("name: x" + requests), HasSubstr("language_model"));
+  EXPECT_THAT(complaint(model + requests + "\n      tensor: 3"), HasSubstr("4 heads"));
+  EXPECT_THAT(complaint(model + requests + "\n      tensor: 2"), HasSubstr("takes 2 NPUs"));
+  EXPECT_THAT(complaint(model + requests + "\n      npus: [1]"), HasSubstr("from 0 to 0"));
+  EXPECT_THAT(complaint(model + requests + "\n      cores: 2-9"), HasSubstr("FIRST-LAST"));
+  EXPECT_THAT(complaint(model + requests + "\n      background: true"),
+              HasSubstr("in the background"));
+  EXPECT_THAT(complaint(model + requests, "  npu_cores: 3\n"), HasSubstr("no whole number"));
+  EXPECT_THAT(complaint(model + requests, "  scheduler: {policy: deadline}\n"),
+              HasSubstr("none has one"));
+  EXPECT_THAT(complaint(model + requests, "  scheduler: {policy: spatail}\n"),
+              HasSubstr("spatial"));
+  EXPECT_THAT(complaint(model + requests + "\n      targets: {latency: 1 ms}"),
+              HasSubstr("target"));
+  EXPECT_THAT(
+      complaint(model + "\n      requests: {arrivals: fixed, count: 1, prompt: 60, generate: 9}"),
+      HasSubstr("the model takes 64"));
+  EXPECT_THAT(complaint(model + requests + "\n      batching: {cache: 1 KiB}"),
+              HasSubstr("does not fit the cache"));
+  EXPECT_THAT(complaint("language_model: {layers: 400, hidden: 320, heads: 4, sequence: 64, "
+                        "vocabulary: 50}" +
+                        requests),
+              HasSubstr("its memory has"));
+  EXPECT_THAT(
+      complaint("onnx: {model: missing.onnx}\n      requests: {arrivals: closed, count: 1}"),
+      HasSubstr("missing.onnx"));
+}
+
+TEST(Serving, RefusesIterations) {
+  EXPECT_THAT(complaint_of(experiment_of(two_tenants), {"run.iterations=2"}),
+              HasSubstr("served once"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
