@@ -1,8 +1,10 @@
-// The policy `deadline`, after what it has to do with contention: tenants with a target compete
-// with others for cores, which priorities settle, and for memory, which they cannot. So tenants
-// without a target get as few cores as it takes: one less whenever a step missed its target, one
-// more when `patience` of them in a row took less than `slack` of it (additive increase and
-// decrease). With no core left they wait until no step with a target is under way.
+// The policy `deadline`. A core takes no tile back that it has begun, and a large one of a tenant
+// in no hurry may take milliseconds, so that priority alone keeps no target. Hence a moving border:
+// tenants with a target work on the cores below it, and on none where others have work; those
+// without one on the cores above. Since both use the same memory, how many cores a target takes
+// depends on what the others do; so the border moves by what comes out: up by one whenever a step
+// missed its target, down by one when `patience` of them in a row took less than `slack` of it.
+// There is a core below it at least; while no step with a target is under way it does not count.
 #include <algorithm>
 #include <utility>
 
@@ -14,23 +16,20 @@ namespace {
 
 struct Options {
   double slack = 0.8;
-  std::uint32_t patience = 8;
+  std::uint32_t patience = 32;
 };
 
 class Deadline final : public Policy {
  public:
   Deadline(PolicySetup setup, Options options)
-      : setup_(std::move(setup)), options_(options), allowed_(setup_.cores) {}
+      : setup_(std::move(setup)),
+        options_(options),
+        border_(std::max(1U, setup_.cores / 2)),
+        taken_from_(setup_.npus, setup_.cores) {}
 
   std::vector<Start> choose(const Scene& scene) override {
-    // NPUs on which a step with a target is under way.
-    std::vector<bool> is_urgent(setup_.npus);
-    for (std::size_t tenant = 0; tenant < setup_.tenants.size(); ++tenant) {
-      for (const std::uint32_t npu : setup_.tenants[tenant].npus) {
-        is_urgent[npu] =
-            is_urgent[npu] || (setup_.tenants[tenant].has_target && scene.busy[tenant] != 0);
-      }
-    }
+    forget_ended(scene);
+    const std::vector<bool> is_urgent = urgent_npus(scene);
     std::vector<std::size_t> order(scene.candidates.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;
@@ -41,11 +40,18 @@ class Deadline final : public Policy {
     std::vector<Start> starts;
     for (const std::size_t i : order) {
       const Candidate& candidate = scene.candidates[i];
+      std::uint32_t& taken_from = taken_from_[candidate.npu];
       if (setup_.tenants[candidate.tenant].has_target) {
-        starts.push_back({i, {0, setup_.cores}, priority_of(candidate, scene.now)});
-      } else if (!is_urgent[candidate.npu] || allowed_ > 0) {
-        const std::uint32_t count = is_urgent[candidate.npu] ? allowed_ : setup_.cores;
-        starts.push_back({i, {setup_.cores - count, count}, 0});
+        const std::uint32_t count = taken_from > 0 ? taken_from : setup_.cores;
+        starts.push_back({i, {0, count}, priority_of(candidate, scene.now)});
+        continue;
+      }
+      const std::uint32_t first = is_urgent[candidate.npu] ? border_ : 0;
+      if (first < setup_.cores) {
+        starts.push_back({i, {first, setup_.cores - first}, 0});
+        taken_from = std::min(taken_from, first);
+      } else if (setup_.cores == 1) {
+        starts.push_back({i, {0, 1}, 0});  // there is but one to share
       }
     }
     return starts;
@@ -53,24 +59,50 @@ class Deadline final : public Policy {
 
   void step_over(std::uint32_t /*tenant*/, SimTime took, SimTime target) override {
     if (took > target) {
-      allowed_ -= allowed_ > 0 ? 1 : 0;
+      border_ = std::min(border_ + 1, setup_.cores);
       good_ = 0;
     } else if (took.seconds() < options_.slack * target.seconds() && ++good_ >= options_.patience) {
-      allowed_ = std::min(allowed_ + 1, setup_.cores);
+      border_ = std::max(1U, border_ - 1);
       good_ = 0;
     }
   }
 
   void save(pdes::StateWriter& writer) const override {
-    writer.put(allowed_);
+    writer.put(border_);
     writer.put(good_);
+    writer.put_all(taken_from_);
   }
   void restore(pdes::StateReader& reader) override {
-    allowed_ = reader.get<std::uint32_t>();
+    border_ = reader.get<std::uint32_t>();
     good_ = reader.get<std::uint32_t>();
+    taken_from_ = reader.get_all<std::uint32_t>();
   }
 
  private:
+  // Cores are free again where tenants without a target have nothing under way.
+  void forget_ended(const Scene& scene) {
+    const std::size_t tenants = setup_.tenants.size();
+    for (std::uint32_t npu = 0; npu < setup_.npus; ++npu) {
+      std::uint32_t others = 0;
+      for (std::size_t tenant = 0; tenant < tenants; ++tenant) {
+        others += setup_.tenants[tenant].has_target ? 0 : scene.running[npu * tenants + tenant];
+      }
+      taken_from_[npu] = others > 0 ? taken_from_[npu] : setup_.cores;
+    }
+  }
+
+  // On which a step with a target is under way.
+  std::vector<bool> urgent_npus(const Scene& scene) const {
+    std::vector<bool> is_urgent(setup_.npus);
+    for (std::size_t tenant = 0; tenant < setup_.tenants.size(); ++tenant) {
+      for (const std::uint32_t npu : setup_.tenants[tenant].npus) {
+        is_urgent[npu] =
+            is_urgent[npu] || (setup_.tenants[tenant].has_target && scene.busy[tenant] != 0);
+      }
+    }
+    return is_urgent;
+  }
+
   // Those that are late before those that are not.
   static std::uint8_t priority_of(const Candidate& candidate, SimTime now) {
     return candidate.deadline <= now ? 2 : 1;
@@ -78,8 +110,9 @@ class Deadline final : public Policy {
 
   PolicySetup setup_;
   Options options_;
-  std::uint32_t allowed_;   // cores for tenants without a target
-  std::uint32_t good_ = 0;  // steps in a row with slack
+  std::uint32_t border_;                   // first core for tenants without a target
+  std::uint32_t good_ = 0;                 // steps in a row with slack
+  std::vector<std::uint32_t> taken_from_;  // [NPUs] first core on which they have work
 };
 
 PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) {
@@ -98,9 +131,9 @@ PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) 
 const Registration registration(
     policies(),
     {"deadline",
-     "tenants with a target first, those without one on as few cores as it takes",
+     "a border between cores for tenants with a target and others moves as targets are kept",
      {{"slack", "", "0.8", "a step below this part of its target has room to spare"},
-      {"patience", "", "8", "steps with room to spare after which others get one more core"}}},
+      {"patience", "", "32", "steps with room to spare after which others get one more core"}}},
     make_deadline);
 
 }  // namespace

@@ -5,8 +5,8 @@
 //   time-sharing   a layer of one tenant at a time, on all cores, tenants in turn (ONNXim)
 //   spatial        each tenant has cores of its own (ONNXim); not told which: an even part
 //   spatial-split  cores are shared out evenly, layer by layer, to tenants that have work
-//   deadline       tenants with a target go first on all cores; those without one begin on as few
-//                  cores as it takes to keep the targets
+//   deadline       a border between cores for tenants with a target and cores for others moves by
+//                  how targets are kept
 #pragma once
 
 #include <cstdint>

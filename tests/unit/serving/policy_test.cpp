@@ -98,31 +98,37 @@ TEST(Policies, SpatialSplitSharesOutToThoseWithWork) {
   EXPECT_EQ(now.ask(*split)[0].cores, (CoreRange{0, 4}));
 }
 
-TEST(Policies, DeadlineGivesOthersWhatTargetsLeave) {
+TEST(Policies, DeadlineMovesABorderByWhatComesOut) {
   const auto deadline = policy("deadline", three(), "{patience: 2}");
   const SimTime target = SimTime::from_ps(1000);
   Situation now;
   now.candidates = {{1, 0}, {0, 0, SimTime::from_ps(500)}};
   auto starts = now.ask(*deadline);
   ASSERT_EQ(starts.size(), 2U);
-  EXPECT_EQ(starts[0].candidate, 1U);
-  EXPECT_EQ(starts[0].cores, (CoreRange{0, 4}));
+  EXPECT_EQ(starts[0].candidate, 1U);             // with a deadline
+  EXPECT_EQ(starts[0].cores, (CoreRange{0, 4}));  // the others have nothing under way
   EXPECT_GT(starts[0].priority, starts[1].priority);
-  EXPECT_EQ(starts[1].cores, (CoreRange{0, 4}));
+  EXPECT_EQ(starts[1].cores, (CoreRange{2, 2}));
+  now.running = {0, 1, 0};
+  now.candidates = {{0, 0, SimTime::from_ps(500)}};
+  EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{0, 2}));
   deadline->step_over(0, SimTime::from_ps(1001), target);
-  EXPECT_EQ(now.ask(*deadline)[1].cores, (CoreRange{1, 3}));
-  for (int late = 0; late < 5; ++late) {
-    deadline->step_over(0, SimTime::from_ps(1001), target);
-  }
-  EXPECT_EQ(now.ask(*deadline).size(), 1U);  // no core is left
-  now.busy = {0, 1, 1};
+  now.running = {0, 0, 0};
   now.candidates = {{1, 0}};
+  EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{3, 1}));
+  deadline->step_over(0, SimTime::from_ps(1001), target);
+  EXPECT_TRUE(now.ask(*deadline).empty());  // no core is left
+  now.busy = {0, 1, 1};
   EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{0, 4}));  // while no target is at stake
   now.busy = {1, 1, 1};
   deadline->step_over(0, SimTime::from_ps(700), target);
   EXPECT_TRUE(now.ask(*deadline).empty());
   deadline->step_over(0, SimTime::from_ps(700), target);
   EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{3, 1}));
+  for (int good = 0; good < 20; ++good) {
+    deadline->step_over(0, SimTime::from_ps(700), target);
+  }
+  EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{1, 3}));  // one core stays below
 }
 
 TEST(Policies, DeadlineNeedsATarget) {
