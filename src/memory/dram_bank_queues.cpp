@@ -198,7 +198,7 @@ class BankQueues final : public DramScheduler {
     for (std::uint32_t i = 0; i < size; ++i) {
       if (queue[i].row == open) {
         const Candidate hit =
-            when(Command::column, i, banks_.column_at(bank, queue[i].write != 0), now, later);
+            when(Command::column, i, banks_.column_at(bank, queue[i].write), now, later);
         if (hit.command != Command::nothing) {
           return hit;
         }

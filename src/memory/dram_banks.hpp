@@ -28,20 +28,20 @@ class DramBanks {
 
   bool all_closed() const;
 
-  // First cycle in which the command may issue, as far as timing goes.
+  // First cycle in which the command may issue, as far as timing goes. Kinds: 0 read, 1 write.
   Cycle activate_at(std::uint32_t bank) const {
     const Rank& rank = ranks_[rank_of(bank)];
-    const Cycle of_rank = std::max(rank.activate, rank.window[rank.oldest]);
-    const Cycle of_group = std::max(groups_[bank >> group_shift_].activate, row_bus_free_);
-    return std::max(banks_[bank].activate, std::max(of_rank, of_group));
+    const Cycle of_rank = last(rank.activate, rank.window[rank.oldest]);
+    const Cycle of_group = last(groups_[bank >> group_shift_].activate, row_bus_free_);
+    return last(banks_[bank].activate, last(of_rank, of_group));
   }
   Cycle precharge_at(std::uint32_t bank) const {
-    return std::max(banks_[bank].precharge, row_bus_free_);
+    return last(banks_[bank].precharge, row_bus_free_);
   }
-  Cycle column_at(std::uint32_t bank, bool write) const {
-    const std::size_t kind = write ? 1 : 0;
-    return std::max(banks_[bank].column[kind], std::max(groups_[bank >> group_shift_].column[kind],
-                                                        ranks_[rank_of(bank)].column[kind]));
+  Cycle column_at(std::uint32_t bank, std::size_t kind) const {
+    const Cycle of_group = groups_[bank >> group_shift_].column[kind];
+    const Cycle of_rank = ranks_[rank_of(bank)].column[kind];
+    return last(banks_[bank].column[kind], last(of_group, of_rank));
   }
   // With all banks of the rank closed.
   Cycle refresh_at(std::uint32_t rank) const;
@@ -118,7 +118,9 @@ class DramBanks {
     Cycle precharge = 0;
   };
 
-  static void delay(Cycle& at, Cycle until) { at = std::max(at, until); }
+  // By value, so that no branch is needed.
+  static Cycle last(Cycle a, Cycle b) { return a > b ? a : b; }
+  static void delay(Cycle& at, Cycle until) { at = last(at, until); }
   static void delay(std::array<Cycle, 2>& at, Cycle now, const std::array<Cycle, 2>& after) {
     delay(at[0], now + after[0]);
     delay(at[1], now + after[1]);

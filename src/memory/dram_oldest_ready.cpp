@@ -116,7 +116,7 @@ class OldestReady final : public DramScheduler {
     std::uint32_t oldest = none;
     for_each_bank(banks_served_, [&](std::uint32_t bank) {
       const HeldRequest& request = requests_[served_[bank]];
-      const Cycle ready = banks_.column_at(bank, request.write != 0);
+      const Cycle ready = banks_.column_at(bank, request.write);
       if (ready > now) {
         later = std::min(later, ready);
       } else if (oldest == none || request.order < requests_[oldest].order) {
@@ -184,7 +184,7 @@ class OldestReady final : public DramScheduler {
     std::uint32_t hit = none;
     for (std::size_t i = 0; i < hits.size(); ++i) {
       const std::uint32_t bank = hits.bank(i);
-      const Cycle ready = banks_.column_at(bank, writing_);
+      const Cycle ready = banks_.column_at(bank, kind);
       if (ready <= now) {
         oldest = hits.order(i);
         hit = lists_[kind][bank].hit;

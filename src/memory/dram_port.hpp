@@ -39,56 +39,39 @@ class DramPort {
     if (number >= lines_.size()) {
       lines_.resize(number + 1);
     }
-    std::uint32_t place = free_;
-    if (place == none) {
-      place = static_cast<std::uint32_t>(pool_.size());
-      pool_.emplace_back();
-    } else {
-      free_ = pool_[place].next;
-    }
-    pool_[place] = bursts;
-    pool_[place].next = none;
     Line& line = lines_[number];
-    if (line.first == none) {
-      line.first = place;
+    if (line.now.count == 0) {
+      line.now = bursts;
+      line.now.next = none;
       join(number);
-    } else {
-      pool_[line.last].next = place;
+      return;
     }
+    const std::uint32_t place = keep(bursts);
+    (line.now.next == none ? line.now.next : pool_[line.last].next) = place;
     line.last = place;
   }
 
   // Whose first burst is next.
-  const WaitingBursts& front() const { return pool_[lines_[turn_].first]; }
+  const WaitingBursts& front() const { return lines_[turn_].now; }
 
   // It goes in at cycle `now`: after the cycle before, so that cycles of another clock do not slow
   // the port down.
   void pop(Cycle now) {
     const std::uint32_t number = turn_;
     Line& line = lines_[number];
-    WaitingBursts& waiting = pool_[line.first];
-    ++waiting.index;
-    if (--waiting.count == 0) {
-      const std::uint32_t place = line.first;
-      line.first = waiting.next;
-      waiting.next = free_;
-      free_ = place;
+    ++line.now.index;
+    if (--line.now.count == 0 && line.now.next != none) {
+      line.now = take(line.now.next);
     }
-    if (time_ == SimTime::zero()) {
-      if (line.first == none) {
-        turn_ = line.next;
-      }
-      return;
-    }
-    if (line.first == none || line.next != none) {
-      turn_ = line.next;
-      if (line.first != none) {
+    const bool empty = line.now.count == 0;
+    if (empty || line.turn_after != none) {
+      turn_ = line.turn_after;
+      if (!empty) {
         join(number);
       }
     }
-    pass_time(now);
-    if (turn_ != none) {  // long lines are far apart in memory, and the next turn is not yet
-      __builtin_prefetch(&front());
+    if (time_ > SimTime::zero()) {
+      pass_time(now);
     }
   }
 
@@ -121,10 +104,32 @@ class DramPort {
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
 
   struct Line {
-    std::uint32_t first = none;
-    std::uint32_t last = none;
-    std::uint32_t next = none;  // whose turn is after this one's
+    WaitingBursts now{0, 0, 0, 0, none};  // whose turn is next; none left: the line is empty
+    std::uint32_t last = none;            // after these
+    std::uint32_t turn_after = none;      // the line whose turn is after this one's
   };
+
+  std::uint32_t keep(const WaitingBursts& bursts) {
+    std::uint32_t place = free_;
+    if (place == none) {
+      place = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      free_ = pool_[place].next;
+    }
+    pool_[place] = bursts;
+    pool_[place].next = none;
+    return place;
+  }
+  WaitingBursts take(std::uint32_t place) {
+    const WaitingBursts bursts = pool_[place];
+    pool_[place].next = free_;
+    free_ = place;
+    if (bursts.next != none) {  // long lines are not in any cache
+      __builtin_prefetch(&pool_[bursts.next]);
+    }
+    return bursts;
+  }
 
   // A time in cycles.
   struct Cycles {
@@ -159,8 +164,8 @@ class DramPort {
 
   // At the end of the turns.
   void join(std::uint32_t number) {
-    lines_[number].next = none;
-    (turn_ == none ? turn_ : lines_[last_turn_].next) = number;
+    lines_[number].turn_after = none;
+    (turn_ == none ? turn_ : lines_[last_turn_].turn_after) = number;
     last_turn_ = number;
   }
 
