@@ -144,6 +144,29 @@ TEST_P(Scheduler, ServesEveryRequestOnce) {
   }
 }
 
+// What oldest-ready did to the cycle when it kept one list a bank and looked at every bank in every
+// cycle: reads and writes in few rows, so that hits, conflicts and both directions compete.
+TEST(OldestReady, ChoosesAsALookAtEveryBankDoes) {
+  struct Case {
+    std::string preset;
+    Cycle cycles;
+    std::uint64_t latencies;
+    std::uint64_t hits;
+    std::uint64_t conflicts;
+  };
+  for (const Case& known :
+       {Case{"DDR4", 22421, 2327641, 475, 4444}, Case{"DDR5", 45781, 4618784, 95, 4749},
+        Case{"LPDDR5", 16247, 1608710, 2003, 2907}, Case{"HBM2-PC", 12509, 1236095, 1844, 2996}}) {
+    const DramMeasure measure = drive(
+        spec_of("{scheduler: oldest-ready, rows: 4, channels: 1, preset: " + known.preset + "}"),
+        DramPattern::random, 5000, 0, Fraction::millionths(400'000));
+    EXPECT_EQ(measure.cycles, known.cycles) << known.preset;
+    EXPECT_EQ(measure.latency_sum, known.latencies) << known.preset;
+    EXPECT_EQ(measure.counts.hits, known.hits) << known.preset;
+    EXPECT_EQ(measure.counts.conflicts, known.conflicts) << known.preset;
+  }
+}
+
 // Writes that nobody waits for are written in the end, and the channel goes to rest.
 // The command that serves the only request leaves a channel idle, though others wait for it.
 TEST_P(Scheduler, AQueueOfOneGoesOn) {
