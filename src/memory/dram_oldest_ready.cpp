@@ -232,8 +232,9 @@ class OldestReady final : public DramScheduler {
   void finish(std::uint32_t place, Cycle now, std::vector<DramDone>& done) {
     const HeldRequest& request = requests_[place];
     const std::uint32_t bank = request.bank;
-    const bool close =
-        controller_.closed_page && lists_[0][bank].hit == none && lists_[1][bank].hit == none;
+    // Not while the request waits that the row was opened for.
+    const bool close = controller_.closed_page && (banks_served_ & bit(bank)) == 0 &&
+                       lists_[0][bank].hit == none && lists_[1][bank].hit == none;
     banks_.column(bank, request.write != 0, close, now);
     done.push_back({request.id, request.write != 0 ? now : now + banks_.read_latency()});
     requests_.remove(place);

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
-#include "tessera/core/digest.hpp"
+#include "tessera/core/random.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/request.hpp"
 
@@ -15,22 +14,20 @@ using config::Section;
 constexpr std::int64_t most_requests = 10'000'000;
 constexpr double longest_run = 1e6;  // [s]
 
-// Numbers that depend on seed, place and use alone.
-std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number, std::uint64_t use) {
-  return mix64(mix64(mix64(seed + 0x9e3779b97f4a7c15ULL) ^ number) + use);
-}
-// In (0, 1].
-double random_part(std::uint64_t seed, std::uint64_t number, std::uint64_t use) {
-  return (static_cast<double>(random_bits(seed, number, use) >> 11U) + 1) * 0x1p-53;
+// What is drawn at random of a request: depends on seed, request and what it is alone.
+enum Draw : std::uint32_t { interval, samples_draw, prompt_draw, generate_draw, prefix_draw };
+
+RandomStream random(std::uint64_t seed, std::uint64_t number, Draw what) {
+  return {seed, EntityId(0), what, number};
 }
 
 // A whole number, always the same or between two.
 struct Count {
   std::uint32_t least = 1;
   std::uint32_t most = 1;
-  std::uint32_t at(std::uint64_t seed, std::uint64_t number, std::uint64_t use) const {
+  std::uint32_t at(std::uint64_t seed, std::uint64_t number, Draw what) const {
     const std::uint64_t range = std::uint64_t{most} - least + 1;
-    return least + static_cast<std::uint32_t>(random_bits(seed, number, use) % range);
+    return least + static_cast<std::uint32_t>(random(seed, number, what).next_below(range));
   }
 };
 
@@ -64,13 +61,14 @@ struct Shape {
     Request request;
     request.arrival = arrival;
     if (!of_language) {
-      request.samples = samples.at(seed, number, 1);
+      request.samples = samples.at(seed, number, samples_draw);
       return request;
     }
-    request.prompt = prompt.at(seed, number, 2) + prefix_tokens;
-    request.generate = generate.at(seed, number, 3);
+    request.prompt = prompt.at(seed, number, prompt_draw) + prefix_tokens;
+    request.generate = generate.at(seed, number, generate_draw);
     if (prefixes > 0) {
-      request.prefix = 1 + static_cast<std::uint32_t>(random_bits(seed, number, 4) % prefixes);
+      request.prefix =
+          1 + static_cast<std::uint32_t>(random(seed, number, prefix_draw).next_below(prefixes));
       request.prefix_tokens = prefix_tokens;
     }
     return request;
@@ -186,7 +184,7 @@ Made make_poisson(Section& section, const RequestNeeds& needs) {
   std::vector<Request> requests;
   double time = 0;  // [s]
   for (std::uint64_t number = 0; number < count; ++number) {
-    time -= std::log(random_part(needs.seed, number, 0)) / rate;
+    time += random(needs.seed, number, interval).next_exponential(1 / rate);
     if (time > longest_run) {
       section.error("rate", "the last request arrives after more than 10^6 s");
       return nullptr;

@@ -179,6 +179,15 @@ TEST_P(Scheduler, AQueueOfOneGoesOn) {
   }
 }
 
+// A row that was opened for a request stays open for it, whoever hits it before.
+TEST_P(Scheduler, ClosedPageWithFewRowsGoesOn) {
+  const DramSpec of = spec("preset: DDR4, channels: 1, rows: 4, page: closed");
+  const DramMeasure measure =
+      drive(of, DramPattern::random, 5000, 0, Fraction::millionths(400'000));
+  // But for reads of what waits to be written.
+  EXPECT_GE(measure.counts.reads + measure.counts.writes, 4900U);
+}
+
 TEST_P(Scheduler, FewWritesAreWritten) {
   const auto channel = make_dram_channel(spec("preset: DDR4"));
   std::vector<DramDone> done;
