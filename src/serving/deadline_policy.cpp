@@ -4,7 +4,8 @@
 // without one on the cores above. Since both use the same memory, how many cores a target takes
 // depends on what the others do; so the border moves by what comes out: up by one whenever a step
 // missed its target, down by one when `patience` of them in a row took less than `slack` of it.
-// There is a core below it at least; while no step with a target is under way it does not count.
+// It begins with one core above it, and there is one below it at least; while no step with a target
+// is under way it does not count.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +25,7 @@ class Deadline final : public Policy {
   Deadline(PolicySetup setup, Options options)
       : setup_(std::move(setup)),
         options_(options),
-        border_(std::max(1U, setup_.cores / 2)),
+        border_(std::max(2U, setup_.cores) - 1),
         taken_from_(setup_.npus, setup_.cores) {}
 
   std::vector<Start> choose(const Scene& scene) override {
