@@ -64,7 +64,8 @@ def contention(report, runner, folder, tokens, batches):
                      f"{100 * (between(found) / between(first) - 1):+.0f} %", f"{samples_a_second(found):.0f}"))
     report.table(("ResNet-50 batch", "between tokens, median [ms]", "95 % [ms]", "99 % [ms]", "95 % to alone",
                   "95 % to the first batch", "ResNet-50 samples/s"), rows)
-    return rows
+    report.say("The paper has +58 % at 95 % from batches of 1 to batches of 32.")
+    report.say()
 
 
 def policies(report, runner, folder, tokens, batch):
