@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "experiment_parts.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -15,17 +16,6 @@ using config::Value;
 
 constexpr std::string_view csv_head = "stage,tile";
 constexpr std::uint32_t most_stages = 1U << 20;
-
-Value* find(Value* mapping, std::string_view key) {
-  if (mapping != nullptr) {
-    for (Value::Member& member : mapping->members) {
-      if (member.key == key) {
-        return &member.value;
-      }
-    }
-  }
-  return nullptr;
-}
 
 Value sequence_at(const config::Place& place) {
   Value value;
@@ -91,7 +81,7 @@ Value parse_csv(const std::string& path, std::string_view text, Diagnostics& dia
 }  // namespace
 
 void include_placement(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
-  Value* const tiles = find(find(find(&root, "strategy"), "placement"), "tiles");
+  Value* const tiles = value_of(value_of(value_of(&root, "strategy"), "placement"), "tiles");
   if (tiles == nullptr || tiles->kind != Value::Kind::scalar) {
     return;
   }

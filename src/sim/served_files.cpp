@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "experiment_parts.hpp"
 #include "serving_experiment.hpp"
 #include "tessera/core/error.hpp"
 
@@ -9,17 +10,6 @@ namespace {
 
 using config::Diagnostics;
 using config::Value;
-
-Value* find(Value* mapping, std::string_view key) {
-  if (mapping != nullptr) {
-    for (Value::Member& member : mapping->members) {
-      if (member.key == key) {
-        return &member.value;
-      }
-    }
-  }
-  return nullptr;
-}
 
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields;
@@ -104,17 +94,18 @@ void include(Value* value, const std::string& what, bool lists, const config::Te
 }  // namespace
 
 void include_served(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
-  Value* const workload = find(&root, "workload");
+  Value* const workload = value_of(&root, "workload");
   if (workload == nullptr || !is_serving(*workload)) {
     return;
   }
-  Value* const tenants = find(workload, "tenants");
+  Value* const tenants = value_of(workload, "tenants");
   if (tenants == nullptr) {
     return;
   }
   for (Value& tenant : tenants->items) {
-    include(find(&tenant, "language_model"), "language_model", false, load, diagnostics);
-    include(find(find(&tenant, "requests"), "list"), "requests.list", true, load, diagnostics);
+    include(value_of(&tenant, "language_model"), "language_model", false, load, diagnostics);
+    include(value_of(value_of(&tenant, "requests"), "list"), "requests.list", true, load,
+            diagnostics);
   }
 }
 
