@@ -71,8 +71,8 @@ def contention(report, runner, folder, tokens, batches):
 def policies(report, runner, folder, tokens, batch):
     report.say("## Serving: policies of the scheduler")
     report.say()
-    report.say(f"The same with batches of {batch}, under each policy, with {SLOW_TOKENS} tokens where each takes tens of "
-               "milliseconds (" + " and ".join(f"`{one}`" for one in SLOW) + "). The paper's way is `spatial`.")
+    report.say(f"The same with batches of {batch}, under each policy, with {SLOW_TOKENS} tokens where each takes more "
+               "than ten milliseconds (" + " and ".join(f"`{one}`" for one in SLOW) + "). The paper's way is `spatial`.")
     report.say()
     rows, slow = [], {}
     for policy, what in POLICIES:

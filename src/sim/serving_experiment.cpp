@@ -343,6 +343,9 @@ ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t 
   }
   const char* const kind = of_language ? "language_model" : "onnx";
   tenant.name = section.get_or<std::string>("name", kind + std::to_string(place));
+  if (tenant.name.empty() || tenant.name.find_first_of(",/") != std::string::npos) {
+    section.error("name", "a name has no comma and no slash, which separate names in traces");
+  }
   tenant.background = section.get_or("background", false);
   tenant.requests = serving::read_requests(section.section("requests"),
                                            {of_language, tenant.background, mix64(seed + place)});

@@ -149,6 +149,7 @@ TEST(Serving, RefusesWhatCannotBeServed) {
   const std::string model = "language_model: " + small_model;
   const std::string requests =
       "\n      requests: {arrivals: fixed, count: 1, prompt: 8, generate: 2}";
+  EXPECT_THAT(complaint("name: 'a,b'\n      " + model + requests), HasSubstr("no comma"));
   EXPECT_THAT(complaint("name: x" + requests), HasSubstr("language_model"));
   EXPECT_THAT(complaint(model + requests + "\n      tensor: 3"), HasSubstr("4 heads"));
   EXPECT_THAT(complaint(model + requests + "\n      tensor: 2"), HasSubstr("takes 2 NPUs"));
