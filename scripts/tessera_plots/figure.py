@@ -100,8 +100,9 @@ def run_text(run):
         text += f" on {_shortened(summary['machine'])}"
     status = summary.get("status")
     if run.complete and status in (None, "finished"):
-        time = summary.get("iteration_time_ps") or run.end_ps()
-        what = "iteration" if summary.get("iteration_time_ps") else "run"
+        iteration = 0 if summary.get("services") else summary.get("iteration_time_ps")
+        time = iteration or run.end_ps()
+        what = "iteration" if iteration else "run"
         return f"{text}; {what} of {time_text(time)}" if time else text
     what = status if status and status not in ("finished", "running") else "cut short"
     return f"{text}; {what} at {time_text(run.end_ps())}"
