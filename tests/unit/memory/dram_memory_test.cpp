@@ -165,13 +165,15 @@ TEST(DramMemory, IsTheSameCycleByCycle) {
   RandomStream random(12, EntityId(0), 0);
   std::vector<Access> accesses;
   for (std::uint16_t i = 0; i < 300; ++i) {
-    // Near each other in time and place, so that reads meet writes that wait; few of them at last,
-    // so that reads run out.
-    const std::int64_t at = i < 150 ? 0 : 4000 + (i - 150) * 40;
-    accesses.push_back({(at + static_cast<std::int64_t>(random.next_below(4000))) * 1000,
+    // Near each other in time and place, so that reads meet writes that wait; at last small ones in
+    // few rows, so that reads run out and writes follow them at once.
+    const bool last = i >= 150;
+    const std::int64_t at = last ? 9000 + (i - 150) * 20 : 0;
+    const std::uint64_t within = last ? 150 : 4000;
+    accesses.push_back({(at + static_cast<std::int64_t>(random.next_below(within))) * 1000,
                         static_cast<std::uint32_t>(random.next_below(3)),
-                        random.next_below(i < 150 ? 6000 : 300), random.next_below(3) == 0, i,
-                        Address(random.next_below(1 << 15))});
+                        random.next_below(last ? 200 : 6000), random.next_below(3) == 0, i,
+                        Address(random.next_below(last ? 1 << 11 : 1 << 15))});
   }
   for (const std::string keys :
        {"preset: HBM2-PC, hash: ipoly, port: 16 GB/s", "preset: HBM2, write_high: 8, write_low: 2",
