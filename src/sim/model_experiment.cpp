@@ -4,6 +4,7 @@
 //   data_type   model        of floating-point numbers; `model`: as the model has them
 //   message     64 B         that begins or ends a core's share of an operator
 //   drain       false        a node begins when the node before it is over
+//   free        none         types of nodes that cost nothing
 #include "chip_experiment.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/description.hpp"
@@ -53,6 +54,8 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
   executor::ChipWork& work = *start.work;
   const std::optional<DataType> data_type = read_data_type(workload);
   const bool drain = workload.get_or("drain", false);
+  const auto free =
+      workload.has("free") ? workload.get_list<std::string>("free") : std::vector<std::string>{};
   const onnx::Description description = onnx::read_description(workload);
   if (!start.is_complete || !workload.has("model")) {
     return nullptr;
@@ -62,7 +65,8 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
     onnx::optimize(model.graph, description.level);
     look = look_at(model, description);
     work.data_type = data_type.value_or(DataType::fp32);
-    work.operators = lower_graph(model.graph, {work.core, work.cores.size(), data_type, drain});
+    work.operators = lower_graph(
+        model.graph, {work.core, work.cores.size(), data_type, drain, {free.begin(), free.end()}});
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
       const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";

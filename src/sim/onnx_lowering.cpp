@@ -8,8 +8,26 @@
 
 #include "onnx_lowering_state.hpp"
 #include "onnx_vector_work.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
 
 namespace tessera::sim {
+namespace {
+
+void refuse_missing_types(const Graph& graph, const std::set<std::string>& wanted) {
+  std::set<std::string> types;
+  for (const Node& node : graph.nodes) {
+    types.insert(node.op);
+  }
+  for (const std::string& type : wanted) {
+    if (types.count(type) == 0) {
+      const std::vector<std::string> names(types.begin(), types.end());
+      throw ConfigError(unknown_name("type of node to be free", type, names));
+    }
+  }
+}
+
+}  // namespace
 
 void merge(Numbers& into, const Numbers& more) {
   Numbers both;
@@ -20,9 +38,12 @@ void merge(Numbers& into, const Numbers& more) {
 std::vector<executor::ChipOperator> Lowering::lower() {
   for (const Node& node : graph_.nodes) {
     begin(node);
-    const onnx::Work work = onnx::work_of(graph_, node);
     const std::size_t made = made_.size();
-    std::visit(*this, work);
+    if (options_.free.count(node.op) > 0) {
+      add("", npu::lower_nothing(stream_target()));
+    } else {
+      std::visit(*this, onnx::work_of(graph_, node));
+    }
     if (options_.drain && made_.size() > made) {
       drained_ = last_;
     }
@@ -144,6 +165,7 @@ Lowering::Finish Lowering::finish(std::uint64_t columns) const {
 
 std::vector<executor::ChipOperator> lower_graph(const Graph& graph,
                                                 const LoweringOptions& options) {
+  refuse_missing_types(graph, options.free);
   return Lowering(graph, options).lower();
 }
 
