@@ -124,7 +124,7 @@ def like_onnxim(report, chip, folder, setting):
                "core (`first_core`), read the weights and store; that is a half of the busiest core's active cycles "
                "more, and 3.5 MB.")
     report.say("- Attention is a tile for each head (`whole_heads`). Its second product is in the array for queries × "
-               "width of a head cycles, 32 times what it needs in the prompt: three heads a core take 98 000 of "
+               "width of a head cycles, 16 times what it needs in the prompt: three heads a core take 98 000 of "
                "287 000 cycles.")
     report.say()
     report.say("What differs: norms and GELU are cut for all cores (88 tiles for the prompt in place of 57) and norms "

@@ -1,8 +1,7 @@
 // An operator without tiles: it is over when it begins.
 
-#include "tessera/npu/specs.hpp"
-
 #include "tessera/core/error.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {

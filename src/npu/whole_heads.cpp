@@ -5,7 +5,7 @@
 // that are appended to the cache cost nothing.
 //
 // After ONNXim's public code (its operator Attention), where products of heads are not cut for the
-// array: for 512 queries and keys of 64 elements the second is 32 times as long as it need be.
+// array: for 512 queries and keys of 64 elements the second is 16 times as long as it need be.
 // Deviation: the output has a place of its own in the accumulator, beside that of the scores.
 
 #include "whole_heads.hpp"

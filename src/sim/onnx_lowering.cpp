@@ -8,27 +8,8 @@
 
 #include "onnx_lowering_state.hpp"
 #include "onnx_vector_work.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/text.hpp"
 
 namespace tessera::sim {
-namespace {
-
-void refuse_missing_types(const Graph& graph, const std::set<std::string>& wanted) {
-  std::set<std::string> types;
-  for (const Node& node : graph.nodes) {
-    types.insert(node.op);
-  }
-  for (const std::string& type : wanted) {
-    if (types.count(type) == 0) {
-      const std::vector<std::string> names(types.begin(), types.end());
-      throw ConfigError(unknown_name("type of node to be free", type, names));
-    }
-  }
-}
-
-}  // namespace
-
 void merge(Numbers& into, const Numbers& more) {
   Numbers both;
   std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(both));
@@ -165,7 +146,6 @@ Lowering::Finish Lowering::finish(std::uint64_t columns) const {
 
 std::vector<executor::ChipOperator> lower_graph(const Graph& graph,
                                                 const LoweringOptions& options) {
-  refuse_missing_types(graph, options.free);
   return Lowering(graph, options).lower();
 }
 

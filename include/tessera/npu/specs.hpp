@@ -105,8 +105,8 @@ struct StreamSpec {
 
 std::unique_ptr<TiledOperator> lower(const ProductSpec& spec, const Target& target);
 std::unique_ptr<TiledOperator> lower(const ConvolutionSpec& spec, const Target& target);
-// Null where one query of each head that shares keys and one key do not fit in the core, or not
-// whole heads.
+// Null where one query of each head that shares keys and one key do not fit in the core; of whole
+// heads, where a head does not fit or shares its keys.
 std::unique_ptr<TiledOperator> lower(const AttentionSpec& spec, const Target& target);
 std::unique_ptr<TiledOperator> lower(const StreamSpec& spec, const Target& target);
 // One that has no tiles and costs nothing.

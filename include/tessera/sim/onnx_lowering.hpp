@@ -42,13 +42,12 @@ struct LoweringOptions {
   std::optional<DataType> data_type;
   // A node begins when the node before it in the graph is over, whether it reads from it or not.
   bool drain = false;
-  // Types of nodes that become an operator without tiles, as do views of these types.
+  // Types of nodes, views too, that become an operator without tiles.
   std::set<std::string> free{};
 };
 
 // Operators are called as their nodes; where a node becomes several, "NODE/part".
-// Throws ConfigError for a tensor whose shape is not known, sizes that cannot be counted, and types
-// to be free of which the graph has no node.
+// Throws ConfigError for a tensor whose shape is not known and sizes that cannot be counted.
 std::vector<executor::ChipOperator> lower_graph(const onnx::Graph& graph,
                                                 const LoweringOptions& options);
 

@@ -244,12 +244,6 @@ TEST(FreeTypes, HaveANumberAndPassDependenciesOn) {
   EXPECT_FALSE(lowered->waits("soft", "left"));
 }
 
-TEST(FreeTypes, AreThoseOfTheGraph) {
-  const std::set<std::string> misspelt{"Sofmax"};
-  EXPECT_THROW(lower(branches().read().graph, false, npu::testing::mobile, std::nullopt, misspelt),
-               ConfigError);
-}
-
 TEST(LoweringOfRows, ReadsAndWritesWhatTheGraphDoes) {
   ModelMaker model;
   model.input("x", {6, 5, 40});
