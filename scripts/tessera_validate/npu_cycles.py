@@ -164,7 +164,7 @@ def explain(report):
                "the model while the tiles of all are being made, so that its turn comes again. Both sets begin at the same "
                "core (`first_core`) and read the weights: 36 of the 162 active cycles that the busiest core has for "
                "each token, and 3.5 MB.")
-    report.say("- Attention is a tile for each head (`whole_heads`). Its second product is in the array for queries × "
+    report.say("- Attention of GPT-3 is a tile for each head (`whole_heads`). Its second product is in the array for queries × "
                "width of a head cycles, 16 times what it needs in the prompt: three heads a core take 98 000 of "
                "287 000 cycles.")
     report.say("- What OPT-125M was asked is not among the data either: tiles, traffic and active cycles are those of "
