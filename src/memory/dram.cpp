@@ -3,7 +3,7 @@
 // An access is cut at multiples of `transfer` into pieces. Each is a message to the memory's node:
 // a request for a read, the data for a write. There it is cut into bursts, which wait for their
 // channel (dram_channel.hpp) and its `port`, if it has one; when the last is done, the data or an
-// acknowledgement goes back. A tile has at most `window` bytes under way, as a DMA engine has;
+// acknowledgement goes back, `latency` later. A tile has at most `window` bytes under way, as a DMA engine has;
 // further pieces follow those that come back. `latency` is added to each piece, for what lies
 // between network and controller.
 //
@@ -32,9 +32,8 @@ namespace {
 
 // Port kinds beside access_kind.
 constexpr unsigned piece_kind = 1;  // at the memory; word: see piece_word
-constexpr unsigned tick_kind = 2;   // at the memory, from itself; payload: the cycle
-constexpr unsigned done_kind = 3;   // at the memory, from itself; payload: a place
-constexpr unsigned reply_kind = 4;  // at the tile; word: bytes of the piece
+constexpr unsigned wake_kind = 2;   // at the memory, from itself: something may be done
+constexpr unsigned reply_kind = 3;  // at the tile; word: bytes of the piece
 
 // What a memory had done when the last bin ended.
 struct Done {
@@ -47,6 +46,7 @@ struct LocalMemory {
   std::uint32_t index = 0;    // of its node in this rank's arrays
   std::uint32_t channel = 0;  // of the machine
   DramStack stack;
+  SimTime wakes = SimTime::never();  // the first time of those planned
   Done before;
   SimTime longest_wait;    // of the run
   SimTime longest_in_bin;  // since the last bin ended
@@ -71,7 +71,13 @@ class DramMemory final : public Memory {
       if (channel != none) {
         memory_at_[index] = static_cast<std::uint32_t>(memories_.size());
         memories_.push_back(
-            {index, channel, DramStack(parameters_.spec, parameters_.port), {}, {}, {}});
+            {index,
+             channel,
+             DramStack(parameters_.spec, parameters_.port, parameters_.latency),
+             SimTime::never(),
+             {},
+             {},
+             {}});
       }
     }
   }
@@ -84,11 +90,8 @@ class DramMemory final : public Memory {
       case piece_kind:
         take(context, event);
         break;
-      case tick_kind:
-        tick(context, event.as<Cycle>());
-        break;
-      case done_kind:
-        reply(context, event.as<std::uint32_t>());
+      case wake_kind:
+        wake(context);
         break;
       default:
         take_reply(context, event);
@@ -97,6 +100,9 @@ class DramMemory final : public Memory {
   }
 
   void pass_boundary(SimTime boundary) override {
+    for (LocalMemory& memory : memories_) {
+      memory.stack.catch_up(boundary);
+    }
     if (!bin_sink_) {
       return;
     }
@@ -128,6 +134,7 @@ class DramMemory final : public Memory {
     if (memory_at_[index] != none) {
       const LocalMemory& memory = memories_[memory_at_[index]];
       memory.stack.save(writer);
+      writer.put(memory.wakes);
       writer.put(memory.before);
       writer.put(memory.longest_wait);
       writer.put(memory.longest_in_bin);
@@ -140,6 +147,7 @@ class DramMemory final : public Memory {
     if (memory_at_[index] != none) {
       LocalMemory& memory = memories_[memory_at_[index]];
       memory.stack.restore(reader);
+      memory.wakes = reader.get<SimTime>();
       memory.before = reader.get<Done>();
       memory.longest_wait = reader.get<SimTime>();
       memory.longest_in_bin = reader.get<SimTime>();
@@ -203,37 +211,37 @@ class DramMemory final : public Memory {
     piece.requester = arrival.source;
     piece.tag = event.tag;
     piece.arrived = context.now();
-    DramStack& stack = memory_here(context).stack;
-    const Cycle planned = stack.next();
-    stack.take(piece);
-    plan_tick(context, stack, planned);
+    LocalMemory& memory = memory_here(context);
+    memory.stack.take(piece);
+    plan(context, memory);
   }
 
-  void plan_tick(pdes::Context& context, const DramStack& stack, Cycle planned) {
-    const Cycle next = stack.next();
-    if (next != no_cycle && next != planned) {
-      context.send_self(stack.time_of(next) - context.now(), pdes::Port(slot_, tick_kind), next);
+  void plan(pdes::Context& context, LocalMemory& memory) {
+    const SimTime due = memory.stack.due();
+    if (due < memory.wakes) {
+      memory.wakes = due;
+      context.send_self(due - context.now(), pdes::Port(slot_, wake_kind), std::uint32_t{0});
     }
   }
 
-  // A tick that was planned for another cycle than the stack now wants changes nothing.
-  void tick(pdes::Context& context, Cycle cycle) {
+  // Also when something else made it wake before.
+  void wake(pdes::Context& context) {
     LocalMemory& memory = memory_here(context);
-    if (memory.stack.next() != cycle) {
+    if (memory.wakes == context.now()) {
+      memory.wakes = SimTime::never();
+    }
+    memory.stack.advance(context.now());
+    std::uint32_t place = memory.stack.take_finished(context.now());
+    if (place == DramStack::none) {
       context.pass();
-      return;
     }
-    memory.stack.tick(finished_);
-    for (const std::uint32_t place : finished_) {
-      context.send_self(memory.stack.done_at(place) + parameters_.latency - context.now(),
-                        pdes::Port(slot_, done_kind), place);
+    for (; place != DramStack::none; place = memory.stack.take_finished(context.now())) {
+      reply(context, memory, place);
     }
-    finished_.clear();
-    plan_tick(context, memory.stack, no_cycle);
+    plan(context, memory);
   }
 
-  void reply(pdes::Context& context, std::uint32_t place) {
-    LocalMemory& memory = memory_here(context);
+  void reply(pdes::Context& context, LocalMemory& memory, std::uint32_t place) {
     const DramPiece piece = memory.stack.release(place);
     const SimTime wait = context.now() - piece.arrived;
     memory.longest_wait = std::max(memory.longest_wait, wait);
@@ -284,7 +292,6 @@ class DramMemory final : public Memory {
   std::vector<OpenAccesses> accesses_;    // [local entities]
   std::vector<std::uint32_t> memory_at_;  // [local entities] in memories_, or none
   std::vector<LocalMemory> memories_;
-  std::vector<std::uint32_t> finished_;  // scratch
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
 };

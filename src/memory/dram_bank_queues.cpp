@@ -3,6 +3,7 @@
 #include <bit>
 #include <optional>
 
+#include "dram_run.hpp"
 #include "dram_scheduler.hpp"
 
 namespace tessera::memory {
@@ -32,7 +33,7 @@ class BankQueues final : public DramScheduler {
     wake_ = std::min(wake_, now);
     const bool written = requests_.find(request.burst, true) != none;
     if (request.write || written) {
-      done.push_back({request.id, now + 1});
+      done.push_back({request.id, now + 1, now});
     }
     if (written) {
       return;
@@ -42,6 +43,11 @@ class BankQueues final : public DramScheduler {
     if (!merged) {
       transactions_[request.write ? 1 : 0].push_back(place);
     }
+  }
+
+  Cycle run(Cycle from, Cycle until, DramPort& port, const DramAddressMap& map,
+            std::vector<DramDone>& done) override {
+    return run_channel(*this, from, until, port, map, done);
   }
 
   std::size_t resident_bytes() const override {
@@ -255,7 +261,7 @@ class BankQueues final : public DramScheduler {
     // With the reads merged into this one.
     for (std::uint32_t place = requests_.find(burst, false); place != none;
          place = requests_.find(burst, false)) {
-      done.push_back({requests_[place].id, now + banks_.read_latency()});
+      done.push_back({requests_[place].id, now + banks_.read_latency(), now});
       requests_.remove(place);
     }
   }

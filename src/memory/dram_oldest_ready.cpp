@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dram_banks_by_age.hpp"
+#include "dram_run.hpp"
 #include "dram_scheduler.hpp"
 
 namespace tessera::memory {
@@ -30,7 +31,7 @@ class OldestReady final : public DramScheduler {
     catch_up(now, done);
     wake_ = std::min(wake_, now);
     if (!request.write && requests_.find(request.burst, true) != none) {
-      done.push_back({request.id, now});
+      done.push_back({request.id, now, now});
       return;
     }
     const std::size_t kind = request.write ? 1 : 0;
@@ -43,6 +44,31 @@ class OldestReady final : public DramScheduler {
     catch_up(now, done);
     step(now, done);
     return DramScheduler::next();
+  }
+
+  Cycle run(Cycle from, Cycle until, DramPort& port, const DramAddressMap& map,
+            std::vector<DramDone>& done) override {
+    return run_channel(*this, from, until, port, map, done);
+  }
+
+  // With writes in the queue the next cycle, unless it takes some before any of them may issue and
+  // no read that may come meanwhile is of what they hold.
+  Cycle first_finish(Cycle from, const DramPort& port) const override {
+    const Cycle reads = DramScheduler::first_finish(from, port);
+    if (reads > from || turns_to_writes() || serves_write()) {
+      return reads;
+    }
+    // A cycle takes one read at most; writing does not begin before there is none.
+    const Cycle cycles = std::min<Cycle>(banks_.read_latency(), queued_[0]);
+    const std::uint64_t room = port.one_a_cycle() ? 0 : controller_.read_queue - queued_[0];
+    if (room > most_looked_at) {
+      return from;
+    }
+    const bool meets_write = port.any_of_next(
+        room + static_cast<std::uint64_t>(cycles) + 1, [&](const WaitingBursts& bursts) {
+          return bursts.write != 0 || requests_.holds_write(bursts.index, bursts.count);
+        });
+    return meets_write ? from : from + cycles;
   }
 
   std::size_t resident_bytes() const override {
@@ -74,6 +100,9 @@ class OldestReady final : public DramScheduler {
   }
 
  private:
+  // Bursts of each line before it costs more than it saves.
+  static constexpr std::uint64_t most_looked_at = 64;
+
   // Of one bank and kind: the first requests of lists of a row.
   struct Lists {
     std::uint32_t hit = none;     // of the open row
@@ -105,7 +134,7 @@ class OldestReady final : public DramScheduler {
     if (!busy && !refreshing_.empty()) {
       busy = advance_refresh(now, later);
     } else if (!busy) {
-      set_direction();
+      writing_ = turns_to_writes();
       busy = issue_queued(now, later, done);
     }
     wake_ = std::min(busy ? now + 1 : later, refresh_due_);
@@ -161,6 +190,14 @@ class OldestReady final : public DramScheduler {
     return true;
   }
 
+  bool serves_write() const {
+    bool serves = false;
+    for_each_bank(banks_served_, [&](std::uint32_t bank) {
+      serves = serves || requests_[served_[bank]].write != 0;
+    });
+    return serves;
+  }
+
   bool serves_rank(std::uint32_t rank) const {
     bool serves = false;
     for_each_bank(banks_served_,
@@ -168,12 +205,9 @@ class OldestReady final : public DramScheduler {
     return serves;
   }
 
-  void set_direction() {
-    if (!writing_) {
-      writing_ = queued_[1] >= controller_.write_high || queued_[0] == 0;
-    } else if (queued_[1] <= controller_.write_low && queued_[0] != 0) {
-      writing_ = false;
-    }
+  bool turns_to_writes() const {
+    return writing_ ? queued_[1] > controller_.write_low || queued_[0] == 0
+                    : queued_[1] >= controller_.write_high || queued_[0] == 0;
   }
 
   // Of requests of the kind that it is the turn of; true when one is ready.
@@ -236,7 +270,7 @@ class OldestReady final : public DramScheduler {
     const bool close = controller_.closed_page && (banks_served_ & bit(bank)) == 0 &&
                        lists_[0][bank].hit == none && lists_[1][bank].hit == none;
     banks_.column(bank, request.write != 0, close, now);
-    done.push_back({request.id, request.write != 0 ? now : now + banks_.read_latency()});
+    done.push_back({request.id, request.write != 0 ? now : now + banks_.read_latency(), now});
     requests_.remove(place);
   }
 

@@ -30,6 +30,10 @@ class DramPort {
   DramPort(Clock clock, SimTime time) : clock_(clock), time_(time), step_(in_cycles(time)) {}
 
   bool empty() const { return turn_ == none; }
+  // At most one a cycle goes in.
+  bool one_a_cycle() const { return step_.whole > 0; }
+  // Runs of bursts that are to be written.
+  std::uint64_t writes() const { return writes_; }
   // The cycle from which on the next may go in.
   Cycle opens() const { return opens_; }
 
@@ -40,6 +44,7 @@ class DramPort {
       lines_.resize(number + 1);
     }
     Line& line = lines_[number];
+    writes_ += bursts.write;
     if (line.now.count == 0) {
       line.now = bursts;
       line.now.next = none;
@@ -60,8 +65,11 @@ class DramPort {
     const std::uint32_t number = turn_;
     Line& line = lines_[number];
     ++line.now.index;
-    if (--line.now.count == 0 && line.now.next != none) {
-      line.now = take(line.now.next);
+    if (--line.now.count == 0) {
+      writes_ -= line.now.write;
+      if (line.now.next != none) {
+        line.now = take(line.now.next);
+      }
     }
     const bool empty = line.now.count == 0;
     if (empty || line.turn_after != none) {
@@ -75,6 +83,25 @@ class DramPort {
     }
   }
 
+  // The next `count` bursts of each line, as visit(bursts), until it returns true; whether it did.
+  template <class Visit>
+  bool any_of_next(std::uint64_t count, Visit visit) const {
+    for (std::uint32_t number = turn_; number != none; number = lines_[number].turn_after) {
+      WaitingBursts bursts = lines_[number].now;
+      for (std::uint64_t left = count;; left -= bursts.count, bursts = pool_[bursts.next]) {
+        const bool last = bursts.count >= left || bursts.next == none;
+        bursts.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(bursts.count, left));
+        if (visit(bursts)) {
+          return true;
+        }
+        if (last) {
+          break;
+        }
+      }
+    }
+    return false;
+  }
+
   std::size_t resident_bytes() const {
     return pool_.capacity() * sizeof(WaitingBursts) + lines_.capacity() * sizeof(Line);
   }
@@ -85,6 +112,7 @@ class DramPort {
     writer.put(free_);
     writer.put(turn_);
     writer.put(last_turn_);
+    writer.put(writes_);
     writer.put(free_at_);
     writer.put(free_cycle_);
     writer.put(opens_);
@@ -95,6 +123,7 @@ class DramPort {
     free_ = reader.get<std::uint32_t>();
     turn_ = reader.get<std::uint32_t>();
     last_turn_ = reader.get<std::uint32_t>();
+    writes_ = reader.get<std::uint64_t>();
     free_at_ = reader.get<SimTime>();
     free_cycle_ = reader.get<Cycles>();
     opens_ = reader.get<Cycle>();
@@ -180,6 +209,7 @@ class DramPort {
   std::uint32_t free_ = none;
   std::uint32_t turn_ = none;  // of lines with bursts
   std::uint32_t last_turn_ = none;
+  std::uint64_t writes_ = 0;  // runs
 };
 
 }  // namespace tessera::memory

@@ -38,6 +38,7 @@ class HeldRequests {
   HeldRequest& operator[](std::uint32_t place) { return pool_[place]; }
   const HeldRequest& operator[](std::uint32_t place) const { return pool_[place]; }
   std::size_t size() const { return size_; }
+  std::size_t writes() const { return writes_; }
 
   // `listed`: to be found by its burst.
   std::uint32_t add(const DramRequest& request, bool listed) {
@@ -64,6 +65,7 @@ class HeldRequests {
       ++listed_;
     }
     ++size_;
+    writes_ += held.write;
     return place;
   }
 
@@ -76,6 +78,7 @@ class HeldRequests {
       *link = pool_[place].same_hash;
       --listed_;
     }
+    writes_ -= pool_[place].write;
     pool_[place].same_hash = free_;
     free_ = place;
     --size_;
@@ -93,6 +96,16 @@ class HeldRequests {
     return place;
   }
 
+  // Any of so many bursts from this one on is to be written by one that is listed.
+  bool holds_write(std::uint64_t burst, std::uint32_t count) const {
+    for (std::uint64_t one = burst; one < burst + count; ++one) {
+      if (find(one, true) != none) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   std::size_t resident_bytes() const {
     return chains_.capacity() * sizeof(std::uint32_t) + pool_.capacity() * sizeof(HeldRequest);
   }
@@ -103,6 +116,7 @@ class HeldRequests {
     writer.put(orders_);
     writer.put(static_cast<std::uint64_t>(size_));
     writer.put(static_cast<std::uint64_t>(listed_));
+    writer.put(static_cast<std::uint64_t>(writes_));
   }
   void restore(pdes::StateReader& reader) {
     pool_ = reader.get_all<HeldRequest>();
@@ -111,6 +125,7 @@ class HeldRequests {
     orders_ = reader.get<std::uint64_t>();
     size_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
     listed_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
+    writes_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
   }
 
  private:
@@ -126,6 +141,7 @@ class HeldRequests {
   std::uint64_t orders_ = 0;
   std::size_t size_ = 0;
   std::size_t listed_ = 0;
+  std::size_t writes_ = 0;
 };
 
 }  // namespace tessera::memory

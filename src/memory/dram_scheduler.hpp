@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dram_banks.hpp"
+#include "dram_port.hpp"
 #include "dram_requests.hpp"
 
 namespace tessera::memory {
@@ -18,6 +19,11 @@ class DramScheduler : public DramChannel {
     catch_up(now, done);
     step(now, done);
     return DramScheduler::next();
+  }
+  // Only a write, or a read of what a write holds, may finish at once.
+  Cycle first_finish(Cycle from, const DramPort& port) const override {
+    const bool reads = requests_.writes() == 0 && port.writes() == 0;
+    return reads ? from + banks_.read_latency() : from;
   }
   std::size_t waiting() const override { return requests_.size(); }
   const DramCounts& counts() const override { return banks_.counts(); }

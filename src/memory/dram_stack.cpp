@@ -1,16 +1,35 @@
 #include "dram_stack.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tessera/core/wide.hpp"
 
 namespace tessera::memory {
 
-DramStack::DramStack(const DramSpec& spec, Bandwidth port) : spec_(spec), map_(spec) {
+namespace {
+
+// When it was known that something is done: cycle, channel, and which one of these.
+std::uint64_t order_of(Cycle cycle, std::uint32_t channel, std::uint32_t number) {
+  constexpr unsigned number_bits = 12;
+  constexpr unsigned channel_bits = 10;
+  constexpr std::uint32_t most = (1U << number_bits) - 1;
+  return (static_cast<std::uint64_t>(cycle) << channel_bits | channel) << number_bits |
+         std::min(number, most);
+}
+
+constexpr auto finished_later = [](const auto& a, const auto& b) {
+  return std::tie(a.finish, a.known, a.place) > std::tie(b.finish, b.known, b.place);
+};
+
+}  // namespace
+
+DramStack::DramStack(const DramSpec& spec, Bandwidth port, SimTime latency)
+    : spec_(spec), map_(spec), latency_(latency) {
   const SimTime time =
       port > Bandwidth() ? serialization_time(spec.organization.burst, port) : SimTime::zero();
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
-    lanes_.push_back({make_dram_channel(spec), no_cycle, DramPort(spec.timing.clock, time)});
+    lanes_.push_back({make_dram_channel(spec), DramPort(spec.timing.clock, time), no_cycle, no_cycle});
   }
 }
 
@@ -29,76 +48,97 @@ std::uint32_t DramStack::requester_number(EntityId requester) {
   return requesters_.try_emplace(requester.value(), number).first->second;
 }
 
-void DramStack::take(const DramPiece& piece) {
-  std::uint32_t place = 0;
+std::uint32_t DramStack::keep(const DramPiece& piece) {
   if (free_.empty()) {
-    place = static_cast<std::uint32_t>(pieces_.size());
     pieces_.push_back(piece);
-  } else {
-    place = free_.back();
-    free_.pop_back();
-    pieces_[place] = piece;
+    return static_cast<std::uint32_t>(pieces_.size() - 1);
   }
+  const std::uint32_t place = free_.back();
+  free_.pop_back();
+  pieces_[place] = piece;
+  return place;
+}
+
+void DramStack::take(const DramPiece& piece) {
+  const std::uint32_t place = keep(piece);
   const std::uint64_t size = spec_.organization.burst.count();
   const std::uint64_t first = piece.address / size;
   const std::uint64_t last = (piece.address + std::max<std::uint64_t>(piece.bytes, 1) - 1) / size;
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
   const std::uint32_t requester = requester_number(piece.requester);
+  const Cycle now = first_cycle_from(piece.arrived);
   map_.for_each_channel(
       first, last, [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
-        lanes_[channel].port.add(requester, {index, count, place, piece.write, 0});
+        run(channel, now);
+        Lane& lane = lanes_[channel];
+        lane.port.add(requester, {index, count, place, piece.write, 0});
+        lane.next = std::min(lane.next, std::max(now, lane.port.opens()));
+        plan(lane);
       });
-  next_ = std::min(next_, std::max(first_cycle_from(piece.arrived), last_ + 1));
 }
 
-void DramStack::tick(std::vector<std::uint32_t>& finished) {
-  const Cycle now = next_;
-  next_ = no_cycle;
-  for (Lane& lane : lanes_) {
-    const bool submitted = lane.port.opens() <= now && submit_waiting(now, lane);
-    if (submitted || lane.next <= now) {
-      lane.next = lane.channel->tick(now, done_);
-    }
-    // Bursts that were not accepted are tried again after their channel's next command, or at once
-    // where that was its last; those that wait for their port when it opens.
-    next_ = std::min(next_, lane.next);
-    if (lane.port.empty()) {
-      continue;
-    }
-    if (lane.port.opens() > now) {
-      next_ = std::min(next_, lane.port.opens());
-    } else if (lane.next == no_cycle) {
-      next_ = std::min(next_, now + 1);
-    }
+// All cycles before `until`.
+void DramStack::run(std::uint32_t number, Cycle until) {
+  Lane& lane = lanes_[number];
+  if (lane.next >= until) {
+    return;
   }
+  lane.next = lane.channel->run(lane.next, until, lane.port, map_, done_);
+  Cycle cycle = -1;
+  std::uint32_t of_cycle = 0;
   for (const DramDone& done : done_) {
-    DramPiece& piece = pieces_[static_cast<std::size_t>(done.id)];
+    of_cycle = done.known == cycle ? of_cycle + 1 : 0;
+    cycle = done.known;
+    const auto place = static_cast<std::uint32_t>(done.id);
+    DramPiece& piece = pieces_[place];
     piece.finish = std::max(piece.finish, done.finish);
+    piece.known = std::max(piece.known, order_of(cycle, number, of_cycle));
     if (--piece.left == 0) {
-      finished.push_back(static_cast<std::uint32_t>(done.id));
+      finished_.push_back({piece.finish, piece.known, place, 0});
+      std::push_heap(finished_.begin(), finished_.end(), finished_later);
     }
   }
   done_.clear();
-  last_ = now;
 }
 
-// True when any was accepted.
-bool DramStack::submit_waiting(Cycle now, Lane& lane) {
-  DramPort& port = lane.port;
-  DramChannel& channel = *lane.channel;
-  bool submitted = false;
-  while (!port.empty() && port.opens() <= now) {
-    const WaitingBursts& bursts = port.front();
-    const bool write = bursts.write != 0;
-    if (!channel.accepts(write)) {
-      break;
+void DramStack::plan(Lane& lane) {
+  lane.due = lane.next == no_cycle ? no_cycle : lane.channel->first_finish(lane.next, lane.port);
+}
+
+void DramStack::advance(SimTime now) {
+  const Cycle until = first_cycle_from(now);
+  const Cycle done = first_cycle_from(now - std::min(now, latency_));
+  for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
+    if (lanes_[number].due < done) {
+      run(number, until);
+      plan(lanes_[number]);
     }
-    const DramPlace at = map_.place_in_channel(bursts.index);
-    channel.submit(now, {bursts.piece, bursts.index, at.bank, at.row, write}, done_);
-    port.pop(now);
-    submitted = true;
   }
-  return submitted;
+}
+
+void DramStack::catch_up(SimTime now) {
+  const Cycle until = first_cycle_from(now);
+  for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
+    run(number, until);
+  }
+}
+
+SimTime DramStack::due() const {
+  Cycle due = finished_.empty() ? no_cycle : finished_.front().finish;
+  for (const Lane& lane : lanes_) {
+    due = std::min(due, lane.due);
+  }
+  return due == no_cycle ? SimTime::never() : done_at(due);
+}
+
+std::uint32_t DramStack::take_finished(SimTime now) {
+  if (finished_.empty() || done_at(finished_.front().finish) > now) {
+    return none;
+  }
+  const std::uint32_t place = finished_.front().place;
+  std::pop_heap(finished_.begin(), finished_.end(), finished_later);
+  finished_.pop_back();
+  return place;
 }
 
 DramPiece DramStack::release(std::uint32_t place) {
@@ -135,6 +175,8 @@ void DramStack::save(pdes::StateWriter& writer) const {
   for (const Lane& lane : lanes_) {
     lane.channel->save(writer);
     lane.port.save(writer);
+    writer.put(lane.next);
+    writer.put(lane.due);
   }
   std::vector<std::uint32_t> requesters(requesters_.size());
   for (const auto& [entity, number] : requesters_) {
@@ -143,15 +185,15 @@ void DramStack::save(pdes::StateWriter& writer) const {
   writer.put_all(requesters);
   writer.put_all(pieces_);
   writer.put_all(free_);
-  writer.put(next_);
-  writer.put(last_);
+  writer.put_all(finished_);
 }
 
 void DramStack::restore(pdes::StateReader& reader) {
   for (Lane& lane : lanes_) {
     lane.channel->restore(reader);
-    lane.next = lane.channel->next();
     lane.port.restore(reader);
+    lane.next = reader.get<Cycle>();
+    lane.due = reader.get<Cycle>();
   }
   requesters_.clear();
   for (const std::uint32_t entity : reader.get_all<std::uint32_t>()) {
@@ -159,8 +201,7 @@ void DramStack::restore(pdes::StateReader& reader) {
   }
   pieces_ = reader.get_all<DramPiece>();
   free_ = reader.get_all<std::uint32_t>();
-  next_ = reader.get<Cycle>();
-  last_ = reader.get<Cycle>();
+  finished_ = reader.get_all<Finished>();
 }
 
 }  // namespace tessera::memory

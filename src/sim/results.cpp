@@ -40,9 +40,9 @@ std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
 
 void record_totals(RankModels& models, SimTime end) {
   models.engine.finish_boundaries(end);
+  models.memory->pass_boundary(end);  // the last bin, cut short
   if (models.recorder.writes()) {
-    models.network->pass_boundary(end);  // the last bin, cut short
-    models.memory->pass_boundary(end);
+    models.network->pass_boundary(end);
     models.compute->pass_boundary(end);
   }
   models.network->visit_links(

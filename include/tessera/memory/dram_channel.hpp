@@ -22,6 +22,9 @@
 //                 are merged, and writes are done when submitted. After DRAMsim3 (S. Li et al.,
 //                 IEEE CAL 2020, doi:10.1109/LCA.2020.2973991).
 // In both a read of a burst whose write still waits gets its data at once.
+//
+// Who has many bursts for a channel lets it `run`: it takes them from a port (dram_port.hpp, of the
+// memory's own), as many cycles together as are due, with the same results as cycle by cycle.
 #pragma once
 
 #include <array>
@@ -47,10 +50,11 @@ struct DramRequest {
 };
 
 // The data of a read is there, or a write is done, at the end of cycle `finish` (which may be to
-// come).
+// come), as the channel knows in cycle `known`.
 struct DramDone {
   std::uint64_t id = 0;
   Cycle finish = 0;
+  Cycle known = 0;
 };
 
 // What a channel has done.
@@ -73,6 +77,8 @@ struct DramCounts {
   }
 };
 
+class DramPort;
+
 class DramChannel {
  public:
   virtual ~DramChannel() = default;
@@ -86,6 +92,13 @@ class DramChannel {
   virtual Cycle next() const = 0;
   // Returns next().
   virtual Cycle tick(Cycle now, std::vector<DramDone>& done) = 0;
+
+  // All cycles from `from` to before `until` with what the port has; an id is the burst's piece.
+  // Returns the next cycle in which to go on, or no_cycle.
+  virtual Cycle run(Cycle from, Cycle until, DramPort& port, const DramAddressMap& map,
+                    std::vector<DramDone>& done) = 0;
+  // From cycle `from` on nothing finishes before the end of this one, unless more comes to the port.
+  virtual Cycle first_finish(Cycle from, const DramPort& port) const = 0;
 
   // Requests that wait for a command.
   virtual std::size_t waiting() const = 0;

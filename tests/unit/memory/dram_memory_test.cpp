@@ -160,6 +160,40 @@ TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
   }
 }
 
+// Channels are simulated behind time: the end of every bin makes them catch up, here in each cycle.
+TEST(DramMemory, IsTheSameCycleByCycle) {
+  RandomStream random(12, EntityId(0), 0);
+  std::vector<Access> accesses;
+  for (std::uint16_t i = 0; i < 300; ++i) {
+    // Near each other in time and place, so that reads meet writes that wait; at last small ones in
+    // few rows, so that reads run out and writes follow them at once.
+    const bool last = i >= 150;
+    const std::int64_t at = last ? 9000 + (i - 150) * 20 : 0;
+    const std::uint64_t within = last ? 150 : 4000;
+    accesses.push_back({(at + static_cast<std::int64_t>(random.next_below(within))) * 1000,
+                        static_cast<std::uint32_t>(random.next_below(3)),
+                        random.next_below(last ? 200 : 6000), random.next_below(3) == 0, i,
+                        Address(random.next_below(last ? 1 << 11 : 1 << 15))});
+  }
+  for (const std::string keys :
+       {"preset: HBM2-PC, hash: ipoly, port: 16 GB/s", "preset: HBM2, write_high: 8, write_low: 2",
+        "preset: DDR4, latency: 7 ns, port: 5 GB/s", "preset: LPDDR5, page: closed",
+        "preset: HBM2, scheduler: bank-queues", "preset: DDR5, scheduler: bank-queues, port: 9 GB/s"}) {
+    const Described machine = described(
+        "topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 60 GB/s, latency: 1 ns}\n"
+        "dram: {at: nodes, nodes: [3], bandwidth: 1 GB/s, latency: 0 ns}\n"
+        "memory: {model: dram, transfer: 1 KiB, " +
+        keys + "}\n");
+    const Outcome expected = run(machine, accesses);
+    EXPECT_EQ(expected.done.size(), accesses.size());
+    for (const std::int64_t bin : {400, 3000, 100'000}) {
+      const Outcome outcome = run(machine, accesses, 1, bin);
+      EXPECT_EQ(outcome.done, expected.done) << keys << ' ' << bin;
+      EXPECT_EQ(outcome.totals, expected.totals) << keys << ' ' << bin;
+    }
+  }
+}
+
 // A burst of 64 B at 1 GB/s takes its port 64 ns, far longer than the device does.
 TEST(DramMemory, APortTakesOneBurstAtATimeFromEachInTurn) {
   const Described machine = described(
