@@ -10,6 +10,7 @@
 #include "onnx_vector_work.hpp"
 
 namespace tessera::sim {
+
 void merge(Numbers& into, const Numbers& more) {
   Numbers both;
   std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(both));
