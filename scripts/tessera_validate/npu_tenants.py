@@ -9,7 +9,7 @@ PARALLEL = ROOT / "tests" / "parallel"
 # Kind of workload, and an experiment of it.
 KINDS = (("onnx", "npu_model"), ("operators", "npu_chip"), ("chakra", "graph_trace"),
          ("graph", "graph_vertices"), ("collective", "graph_stack"), ("transformer", "mesh_flit"),
-         ("transformer, inference", "torus_inference"))
+         ("transformer, inference", "torus_inference"), ("serving", "npu_serving"))
 # How the wafer differs, and settings of it.
 NOTHING_SHARED = ("nothing shared (analytical, bandwidth)",
                   ("machine.network.model=analytical", "machine.memory.model=bandwidth"))

@@ -207,12 +207,9 @@ bool JobReader::read_served(Job& job) {
   Section workload = section_.section("workload");
   refuse_cutting();
   job.workload.name = workload.get_or<std::string>("name", workload.get<std::string>("kind"));
-  if (!tiles_.are_all) {
-    section_.error("workload", "requests are served by all of a machine; its own tenants share it");
-    return false;
-  }
   if (experiment_.compute) {
-    job.serving = read_serving(workload, experiment_.machine, *experiment_.compute, machine_);
+    job.serving = read_serving(workload, experiment_.machine, tiles_.nodes, *experiment_.compute,
+                               machine_, tiles_.are_all ? nullptr : &section_);
   }
   return job.serving != nullptr;
 }

@@ -25,11 +25,11 @@
 #include <set>
 #include <utility>
 
+#include "job_cores.hpp"
 #include "served_graph.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/npu/cores.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
@@ -55,9 +55,8 @@ std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
       section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(1, most)));
 }
 
-// Nodes that compute, cut in NPUs.
-void read_npus(Section& workload, const machine::Machine& machine, ServingWork& work) {
-  const std::vector<EntityId> nodes = machine.topology->computing_node_ids();
+// Nodes, cut in NPUs.
+void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
   const auto all = static_cast<std::uint32_t>(nodes.size());
   const std::uint32_t cores = read_whole(workload, "npu_cores", all, all);
   if (cores > 65535) {
@@ -430,24 +429,22 @@ bool is_serving(const config::Value& workload) {
 
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
                                                     const machine::Machine& machine,
+                                                    const std::vector<EntityId>& nodes,
                                                     const compute::ComputeModel& compute,
-                                                    Section& machine_section) {
+                                                    Section& machine_section, Section* tenant) {
   auto made = std::make_unique<ServingWork>();
   ServingWork& work = *made;
-  const npu::CoreConfig* const core = npu::core_of(compute);
+  const npu::CoreConfig* const core = core_of_all(
+      machine, nodes, compute, "requests are served by NPU cores", machine_section, tenant);
   if (core == nullptr) {
-    machine_section.error("compute", "requests are served by NPU cores; 'model' must be npu");
     workload.error("", "cannot be read without such cores");
     return nullptr;
   }
   work.core = *core;
-  if (core->operands == npu::Operands::memory && machine.channels.empty()) {
-    machine_section.error("dram", "missing; the cores have their operands in memory");
-  }
   const auto seed = static_cast<std::uint64_t>(
       workload.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
   work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
-  read_npus(workload, machine, work);
+  read_npus(workload, nodes, work);
   read_all_reduce(workload, work);
   std::vector<Section> sections = workload.sections("tenants");
   if (sections.empty() || sections.size() > most_tenants) {
@@ -463,18 +460,18 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   bool is_complete = true;
   for (std::size_t place = 0; place < sections.size(); ++place) {
     serving::Sharer sharer;
-    ServedTenant tenant =
+    ServedTenant served =
         read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
-    is_complete = is_complete && tenant.model && tenant.requests;
+    is_complete = is_complete && served.model && served.requests;
     for (const ServedTenant& other : work.tenants) {
-      if (other.name == tenant.name) {
-        sections[place].error("name", "two tenants are called '" + tenant.name + "'");
+      if (other.name == served.name) {
+        sections[place].error("name", "two tenants are called '" + served.name + "'");
       }
     }
-    sharer.npus = tenant.npus;
-    sharer.has_target = tenant.targets.any();
+    sharer.npus = served.npus;
+    sharer.has_target = served.targets.any();
     policy.tenants.push_back(std::move(sharer));
-    work.tenants.push_back(std::move(tenant));
+    work.tenants.push_back(std::move(served));
   }
   Section scheduler = workload.section("scheduler");
   const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
@@ -482,7 +479,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     work.policy = serving::policies().at(name)(scheduler, policy);
   }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
-                  [](const ServedTenant& tenant) { return tenant.background; })) {
+                  [](const ServedTenant& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
   }
   if (!is_complete || !work.policy) {

@@ -22,8 +22,8 @@ class ServedWork final : public Work {
   std::uint64_t samples() const override { return work_.requests(); }
   double flops_of_sample() const override { return 0; }
 
-  // Computing is for tenants.
-  std::vector<std::string> phases() const override {
+  std::vector<std::string> phases() const override { return services(); }
+  std::vector<std::string> services() const override {
     std::vector<std::string> names;
     for (const executor::ServedTenant& tenant : work_.tenants) {
       names.push_back(tenant.name);

@@ -14,6 +14,7 @@ using config::Section;
 using config::Value;
 
 constexpr std::size_t most_tenants = 1000;
+constexpr std::size_t most_services = 200;  // that traces tell apart beside what else tiles do
 
 // An item of a tenant's tiles: all, a type of them, or as the list takes it.
 void take_tiles(const Value& item, const machine::Machine& machine, machine::NodeList& list) {
@@ -50,7 +51,7 @@ std::vector<ParameterInfo> tenant_parameters() {
   return {{"name", "", "", "title, without comma and slash"},
           {"tiles", "", "", "a list of tiles, ranges and rectangles, a type of tiles, or all"},
           {"start", "ps", "0 ps", "when it begins"},
-          {"iterations", "", "run.iterations", "how often"},
+          {"iterations", "", "run.iterations", "how often; requests are served once"},
           {"workload", "", "", "a mapping of any other kind, or the path of a file"},
           {"strategy", "", "", "of a workload that is cut by one"},
           {"execution", "", "", "of graphs"}};
@@ -169,12 +170,21 @@ std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::str
 }
 
 void TenantsReader::apply(const RunOptions& options) {
+  std::size_t services = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Reading& reading = readings_[i];
     Job& job = experiment_.tenants[i].job;
-    job.iterations = static_cast<std::uint32_t>(reading.iterations.value_or(options.iterations));
+    job.iterations = static_cast<std::uint32_t>(
+        reading.iterations.value_or(job.serving ? 1 : options.iterations));
     if (const std::string fault = iterations_objection(job); !fault.empty()) {
       reading.section.error(reading.iterations ? "iterations" : "workload", fault);
+    }
+    services += job.serving ? job.serving->tenants.size() : 0;
+    if (job.serving && services > most_services) {
+      reading.section.error("workload", "with those before requests are served of " +
+                                            std::to_string(services) + " tenants; at most " +
+                                            std::to_string(most_services) + " are possible");
+      return;
     }
   }
 }

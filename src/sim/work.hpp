@@ -1,5 +1,5 @@
-// What the tiles of an experiment do: the programs of a plan, graphs, operators, or each of several
-// tenants one of these. The rest of the room asks here and need not know which.
+// What the tiles of an experiment do: the programs of a plan, graphs, operators, requests, or each
+// of several tenants one of these. The rest of the room asks here and need not know which.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +59,8 @@ class Work {
   // Tiles whose operators a summary trace holds.
   virtual std::vector<EntityId> samples_of_parts() const = 0;
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
+  // Of those whose requests are served; computing is for them then.
+  virtual std::vector<std::string> services() const { return {}; }
   // None: one job has all tiles.
   virtual std::vector<Share> tenants() const { return {}; }
   virtual std::size_t tenant_of(std::uint32_t /*role*/) const { return 0; }
