@@ -146,8 +146,9 @@ class ProgramWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return Prediction(experiment_, plan_).make();
   }
+  std::span<const workload::Operation> operations() const override { return plan_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, job_, members);
+    return make_model_cores(experiment_, plan_.operations, members);
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {

@@ -250,83 +250,14 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   }
 }
 
-// Of an NPU: its part of the channels that serve its cores; none: not stated.
-std::optional<Bytes> memory_of(const machine::Machine& machine, const ServingWork& work,
-                               std::uint32_t npu) {
-  std::vector<std::set<std::uint32_t>> channels;
-  for (const auto& cores : work.npus) {
-    auto& used = channels.emplace_back();
-    for (const EntityId core : cores) {
-      used.insert(machine.channel_of[core.value()]);
-    }
-  }
-  Bytes sum;
-  for (const std::uint32_t channel : channels[npu]) {
-    const Bytes capacity = machine.channels[channel].capacity;
-    if (capacity == Bytes()) {
-      return std::nullopt;
-    }
-    const auto sharing = std::count_if(channels.begin(), channels.end(),
-                                       [&](const auto& used) { return used.count(channel) > 0; });
-    sum += Bytes(capacity.count() / static_cast<std::uint64_t>(sharing));
-  }
-  return sum;
-}
-
-// What is left of an NPU's memory beside all weights, shared out evenly to its language models.
-std::optional<Bytes> room_for_cache(const machine::Machine& machine, const ServingWork& work,
-                                    const ServedTenant& tenant, Section& section) {
-  std::optional<Bytes> least;
-  for (const std::uint32_t npu : tenant.npus) {
-    const std::optional<Bytes> memory =
-        machine.channels.empty() ? std::nullopt : memory_of(machine, work, npu);
-    if (!memory) {
-      return std::nullopt;
-    }
-    Bytes weights;
-    std::uint64_t models = 0;
-    for (const ServedTenant& other : work.tenants) {
-      if (std::find(other.npus.begin(), other.npus.end(), npu) != other.npus.end()) {
-        weights += other.model->weights();
-        models += other.of_language ? 1 : 0;
-      }
-    }
-    if (weights > *memory) {
-      section.error("", "the weights on NPU " + std::to_string(npu) + " take " +
-                            std::to_string(weights.count()) + " B, its memory has " +
-                            std::to_string(memory->count()) + " B");
-      return std::nullopt;
-    }
-    const Bytes room(((*memory - weights).count()) / models);
-    least = least ? std::min(*least, room) : room;
-  }
-  return least;
-}
-
-void set_cache(const machine::Machine& machine, const ServingWork& work, ServedTenant& tenant,
-               Section& section, std::uint32_t longest) {
-  Section batching = section.section("batching");
-  std::optional<Bytes> room = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
-  if (!room) {
-    room = room_for_cache(machine, work, tenant, section);
-  }
+// Tokens of a request must fit the model; what does not fit memory is found later.
+void check_length(const ServedTenant& tenant, Section& section, std::uint32_t longest) {
   const serving::Request largest = tenant.requests->largest();
   const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
   if (tokens > longest) {
     section.error("requests", "a request may have " + std::to_string(tokens) +
                                   " tokens with those it generates; the model takes " +
                                   std::to_string(longest) + " (sequence)");
-  }
-  if (!room) {
-    return;
-  }
-  const std::uint64_t of_block = tenant.model->cache_of_token().count() * tenant.batching.block;
-  tenant.batching.blocks = room->count() / of_block;
-  if (tokens > *tenant.batching.blocks * tenant.batching.block) {
-    section.error(batching.has("cache") ? "batching" : "requests",
-                  "a request of " + std::to_string(tokens) + " tokens does not fit the cache of " +
-                      std::to_string(room->count()) + " B (" +
-                      std::to_string(tenant.model->cache_of_token().count()) + " B a token)");
   }
 }
 
@@ -348,7 +279,11 @@ ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t 
   tenant.background = section.get_or("background", false);
   tenant.requests = serving::read_requests(section.section("requests"),
                                            {of_language, tenant.background, mix64(seed + place)});
-  tenant.batching = read_batching(section.section("batching"), of_language);
+  Section batching = section.section("batching");
+  tenant.batching = read_batching(batching, of_language);
+  if (of_language) {
+    tenant.cache = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
+  }
   tenant.targets = read_targets(section.section("target"), of_language);
   cores = read_cores(section, work.cores());
   if (of_language) {
@@ -487,7 +422,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   }
   for (std::size_t place = 0; place < sections.size(); ++place) {
     if (work.tenants[place].of_language) {
-      set_cache(machine, work, work.tenants[place], sections[place], longest[place]);
+      check_length(work.tenants[place], sections[place], longest[place]);
     }
   }
   number_names(work);

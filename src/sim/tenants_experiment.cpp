@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenants_memory.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
-#include "tessera/npu/cores.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -31,18 +31,6 @@ void take_tiles(const Value& item, const machine::Machine& machine, machine::Nod
       return;
     }
   }
-}
-
-// Where those of another chip may begin: far enough that they share no row of any memory, at a
-// place that lies in banks and channels as the first address does.
-std::uint64_t end_of_operands(const executor::ChipWork& work) {
-  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
-  std::vector<const npu::TiledOperator*> operators;
-  for (const executor::ChipOperator& op : work.operators) {
-    operators.push_back(op.tiles.get());
-  }
-  const std::uint64_t end = work.first_address + npu::bytes_of_operands(operators);
-  return (end + unit - 1) / unit * unit;
 }
 
 }  // namespace
@@ -191,7 +179,6 @@ void TenantsReader::apply(const RunOptions& options) {
 
 void TenantsReader::plan() {
   std::uint32_t groups = 0;
-  std::uint64_t operands = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Tenant& tenant = experiment_.tenants[i];
     Job& job = tenant.job;
@@ -202,11 +189,13 @@ void TenantsReader::plan() {
       job.graph->first_group = groups;
       groups += static_cast<std::uint32_t>(job.graph->groups.size());
     }
-    if (job.chip) {
-      job.chip->first_address = operands;
-      operands = end_of_operands(*job.chip);
-    }
   }
+  std::vector<Section> sections;
+  for (const Reading& reading : readings_) {
+    sections.push_back(reading.section);
+  }
+  share_memories(experiment_, sections);
+  place_operands(experiment_);
 }
 
 }  // namespace tessera::sim

@@ -197,13 +197,31 @@ class TenantsWork final : public Work {
   }
 
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    static_assert(compute::ComputeParts::none == executor::TenantsSetup::nobody);
-    compute::ComputeParts all;
+    // Programs have one component together, which puts the operands of each tile elsewhere.
+    std::vector<workload::Operation> operations;
     for (const auto& work : works_) {
-      all.parts.push_back(work->make_compute(members));
+      operations.insert(operations.end(), work->operations().begin(), work->operations().end());
+    }
+    compute::ComputeParts all;
+    std::vector<std::uint16_t> part_of_tenant;
+    std::optional<std::uint16_t> of_programs;
+    for (const auto& work : works_) {
+      const bool shares = !work->operations().empty();
+      if (!shares || !of_programs) {
+        part_of_tenant.push_back(static_cast<std::uint16_t>(all.parts.size()));
+        all.parts.push_back(shares ? make_model_cores(experiment_, operations, members)
+                                   : work->make_compute(members));
+      } else {
+        part_of_tenant.push_back(*of_programs);
+      }
+      if (shares) {
+        of_programs = part_of_tenant.back();
+      }
     }
     for (const EntityId node : members) {
-      all.part_of.push_back(tenant_at_[node.value()]);
+      const std::uint16_t tenant = tenant_at_[node.value()];
+      all.part_of.push_back(tenant == executor::TenantsSetup::nobody ? compute::ComputeParts::none
+                                                                     : part_of_tenant[tenant]);
     }
     return compute::make_compute_of(std::move(all));
   }

@@ -75,7 +75,10 @@ class Work {
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
   // tiles with other work.
   virtual std::uint64_t events_of_tile() const { return 0; }
-  // The cores of this rank: of the compute model, for the operations of the plan.
+  // Operations that are done by cores which several jobs may share, each at its `first_operation`;
+  // none: it has cores of its own.
+  virtual std::span<const workload::Operation> operations() const { return {}; }
+  // The cores of this rank: of the compute model, for these operations, or its own.
   virtual std::unique_ptr<compute::Compute> make_compute(
       std::span<const EntityId> members) const = 0;
   virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
@@ -92,7 +95,8 @@ std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& jo
 std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job);
 std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job);
 
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment, const Job& job,
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+                                                   std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members);
 
 // In FLOP/s.

@@ -354,6 +354,86 @@ TEST(TenantsTogether, AreServedOnce) {
       ::testing::HasSubstr("iterations: requests are served once"));
 }
 
+// A machine whose tiles share one memory.
+Files in_one_memory(const std::string& capacity, const std::vector<std::string>& tenants) {
+  Machine machine;
+  machine.dram = "nodes, nodes: [0], capacity: " + capacity;
+  machine.compute = npu_keys;
+  return together(machine, tenants);
+}
+
+TEST(TenantsTogether, FitTheMemoriesThatTheyShare) {
+  const std::string step = tenant("step", "0-7", transformer.lines);
+  const std::string chat = tenant("chat", "8-15", serving.lines);
+  const auto blocks = [&](const std::vector<std::string>& tenants) {
+    const Experiment experiment = read(in_one_memory("3 MB", tenants));
+    return *experiment.tenants.back().job.serving->tenants[1].batching.blocks;
+  };
+  // Caches take what is left: what the tiles of the step keep is missing.
+  const std::uint64_t all = blocks({chat});
+  const std::uint64_t beside = blocks({step, chat});
+  EXPECT_LT(beside, all);
+  EXPECT_EQ(read(in_one_memory("3 MB", {step, chat})).tenants[0].job.in_channels.size(), 1U);
+  // Others that serve have as much.
+  EXPECT_NEAR(static_cast<double>(blocks({tenant("other", "0-7", serving.lines), chat})),
+              static_cast<double>(all) / 2, static_cast<double>(all) / 8);
+
+  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {step})), "");
+  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {chat})), "");
+  EXPECT_THAT(
+      complaint_of(in_one_memory("1 MB", {step, chat})),
+      ::testing::AllOf(::testing::HasSubstr("tenants[1].workload: the memory at tile (0,0)"),
+                       ::testing::HasSubstr("'step' "), ::testing::HasSubstr(", 'chat' ")));
+}
+
+TEST(TenantsTogether, HaveTensorsAndOperandsInMemoriesThatTheyShare) {
+  const Work tensors{"tensors",
+                     "workload: {kind: graph, tensors: [{name: t, bytes: 100 kB}], vertices: ["
+                     "{name: v, start: true, flops: 1 MFLOP, uses: [t]}]}\n"};
+  const std::string first = tenant("first", "0-7", tensors.lines);
+  const std::string second = tenant("second", "8-15", operators.lines);
+  EXPECT_EQ(complaint_of(in_one_memory("90 kB", {second})), "");
+  EXPECT_THAT(complaint_of(in_one_memory("110 kB", {first, second})),
+              ::testing::HasSubstr("of tenants"));
+}
+
+// Rows of memory are nobody else's.
+TEST(TenantsTogether, HaveOperandsAtAddressesOfTheirOwn) {
+  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
+  const std::string step = tenant("step", "0-7", transformer.lines);
+  const std::string other =
+      tenant("other", "8-11", replaced(inference.lines, "data: 2", "data: 1"));
+  const std::string chip = tenant("chip", "12-13", operators.lines);
+  const std::string more = tenant("more", "14-15", operators.lines);
+  const Experiment experiment = read(in_one_memory("1 GB", {more, step, other, chip}));
+  const std::size_t operations = experiment.tenants[1].job.plan.operations.size();
+  ASSERT_GT(operations, 0U);
+  EXPECT_EQ(experiment.tenants[1].job.plan.first_operation, 0U);
+  EXPECT_EQ(experiment.tenants[2].job.plan.first_operation, operations);
+  // Behind programs, of which each tile has its own.
+  const std::uint64_t first = experiment.tenants[0].job.chip->first_address;
+  EXPECT_GT(first, 0U);
+  EXPECT_EQ(first % unit, 0U);
+  EXPECT_EQ(experiment.tenants[3].job.chip->first_address, first + unit);
+
+  Files files = in_one_memory("1 GB", {more, step, other, chip});
+  std::string& text = files.at("lab/experiment.yaml");
+  text = replaced(text, "{model: channel}", "{model: dram, preset: LPDDR5}");
+  const trace::Summary summary = run_it(files);
+  EXPECT_EQ(summary.status, "finished");
+  EXPECT_EQ(run_it(files, 3).result_digest, summary.result_digest);
+
+  const std::string more_requests =
+      "workload: {kind: serving, tenants: [{language_model: {layers: 1, hidden: 32, heads: 4, "
+      "sequence: 64, vocabulary: 50}, requests: {arrivals: closed, count: 1, prompt: 4, generate: "
+      "1}}]}\n";
+  const Experiment served = read(in_one_memory(
+      "1 GB", {chip, tenant("a", "0-7", serving.lines), tenant("b", "8-9", more_requests)}));
+  EXPECT_EQ(served.tenants[0].job.chip->first_address, 0U);
+  EXPECT_EQ(served.tenants[1].job.serving->first_address, unit);
+  EXPECT_GT(served.tenants[2].job.serving->first_address, unit);
+}
+
 TEST(TenantsTogether, WeighWhatTheyDo) {
   Machine machine;
   machine.compute = npu_keys;
