@@ -47,7 +47,7 @@ using serving::CoreRange;
 
 constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
 constexpr std::size_t most_names = 65535;
-constexpr std::uint32_t most_totals = 256;  // numbers of samples of a model
+constexpr std::size_t most_totals = 256;  // numbers of samples of a model
 
 std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
                          std::int64_t most) {
@@ -150,17 +150,6 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   }
 }
 
-// Numbers of samples that a batch may have.
-std::vector<std::uint32_t> totals_of(const ServedTenant& tenant) {
-  const std::uint32_t largest =
-      std::max(tenant.requests->largest().samples, tenant.batching.samples);
-  std::vector<std::uint32_t> totals;
-  for (std::uint32_t samples = 1; samples <= largest; ++samples) {
-    totals.push_back(samples);
-  }
-  return totals;
-}
-
 std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTenant& made,
                                                 const ServingWork& work) {
   Section model = tenant.section("onnx");
@@ -169,32 +158,34 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTen
   types.emplace_back(as_given);
   const std::string type = model.get_name("data_type", types, as_given);
   const std::string batch = model.get_or<std::string>("batch", "");
-  onnx::Description description = onnx::read_description(model);
+  const onnx::Description description = onnx::read_description(model);
   if (!model.has("model") || made.requests == nullptr) {
     return nullptr;
   }
-  std::vector<std::uint32_t> totals = totals_of(made);
-  if (batch.empty() && totals.size() > 1) {
+  std::vector<std::uint32_t> totals =
+      serving::possible_samples(*made.requests, made.batching, most_totals);
+  if (batch.empty() && totals.back() > 1) {
     model.error("", "batches have up to " + std::to_string(totals.back()) +
                         " samples; 'batch' must name the dimension of the model that they are");
     return nullptr;
   }
   if (totals.size() > most_totals) {
-    model.error("", "batches of up to " + std::to_string(totals.back()) + " samples; at most " +
-                        std::to_string(most_totals) + " are possible");
+    model.error("", "batches may have more than " + std::to_string(most_totals) +
+                        " different numbers of samples; no more are possible");
     return nullptr;
   }
-  ServedGraphSetup setup{work.core, {}, data_type_from(type), work.cores()};
-  try {
-    for (const std::uint32_t samples : totals) {
-      if (!batch.empty()) {
-        description.options.dimensions[batch] = samples;
-      }
-      onnx::Import import = onnx::import_model(description.path, description.options);
-      onnx::optimize(import.graph, description.level);
-      setup.graphs.emplace(samples, std::move(import.graph));
+  const auto graph_of = [description, batch](std::uint32_t samples) {
+    onnx::ImportOptions options = description.options;
+    if (!batch.empty()) {
+      options.dimensions[batch] = samples;
     }
-    return make_served_graph(std::move(setup));
+    onnx::Import import = onnx::import_model(description.path, options);
+    onnx::optimize(import.graph, description.level);
+    return std::move(import.graph);
+  };
+  try {
+    return make_served_graph(
+        {work.core, graph_of, std::move(totals), data_type_from(type), work.cores()});
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
       const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";

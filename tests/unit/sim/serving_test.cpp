@@ -178,6 +178,26 @@ TEST(Serving, RefusesWhatCannotBeServed) {
       HasSubstr("missing.onnx"));
 }
 
+// Batches of an ONNX model are of 1 to 3 samples, as requests come; each is read when it comes.
+TEST(Serving, PutsSamplesTogether) {
+  const std::string model =
+      "onnx: {model: " TESSERA_ONNX_MODELS
+      "/pp_ocr_v2_cls.onnx, dimensions: {x.2: 48, x.3: 48}, "
+      "batch: x.0, optimize: extended, data_type: fp16}\n      batching: {samples: 300}\n";
+  const auto with = [&](const std::string& requests) {
+    return read(experiment_of("  tenants:\n    - " + model + "      requests: " + requests + "\n"));
+  };
+  const Experiment experiment =
+      with("{arrivals: list, list: [{at: 0 us}, {at: 1 us, samples: 2}, {at: 1 us}]}");
+  const trace::Summary expected = run_on(1, experiment);
+  EXPECT_EQ(expected.services.at(0).samples, 4U);
+  EXPECT_EQ(run_on(3, experiment).result_digest, expected.result_digest);
+  EXPECT_LT(expected.services[0].latency.most,
+            run_on(1, with("{arrivals: closed, count: 4}")).services[0].latency.p50 * 4);
+  EXPECT_THAT(complaint(model + "      requests: {arrivals: fixed, count: 999}"),
+              HasSubstr("more than 256"));
+}
+
 TEST(Serving, RefusesIterations) {
   EXPECT_THAT(complaint_of(experiment_of(two_tenants), {"run.iterations=2"}),
               HasSubstr("served once"));
