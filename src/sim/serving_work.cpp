@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "serving_prediction.hpp"
 #include "tessera/npu/cores.hpp"
 #include "work.hpp"
 
@@ -76,7 +77,7 @@ class ServedWork final : public Work {
     return experiment_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+    return sim::predicted_events(experiment_, work_, *operators_);
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return npu::make_cores(

@@ -9,6 +9,7 @@
 
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -116,6 +117,26 @@ TEST(Serving, GoesOnFromACheckpoint) {
     EXPECT_EQ(summary.services[1].latency.p95, expected.services[1].latency.p95);
   }
   std::filesystem::remove_all(folder);
+}
+
+// Nodes weigh by what is asked of them: those that serve more, and the host.
+TEST(Serving, WeighsNodesByWhatTheyServe) {
+  const std::vector<std::uint64_t> events = predicted_events(read(experiment_of(two_tenants)));
+  const auto of_npu = [&](std::size_t npu) { return events[2 * npu] + events[2 * npu + 1]; };
+  EXPECT_GT(of_npu(1), of_npu(2));  // two models
+  EXPECT_GT(of_npu(2), 0U);
+  EXPECT_GT(events[0], events[1]);
+
+  const std::string more =
+      std::string(two_tenants).replace(two_tenants.find("count: 6"), 8, "count: 60");
+  EXPECT_GT(predicted_events(read(experiment_of(more)))[7], 5 * events[7]);
+  // A tenant in the background keeps its NPU busy as long as the others theirs.
+  const std::string beside = two_tenants +
+                             "    - name: beside\n      npus: [2]\n      background: true\n" +
+                             "      language_model: " + small_model +
+                             "\n      requests: {arrivals: closed, prompt: 20, generate: 6}\n";
+  const std::vector<std::uint64_t> with = predicted_events(read(experiment_of(beside)));
+  EXPECT_GT(with[4], 3 * events[4] / 2);
 }
 
 // Shorter prompts, more room or fewer requests cannot make a request wait longer here.
