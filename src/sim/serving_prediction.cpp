@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "npu_effort.hpp"
 #include "predicted_events.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/serving/language_model.hpp"
@@ -15,62 +16,8 @@ using executor::ServedTenant;
 using executor::ServingWork;
 using serving::Batch;
 
-constexpr std::uint32_t sequences_together = 4;     // assumed
-constexpr std::uint64_t requests_looked_at = 100;   // for their mean
-constexpr std::uint64_t events_of_instruction = 2;  // begun, and over
-
-// What cores do for an operator or a step, all together.
-struct Effort {
-  std::uint64_t instructions = 0;
-  std::uint64_t shares = 0;  // of operators, that cores are told
-  std::uint64_t loads = 0;   // accesses
-  std::uint64_t stores = 0;
-  Bytes loaded;
-  Bytes stored;
-
-  Bytes moved() const { return loaded + stored; }
-  void add(const Effort& other, std::uint64_t times) {
-    instructions += other.instructions * times;
-    shares += other.shares * times;
-    loads += other.loads * times;
-    stores += other.stores * times;
-    loaded += other.loaded * times;
-    stored += other.stored * times;
-  }
-};
-
-Effort effort_of(const npu::TileProgram& program, const npu::DmaConfig& dma) {
-  Effort effort;
-  effort.instructions = program.code.size();
-  for (const npu::Instruction& one : program.code) {
-    if (one.opcode != npu::Opcode::mvin && one.opcode != npu::Opcode::mvout) {
-      continue;
-    }
-    const std::uint64_t rows = dma.by_rows ? one.region.rows : 1;
-    const std::uint64_t bytes = one.region.bytes() / std::max<std::uint64_t>(1, rows);
-    const std::uint64_t most = dma.request == Bytes() ? bytes : dma.request.count();
-    const std::uint64_t accesses = rows * quotient_up(bytes, std::max<std::uint64_t>(1, most));
-    const bool loads = one.opcode == npu::Opcode::mvin;
-    (loads ? effort.loads : effort.stores) += accesses;
-    (loads ? effort.loaded : effort.stored) += Bytes(one.region.bytes());
-  }
-  return effort;
-}
-
-// All groups are taken to be as the first, whose last tile stores.
-Effort effort_of(const npu::TiledOperator& op, const npu::DmaConfig& dma, std::uint32_t cores) {
-  Effort effort;
-  if (op.groups() == 0) {
-    return effort;
-  }
-  const auto tile = [&](std::uint64_t step) {
-    return effort_of(op.program(op.tile(0, step).shape), dma);
-  };
-  effort.add(tile(0), (op.steps() - 1) * op.groups());
-  effort.add(tile(op.steps() - 1), op.groups());
-  effort.shares = std::min<std::uint64_t>(op.groups(), cores);
-  return effort;
-}
+constexpr std::uint32_t sequences_together = 4;    // assumed
+constexpr std::uint64_t requests_looked_at = 100;  // for their mean
 
 // Alike, and how many.
 struct Steps {
@@ -159,8 +106,9 @@ class Prediction {
           operators_.kind_of(serving::OperatorName{number, part.op, part.shape}.code());
       const auto [found, is_new] = known.try_emplace(kind);
       if (is_new) {
-        found->second =
-            effort_of(*operators_.make(kind, work_.cores()), work_.core.dma, work_.cores());
+        const auto op = operators_.make(kind, work_.cores());
+        found->second.add(effort_of_group(*op), op->groups());
+        found->second.shares = std::min<std::uint64_t>(op->groups(), work_.cores());
       }
       all[part.unit].add(found->second, 1);
     }
@@ -186,24 +134,10 @@ class Prediction {
 
   // An even part of it.
   void add_core(EntityId core, const Effort& effort, std::uint64_t times) {
-    const auto part = [&](std::uint64_t count) { return count * times / work_.cores(); };
-    events_.add(core, events_of_instruction * part(effort.instructions));
-    add_accesses(core, effort.loaded, false, effort.loads, part(effort.loads));
-    add_accesses(core, effort.stored, true, effort.stores, part(effort.stores));
-    events_.message(work_.host(), core, work_.message, 2 * part(effort.shares));
-    events_.message(core, work_.host(), work_.message, part(effort.shares));
-  }
-
-  void add_accesses(EntityId core, Bytes bytes, bool write, std::uint64_t accesses,
-                    std::uint64_t count) {
-    if (count == 0) {
-      return;
-    }
-    if (work_.core.operands == npu::Operands::sram) {
-      events_.add(core, count);
-    } else {
-      events_.access(core, Bytes(quotient_up(bytes.count(), accesses)), write, count);
-    }
+    effort.add_to(events_, core, work_.core, times, work_.cores());
+    const std::uint64_t shares = effort.shares * times / work_.cores();
+    events_.message(work_.host(), core, work_.message, 2 * shares);
+    events_.message(core, work_.host(), work_.message, shares);
   }
 
   // Each of a ring sends what it has about twice; a core to its like.
