@@ -11,7 +11,8 @@ namespace tessera::executor {
 
 std::uint32_t ChipWork::first_group(std::uint32_t number, std::uint32_t place) const {
   const auto count = static_cast<std::uint32_t>(cores.size());
-  return (place + count - number % count) % count;
+  const std::uint32_t first = operators[number].first_core.value_or(number);
+  return (place + count - first % count) % count;
 }
 
 std::uint64_t ChipWork::shares() const {

@@ -17,6 +17,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/specs.hpp"
+#include "whole_heads.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -225,6 +226,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.width = spec.value_width = read_extent(section, "head_width");
   spec.append = static_cast<std::uint64_t>(
       section.get_or<std::int64_t>("append", 0, config::at_least<std::int64_t>(0)));
+  spec.whole_heads = section.get_or("whole_heads", false);
   if (!is_countable(section, {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
     return nullptr;
   }
@@ -237,7 +239,9 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
     return nullptr;
   }
   auto made = lower(spec, target);
-  if (!made) {
+  if (!made && spec.whole_heads) {
+    section.error("whole_heads", "heads share keys, or a head does not fit in the core");
+  } else if (!made) {
     section.error("head_width", "one query of each head and one key do not fit in the core");
   }
   return made;
@@ -253,12 +257,16 @@ const Registration registration(
       {"queries", "", "", "tokens"},
       {"keys", "", "", "tokens, those appended included"},
       {"head_width", "", "", "elements of a head"},
-      {"append", "", "0", "tokens whose keys and values are put into the cache"}}},
+      {"append", "", "0", "tokens whose keys and values are put into the cache"},
+      {"whole_heads", "", "false", "a tile for each head, as ONNXim has it for ONNX models"}}},
     make);
 
 }  // namespace
 
 std::unique_ptr<TiledOperator> lower(const AttentionSpec& spec, const Target& target) {
+  if (spec.whole_heads) {
+    return make_whole_heads(spec, target);
+  }
   const auto tiles = attention_tiles(spec, target);
   return tiles ? std::make_unique<TiledAttention>(spec, *tiles, target) : nullptr;
 }

@@ -129,9 +129,21 @@ Range ConvolutionLayout::seen(std::size_t direction, const Range& positions,
   return {inside(first), inside(end)};
 }
 
+Range ConvolutionLayout::met(std::size_t direction, const Range& positions,
+                             const Range& kernel) const {
+  const ConvolutionShape& s = shape();
+  const Range all = seen(direction, positions, kernel);
+  const std::uint64_t stride = s.stride[direction];
+  const std::uint64_t first =
+      positions.begin * stride + kernel.begin * s.dilation[direction];  // padding counted
+  const std::uint64_t begin = all.begin + s.padding[direction];
+  return {all.begin + (begin > first ? (stride - (begin - first) % stride) % stride : 0), all.end};
+}
+
 std::uint64_t ConvolutionLayout::block_bytes() const {
-  return std::min(shape().group_outputs(), core_->columns) *
-         std::min(shape().group_channels(), core_->rows) * element_;
+  const std::uint64_t of_output = std::min(shape().group_channels(), core_->rows) * element_;
+  return tiles_.like_onnxim ? rounded_up(of_output, onnxim_request)
+                            : std::min(shape().group_outputs(), core_->columns) * of_output;
 }
 
 std::uint64_t ConvolutionLayout::weight_begin(std::uint64_t outputs, std::uint64_t kernel_row,

@@ -3,7 +3,8 @@
 //
 // Images are [height, width, channels]. Weights of one group at a time are put into blocks of the
 // array beforehand; those of several groups at a time lie group by group without the zeros between
-// them.
+// them. ONNXim's addresses of weights are the same for all outputs of a block, so that a block has
+// those of one.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@
 #include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
+
+// ONNXim loads whole requests.
+inline constexpr std::uint64_t onnxim_request = 32;  // [B]
 
 enum ConvolutionOperand : std::uint8_t { image, weights, output_place, bias, residual };
 
@@ -73,6 +77,9 @@ class ConvolutionLayout {
   // Of the input, in one direction: what some positions see through some of the kernel, without
   // the padding. May be empty.
   Range seen(std::size_t direction, const Range& positions, const Range& kernel) const;
+  // The same from the first one on that a stride meets which begins where the positions do. May
+  // begin behind its end.
+  Range met(std::size_t direction, const Range& positions, const Range& kernel) const;
 
   // Where the weights of a block begin, counted from those of its group [B].
   std::uint64_t weight_begin(std::uint64_t outputs, std::uint64_t kernel_row,

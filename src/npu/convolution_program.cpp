@@ -11,10 +11,6 @@ namespace {
 
 // Blocks of positions that pass the array at a time.
 constexpr std::uint64_t positions_a_block = 256;
-// Of its weights ONNXim loads one request a block: the reads that it counts leave room for no more
-// (tests/validation/reference/onnxim_cycles.csv: 16 x 395 for conv3x3_128_28, of which the image
-// takes 6272).
-constexpr std::uint64_t onnxim_request = 32;  // [B]
 
 class Writing {
  public:
@@ -107,6 +103,9 @@ class Writing {
   void load_pixels() {
     const std::uint64_t pixel = s_.channels * e_;
     const std::uint64_t channels = groups_ * channels_;
+    if (layout_.tiles().like_onnxim && load_met_pixels()) {
+      return;
+    }
     if (channels != s_.channels) {
       for (std::uint64_t row = 0; row < rows_.size(); ++row) {
         out_.mvin(image, {row * s_.input[1] * pixel, channels * e_, columns_.size(), pixel},
@@ -117,7 +116,34 @@ class Writing {
     }
   }
 
+  // Of rows and columns ONNXim loads those that a stride meets from the first one on, whatever the
+  // kernel. False: there are none.
+  bool load_met_pixels() {
+    const std::uint64_t pixel = s_.channels * e_;
+    const Range rows =
+        layout_.met(0, cuts_.rows.range(p_.row), cuts_.kernel_rows.range(p_.kernel_row));
+    const Range columns = layout_.met(1, cuts_.columns.range(p_.column),
+                                      cuts_.kernel_columns.range(p_.kernel_column));
+    if (s_.stride == Sides{1, 1} || rows.begin >= rows.end || columns.begin >= columns.end) {
+      return false;
+    }
+    const std::uint64_t pitch = s_.stride[1] * pixel;
+    const std::uint64_t met = quotient_up(columns.end - columns.begin, s_.stride[1]);
+    for (std::uint64_t row = rows.begin; row < rows.end; row += s_.stride[0]) {
+      Region region{((row - rows_.begin) * s_.input[1] + columns.begin - columns_.begin) * pixel,
+                    groups_ * channels_ * e_, met, pitch};
+      if (pitch <= onnxim_request) {  // requests without a gap
+        region = {region.offset, (met - 1) * pitch + region.row_bytes, 1, 0};
+      }
+      out_.mvin(image, region, pixels_);
+    }
+    return true;
+  }
+
   void load_first() {
+    if (layout_.tiles().like_onnxim) {  // neither bias nor skip connections there
+      return;
+    }
     for (std::uint64_t m = 0; m < outputs_.parts(); ++m) {
       const std::uint64_t width = outputs_.size(m) * e_;
       if (layout_.spec().bias) {
@@ -134,12 +160,13 @@ class Writing {
   }
 
   void load_weights(std::uint64_t m, std::uint64_t kernel, std::uint64_t c) {
-    const std::uint64_t bytes = outputs_.size(m) * channel_blocks_.size(c) * e_;
+    const std::uint64_t of_output = channel_blocks_.size(c) * e_;
+    const std::uint64_t bytes = outputs_.size(m) * of_output;
     const std::uint64_t offset =
         layout_.weight_begin(outputs_.begin(m), kernel / kernel_columns(),
                              kernel % kernel_columns(), channel_blocks_.begin(c));
     const std::uint64_t loaded =
-        layout_.tiles().like_onnxim ? std::min(bytes, onnxim_request) : bytes;
+        layout_.tiles().like_onnxim ? rounded_up(of_output, onnxim_request) : bytes;
     weights_.push_back(out_.scratchpad(Bytes(bytes)));
     out_.mvin(weights, {offset, loaded, 1, loaded}, weights_.back());
   }
@@ -204,7 +231,7 @@ class Writing {
     for (std::uint64_t n = 0; n < positions_.parts(); ++n) {
       for (std::uint64_t m = 0; m < outputs_.parts(); ++m) {
         const BufferId from = sums(m, n);
-        if (layout_.spec().then) {
+        if (layout_.spec().then && !layout_.tiles().like_onnxim) {
           out_.vector(vector_cycles(layout_.core(), *layout_.spec().then, positions_.size(n),
                                     outputs_.size(m)),
                       from, BufferId(), from);

@@ -1,5 +1,6 @@
 #include "tessera/npu/program.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "tessera/core/error.hpp"
@@ -106,6 +107,12 @@ void ProgramWriter::gemm(bool preload, BufferId a, BufferId b, BufferId out, std
   instruction.columns = columns;
   instruction.cycles = streamed_cycles(core_, rows, depth * groups, element_);
   program_.code.push_back(instruction);
+}
+
+void ProgramWriter::whole_gemm(std::uint64_t cycles, BufferId a, BufferId b, BufferId out,
+                               std::uint64_t rows, std::uint64_t depth, std::uint64_t columns) {
+  gemm(false, a, b, out, rows, depth, columns);
+  program_.code.back().cycles = std::max(cycles, core_.timing.least_rows);
 }
 
 void ProgramWriter::multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows,

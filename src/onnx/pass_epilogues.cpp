@@ -1,5 +1,6 @@
 // What a node can do on its output before writing it, and how it can read its inputs.
 #include <algorithm>
+#include <vector>
 
 #include "layout.hpp"
 #include "passes.hpp"
@@ -83,6 +84,31 @@ bool is_epilogue(const Editor& editor, NodeIndex at, NodeIndex next) {
   return follower.domain.empty() && follower.op == "Add" && !has_skip(editor.node(at));
 }
 
+// Nodes on the longest way from the graph's inputs to each.
+std::vector<std::uint64_t> depths_of(const Editor& editor) {
+  std::vector<std::uint64_t> depths(editor.size());
+  for (NodeIndex at = 0; at < editor.size(); ++at) {
+    for (const TensorIndex input : editor.node(at).inputs) {
+      const auto maker = editor.alive(at) ? editor.maker(input) : std::nullopt;
+      depths[at] = std::max(depths[at], maker ? depths[*maker] + 1 : 0);
+    }
+  }
+  return depths;
+}
+
+// Whether the sum of two products is better done by the other one: that with more nodes before it,
+// so that the shorter way need not wait for the longer.
+bool is_for_another(const Editor& editor, NodeIndex at, NodeIndex sum,
+                    const std::vector<std::uint64_t>& depths) {
+  const std::vector<TensorIndex>& inputs = editor.node(sum).inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](TensorIndex input) {
+    const auto other = editor.maker(input);
+    return other && depths[*other] > depths[at] && understood(editor.node(*other)) &&
+           is_product(work_of(editor.graph(), editor.node(*other))) &&
+           next_element_wise(editor, *other) == sum && is_epilogue(editor, *other, sum);
+  });
+}
+
 // Operators without a fixed number of inputs would take operands for more of them.
 bool takes_operands(const Node& node) {
   static const std::set<std::string> many{"Sum", "Max", "Min", "Mean", "Einsum"};
@@ -160,6 +186,7 @@ bool turn_operand(Editor& editor, NodeIndex at, std::size_t side) {
 }  // namespace
 
 std::uint64_t fuse_epilogues(Editor& editor) {
+  const std::vector<std::uint64_t> depths = depths_of(editor);
   std::uint64_t changes = 0;
   for (NodeIndex at = 0; at < editor.size(); ++at) {
     if (!editor.alive(at) || !understood(editor.node(at)) || !takes_operands(editor.node(at)) ||
@@ -168,7 +195,7 @@ std::uint64_t fuse_epilogues(Editor& editor) {
     }
     // The joined node stands further on, where it is looked at again.
     const auto next = next_element_wise(editor, at);
-    if (next && is_epilogue(editor, at, *next)) {
+    if (next && is_epilogue(editor, at, *next) && !is_for_another(editor, at, *next, depths)) {
       join(editor, at, *next);
       ++changes;
     }

@@ -7,6 +7,7 @@
 //   operators.kind                     of npu::operators(), with its own keys
 //   operators.name      kind and place
 //   operators.after     the one before names of operators before it in the list
+//   operators.first_core its number    that has its first tiles, counted around
 #include "chip_experiment.hpp"
 
 #include <algorithm>
@@ -106,6 +107,11 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
     executor::ChipOperator op;
     op.name = section.get_or<std::string>("name", kind + std::to_string(number));
     op.after = read_after(section, number, numbers);
+    if (section.has("first_core")) {
+      const auto cores = static_cast<std::int64_t>(work.cores.size());
+      op.first_core = static_cast<std::uint32_t>(
+          section.get<std::int64_t>("first_core", config::between<std::int64_t>(0, cores - 1)));
+    }
     if (!has_core || !npu::operators().contains(kind)) {
       for (const std::string& key : section.keys()) {
         section.raw(key);

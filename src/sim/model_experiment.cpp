@@ -4,8 +4,13 @@
 //   data_type   model        of floating-point numbers; `model`: as the model has them
 //   message     64 B         that begins or ends a core's share of an operator
 //   drain       false        a node begins when the node before it is over
+//   free        none         types of nodes that cost nothing
 #include "chip_experiment.hpp"
+
+#include <set>
+
 #include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
@@ -46,6 +51,20 @@ ModelLook look_at(const onnx::Import& model, const onnx::Description& descriptio
   return look;
 }
 
+void refuse_missing_types(Section& workload, const onnx::Graph& graph,
+                          const std::vector<std::string>& free) {
+  std::set<std::string> types;
+  for (const onnx::Node& node : graph.nodes) {
+    types.insert(node.op);
+  }
+  const std::vector<std::string> names(types.begin(), types.end());
+  for (const std::string& type : free) {
+    if (types.count(type) == 0) {
+      workload.error("free", unknown_name("type of node", type, names));
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart start,
@@ -53,6 +72,8 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
   executor::ChipWork& work = *start.work;
   const std::optional<DataType> data_type = read_data_type(workload);
   const bool drain = workload.get_or("drain", false);
+  const auto free =
+      workload.has("free") ? workload.get_list<std::string>("free") : std::vector<std::string>{};
   const onnx::Description description = onnx::read_description(workload);
   if (!start.is_complete || !workload.has("model")) {
     return nullptr;
@@ -61,8 +82,10 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
     onnx::Import model = onnx::import_model(description.path, description.options);
     onnx::optimize(model.graph, description.level);
     look = look_at(model, description);
+    refuse_missing_types(workload, model.graph, free);
     work.data_type = data_type.value_or(DataType::fp32);
-    work.operators = lower_graph(model.graph, {work.core, work.cores.size(), data_type, drain});
+    work.operators = lower_graph(
+        model.graph, {work.core, work.cores.size(), data_type, drain, {free.begin(), free.end()}});
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
       const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";

@@ -10,7 +10,6 @@
 #include "onnx_vector_work.hpp"
 
 namespace tessera::sim {
-
 void merge(Numbers& into, const Numbers& more) {
   Numbers both;
   std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(both));
@@ -20,9 +19,12 @@ void merge(Numbers& into, const Numbers& more) {
 std::vector<executor::ChipOperator> Lowering::lower() {
   for (const Node& node : graph_.nodes) {
     begin(node);
-    const onnx::Work work = onnx::work_of(graph_, node);
     const std::size_t made = made_.size();
-    std::visit(*this, work);
+    if (options_.free.count(node.op) > 0) {
+      add("", npu::lower_nothing(stream_target()));
+    } else {
+      std::visit(*this, onnx::work_of(graph_, node));
+    }
     if (options_.drain && made_.size() > made) {
       drained_ = last_;
     }

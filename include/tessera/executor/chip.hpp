@@ -7,11 +7,13 @@
 // depend on each other share the cores, in the order of the list.
 //
 // With the number of an operator the core that has its first tiles moves on by one, so that what is
-// over when tiles are dealt out does not always fall to the same cores (ONNXim).
+// over when tiles are dealt out does not always fall to the same cores (ONNXim); or it is said for
+// an operator.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +28,8 @@ namespace tessera::executor {
 struct ChipOperator {
   std::string name;
   std::unique_ptr<npu::TiledOperator> tiles;
-  std::vector<std::uint32_t> after;  // operators before it in the list
+  std::vector<std::uint32_t> after;           // operators before it in the list
+  std::optional<std::uint32_t> first_core{};  // that has its first tiles; none: by its number
 };
 
 struct ChipWork {

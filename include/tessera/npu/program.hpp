@@ -98,6 +98,10 @@ class ProgramWriter {
   // side, a row has the depth of each, and a column adds up that of one.
   void gemm(bool preload, BufferId a, BufferId b, BufferId out, std::uint64_t rows,
             std::uint64_t depth, std::uint64_t columns, std::uint64_t groups = 1);
+  // The same of any depth and columns at once, as one block that is in the array for so many cycles
+  // beside those of draining.
+  void whole_gemm(std::uint64_t cycles, BufferId a, BufferId b, BufferId out, std::uint64_t rows,
+                  std::uint64_t depth, std::uint64_t columns);
   // rows x columns sums of `depth` products each, by the vector unit.
   void multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows, std::uint64_t depth,
                 std::uint64_t columns);

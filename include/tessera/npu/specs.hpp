@@ -76,6 +76,7 @@ struct AttentionSpec {
   std::uint64_t width = 1;        // of a head's queries and keys
   std::uint64_t value_width = 1;  // of its values
   std::uint64_t append = 0;       // tokens put into the cache; at most as many as keys
+  bool whole_heads = false;       // a tile for each head, whose products the array takes whole
 
   std::uint64_t sharing() const { return heads / kv_heads; }
 };
@@ -104,8 +105,11 @@ struct StreamSpec {
 
 std::unique_ptr<TiledOperator> lower(const ProductSpec& spec, const Target& target);
 std::unique_ptr<TiledOperator> lower(const ConvolutionSpec& spec, const Target& target);
-// Null where one query of each head that shares keys and one key do not fit in the core.
+// Null where one query of each head that shares keys and one key do not fit in the core; of whole
+// heads, where a head does not fit or shares its keys.
 std::unique_ptr<TiledOperator> lower(const AttentionSpec& spec, const Target& target);
 std::unique_ptr<TiledOperator> lower(const StreamSpec& spec, const Target& target);
+// One that has no tiles and costs nothing.
+std::unique_ptr<TiledOperator> lower_nothing(const Target& target);
 
 }  // namespace tessera::npu

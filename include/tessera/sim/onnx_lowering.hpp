@@ -24,6 +24,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
@@ -40,6 +42,8 @@ struct LoweringOptions {
   std::optional<DataType> data_type;
   // A node begins when the node before it in the graph is over, whether it reads from it or not.
   bool drain = false;
+  // Types of nodes, views too, that become an operator without tiles.
+  std::set<std::string> free{};
 };
 
 // Operators are called as their nodes; where a node becomes several, "NODE/part".

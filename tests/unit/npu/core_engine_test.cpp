@@ -82,6 +82,35 @@ TEST(LikeOnnxim, ActiveCyclesAreTheirs) {
             451296U);
 }
 
+// A layer of GPT-3 Small: a prompt of 512 tokens, and the token after it. The busiest of four cores
+// has the first and the last of both sets of the first product's tiles.
+TEST(LikeOnnxim, ActiveCyclesOfALayerAreTheirs) {
+  const std::string core = with(server, like);
+  for (const std::uint64_t rows : {512U, 1U}) {
+    const std::string heads = "{kind: attention, heads: 12, queries: " + std::to_string(rows) +
+                              ", keys: " + std::to_string(rows == 1 ? 513 : 512) +
+                              ", head_width: 64, whole_heads: true}";
+    const auto active = [&](const std::string& text, std::uint64_t core_number) {
+      return run(core, text, {}, core_number, 4).use.matrix_active;
+    };
+    // Counted from the core that the first product begins at, the others begin 1, 2, 4, 6 further.
+    std::uint64_t most = 0;
+    for (std::uint64_t at = 0; at < 4; ++at) {
+      most = std::max(most, 2 * active(gemm(rows, 2304, 768), at) + active(heads, (at + 3) % 4) +
+                                active(gemm(rows, 768, 768), (at + 2) % 4) +
+                                active(gemm(rows, 3072, 768), at) +
+                                active(gemm(rows, 768, 3072), (at + 2) % 4));
+    }
+    EXPECT_EQ(most, rows * 162);
+  }
+}
+
+TEST(LikeOnnxim, AWholeHeadIsInTheArrayForEachElementOfItsOutput) {
+  const std::string head =
+      "{kind: attention, heads: 1, queries: 512, keys: 512, head_width: 64, whole_heads: true}";
+  EXPECT_EQ(run(with(server, like), head).use.matrix_busy, 4 * 512 + 512 * 64 + 2 * 254U);
+}
+
 TEST(LikeOnnxim, TilesWhatItsCodeDividesByZeroFor) {
   EXPECT_EQ(run(with(server, like), gemm(100, 300, 200)).use.macs, 100U * 300 * 200);
 }

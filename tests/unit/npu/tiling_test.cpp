@@ -269,5 +269,57 @@ TEST(Tiles, ReadOperandsOnceWhereTheyFit) {
   EXPECT_EQ(look_at(*op, 1).loaded, 2U * 512 * 512 * 2);
 }
 
+TEST(WholeHeads, AreATileEachThatMovesItsOperandsOnce) {
+  const CoreConfig core = core_from(testing::server);
+  Numbers numbers(5);
+  for (int i = 0; i < 30; ++i) {
+    const std::uint64_t heads = numbers.to(12);
+    const std::uint64_t queries = numbers.to(512);
+    const std::uint64_t keys = numbers.to(512);
+    const std::string text = "{kind: attention, batch: 2, heads: " + n(heads) +
+                             ", queries: " + n(queries) + ", keys: " + n(keys) +
+                             ", head_width: 64, whole_heads: true}";
+    SCOPED_TRACE(text);
+    const auto op = operator_from(text, core, 4);
+    ASSERT_EQ(op->groups(), 2 * heads);
+    const Totals totals = look_at(*op, 4);
+    ASSERT_EQ(totals.macs, 2 * 2 * heads * queries * keys * 64);
+    ASSERT_EQ(totals.loaded, 2 * heads * (queries + 2 * keys) * 64 * 2);
+    ASSERT_EQ(totals.stored, 2 * heads * queries * 64 * 2);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST(WholeHeads, AreRefusedWhereTheyDoNotFitOrShareKeys) {
+  const CoreConfig core = core_from(testing::server);
+  const std::string begin = "{kind: attention, heads: 8, keys: 2048, head_width: 64, ";
+  EXPECT_NO_THROW(operator_from(begin + "queries: 1, whole_heads: true}", core, 4));
+  EXPECT_NO_THROW(operator_from(begin + "queries: 2048}", core, 4));
+  EXPECT_THROW(operator_from(begin + "queries: 2048, whole_heads: true}", core, 4), ConfigError);
+  EXPECT_THROW(operator_from(begin + "queries: 1, kv_heads: 4, whole_heads: true}", core, 4),
+               ConfigError);
+}
+
+// What its code asks for: pixels that a stride meets, of a block's weights those of one output.
+TEST(LikeOnnxim, ConvolutionsLoadNeitherSkipNorWhatNoStrideMeets) {
+  const CoreConfig core = core_from(testing::with(testing::server, "tiling: onnxim"));
+  const auto loaded = [&](const std::string& keys) {
+    return look_at(*operator_from("{kind: convolution, " + keys + "}", core, 1), 1).loaded;
+  };
+  const std::uint64_t block = 128 * 2;  // channels of one output [B]
+  EXPECT_EQ(loaded("input: 28, channels: 128, outputs: 128, kernel: 3, padding: 1, bias: true, "
+                   "residual: true, then: relu"),
+            28 * 28 * 128 * 2 + 9 * block);
+  EXPECT_EQ(loaded("input: 56, channels: 256, outputs: 512, kernel: 1, stride: 2"),
+            28 * 28 * 256 * 2 + 4 * 2 * block);
+  // From -1 on every other one: 1, 3, …, 27.
+  EXPECT_EQ(loaded("input: 28, channels: 128, outputs: 128, kernel: 3, stride: 2, padding: 1"),
+            14 * 14 * 128 * 2 + 9 * block);
+  // Requests of 32 bytes leave no gaps between pixels of 6 that are 12 apart: 16 rows, of columns 1
+  // to 31; of weights whole requests.
+  EXPECT_EQ(loaded("input: 32, channels: 3, outputs: 64, kernel: 7, stride: 2, padding: 3"),
+            16 * (15 * 12 + 6) + 49 * 32U);
+}
+
 }  // namespace
 }  // namespace tessera::npu

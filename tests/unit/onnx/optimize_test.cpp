@@ -92,6 +92,30 @@ TEST(Optimize, ConvolutionTakesNormSkipAndActivation) {
   EXPECT_EQ(cost.written, Bytes(4 * 8 * 36));
 }
 
+// The longer way ends in the sum, whichever way is first in the file: the shorter need not wait.
+TEST(Optimize, TheLongerOfTwoWaysTakesTheirSum) {
+  for (const bool short_first : {false, true}) {
+    ModelMaker model;
+    model.input("x", {4, 8});
+    model.weight("w", {8, 8});
+    model.weight("u", {8, 8});
+    if (short_first) {
+      model.node("MatMul", {"x", "u"}, {"short"}, "short");
+    }
+    model.node("MatMul", {"x", "w"}, {"half"}, "half");
+    model.node("MatMul", {"half", "w"}, {"long"}, "long");
+    if (!short_first) {
+      model.node("MatMul", {"x", "u"}, {"short"}, "short");
+    }
+    model.node("Add", {"long", "short"}, {"y"}, "sum");
+    model.output("y");
+    const Graph graph = at(model, Level::extended);
+    ASSERT_EQ(graph.nodes.size(), 3U);
+    EXPECT_EQ(graph.nodes.back().name, "long");
+    EXPECT_EQ(graph.nodes.back().epilogue.size(), 1U);
+  }
+}
+
 TEST(Optimize, DoesNotFuseWhatOthersRead) {
   ModelMaker model = residual_block();
   model.output("n");

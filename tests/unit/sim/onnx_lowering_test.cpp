@@ -80,11 +80,12 @@ struct Lowered {
 
 std::unique_ptr<Lowered> lower(onnx::Graph graph, bool drain = false,
                                const char* core = npu::testing::mobile,
-                               std::optional<DataType> data_type = std::nullopt) {
+                               std::optional<DataType> data_type = std::nullopt,
+                               const std::set<std::string>& free = {}) {
   auto lowered = std::make_unique<Lowered>();
   lowered->core = npu::testing::core_from(core);
   lowered->graph = std::move(graph);
-  lowered->operators = lower_graph(lowered->graph, {lowered->core, 4, data_type, drain});
+  lowered->operators = lower_graph(lowered->graph, {lowered->core, 4, data_type, drain, free});
   return lowered;
 }
 
@@ -228,6 +229,19 @@ TEST(Dependencies, AreOnTheNodeBeforeWhenLayersAreDrained) {
   const auto lowered = lower(branches().read().graph, true);
   EXPECT_TRUE(lowered->waits("right", "left"));
   EXPECT_TRUE(lowered->waits("soft", "left"));
+}
+
+TEST(FreeTypes, HaveANumberAndPassDependenciesOn) {
+  const auto lowered = lower(branches().read().graph, false, npu::testing::mobile, std::nullopt,
+                             {"Softmax", "Reshape"});
+  ASSERT_EQ(lowered->operators.size(), 6U);  // the views too
+  for (const char* name : {"view", "soft", "flat left"}) {
+    EXPECT_EQ(lowered->operators[lowered->number(name)].tiles->groups(), 0U);
+    EXPECT_EQ(lowered->loaded_and_stored(name), Bytes());
+  }
+  EXPECT_GT(lowered->operators[lowered->number("sum")].tiles->groups(), 0U);
+  EXPECT_TRUE(lowered->waits("sum", "right"));
+  EXPECT_FALSE(lowered->waits("soft", "left"));
 }
 
 TEST(LoweringOfRows, ReadsAndWritesWhatTheGraphDoes) {
