@@ -69,7 +69,7 @@ _PICTURES = {
 }
 
 
-# Of runs of graphs alone, of those that serve requests, and of all others.
+# Of runs of graphs alone, of those that serve requests, and of all others; of tenants those of each.
 _GRAPH_PICTURES = ("exposed_communication", "stragglers", "lanes")
 _SERVING_PICTURES = ("request_times", "core_occupancy")
 _PLAN_PICTURES = ("placement",)
@@ -108,8 +108,10 @@ def _draw_all(options):
         graphs = run.of_graphs()
         foreign = ((() if run.names("tenants") else _PLAN_PICTURES) if graphs
                    else _GRAPH_PICTURES)
-        foreign = ((*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
-                   if run.of_requests() else (*foreign, *_SERVING_PICTURES))
+        if not run.of_requests():
+            foreign = (*foreign, *_SERVING_PICTURES)
+        elif not run.names("tenants"):
+            foreign = (*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
         usual = [name for name in pictures if name not in foreign]
     for name in dict.fromkeys(options.only or usual):
         try:

@@ -16,6 +16,12 @@ def _tenant(run, number):
     return names[number] if number < len(names) else f"tenant {number}"
 
 
+def _served(run):
+    """Numbers of those whose requests were served; beside other tenants they are 'TENANT/name'."""
+    names = run.names("phases")
+    return [number for number, name in enumerate(names) if not run.names("tenants") or "/" in name]
+
+
 def _colour(number):
     return _TENANT_COLOURS[number % len(_TENANT_COLOURS)]
 
@@ -68,12 +74,18 @@ def draw_times(run, directory):
     return figure.save(fig, directory, "request_times")
 
 
+def _operators(run):
+    rows = run.read("operators")
+    return rows[np.isin(rows["phase"], _served(run))]
+
+
 def _stripes(ax, run, end_ps, factor):
     """A row a core: boxes of the tenant's colour while it has something to do for it."""
-    rows = run.read("operators")
+    rows = _operators(run)
     cores = np.unique(rows["node"])[:_MOST_CORES]
     tenants = np.unique(rows["phase"])
     edges = np.linspace(0, end_ps, 1601)
+    labelled = set()
     for place, core in enumerate(cores):
         for lane, number in enumerate(tenants):
             mine = rows[(rows["node"] == core) & (rows["phase"] == number)]
@@ -84,7 +96,8 @@ def _stripes(ax, run, end_ps, factor):
             height = 0.84 / tenants.size
             low = place - 0.42 + lane * height
             ax.stairs(low + share * height, edges / factor, baseline=low, fill=True, color=_colour(number),
-                      label=_tenant(run, number) if place == 0 else None)
+                      label=None if number in labelled else _tenant(run, number))
+            labelled.add(number)
     ax.set_yticks(range(cores.size), [str(core) for core in cores])
     ax.set_ylim(cores.size - 0.5, -0.5)
     ax.set_ylabel("core")
@@ -132,7 +145,7 @@ def draw_occupancy(run, directory):
             panels.append(panel)
         except NothingToDraw:
             pass
-    cores = min(np.unique(run.read("operators")["node"]).size, _MOST_CORES)
+    cores = min(np.unique(_operators(run)["node"]).size, _MOST_CORES)
     end_ps = run.end_ps()
     fig, axes = figure.new_figure(run, "Cores and memory over simulated time", 14,
                                   1.6 + 2.2 * (len(panels) - 1) + max(2.2, 0.45 * cores), rows=len(panels),

@@ -215,7 +215,8 @@ class ProgramExecutor final : public Executor {
   bool begin(pdes::Context& context, TileState& tile, const Instruction& instruction) {
     switch (instruction.action) {
       case Action::execute:
-        compute::execute(context, setup_.compute_slot, instruction.operation, port(executed_kind),
+        compute::execute(context, setup_.compute_slot,
+                         setup_.plan.first_operation + instruction.operation, port(executed_kind),
                          0);
         return false;
       case Action::send:

@@ -85,6 +85,7 @@ class ServingExecutor final : public Executor {
       result.role = core.place.npu;
       result.finished = core.begun.empty();
       result.end = core.since;
+      result.over = host_ && result.tile == work_.host() ? host_->last() : SimTime();
       result.time[static_cast<std::size_t>(Activity::compute)] = SimTime::from_ps(core.busy_ps);
       result.time[static_cast<std::size_t>(Activity::tensor)] = SimTime::from_ps(core.exchange_ps);
       result.time[static_cast<std::size_t>(Activity::bubble)] =

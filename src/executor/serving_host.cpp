@@ -90,6 +90,7 @@ ServingHost::ServingHost(const ServingSetup& setup)
 // --- requests ------------------------------------------------------------------------------------
 
 void ServingHost::begin(pdes::Context& context) {
+  begin_ = context.now();
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
     const std::uint32_t clients = work_.tenants[tenant].requests->clients();
     if (clients == 0) {
@@ -117,14 +118,18 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
 
 void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
   if (may_ask(tenant)) {
-    const SimTime at = work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
+    const SimTime at = arrival_of(tenant);
     context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_arrive_kind), tenant);
   }
 }
 
+// Of its next request.
+SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
+  return begin_ + work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
+}
+
 void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
-  const serving::RequestSource& source = *work_.tenants[tenant].requests;
-  while (may_ask(tenant) && source.request(tenants_[tenant].arrived).arrival <= context.now()) {
+  while (may_ask(tenant) && arrival_of(tenant) <= context.now()) {
     take_request(context, tenant);
   }
   schedule_arrival(context, tenant);
@@ -134,6 +139,7 @@ void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
 // --- steps ---------------------------------------------------------------------------------------
 
 void ServingHost::go_on(pdes::Context& context) {
+  last_ = context.now();
   // A part without work is over at once, which may begin others.
   while (begin_steps(context) || begin_parts(context)) {
   }
@@ -296,6 +302,7 @@ std::uint16_t ServingHost::take_slot(const Ready& ready) {
 void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
   Running& running = slots_[slot];
   ensure(running.outstanding > 0, "a share of a part that is over");
+  last_ = context.now();
   if (--running.outstanding > 0) {
     return;
   }
@@ -401,6 +408,8 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   writer.put_all(free_slots_);
   writer.put_all(running_);
   writer.put(unserved_);
+  writer.put(begin_);
+  writer.put(last_);
 }
 
 void ServingHost::restore(pdes::StateReader& reader) {
@@ -439,6 +448,8 @@ void ServingHost::restore(pdes::StateReader& reader) {
   free_slots_ = reader.get_all<std::uint16_t>();
   running_ = reader.get_all<std::uint32_t>();
   unserved_ = reader.get<std::uint64_t>();
+  begin_ = reader.get<SimTime>();
+  last_ = reader.get<SimTime>();
 }
 
 std::size_t ServingHost::resident_bytes() const {

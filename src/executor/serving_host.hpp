@@ -24,6 +24,8 @@ class ServingHost {
 
   std::uint64_t unserved() const { return unserved_; }
   std::uint64_t served() const { return served_; }
+  // When it heard or began something last.
+  SimTime last() const { return last_; }
   std::vector<std::string> waiting(std::size_t most) const;
   std::vector<Service> services() const;
 
@@ -69,6 +71,7 @@ class ServingHost {
   }
   void take_request(pdes::Context& context, std::uint32_t tenant);
   bool may_ask(std::uint32_t tenant) const;
+  SimTime arrival_of(std::uint32_t tenant) const;
   void schedule_arrival(pdes::Context& context, std::uint32_t tenant);
   // Begins all that may begin.
   void go_on(pdes::Context& context);
@@ -88,6 +91,8 @@ class ServingHost {
   ServingSetup setup_;
   const ServingWork& work_;
   std::unique_ptr<serving::Policy> policy_;
+  SimTime begin_;  // from which arrivals count
+  SimTime last_;
   std::vector<TenantState> tenants_;
   std::map<std::uint32_t, StepState> steps_;  // under way
   std::uint32_t next_step_ = 0;

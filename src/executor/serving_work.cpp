@@ -24,7 +24,7 @@ namespace {
 
 class TenantOperators final : public npu::OperatorSource {
  public:
-  explicit TenantOperators(const ServingWork& work) : work_(work) {
+  explicit TenantOperators(const ServingWork& work) : work_(work), end_(work.first_address) {
     for (const ServedTenant& tenant : work_.tenants) {
       begins_.push_back(end_);
       end_ += tenant.model->memory_end();
@@ -62,13 +62,21 @@ class TenantOperators final : public npu::OperatorSource {
 
   const ServingWork& work_;
   std::vector<std::uint64_t> begins_;  // [tenants]
-  std::uint64_t end_ = 0;
+  std::uint64_t end_;
   mutable std::map<std::pair<std::uint64_t, std::uint64_t>,
                    std::shared_ptr<const npu::TiledOperator>>
       made_;
 };
 
 }  // namespace
+
+std::uint64_t bytes_of_operands(const ServingWork& work) {
+  std::uint64_t sum = 0;
+  for (const ServedTenant& tenant : work.tenants) {
+    sum += tenant.model->memory_end();
+  }
+  return sum;
+}
 
 std::shared_ptr<npu::OperatorSource> make_operator_source(const ServingWork& work) {
   return std::make_shared<TenantOperators>(work);

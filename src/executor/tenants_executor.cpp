@@ -74,6 +74,19 @@ class TenantsExecutor final : public Executor {
     return lines;
   }
 
+  // Where some are known, those that are not stand in their places.
+  std::vector<Service> services() const override {
+    std::vector<Service> all;
+    bool some = false;
+    for (const TenantPart& part : setup_.parts) {
+      std::vector<Service> known = part.executor->services();
+      some = some || !known.empty();
+      known.resize(part.services);
+      all.insert(all.end(), known.begin(), known.end());
+    }
+    return some ? all : std::vector<Service>{};
+  }
+
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
     if (const std::uint16_t number = part_at(setup_.members[index]);
         number != TenantsSetup::nobody) {

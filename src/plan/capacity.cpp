@@ -32,17 +32,28 @@ StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
   return memory;
 }
 
-void check_capacity(const machine::Machine& machine, const Plan& plan) {
-  std::vector<Bytes> asked(machine.channels.size());
-  std::vector<std::uint32_t> worst_stage(machine.channels.size());
-  const Degrees& degrees = plan.strategy.degrees;
-  for (std::uint32_t number = 0; number < degrees.tiles(); ++number) {
+namespace {
+
+// Visits what each tile keeps in its channel: (stage, channel, bytes).
+template <class Visit>
+void visit_kept(const machine::Machine& machine, const Plan& plan, Visit visit) {
+  for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
     const Role role = plan.placement.role(number);
     const StageMemory& memory = plan.stages[role.stage].memory;
     const EntityId node = plan.placement.tile(role);
-    const machine::Tile& tile = machine.tile_of(node);
-    const Bytes sram = tile.sram;
-    if (machine.channels.empty() && sram > Bytes(0) && memory.total() > sram) {
+    const Bytes bytes = machine.tile_of(node).operands_in_dram ? memory.total() : memory.in_dram();
+    if (bytes > Bytes(0)) {
+      visit(role.stage, machine.channel_of[node.value()], bytes);
+    }
+  }
+}
+
+void refuse_without_dram(const machine::Machine& machine, const Plan& plan) {
+  for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
+    const Role role = plan.placement.role(number);
+    const StageMemory& memory = plan.stages[role.stage].memory;
+    const Bytes sram = machine.tile_of(plan.placement.tile(role)).sram;
+    if (sram > Bytes(0) && memory.total() > sram) {
       throw ConfigError(
           "stage " + std::to_string(role.stage) + " needs " + to_short_string(memory.total()) +
           " a tile (" + to_short_string(memory.weight_state()) +
@@ -51,14 +62,30 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
           to_short_string(sram) +
           " and the machine has no DRAM (capacity: ignore runs it all the same)");
     }
-    const Bytes bytes = tile.operands_in_dram ? memory.total() : memory.in_dram();
-    if (bytes == Bytes(0)) {
-      continue;
-    }
-    const std::uint32_t channel = machine.channel_of[node.value()];
-    asked[channel] += bytes;
-    worst_stage[channel] = role.stage;
   }
+}
+
+}  // namespace
+
+std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan) {
+  std::vector<Bytes> kept(machine.channels.size());
+  if (!machine.channels.empty()) {
+    visit_kept(machine, plan,
+               [&](std::uint32_t, std::uint32_t channel, Bytes bytes) { kept[channel] += bytes; });
+  }
+  return kept;
+}
+
+void check_capacity(const machine::Machine& machine, const Plan& plan) {
+  if (machine.channels.empty()) {
+    refuse_without_dram(machine, plan);
+    return;
+  }
+  const std::vector<Bytes> asked = bytes_in_channels(machine, plan);
+  std::vector<std::uint32_t> worst_stage(machine.channels.size());
+  visit_kept(machine, plan, [&](std::uint32_t stage, std::uint32_t channel, Bytes) {
+    worst_stage[channel] = stage;
+  });
   for (std::size_t channel = 0; channel < asked.size(); ++channel) {
     const Bytes capacity = machine.channels[channel].capacity;
     if (capacity > Bytes(0) && asked[channel] > capacity) {

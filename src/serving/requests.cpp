@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "tessera/core/random.hpp"
@@ -120,6 +121,13 @@ class Listed final : public RequestSource {
   std::optional<std::uint64_t> count() const override { return requests_.size(); }
   Request request(std::uint64_t number) const override { return requests_[number]; }
   Request largest() const override { return largest_; }
+  std::vector<std::uint32_t> samples() const override {
+    std::set<std::uint32_t> different;
+    for (const Request& request : requests_) {
+      different.insert(request.samples);
+    }
+    return {different.begin(), different.end()};
+  }
 
  private:
   std::vector<Request> requests_;
@@ -136,6 +144,13 @@ class Closed final : public RequestSource {
   }
   std::uint32_t clients() const override { return clients_; }
   Request largest() const override { return shape_.largest(); }
+  std::vector<std::uint32_t> samples() const override {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t samples = shape_.samples.least; samples <= shape_.samples.most; ++samples) {
+      all.push_back(samples);
+    }
+    return all;
+  }
 
  private:
   Shape shape_;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <limits>
 
 #include "tessera/serving/batcher.hpp"
 
@@ -76,6 +78,37 @@ class SampleBatcher final : public Batcher {
 
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options) {
   return std::make_unique<SampleBatcher>(options);
+}
+
+std::vector<std::uint32_t> possible_samples(const RequestSource& requests,
+                                            const BatchOptions& options, std::size_t most) {
+  const std::vector<std::uint32_t> sizes = requests.samples();
+  if (sizes.size() > most) {
+    return sizes;
+  }
+  constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+  // Requests that may wait at a time, and the fewest of them that come to so many samples.
+  const std::uint64_t waiting =
+      requests.clients() > 0 ? requests.clients() : requests.count().value_or(never - 1);
+  std::vector<std::uint64_t> fewest(options.samples + 1, never);
+  fewest[0] = 0;
+  for (std::uint32_t sum = 1; sum <= options.samples; ++sum) {
+    for (const std::uint32_t size : sizes) {
+      if (size <= sum && fewest[sum - size] < waiting) {
+        fewest[sum] = std::min(fewest[sum], fewest[sum - size] + 1);
+      }
+    }
+  }
+  std::vector<std::uint32_t> possible;
+  for (std::uint32_t sum = 1; sum <= options.samples; ++sum) {
+    if (fewest[sum] != never) {
+      possible.push_back(sum);
+    }
+  }
+  // One that is larger goes by itself.
+  std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(possible),
+               [&](std::uint32_t size) { return size > options.samples; });
+  return possible;
 }
 
 }  // namespace tessera::serving

@@ -14,7 +14,7 @@
 #include <map>
 #include <utility>
 
-#include "job_reader.hpp"
+#include "job_cores.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/cores.hpp"
@@ -49,18 +49,6 @@ std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
   return after;
 }
 
-// Null: they are of several models, or of none of cores.
-const npu::CoreConfig* core_of_all(const machine::Machine& machine,
-                                   const std::vector<EntityId>& nodes,
-                                   const compute::ComputeModel& compute) {
-  const std::vector<const machine::Tile*> kinds = kinds_of(machine, nodes);
-  const npu::CoreConfig* const core = npu::core_of(compute.of(*kinds.front()));
-  const bool alike = std::all_of(kinds.begin(), kinds.end(), [&](const machine::Tile* tile) {
-    return npu::core_of(compute.of(*tile)) == core;
-  });
-  return alike ? core : nullptr;
-}
-
 }  // namespace
 
 bool is_chip(const config::Value& workload) {
@@ -75,20 +63,12 @@ ChipStart begin_chip(Section& workload, const machine::Machine& machine,
                      Section& machine_section, Section* tenant) {
   ChipStart start{std::make_unique<executor::ChipWork>()};
   executor::ChipWork& work = *start.work;
-  const npu::CoreConfig* const core = core_of_all(machine, cores, compute);
-  if (core == nullptr && tenant != nullptr) {
-    tenant->error("tiles",
-                  "operators are of a chip of cores; these tiles must have one compute "
-                  "model, npu");
-  } else if (core == nullptr) {
-    machine_section.error("compute", "operators are of a chip of cores; 'model' must be npu");
-  } else {
-    work.core = *core;
-    if (core->operands == npu::Operands::memory && machine.channels.empty()) {
-      machine_section.error("dram", "missing; the cores have their operands in memory");
-    }
-  }
+  const npu::CoreConfig* const core = core_of_all(
+      machine, cores, compute, "operators are of a chip of cores", machine_section, tenant);
   start.is_complete = core != nullptr;
+  if (core != nullptr) {
+    work.core = *core;
+  }
   work.cores = cores;
   work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
   return start;

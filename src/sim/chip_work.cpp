@@ -1,6 +1,8 @@
 // Work that is operators on a chip.
 #include <utility>
 
+#include "npu_effort.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/npu/cores.hpp"
 #include "work.hpp"
 
@@ -53,17 +55,23 @@ class ChipsWork final : public Work {
     return experiment_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
-  }
-  std::uint64_t events_of_tile() const override {
-    constexpr std::uint64_t request = 64;  // [B] that memory is asked for at a time, about
-    std::uint64_t bytes = 0;
-    for (const executor::ChipOperator& op : chip_.operators) {
-      for (const npu::Operand& operand : op.tiles->operands()) {
-        bytes += operand.bytes.count();
+    PredictedEvents events(experiment_);
+    const EntityId host = chip_.cores.front();
+    for (std::uint32_t number = 0; number < chip_.operators.size(); ++number) {
+      const npu::TiledOperator& op = *chip_.operators[number].tiles;
+      const Effort effort = effort_of_group(op);
+      for (std::uint32_t place = 0; place < chip_.cores.size(); ++place) {
+        const std::uint32_t first = chip_.first_group(number, place);
+        if (first < op.groups()) {
+          const EntityId core = chip_.cores[place];
+          effort.add_to(events, core, chip_.core,
+                        quotient_up(op.groups() - first, chip_.cores.size()), 1);
+          events.message(host, core, chip_.message, 1);
+          events.message(core, host, chip_.message, 1);
+        }
       }
     }
-    return bytes / request / chip_.cores.size();
+    return events.take();
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     std::vector<const npu::TiledOperator*> operators;

@@ -96,6 +96,7 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
   visit_tenants(root, [&](Value& tenant) {
     include_parts(tenant, load, diagnostics);
     include_placement(tenant, load, diagnostics);
+    include_served(tenant, load, diagnostics);
   });
   diagnostics.throw_if_any();
   return root;

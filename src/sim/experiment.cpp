@@ -121,6 +121,7 @@ void read_whole(Experiment& experiment, Section& section, Section& machine_secti
   section.finish();
   diagnostics.throw_if_any();
   reader.plan(experiment);
+  reader.fit(experiment);
   diagnostics.throw_if_any();
 }
 

@@ -78,7 +78,7 @@ class GraphsWork final : public Work {
     return of_node * instructions() / std::max(1U, graph_.npus());
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, job_, members);
+    return make_model_cores(experiment_, {}, members);  // asked for times alone
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {

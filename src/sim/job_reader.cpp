@@ -5,6 +5,7 @@
 
 #include "chip_experiment.hpp"
 #include "graph_experiment.hpp"
+#include "served_memory.hpp"
 #include "serving_experiment.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/plan/graph_source.hpp"
@@ -207,12 +208,9 @@ bool JobReader::read_served(Job& job) {
   Section workload = section_.section("workload");
   refuse_cutting();
   job.workload.name = workload.get_or<std::string>("name", workload.get<std::string>("kind"));
-  if (!tiles_.are_all) {
-    section_.error("workload", "requests are served by all of a machine; its own tenants share it");
-    return false;
-  }
   if (experiment_.compute) {
-    job.serving = read_serving(workload, experiment_.machine, *experiment_.compute, machine_);
+    job.serving = read_serving(workload, experiment_.machine, tiles_.nodes, *experiment_.compute,
+                               machine_, tiles_.are_all ? nullptr : &section_);
   }
   return job.serving != nullptr;
 }
@@ -262,6 +260,9 @@ void JobReader::plan(Job& job) {
   try {
     job.plan = plan_of(experiment_, job.workload, *strategy_);
     job.ideal_time = job.plan.ideal_time();
+    if (strategy_->check_capacity) {
+      job.in_channels = plan::bytes_in_channels(experiment_.machine, job.plan);
+    }
     if (job.graph) {
       Section workload = section_.section("workload");
       const auto plan = std::make_shared<plan::Plan>(std::exchange(job.plan, {}));
@@ -270,6 +271,14 @@ void JobReader::plan(Job& job) {
     }
   } catch (const ConfigError& error) {
     throw placed(error);
+  }
+}
+
+void JobReader::fit(Job& job) {
+  if (job.serving) {
+    ServingMemory memory(experiment_.machine);
+    memory.add(experiment_.machine, *job.serving);
+    fit_caches(experiment_.machine, memory, *job.serving, section_.section("workload"));
   }
 }
 

@@ -34,6 +34,9 @@ class JobReader {
   bool read(Job& job);
   // After no complaint and all sections were finished: makes the plan. Throws ConfigError.
   void plan(Job& job);
+  // Then, of a job that has all memories: gives what is left in them to caches. Complains as
+  // `read`.
+  void fit(Job& job);
 
   // Why micro-batches of this job cannot be replayed; "" when they can.
   std::string replay_objection() const;

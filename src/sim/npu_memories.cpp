@@ -9,11 +9,8 @@ namespace {
 
 // Capacity of the channel at an NPU itself.
 Bytes own_capacity(const machine::Machine& machine, EntityId npu) {
-  if (machine.channels.empty()) {
-    return {};
-  }
-  const machine::MemoryChannel& channel = machine.channels[machine.channel_of[npu.value()]];
-  return channel.node == npu ? channel.capacity : Bytes();
+  return has_own_channel(machine, npu) ? machine.channels[machine.channel_of[npu.value()]].capacity
+                                       : Bytes();
 }
 
 void add_holder(EntityId node, Bytes capacity, const machine::Topology& topology,
@@ -61,6 +58,42 @@ std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
   return memories;
 }
 
+std::vector<EntityId> holders_of(const machine::Machine& machine,
+                                 const memory::RemoteMemory* remote,
+                                 const std::vector<EntityId>& npus) {
+  if (remote != nullptr) {
+    return {};
+  }
+  if (!remote_in_channels(machine, remote)) {
+    return remote_memories_of(machine, npus);
+  }
+  std::vector<EntityId> nodes;
+  for (const EntityId npu : npus) {
+    nodes.push_back(machine.channels[machine.channel_of[npu.value()]].node);
+  }
+  return nodes;
+}
+
+std::map<EntityId, Bytes> memory_capacities(const machine::Machine& machine,
+                                            const memory::RemoteMemory* remote) {
+  std::map<EntityId, Bytes> capacities;
+  for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
+    capacities[memory.node] = memory.capacity;
+  }
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    if (remote_in_channels(machine, remote)) {
+      capacities[channel.node] = channel.capacity;
+    } else {
+      capacities.emplace(channel.node, channel.capacity);
+    }
+  }
+  return capacities;
+}
+
+bool has_own_channel(const machine::Machine& machine, EntityId npu) {
+  return !machine.channels.empty() && machine.channels[machine.channel_of[npu.value()]].node == npu;
+}
+
 workload::NpuMemories npu_memories(const machine::Machine& machine,
                                    const memory::RemoteMemory* remote,
                                    const std::vector<EntityId>& npus) {
@@ -79,17 +112,9 @@ workload::NpuMemories npu_memories(const machine::Machine& machine,
   if (remote != nullptr) {
     memories.holders.push_back({"machine.remote_memory", Bytes()});
     memories.holder_of.assign(npus.size(), 0);
-  } else if (remote_in_channels(machine, remote)) {
-    for (const EntityId npu : npus) {
-      const machine::MemoryChannel& channel = machine.channels[machine.channel_of[npu.value()]];
-      add_holder(channel.node, channel.capacity, *machine.topology, numbers, memories);
-    }
   } else {
-    std::map<EntityId, Bytes> capacities;
-    for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
-      capacities[memory.node] = memory.capacity;
-    }
-    for (const EntityId node : remote_memories_of(machine, npus)) {
+    std::map<EntityId, Bytes> capacities = memory_capacities(machine, remote);
+    for (const EntityId node : holders_of(machine, remote, npus)) {
       add_holder(node, capacities[node], *machine.topology, numbers, memories);
     }
   }

@@ -1,6 +1,7 @@
 // Memories of NPUs that run graphs: their own, and those that are not.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
@@ -16,6 +17,19 @@ bool remote_in_channels(const machine::Machine& machine, const memory::RemoteMem
 // is none for some.
 std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
                                          const std::vector<EntityId>& npus);
+
+// [npus] the node that holds what the NPU's own memory does not, a channel's or a memory; empty if
+// there is none.
+std::vector<EntityId> holders_of(const machine::Machine& machine,
+                                 const memory::RemoteMemory* remote,
+                                 const std::vector<EntityId>& npus);
+
+// Of channels and memories, by node; 0: not stated, or unlimited.
+std::map<EntityId, Bytes> memory_capacities(const machine::Machine& machine,
+                                            const memory::RemoteMemory* remote);
+
+// Whether the memory of an NPU is its own: in a channel at it.
+bool has_own_channel(const machine::Machine& machine, EntityId npu);
 
 // What they can hold.
 workload::NpuMemories npu_memories(const machine::Machine& machine,

@@ -1,6 +1,7 @@
 // Work that is the programs of a plan.
 #include <utility>
 
+#include "predicted_events.hpp"
 #include "tessera/plan/stage_work.hpp"
 #include "work.hpp"
 
@@ -13,11 +14,7 @@ constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
 class Prediction {
  public:
   Prediction(const Experiment& experiment, const plan::Plan& plan)
-      : experiment_(experiment),
-        plan_(plan),
-        events_(experiment.machine.topology->nodes()),
-        traffic_(experiment.network->predict_traffic(experiment.machine)),
-        collectives_(plan_) {}
+      : plan_(plan), events_(experiment), collectives_(plan_) {}
 
   std::vector<std::uint64_t> make() {
     const plan::Degrees& degrees = plan_.strategy.degrees;
@@ -32,51 +29,36 @@ class Prediction {
         }
       }
     }
-    return std::move(events_);
+    return events_.take();
   }
 
  private:
-  void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
-
-  void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
-    traffic_->visit_events(from, to, bytes,
-                           [&](EntityId node, std::uint64_t events) { add(node, events * count); });
-  }
-
   void add_tile(const plan::Role& role, const plan::StageWork& work) {
     const EntityId tile = plan_.placement.tile(role);
     const std::uint32_t number = plan_.placement.number(role);
-    add(tile, events_of_an_operator * work.operators);
+    events_.add(tile, events_of_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
       if (!plan_.leads(std::get<plan::Group>(key), number)) {
         continue;
       }
       plan::Role peer = role;
       peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
-      message(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
+      events_.message(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
     }
     for (const auto& [key, count] : work.accesses) {
-      const std::uint64_t times = count;
-      experiment_.memory->predict_events(
-          experiment_.machine, tile, Bytes(key.second), key.first,
-          [&](EntityId node, std::uint64_t events) { add(node, events * times); },
-          [&](EntityId from, EntityId to, Bytes bytes, std::uint64_t messages) {
-            message(from, to, bytes, messages * times);
-          });
+      events_.access(tile, Bytes(key.second), key.first, count);
     }
     for (const auto& [key, count] : work.collectives) {
       const auto group = std::get<plan::Group>(key);
       for (const plan::Sent& sent : collectives_.of(key)[plan_.member_of(group, number)]) {
         const std::uint32_t peer = plan_.role_of(group, sent.to, number);
-        message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
+        events_.message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
       }
     }
   }
 
-  const Experiment& experiment_;
   const plan::Plan& plan_;
-  std::vector<std::uint64_t> events_;
-  std::unique_ptr<network::PredictedTraffic> traffic_;
+  PredictedEvents events_;
   plan::CollectiveSends collectives_;
 };
 
@@ -146,8 +128,9 @@ class ProgramWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     return Prediction(experiment_, plan_).make();
   }
+  std::span<const workload::Operation> operations() const override { return plan_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, job_, members);
+    return make_model_cores(experiment_, plan_.operations, members);
   }
   std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
                                                     executor::Observer* observer) const override {

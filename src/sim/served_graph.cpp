@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -17,23 +18,15 @@ using Operators = std::vector<executor::ChipOperator>;
 class ServedGraph final : public serving::ServedModel {
  public:
   explicit ServedGraph(ServedGraphSetup setup) : setup_(std::move(setup)) {
-    for (const auto& [samples, graph] : setup_.graphs) {
-      const Operators& operators = lowered(samples, setup_.cores);
-      if (operators.empty()) {
-        throw ConfigError("the model has nothing to compute or move");
-      }
-      if (operators.size() > 1U << serving::OperatorName::op_bits) {
-        throw ConfigError("the model has more than " +
-                          std::to_string(1U << serving::OperatorName::op_bits) + " operators");
-      }
-      const Bytes element = element_size(setup_.data_type.value_or(DataType::fp32));
-      weights_ = std::max(weights_, element * onnx::total_cost(graph).parameters);
-    }
+    lowered(setup_.samples.front(), setup_.cores);
     // Operands lie as those of the largest batch, with which every operator is there.
-    for (const auto& op : lowered(setup_.graphs.rbegin()->first, setup_.cores)) {
+    const std::uint32_t most = setup_.samples.back();
+    for (const auto& op : lowered(most, setup_.cores)) {
       names_.push_back(op.name);
       begins_.push_back(npu::place_operands(*op.tiles, end_));
     }
+    const Bytes element = element_size(setup_.data_type.value_or(DataType::fp32));
+    weights_ = element * onnx::total_cost(graphs_.at(most)).parameters;
   }
 
   std::uint32_t units() const override { return 1; }
@@ -70,10 +63,22 @@ class ServedGraph final : public serving::ServedModel {
     const std::scoped_lock lock(mutex_);
     Operators& operators = lowered_[{samples, cores}];
     if (operators.empty()) {
-      operators =
-          lower_graph(setup_.graphs.at(samples), {setup_.core, cores, setup_.data_type, false});
+      operators = lower_graph(graph_of(samples), {setup_.core, cores, setup_.data_type, false});
+      if (operators.empty()) {
+        throw ConfigError("the model has nothing to compute or move");
+      }
+      if (operators.size() > 1U << serving::OperatorName::op_bits) {
+        throw ConfigError("the model has more than " +
+                          std::to_string(1U << serving::OperatorName::op_bits) + " operators");
+      }
     }
     return operators;
+  }
+  const onnx::Graph& graph_of(std::uint32_t samples) const {
+    const auto found = graphs_.find(samples);
+    return found != graphs_.end()
+               ? found->second
+               : graphs_.emplace(samples, setup_.graph_of(samples)).first->second;
   }
 
   ServedGraphSetup setup_;
@@ -82,6 +87,7 @@ class ServedGraph final : public serving::ServedModel {
   std::uint64_t end_ = 0;
   Bytes weights_;
   mutable std::mutex mutex_;
+  mutable std::map<std::uint32_t, onnx::Graph> graphs_;  // by samples
   mutable std::map<std::pair<std::uint32_t, std::uint64_t>, Operators> lowered_;
 };
 

@@ -1,4 +1,4 @@
-// How the tenants of a serving system fared, from the rank that knows to all.
+// How those fared whose requests were served, from the ranks that know to all.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -49,11 +49,11 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
 }  // namespace
 
 void fill_services(const RankModels& models, trace::Summary& summary) {
-  if (!models.experiment.serving) {
+  const std::vector<std::string> names = models.work->services();
+  if (names.empty()) {
     return;
   }
-  const auto& tenants = models.experiment.serving->tenants;
-  std::vector<trace::Service> services(tenants.size());
+  std::vector<trace::Service> services(names.size());
   const std::vector<executor::Service> known = models.executor->services();
   for (std::size_t i = 0; i < known.size(); ++i) {
     const executor::Service& one = known[i];
@@ -75,10 +75,10 @@ void fill_services(const RankModels& models, trace::Summary& summary) {
       sums.push_back(*number);
     }
   }
-  models.communicator.reduce_sum(sums);  // one rank knows, the others have zeros
+  models.communicator.reduce_sum(sums);  // one rank knows a service, the others have zeros
   std::size_t at = 0;
   for (std::size_t i = 0; i < services.size(); ++i) {
-    services[i].tenant = tenants[i].name;
+    services[i].tenant = names[i];
     for (std::uint64_t* const number : numbers_of(services[i])) {
       *number = sums[at++];
     }

@@ -25,11 +25,11 @@
 #include <set>
 #include <utility>
 
+#include "job_cores.hpp"
 #include "served_graph.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/npu/cores.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
@@ -47,7 +47,7 @@ using serving::CoreRange;
 
 constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
 constexpr std::size_t most_names = 65535;
-constexpr std::uint32_t most_totals = 256;  // numbers of samples of a model
+constexpr std::size_t most_totals = 256;  // numbers of samples of a model
 
 std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
                          std::int64_t most) {
@@ -55,9 +55,8 @@ std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
       section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(1, most)));
 }
 
-// Nodes that compute, cut in NPUs.
-void read_npus(Section& workload, const machine::Machine& machine, ServingWork& work) {
-  const std::vector<EntityId> nodes = machine.topology->computing_node_ids();
+// Nodes, cut in NPUs.
+void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
   const auto all = static_cast<std::uint32_t>(nodes.size());
   const std::uint32_t cores = read_whole(workload, "npu_cores", all, all);
   if (cores > 65535) {
@@ -151,17 +150,6 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   }
 }
 
-// Numbers of samples that a batch may have.
-std::vector<std::uint32_t> totals_of(const ServedTenant& tenant) {
-  const std::uint32_t largest =
-      std::max(tenant.requests->largest().samples, tenant.batching.samples);
-  std::vector<std::uint32_t> totals;
-  for (std::uint32_t samples = 1; samples <= largest; ++samples) {
-    totals.push_back(samples);
-  }
-  return totals;
-}
-
 std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTenant& made,
                                                 const ServingWork& work) {
   Section model = tenant.section("onnx");
@@ -170,32 +158,34 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTen
   types.emplace_back(as_given);
   const std::string type = model.get_name("data_type", types, as_given);
   const std::string batch = model.get_or<std::string>("batch", "");
-  onnx::Description description = onnx::read_description(model);
+  const onnx::Description description = onnx::read_description(model);
   if (!model.has("model") || made.requests == nullptr) {
     return nullptr;
   }
-  std::vector<std::uint32_t> totals = totals_of(made);
-  if (batch.empty() && totals.size() > 1) {
+  std::vector<std::uint32_t> totals =
+      serving::possible_samples(*made.requests, made.batching, most_totals);
+  if (batch.empty() && totals.back() > 1) {
     model.error("", "batches have up to " + std::to_string(totals.back()) +
                         " samples; 'batch' must name the dimension of the model that they are");
     return nullptr;
   }
   if (totals.size() > most_totals) {
-    model.error("", "batches of up to " + std::to_string(totals.back()) + " samples; at most " +
-                        std::to_string(most_totals) + " are possible");
+    model.error("", "batches may have more than " + std::to_string(most_totals) +
+                        " different numbers of samples; no more are possible");
     return nullptr;
   }
-  ServedGraphSetup setup{work.core, {}, data_type_from(type), work.cores()};
-  try {
-    for (const std::uint32_t samples : totals) {
-      if (!batch.empty()) {
-        description.options.dimensions[batch] = samples;
-      }
-      onnx::Import import = onnx::import_model(description.path, description.options);
-      onnx::optimize(import.graph, description.level);
-      setup.graphs.emplace(samples, std::move(import.graph));
+  const auto graph_of = [description, batch](std::uint32_t samples) {
+    onnx::ImportOptions options = description.options;
+    if (!batch.empty()) {
+      options.dimensions[batch] = samples;
     }
-    return make_served_graph(std::move(setup));
+    onnx::Import import = onnx::import_model(description.path, options);
+    onnx::optimize(import.graph, description.level);
+    return std::move(import.graph);
+  };
+  try {
+    return make_served_graph(
+        {work.core, graph_of, std::move(totals), data_type_from(type), work.cores()});
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
       const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
@@ -251,83 +241,14 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   }
 }
 
-// Of an NPU: its part of the channels that serve its cores; none: not stated.
-std::optional<Bytes> memory_of(const machine::Machine& machine, const ServingWork& work,
-                               std::uint32_t npu) {
-  std::vector<std::set<std::uint32_t>> channels;
-  for (const auto& cores : work.npus) {
-    auto& used = channels.emplace_back();
-    for (const EntityId core : cores) {
-      used.insert(machine.channel_of[core.value()]);
-    }
-  }
-  Bytes sum;
-  for (const std::uint32_t channel : channels[npu]) {
-    const Bytes capacity = machine.channels[channel].capacity;
-    if (capacity == Bytes()) {
-      return std::nullopt;
-    }
-    const auto sharing = std::count_if(channels.begin(), channels.end(),
-                                       [&](const auto& used) { return used.count(channel) > 0; });
-    sum += Bytes(capacity.count() / static_cast<std::uint64_t>(sharing));
-  }
-  return sum;
-}
-
-// What is left of an NPU's memory beside all weights, shared out evenly to its language models.
-std::optional<Bytes> room_for_cache(const machine::Machine& machine, const ServingWork& work,
-                                    const ServedTenant& tenant, Section& section) {
-  std::optional<Bytes> least;
-  for (const std::uint32_t npu : tenant.npus) {
-    const std::optional<Bytes> memory =
-        machine.channels.empty() ? std::nullopt : memory_of(machine, work, npu);
-    if (!memory) {
-      return std::nullopt;
-    }
-    Bytes weights;
-    std::uint64_t models = 0;
-    for (const ServedTenant& other : work.tenants) {
-      if (std::find(other.npus.begin(), other.npus.end(), npu) != other.npus.end()) {
-        weights += other.model->weights();
-        models += other.of_language ? 1 : 0;
-      }
-    }
-    if (weights > *memory) {
-      section.error("", "the weights on NPU " + std::to_string(npu) + " take " +
-                            std::to_string(weights.count()) + " B, its memory has " +
-                            std::to_string(memory->count()) + " B");
-      return std::nullopt;
-    }
-    const Bytes room(((*memory - weights).count()) / models);
-    least = least ? std::min(*least, room) : room;
-  }
-  return least;
-}
-
-void set_cache(const machine::Machine& machine, const ServingWork& work, ServedTenant& tenant,
-               Section& section, std::uint32_t longest) {
-  Section batching = section.section("batching");
-  std::optional<Bytes> room = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
-  if (!room) {
-    room = room_for_cache(machine, work, tenant, section);
-  }
+// Tokens of a request must fit the model; what does not fit memory is found later.
+void check_length(const ServedTenant& tenant, Section& section, std::uint32_t longest) {
   const serving::Request largest = tenant.requests->largest();
   const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
   if (tokens > longest) {
     section.error("requests", "a request may have " + std::to_string(tokens) +
                                   " tokens with those it generates; the model takes " +
                                   std::to_string(longest) + " (sequence)");
-  }
-  if (!room) {
-    return;
-  }
-  const std::uint64_t of_block = tenant.model->cache_of_token().count() * tenant.batching.block;
-  tenant.batching.blocks = room->count() / of_block;
-  if (tokens > *tenant.batching.blocks * tenant.batching.block) {
-    section.error(batching.has("cache") ? "batching" : "requests",
-                  "a request of " + std::to_string(tokens) + " tokens does not fit the cache of " +
-                      std::to_string(room->count()) + " B (" +
-                      std::to_string(tenant.model->cache_of_token().count()) + " B a token)");
   }
 }
 
@@ -349,7 +270,11 @@ ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t 
   tenant.background = section.get_or("background", false);
   tenant.requests = serving::read_requests(section.section("requests"),
                                            {of_language, tenant.background, mix64(seed + place)});
-  tenant.batching = read_batching(section.section("batching"), of_language);
+  Section batching = section.section("batching");
+  tenant.batching = read_batching(batching, of_language);
+  if (of_language) {
+    tenant.cache = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
+  }
   tenant.targets = read_targets(section.section("target"), of_language);
   cores = read_cores(section, work.cores());
   if (of_language) {
@@ -430,24 +355,22 @@ bool is_serving(const config::Value& workload) {
 
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
                                                     const machine::Machine& machine,
+                                                    const std::vector<EntityId>& nodes,
                                                     const compute::ComputeModel& compute,
-                                                    Section& machine_section) {
+                                                    Section& machine_section, Section* tenant) {
   auto made = std::make_unique<ServingWork>();
   ServingWork& work = *made;
-  const npu::CoreConfig* const core = npu::core_of(compute);
+  const npu::CoreConfig* const core = core_of_all(
+      machine, nodes, compute, "requests are served by NPU cores", machine_section, tenant);
   if (core == nullptr) {
-    machine_section.error("compute", "requests are served by NPU cores; 'model' must be npu");
     workload.error("", "cannot be read without such cores");
     return nullptr;
   }
   work.core = *core;
-  if (core->operands == npu::Operands::memory && machine.channels.empty()) {
-    machine_section.error("dram", "missing; the cores have their operands in memory");
-  }
   const auto seed = static_cast<std::uint64_t>(
       workload.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
   work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
-  read_npus(workload, machine, work);
+  read_npus(workload, nodes, work);
   read_all_reduce(workload, work);
   std::vector<Section> sections = workload.sections("tenants");
   if (sections.empty() || sections.size() > most_tenants) {
@@ -463,18 +386,18 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   bool is_complete = true;
   for (std::size_t place = 0; place < sections.size(); ++place) {
     serving::Sharer sharer;
-    ServedTenant tenant =
+    ServedTenant served =
         read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
-    is_complete = is_complete && tenant.model && tenant.requests;
+    is_complete = is_complete && served.model && served.requests;
     for (const ServedTenant& other : work.tenants) {
-      if (other.name == tenant.name) {
-        sections[place].error("name", "two tenants are called '" + tenant.name + "'");
+      if (other.name == served.name) {
+        sections[place].error("name", "two tenants are called '" + served.name + "'");
       }
     }
-    sharer.npus = tenant.npus;
-    sharer.has_target = tenant.targets.any();
+    sharer.npus = served.npus;
+    sharer.has_target = served.targets.any();
     policy.tenants.push_back(std::move(sharer));
-    work.tenants.push_back(std::move(tenant));
+    work.tenants.push_back(std::move(served));
   }
   Section scheduler = workload.section("scheduler");
   const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
@@ -482,7 +405,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     work.policy = serving::policies().at(name)(scheduler, policy);
   }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
-                  [](const ServedTenant& tenant) { return tenant.background; })) {
+                  [](const ServedTenant& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
   }
   if (!is_complete || !work.policy) {
@@ -490,7 +413,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   }
   for (std::size_t place = 0; place < sections.size(); ++place) {
     if (work.tenants[place].of_language) {
-      set_cache(machine, work, work.tenants[place], sections[place], longest[place]);
+      check_length(work.tenants[place], sections[place], longest[place]);
     }
   }
   number_names(work);

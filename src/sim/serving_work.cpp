@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "serving_prediction.hpp"
 #include "tessera/npu/cores.hpp"
 #include "work.hpp"
 
@@ -22,8 +23,8 @@ class ServedWork final : public Work {
   std::uint64_t samples() const override { return work_.requests(); }
   double flops_of_sample() const override { return 0; }
 
-  // Computing is for tenants.
-  std::vector<std::string> phases() const override {
+  std::vector<std::string> phases() const override { return services(); }
+  std::vector<std::string> services() const override {
     std::vector<std::string> names;
     for (const executor::ServedTenant& tenant : work_.tenants) {
       names.push_back(tenant.name);
@@ -76,7 +77,7 @@ class ServedWork final : public Work {
     return experiment_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+    return sim::predicted_events(experiment_, work_, *operators_);
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return npu::make_cores(

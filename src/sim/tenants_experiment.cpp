@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenants_memory.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
-#include "tessera/npu/cores.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -14,6 +14,7 @@ using config::Section;
 using config::Value;
 
 constexpr std::size_t most_tenants = 1000;
+constexpr std::size_t most_services = 200;  // that traces tell apart beside what else tiles do
 
 // An item of a tenant's tiles: all, a type of them, or as the list takes it.
 void take_tiles(const Value& item, const machine::Machine& machine, machine::NodeList& list) {
@@ -32,25 +33,13 @@ void take_tiles(const Value& item, const machine::Machine& machine, machine::Nod
   }
 }
 
-// Where those of another chip may begin: far enough that they share no row of any memory, at a
-// place that lies in banks and channels as the first address does.
-std::uint64_t end_of_operands(const executor::ChipWork& work) {
-  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
-  std::vector<const npu::TiledOperator*> operators;
-  for (const executor::ChipOperator& op : work.operators) {
-    operators.push_back(op.tiles.get());
-  }
-  const std::uint64_t end = work.first_address + npu::bytes_of_operands(operators);
-  return (end + unit - 1) / unit * unit;
-}
-
 }  // namespace
 
 std::vector<ParameterInfo> tenant_parameters() {
   return {{"name", "", "", "title, without comma and slash"},
           {"tiles", "", "", "a list of tiles, ranges and rectangles, a type of tiles, or all"},
           {"start", "ps", "0 ps", "when it begins"},
-          {"iterations", "", "run.iterations", "how often"},
+          {"iterations", "", "run.iterations", "how often; requests are served once"},
           {"workload", "", "", "a mapping of any other kind, or the path of a file"},
           {"strategy", "", "", "of a workload that is cut by one"},
           {"execution", "", "", "of graphs"}};
@@ -169,19 +158,27 @@ std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::str
 }
 
 void TenantsReader::apply(const RunOptions& options) {
+  std::size_t services = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Reading& reading = readings_[i];
     Job& job = experiment_.tenants[i].job;
-    job.iterations = static_cast<std::uint32_t>(reading.iterations.value_or(options.iterations));
+    job.iterations = static_cast<std::uint32_t>(
+        reading.iterations.value_or(job.serving ? 1 : options.iterations));
     if (const std::string fault = iterations_objection(job); !fault.empty()) {
       reading.section.error(reading.iterations ? "iterations" : "workload", fault);
+    }
+    services += job.serving ? job.serving->tenants.size() : 0;
+    if (job.serving && services > most_services) {
+      reading.section.error("workload", "with those before requests are served of " +
+                                            std::to_string(services) + " tenants; at most " +
+                                            std::to_string(most_services) + " are possible");
+      return;
     }
   }
 }
 
 void TenantsReader::plan() {
   std::uint32_t groups = 0;
-  std::uint64_t operands = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Tenant& tenant = experiment_.tenants[i];
     Job& job = tenant.job;
@@ -192,11 +189,13 @@ void TenantsReader::plan() {
       job.graph->first_group = groups;
       groups += static_cast<std::uint32_t>(job.graph->groups.size());
     }
-    if (job.chip) {
-      job.chip->first_address = operands;
-      operands = end_of_operands(*job.chip);
-    }
   }
+  std::vector<Section> sections;
+  for (const Reading& reading : readings_) {
+    sections.push_back(reading.section);
+  }
+  share_memories(experiment_, sections);
+  place_operands(experiment_);
 }
 
 }  // namespace tessera::sim

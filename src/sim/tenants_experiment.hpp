@@ -22,7 +22,7 @@ bool has_tenants(const config::Value& workload);
 //              iterations: n, workload: {...}, strategy: {...}, execution: {...}}, ...]}
 // Tiles are one item or a list of items: those of machine::NodeList, the name of a type of tiles,
 // or `all`. Their order is that of NPUs, cores and roles. No two tenants share a tile. `iterations`
-// are those of the run unless given.
+// are those of the run unless given; of requests 1.
 class TenantsReader {
  public:
   // `section` is the whole experiment's. Fills experiment.tenants; the experiment, with machine and

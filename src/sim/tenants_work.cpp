@@ -18,10 +18,10 @@ struct Place {
   std::uint32_t first_role = 0;
   std::size_t first_part = 0;
   std::size_t first_name = 0;
-  std::vector<plan::Phase> phases;  // by its own numbers
+  std::vector<std::uint16_t> phases;  // by its own numbers
 };
 
-// Tells another observer in the numbers of all.
+// Tells another observer in the numbers of all. Where requests are served, phases are for whom.
 class Renaming final : public executor::Observer {
  public:
   Renaming(executor::Observer& observer, const Place& place) : observer_(observer), place_(place) {}
@@ -29,7 +29,7 @@ class Renaming final : public executor::Observer {
   void on_operator(const executor::OperatorRecord& record) override {
     executor::OperatorRecord here = record;
     here.name = name_of(record.name);
-    here.phase = place_.phases[static_cast<std::size_t>(record.phase)];
+    here.phase = static_cast<plan::Phase>(place_.phases[static_cast<std::size_t>(record.phase)]);
     observer_.on_operator(here);
   }
   void on_message(const executor::MessageRecord& record) override { observer_.on_message(record); }
@@ -37,6 +37,16 @@ class Renaming final : public executor::Observer {
     executor::CollectivePhaseRecord here = record;
     here.name = name_of(record.name);
     observer_.on_collective_phase(here);
+  }
+  void on_request(const executor::RequestRecord& record) override {
+    executor::RequestRecord here = record;
+    here.tenant = place_.phases[record.tenant];
+    observer_.on_request(here);
+  }
+  void on_token(const executor::TokenRecord& record) override {
+    executor::TokenRecord here = record;
+    here.tenant = place_.phases[record.tenant];
+    observer_.on_token(here);
   }
 
  private:
@@ -121,6 +131,15 @@ class TenantsWork final : public Work {
     }
     return all;
   }
+  std::vector<std::string> services() const override {
+    std::vector<std::string> all;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const std::string& own : works_[number]->services()) {
+        all.push_back(experiment_.tenants[number].name + "/" + own);
+      }
+    }
+    return all;
+  }
   void describe(EntityId node, trace::NodeRow& row) const override {
     const std::uint16_t tenant = tenant_at_[node.value()];
     if (tenant != executor::TenantsSetup::nobody) {
@@ -178,13 +197,31 @@ class TenantsWork final : public Work {
   }
 
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    static_assert(compute::ComputeParts::none == executor::TenantsSetup::nobody);
-    compute::ComputeParts all;
+    // Programs have one component together, which puts the operands of each tile elsewhere.
+    std::vector<workload::Operation> operations;
     for (const auto& work : works_) {
-      all.parts.push_back(work->make_compute(members));
+      operations.insert(operations.end(), work->operations().begin(), work->operations().end());
+    }
+    compute::ComputeParts all;
+    std::vector<std::uint16_t> part_of_tenant;
+    std::optional<std::uint16_t> of_programs;
+    for (const auto& work : works_) {
+      const bool shares = !work->operations().empty();
+      if (!shares || !of_programs) {
+        part_of_tenant.push_back(static_cast<std::uint16_t>(all.parts.size()));
+        all.parts.push_back(shares ? make_model_cores(experiment_, operations, members)
+                                   : work->make_compute(members));
+      } else {
+        part_of_tenant.push_back(*of_programs);
+      }
+      if (shares) {
+        of_programs = part_of_tenant.back();
+      }
     }
     for (const EntityId node : members) {
-      all.part_of.push_back(tenant_at_[node.value()]);
+      const std::uint16_t tenant = tenant_at_[node.value()];
+      all.part_of.push_back(tenant == executor::TenantsSetup::nobody ? compute::ComputeParts::none
+                                                                     : part_of_tenant[tenant]);
     }
     return compute::make_compute_of(std::move(all));
   }
@@ -199,6 +236,7 @@ class TenantsWork final : public Work {
       part.name = experiment_.tenants[number].name;
       part.start = experiment_.tenants[number].start;
       part.first_role = places_[number].first_role;
+      part.services = works_[number]->services().size();
       if (observer != nullptr) {
         part.observer = std::make_unique<Renaming>(*observer, places_[number]);
       }
@@ -213,9 +251,11 @@ class TenantsWork final : public Work {
       parts_.push_back({tenant.name + "/" + part.name, part.tiles});
     }
     names_.insert(names_.end(), work.names().begin(), work.names().end());
-    for (const std::string& phase : work.phases()) {
+    const bool serves = !work.services().empty();
+    for (const std::string& own : work.phases()) {
+      const std::string phase = serves ? tenant.name + "/" + own : own;
       const auto found = std::find(phases_.begin(), phases_.end(), phase);
-      place.phases.push_back(static_cast<plan::Phase>(found - phases_.begin()));
+      place.phases.push_back(static_cast<std::uint16_t>(found - phases_.begin()));
       if (found == phases_.end()) {
         phases_.push_back(phase);
       }

@@ -2,10 +2,11 @@
 
 namespace tessera::sim {
 
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment, const Job& job,
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+                                                   std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members) {
   return experiment.compute->build(
-      {experiment.machine, members, job.plan.operations, compute_slot, memory_slot});
+      {experiment.machine, members, operations, compute_slot, memory_slot});
 }
 
 double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,

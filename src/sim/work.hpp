@@ -1,5 +1,5 @@
-// What the tiles of an experiment do: the programs of a plan, graphs, operators, or each of several
-// tenants one of these. The rest of the room asks here and need not know which.
+// What the tiles of an experiment do: the programs of a plan, graphs, operators, requests, or each
+// of several tenants one of these. The rest of the room asks here and need not know which.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +59,8 @@ class Work {
   // Tiles whose operators a summary trace holds.
   virtual std::vector<EntityId> samples_of_parts() const = 0;
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
+  // Of those whose requests are served; computing is for them then.
+  virtual std::vector<std::string> services() const { return {}; }
   // None: one job has all tiles.
   virtual std::vector<Share> tenants() const { return {}; }
   virtual std::size_t tenant_of(std::uint32_t /*role*/) const { return 0; }
@@ -73,7 +75,10 @@ class Work {
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
   // tiles with other work.
   virtual std::uint64_t events_of_tile() const { return 0; }
-  // The cores of this rank: of the compute model, for the operations of the plan.
+  // Operations that are done by cores which several jobs may share, each at its `first_operation`;
+  // none: it has cores of its own.
+  virtual std::span<const workload::Operation> operations() const { return {}; }
+  // The cores of this rank: of the compute model, for these operations, or its own.
   virtual std::unique_ptr<compute::Compute> make_compute(
       std::span<const EntityId> members) const = 0;
   virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
@@ -90,7 +95,8 @@ std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& jo
 std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job);
 std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job);
 
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment, const Job& job,
+std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+                                                   std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members);
 
 // In FLOP/s.

@@ -256,6 +256,18 @@ class Tenants(unittest.TestCase):
                 took = float(row["ends [us]"]) - float(row["begins [us]"])
                 self.assertAlmostEqual(took / int(row["iterations"]), float(row["iteration [us]"]), 2)
 
+    def test_requests_beside_other_work_are_drawn(self):
+        with tempfile.TemporaryDirectory(prefix="tessera served ") as scratch:
+            folder = pathlib.Path(scratch) / "run"
+            experiment = REPOSITORY / "configs" / "experiments" / "tenants_serving.yaml"
+            done = run(os.environ["TESSERA"], "run", experiment, "-o", folder, "-q")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run(PLOT, folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for name in (*PICTURES, "request_times", "core_occupancy"):
+                width, height, values = read_png(folder / "plots" / f"{name}.png")
+                self.assertGreater(min(width, height, values), 50, name)
+
 
 class Plots(unittest.TestCase):
     @classmethod

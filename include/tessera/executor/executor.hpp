@@ -161,8 +161,8 @@ class Executor : public pdes::Component {
   virtual std::uint64_t unfinished() const = 0;
   // One line for each unfinished tile, `most` at most: what it waits for, from whom, since when.
   virtual std::vector<std::string> waiting(std::size_t most) const = 0;
-  // Of tenants whose requests are served, in their order, on the rank where requests arrive; else
-  // none.
+  // Of those whose requests are served, in their order, on the rank where requests arrive; else
+  // none, or such as have served nothing.
   virtual std::vector<Service> services() const { return {}; }
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;

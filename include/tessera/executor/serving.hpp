@@ -45,6 +45,7 @@ struct ServedTenant {
   std::unique_ptr<serving::ServedModel> model;
   std::unique_ptr<serving::RequestSource> requests;
   serving::BatchOptions batching;
+  std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
 };
@@ -58,12 +59,16 @@ struct ServingWork {
   Bytes message = Bytes(32);              // two begin a share, one ends it
   std::vector<std::string> names;         // of operators, by name number
   std::vector<std::uint32_t> first_name;  // [tenants]
+  std::uint64_t first_address = 0;        // of operands in memory, which others may share
 
   EntityId host() const { return npus.front().front(); }
   std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }
   std::uint64_t requests() const;  // of tenants that are not in the background
   std::uint16_t name_of(const serving::OperatorName& name) const;
 };
+
+// Memory from the first operand to the end of the last, of all tenants.
+std::uint64_t bytes_of_operands(const ServingWork& work);
 
 // Operators of all tenants, by serving::OperatorName. One for a rank: it keeps what it has made.
 std::shared_ptr<npu::OperatorSource> make_operator_source(const ServingWork& work);

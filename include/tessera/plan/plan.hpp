@@ -67,6 +67,8 @@ struct Plan {
   std::vector<Stage> stages;
   std::vector<std::string> names;  // of instructions
   std::vector<workload::Operation> operations;
+  // Of its first operation among those that the cores do: other plans on the machine have others.
+  std::uint32_t first_operation = 0;
   DataType data_type = DataType::fp16;
   bool training = true;
   std::unique_ptr<collective::Algorithm> tensor_algorithm;
@@ -162,6 +164,9 @@ struct Transfers {
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers);
+
+// [channels] what tiles keep in each, of what SRAM does not hold.
+std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. `costs` [kinds][layers] of each layer on stages of a

@@ -80,4 +80,9 @@ class Batcher {
 std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options);
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options);
 
+// Numbers of samples that batches of these requests may have, ascending; when there are more than
+// `most`, at least so many of them.
+std::vector<std::uint32_t> possible_samples(const RequestSource& requests,
+                                            const BatchOptions& options, std::size_t most);
+
 }  // namespace tessera::serving

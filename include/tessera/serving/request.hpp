@@ -39,6 +39,8 @@ class RequestSource {
   virtual std::uint32_t clients() const { return 0; }
   // The largest that can come.
   virtual Request largest() const = 0;
+  // Numbers of samples that one may have, ascending.
+  virtual std::vector<std::uint32_t> samples() const = 0;
 };
 
 // What is asked of a tenant's requests.

@@ -81,6 +81,7 @@ struct Job {
   std::unique_ptr<executor::ChipWork> chip;        // null: no operators on a chip
   std::unique_ptr<executor::ServingWork> serving;  // null: no requests
   std::optional<ModelLook> model;                  // of a chip whose operators are those of a model
+  std::vector<Bytes> in_channels;                  // [channels] that programs keep there, or empty
   std::uint32_t iterations = 1;
   SimTime ideal_time;  // of an iteration
 };

@@ -1,6 +1,9 @@
 #include "tessera/serving/request.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tessera/serving/batcher.hpp"
 
 namespace tessera::serving {
 namespace {
@@ -73,6 +76,30 @@ TEST(Requests, OfAClosedLoopHaveNoEndInTheBackground) {
   EXPECT_FALSE(closed->count());
   EXPECT_EQ(closed->clients(), 3U);
   EXPECT_EQ(closed->request(1'000'000'007).samples, 8U);
+}
+
+// No more batches than can come: of requests that wait at a time, or one that is larger.
+TEST(Requests, MakeBatchesOfSoManySamples) {
+  constexpr RequestNeeds of_samples{false, false, 1};
+  const auto possible = [&](const std::string& text, std::uint32_t most) {
+    BatchOptions options;
+    options.samples = most;
+    return possible_samples(*source(text, of_samples), options, 256);
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(possible("{arrivals: fixed, count: 9, samples: 32}", 1), ElementsAre(32));
+  EXPECT_THAT(possible("{arrivals: fixed, count: 9}", 3), ElementsAre(1, 2, 3));
+  EXPECT_THAT(possible("{arrivals: fixed, count: 2}", 64), ElementsAre(1, 2));
+  EXPECT_THAT(possible("{arrivals: closed, count: 9, clients: 2, samples: 3}", 64),
+              ElementsAre(3, 6));
+  EXPECT_THAT(possible("{arrivals: closed, count: 9, clients: 9, samples: [3, 4]}", 9),
+              ElementsAre(3, 4, 6, 7, 8, 9));
+  EXPECT_THAT(possible("{arrivals: list, list: [{at: 1 us, samples: 2}, {at: 2 us, samples: 7}, "
+                       "{at: 3 us, samples: 2}]}",
+                       5),
+              ElementsAre(2, 4, 7));
+  EXPECT_GT(possible("{arrivals: fixed, count: 1000}", 300).size(), 256U);
+  EXPECT_GT(possible("{arrivals: closed, count: 9, samples: [1, 500]}", 1).size(), 256U);
 }
 
 TEST(Requests, RefuseWhatTheyCannotMean) {

@@ -9,6 +9,7 @@
 
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -118,6 +119,26 @@ TEST(Serving, GoesOnFromACheckpoint) {
   std::filesystem::remove_all(folder);
 }
 
+// Nodes weigh by what is asked of them: those that serve more, and the host.
+TEST(Serving, WeighsNodesByWhatTheyServe) {
+  const std::vector<std::uint64_t> events = predicted_events(read(experiment_of(two_tenants)));
+  const auto of_npu = [&](std::size_t npu) { return events[2 * npu] + events[2 * npu + 1]; };
+  EXPECT_GT(of_npu(1), of_npu(2));  // two models
+  EXPECT_GT(of_npu(2), 0U);
+  EXPECT_GT(events[0], events[1]);
+
+  const std::string more =
+      std::string(two_tenants).replace(two_tenants.find("count: 6"), 8, "count: 60");
+  EXPECT_GT(predicted_events(read(experiment_of(more)))[7], 5 * events[7]);
+  // A tenant in the background keeps its NPU busy as long as the others theirs.
+  const std::string beside = two_tenants +
+                             "    - name: beside\n      npus: [2]\n      background: true\n" +
+                             "      language_model: " + small_model +
+                             "\n      requests: {arrivals: closed, prompt: 20, generate: 6}\n";
+  const std::vector<std::uint64_t> with = predicted_events(read(experiment_of(beside)));
+  EXPECT_GT(with[4], 3 * events[4] / 2);
+}
+
 // Shorter prompts, more room or fewer requests cannot make a request wait longer here.
 TEST(Serving, WaitsAsItIsLoaded) {
   const auto first_token = [](const std::string& requests, const std::string& more = "") {
@@ -176,6 +197,26 @@ TEST(Serving, RefusesWhatCannotBeServed) {
   EXPECT_THAT(
       complaint("onnx: {model: missing.onnx}\n      requests: {arrivals: closed, count: 1}"),
       HasSubstr("missing.onnx"));
+}
+
+// Batches of an ONNX model are of 1 to 3 samples, as requests come; each is read when it comes.
+TEST(Serving, PutsSamplesTogether) {
+  const std::string model =
+      "onnx: {model: " TESSERA_ONNX_MODELS
+      "/pp_ocr_v2_cls.onnx, dimensions: {x.2: 48, x.3: 48}, "
+      "batch: x.0, optimize: extended, data_type: fp16}\n      batching: {samples: 300}\n";
+  const auto with = [&](const std::string& requests) {
+    return read(experiment_of("  tenants:\n    - " + model + "      requests: " + requests + "\n"));
+  };
+  const Experiment experiment =
+      with("{arrivals: list, list: [{at: 0 us}, {at: 1 us, samples: 2}, {at: 1 us}]}");
+  const trace::Summary expected = run_on(1, experiment);
+  EXPECT_EQ(expected.services.at(0).samples, 4U);
+  EXPECT_EQ(run_on(3, experiment).result_digest, expected.result_digest);
+  EXPECT_LT(expected.services[0].latency.most,
+            run_on(1, with("{arrivals: closed, count: 4}")).services[0].latency.p50 * 4);
+  EXPECT_THAT(complaint(model + "      requests: {arrivals: fixed, count: 999}"),
+              HasSubstr("more than 256"));
 }
 
 TEST(Serving, RefusesIterations) {

@@ -53,6 +53,7 @@ struct Work {
   std::string name;
   std::string lines;
   bool needs_cores = false;
+  bool repeats = true;
 };
 
 void PrintTo(const Work& work, std::ostream* out) {
@@ -86,6 +87,18 @@ const Work operators{"operators",
                      "{kind: norm, rows: 60, columns: 96}, "
                      "{kind: gemm, rows: 60, columns: 64, depth: 96, bias: true}]}\n",
                      true};
+
+// Over four NPUs, and on one of them beside it.
+const Work serving{
+    "serving",
+    "workload: {kind: serving, npu_cores: 2, tenants: ["
+    "{name: cut, tensor: 2, pipeline: 2, language_model: {layers: 2, hidden: 32, heads: 4, "
+    "sequence: 64, vocabulary: 50}, requests: {arrivals: poisson, rate: 200000, count: 4, "
+    "prompt: [4, 20], generate: [1, 4]}, target: {first_token: 20 us}}, "
+    "{name: one, npus: [1], language_model: {layers: 1, hidden: 32, heads: 4, sequence: 64, "
+    "vocabulary: 50}, requests: {arrivals: list, list: [{at: 1 us, prompt: 20, generate: 3}, "
+    "{at: 7 us, prompt: 8, generate: 2}]}}]}\n",
+    true, false};
 
 // Lines below the first of a list item.
 std::string indented(const std::string& lines, const std::string& by) {
@@ -196,8 +209,9 @@ TEST_P(Tenants, OnesThatShareNothingDoNotDisturbEachOther) {
 TEST_P(Tenants, ResultsDoNotDependOnTheNumberOfRanks) {
   Machine machine = machine_for(GetParam(), 4);
   machine.dram = "edge, edges: [west]";
+  const std::string twice = GetParam().repeats ? "iterations: 2\n" : "";
   const Files files =
-      together(machine, {tenant("a", "0-7", GetParam().lines + "iterations: 2\n"),
+      together(machine, {tenant("a", "0-7", GetParam().lines + twice),
                          tenant("b", "[15, 14, 13, 12, 8, 9, 10, 11]", transformer.lines)});
   const trace::Summary expected = run_it(files);
   ASSERT_EQ(expected.status, "finished");
@@ -212,7 +226,7 @@ TEST_P(Tenants, ResultsDoNotDependOnTheNumberOfRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Tenants,
                          ::testing::Values(transformer, inference, as_graphs, collective, vertices,
-                                           operators),
+                                           operators, serving),
                          [](const auto& parameter) {
                            std::string name = parameter.param.name;
                            std::replace(name.begin(), name.end(), ' ', '_');
@@ -252,6 +266,16 @@ TEST(TenantsTogether, AreOfDifferentComputeModels) {
   EXPECT_EQ(complaint_of({{"lab/experiment.yaml", replaced(wrong, "8-15", "4-15")}}), "");
   EXPECT_THAT(complaint_of({{"lab/experiment.yaml", replaced(wrong, "tiles: 0-3", "tiles: 7-8")}}),
               ::testing::HasSubstr("these tiles must have one compute model, npu"));
+
+  Files served = together(
+      machine, {tenant("chat", "0-7", serving.lines), tenant("steps", "8-15", transformer.lines)});
+  std::string& lines = served.at("lab/experiment.yaml");
+  lines.insert(lines.find("workload:"), types);
+  EXPECT_EQ(run_it(served).tenants.at(0).end_ps,
+            run_it(alone(machine_for(serving, 2), serving)).simulated_time_ps);
+  lines = replaced(replaced(lines, "tiles: 0-7", "tiles: 4-11"), "tiles: 8-15", "tiles: 12-15");
+  EXPECT_THAT(complaint_of(served),
+              ::testing::HasSubstr("served by NPU cores; these tiles must have one compute model"));
 }
 
 // Messages of rings that nobody disturbs are not simulated one by one: those of several tenants
@@ -292,6 +316,124 @@ TEST(TenantsTogether, AreToldApartInTheSummary) {
   EXPECT_EQ(summary.tenants[1].iterations, 1U);
 }
 
+// As with a system that serves alone, its models are told apart; two systems may call them alike.
+TEST(TenantsTogether, AreServedByNames) {
+  Machine machine;
+  machine.compute = npu_keys;
+  const trace::Summary expected = run_it(alone(machine_for(serving, 2), serving));
+  const Files files =
+      together(machine, {tenant("first", "0-7", serving.lines),
+                         tenant("second", "8-15", serving.lines + "start: 9 us\n")});
+  for (const int ranks : {1, 3}) {
+    const trace::Summary summary = run_it(files, ranks);
+    ASSERT_EQ(summary.services.size(), 4U);
+    EXPECT_EQ(summary.services[0].tenant, "first/cut");
+    EXPECT_EQ(summary.services[3].tenant, "second/one");
+    for (std::size_t i = 0; i < summary.services.size(); ++i) {
+      const trace::Service& own = expected.services.at(i % 2);
+      EXPECT_EQ(summary.services[i].served, own.served);
+      EXPECT_EQ(summary.services[i].latency.mean, own.latency.mean);
+      EXPECT_EQ(summary.services[i].between_tokens.p95, own.between_tokens.p95);
+      EXPECT_EQ(summary.services[i].late_requests, own.late_requests);
+    }
+  }
+}
+
+TEST(TenantsTogether, AreServedOnce) {
+  Machine machine;
+  machine.compute = npu_keys;
+  Files files = together(
+      machine, {tenant("chat", "0-7", serving.lines), tenant("steps", "8-15", transformer.lines)});
+  std::string& text = files.at("lab/experiment.yaml");
+  text = replaced(text, "trace: none", "trace: none, iterations: 2");
+  const Experiment experiment = read(files);
+  EXPECT_EQ(experiment.tenants[0].job.iterations, 1U);
+  EXPECT_EQ(experiment.tenants[1].job.iterations, 2U);
+  EXPECT_THAT(
+      complaint_of(together(machine, {tenant("chat", "0-7", serving.lines + "iterations: 2\n")})),
+      ::testing::HasSubstr("iterations: requests are served once"));
+}
+
+// A machine whose tiles share one memory.
+Files in_one_memory(const std::string& capacity, const std::vector<std::string>& tenants) {
+  Machine machine;
+  machine.dram = "nodes, nodes: [0], capacity: " + capacity;
+  machine.compute = npu_keys;
+  return together(machine, tenants);
+}
+
+TEST(TenantsTogether, FitTheMemoriesThatTheyShare) {
+  const std::string step = tenant("step", "0-7", transformer.lines);
+  const std::string chat = tenant("chat", "8-15", serving.lines);
+  const auto blocks = [&](const std::vector<std::string>& tenants) {
+    const Experiment experiment = read(in_one_memory("3 MB", tenants));
+    return *experiment.tenants.back().job.serving->tenants[1].batching.blocks;
+  };
+  // Caches take what is left: what the tiles of the step keep is missing.
+  const std::uint64_t all = blocks({chat});
+  const std::uint64_t beside = blocks({step, chat});
+  EXPECT_LT(beside, all);
+  EXPECT_EQ(read(in_one_memory("3 MB", {step, chat})).tenants[0].job.in_channels.size(), 1U);
+  // Others that serve have as much.
+  EXPECT_NEAR(static_cast<double>(blocks({tenant("other", "0-7", serving.lines), chat})),
+              static_cast<double>(all) / 2, static_cast<double>(all) / 8);
+
+  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {step})), "");
+  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {chat})), "");
+  EXPECT_THAT(
+      complaint_of(in_one_memory("1 MB", {step, chat})),
+      ::testing::AllOf(::testing::HasSubstr("tenants[1].workload: the memory at tile (0,0)"),
+                       ::testing::HasSubstr("'step' "), ::testing::HasSubstr(", 'chat' ")));
+}
+
+TEST(TenantsTogether, HaveTensorsAndOperandsInMemoriesThatTheyShare) {
+  const Work tensors{"tensors",
+                     "workload: {kind: graph, tensors: [{name: t, bytes: 100 kB}], vertices: ["
+                     "{name: v, start: true, flops: 1 MFLOP, uses: [t]}]}\n"};
+  const std::string first = tenant("first", "0-7", tensors.lines);
+  const std::string second = tenant("second", "8-15", operators.lines);
+  EXPECT_EQ(complaint_of(in_one_memory("90 kB", {second})), "");
+  EXPECT_THAT(complaint_of(in_one_memory("110 kB", {first, second})),
+              ::testing::HasSubstr("of tenants"));
+}
+
+// Rows of memory are nobody else's.
+TEST(TenantsTogether, HaveOperandsAtAddressesOfTheirOwn) {
+  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
+  const std::string step = tenant("step", "0-7", transformer.lines);
+  const std::string other =
+      tenant("other", "8-11", replaced(inference.lines, "data: 2", "data: 1"));
+  const std::string chip = tenant("chip", "12-13", operators.lines);
+  const std::string more = tenant("more", "14-15", operators.lines);
+  const Experiment experiment = read(in_one_memory("1 GB", {more, step, other, chip}));
+  const std::size_t operations = experiment.tenants[1].job.plan.operations.size();
+  ASSERT_GT(operations, 0U);
+  EXPECT_EQ(experiment.tenants[1].job.plan.first_operation, 0U);
+  EXPECT_EQ(experiment.tenants[2].job.plan.first_operation, operations);
+  // Behind programs, of which each tile has its own.
+  const std::uint64_t first = experiment.tenants[0].job.chip->first_address;
+  EXPECT_GT(first, 0U);
+  EXPECT_EQ(first % unit, 0U);
+  EXPECT_EQ(experiment.tenants[3].job.chip->first_address, first + unit);
+
+  Files files = in_one_memory("1 GB", {more, step, other, chip});
+  std::string& text = files.at("lab/experiment.yaml");
+  text = replaced(text, "{model: channel}", "{model: dram, preset: LPDDR5}");
+  const trace::Summary summary = run_it(files);
+  EXPECT_EQ(summary.status, "finished");
+  EXPECT_EQ(run_it(files, 3).result_digest, summary.result_digest);
+
+  const std::string more_requests =
+      "workload: {kind: serving, tenants: [{language_model: {layers: 1, hidden: 32, heads: 4, "
+      "sequence: 64, vocabulary: 50}, requests: {arrivals: closed, count: 1, prompt: 4, generate: "
+      "1}}]}\n";
+  const Experiment served = read(in_one_memory(
+      "1 GB", {chip, tenant("a", "0-7", serving.lines), tenant("b", "8-9", more_requests)}));
+  EXPECT_EQ(served.tenants[0].job.chip->first_address, 0U);
+  EXPECT_EQ(served.tenants[1].job.serving->first_address, unit);
+  EXPECT_GT(served.tenants[2].job.serving->first_address, unit);
+}
+
 TEST(TenantsTogether, WeighWhatTheyDo) {
   Machine machine;
   machine.compute = npu_keys;
@@ -303,13 +445,7 @@ TEST(TenantsTogether, WeighWhatTheyDo) {
   EXPECT_GT(events[8], events[12]);
 }
 
-TEST(TenantsTogether, GoOnFromACheckpoint) {
-  Machine machine;
-  machine.dram = "edge, edges: [west]";
-  machine.compute = npu_keys;
-  const Files files = together(machine, {tenant("a", "0-7", transformer.lines),
-                                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
-                                         tenant("c", "12-15", collective.lines)});
+void expect_to_go_on_from_checkpoints(const Files& files) {
   const trace::Summary expected = run_it(files);
   const std::string folder =
       (std::filesystem::path(::testing::TempDir()) / "tessera_tenants_checkpoint").string();
@@ -335,10 +471,34 @@ TEST(TenantsTogether, GoOnFromACheckpoint) {
           run(read_run_folder(folder, config::load_text_file), communicator, {folder, {}, true});
       EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
       EXPECT_EQ(summary.events, expected.events);
-      EXPECT_EQ(summary.tenants.at(1).end_ps, expected.tenants.at(1).end_ps);
+      for (std::size_t i = 0; i < expected.tenants.size(); ++i) {
+        EXPECT_EQ(summary.tenants.at(i).end_ps, expected.tenants[i].end_ps);
+      }
+      for (std::size_t i = 0; i < expected.services.size(); ++i) {
+        EXPECT_EQ(summary.services.at(i).latency.p95, expected.services[i].latency.p95);
+      }
     });
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST(TenantsTogether, GoOnFromACheckpoint) {
+  Machine machine;
+  machine.dram = "edge, edges: [west]";
+  machine.compute = npu_keys;
+  expect_to_go_on_from_checkpoints(
+      together(machine, {tenant("a", "0-7", transformer.lines),
+                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
+                         tenant("c", "12-15", collective.lines)}));
+}
+
+TEST(TenantsTogether, GoOnServingFromACheckpoint) {
+  Machine machine;
+  machine.dram = "edge, edges: [west]";
+  machine.compute = npu_keys;
+  expect_to_go_on_from_checkpoints(together(
+      machine,
+      {tenant("a", "8-15", serving.lines + "start: 1 us\n"), tenant("b", "0-7", serving.lines)}));
 }
 
 }  // namespace

@@ -134,6 +134,20 @@ TEST(Summary, ShowsTenantsInATable) {
   EXPECT_THAT(to_table(sample()), Not(HasSubstr("tenant")));
 }
 
+TEST(Summary, ShowsHowRequestsOfATenantWereServed) {
+  Summary s;
+  s.simulated_time_ps = 4'000'000'000;
+  s.tenants = {{"chat", "serving", 4, 1, 500'000'000, 2'500'000'000, 1, 0, 0, 0}, {}};
+  s.services.resize(2);
+  s.services[0].tenant = "chat/long";
+  s.services[1].tenant = "by itself";
+  for (Service& service : s.services) {
+    service.tokens = 8;
+  }
+  EXPECT_THAT(to_table(s), testing::ContainsRegex("chat/long +0 +4 ktokens/s"));
+  EXPECT_THAT(to_table(s), testing::ContainsRegex("by itself +0 +2 ktokens/s"));
+}
+
 TEST(Summary, IsValidJsonWhateverItHolds) {
   Summary s = sample();
   s.message = "bad byte \xff, quote \", line\nend";

@@ -1,0 +1,43 @@
+// Events of each node, added up from what tiles will do (weights.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/network/network.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+
+class PredictedEvents {
+ public:
+  explicit PredictedEvents(const Experiment& experiment)
+      : experiment_(experiment),
+        events_(experiment.machine.topology->nodes()),
+        traffic_(experiment.network->predict_traffic(experiment.machine)) {}
+
+  void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
+  void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
+    traffic_->visit_events(from, to, bytes,
+                           [&](EntityId node, std::uint64_t events) { add(node, events * count); });
+  }
+  // To the memory of a tile.
+  void access(EntityId tile, Bytes bytes, bool write, std::uint64_t count) {
+    experiment_.memory->predict_events(
+        experiment_.machine, tile, bytes, write,
+        [&](EntityId node, std::uint64_t events) { add(node, events * count); },
+        [&](EntityId from, EntityId to, Bytes size, std::uint64_t messages) {
+          message(from, to, size, messages * count);
+        });
+  }
+  // [nodes]
+  std::vector<std::uint64_t> take() { return std::move(events_); }
+
+ private:
+  const Experiment& experiment_;
+  std::vector<std::uint64_t> events_;
+  std::unique_ptr<network::PredictedTraffic> traffic_;
+};
+
+}  // namespace tessera::sim
