@@ -62,8 +62,7 @@ def whole(report, chip, folder, batch, past, setting):
         for level, settings, bounded in LEVELS:
             if setting.reduced and not bounded:
                 continue
-            output, cpu = chip.workload(SERVER, text,
-                                        (*EXTRA, "--set", "run.trace=none", *settings))
+            output, cpu = chip.workload(SERVER, text, (*EXTRA, "--set", "run.trace=none", *settings))
             times[level] = summary_of(output)["simulated_time_ps"]
             off = 100 * (times[level] / times["dram"] - 1) if "dram" in times else 0
             spent = (report.at_most(cpu, most, f"CPU seconds, {kind}") if bounded and not setting.counts_only
