@@ -10,4 +10,5 @@ import sys
 from parts import make_page
 
 if __name__ == "__main__":
-    sys.exit(make_page(__doc__, "npu", "ONNX models on NPUs", ("models", "cycles", "llama", "serving", "tenants")))
+    sys.exit(make_page(__doc__, "npu", "ONNX models on NPUs",
+                       ("models", "cycles", "llama", "serving", "tenants", "ranks")))

@@ -112,6 +112,14 @@ def path_of(file, folder):
     return REAL / file if file.endswith(".onnx") else onnx_models.write(file, folder)
 
 
+def beside_onnxim(folder):
+    """Names of models in onnxim_cycles.csv, each with its section `workload`."""
+    resnet = saved_by_onnx_runtime(path_of("resnet50", folder))
+    return [("resnet50", model_text(resnet, {"batch": 1}, {}, "extended") + FREE),
+            ("gpt3s_s512_L1", gpt3_small(TOKENS, TOKENS)), ("gpt3s_g512_L1", gpt3_small(1, TOKENS + 1)),
+            ("opt-125m_lang_t2.csv", opt_125m())]
+
+
 def like_onnxim(report, chip, folder, setting):
     report.say("## Cycles: ResNet-50 and layers of language models beside ONNXim's")
     report.say()
@@ -121,12 +129,8 @@ def like_onnxim(report, chip, folder, setting):
                "a channel, ours the mean of all, theirs of the first.")
     report.say()
     theirs = {row["model"]: row for row in rows_of("onnxim_cycles.csv") if row["config"] == "server_simple"}
-    resnet = saved_by_onnx_runtime(path_of("resnet50", folder))
-    cases = [("resnet50", model_text(resnet, {"batch": 1}, {}, "extended") + FREE),
-             ("gpt3s_s512_L1", gpt3_small(TOKENS, TOKENS)), ("gpt3s_g512_L1", gpt3_small(1, TOKENS + 1)),
-             ("opt-125m_lang_t2.csv", opt_125m())]
     table = []
-    for name, text in cases:
+    for name, text in beside_onnxim(folder):
         row = theirs[name]
         output, cpu = chip.workload(SERVER, text)
         cycles = summary_of(output)["simulated_time_ps"] // 1000

@@ -20,16 +20,20 @@ LEVELS = (("dram", (), False), ("channel", ("--set", "machine.memory.model=chann
                                             "--set", "machine.dram.bandwidth=450 GB/s"), True))
 
 
+def token_text(model, folder, batch, past):
+    """The section `workload` of one token of each sequence."""
+    dimensions = {"batch": batch, "sequence": 1, "past": past, "total": past + 1}
+    return model_text(onnx_models.write(model, folder), dimensions, {}, "all")
+
+
 def layer(report, chip, folder, batch, past):
     report.say("One layer of 32, with a full trace; messages of up to 4 KiB, DRAM burst by burst. Attention is the "
                "operator that takes longest (not in a reduced run).")
     report.say()
     table, attention = [], []
     for kind, model, _, _ in CASES:
-        dimensions = {"batch": batch, "sequence": 1, "past": past, "total": past + 1}
-        output, cpu = chip.workload(
-            SERVER, model_text(onnx_models.write(model + "-layer", folder), dimensions, {}, "all"),
-            (*EXTRA, "--set", "run.trace=full"))
+        output, cpu = chip.workload(SERVER, token_text(model + "-layer", folder, batch, past),
+                                    (*EXTRA, "--set", "run.trace=full"))
         end = summary_of(output)["simulated_time_ps"]
         spans = {}
         for row in trace_rows(output, "operators"):
@@ -53,14 +57,12 @@ def whole(report, chip, folder, batch, past, setting):
     report.say()
     table = []
     for kind, model, minutes, most in CASES:
-        path = onnx_models.write(model, folder)
+        text = token_text(model, folder, batch, past)
         times = {}
         for level, settings, bounded in LEVELS:
             if setting.reduced and not bounded:
                 continue
-            dimensions = {"batch": batch, "sequence": 1, "past": past, "total": past + 1}
-            output, cpu = chip.workload(SERVER, model_text(path, dimensions, {}, "all"),
-                                        (*EXTRA, "--set", "run.trace=none", *settings))
+            output, cpu = chip.workload(SERVER, text, (*EXTRA, "--set", "run.trace=none", *settings))
             times[level] = summary_of(output)["simulated_time_ps"]
             off = 100 * (times[level] / times["dram"] - 1) if "dram" in times else 0
             spent = (report.at_most(cpu, most, f"CPU seconds, {kind}") if bounded and not setting.counts_only

@@ -15,7 +15,7 @@ SLOW, SLOW_TOKENS = ("time-sharing", "first-come"), 3
 SETTINGS = ("--set", "machine.memory.transfer=4 KiB")
 
 
-def experiment(folder, tokens, batch, policy):
+def experiment(folder, tokens, batch, policy, prompt=512):
     """GPT-3 Small gives tokens one after the other; ResNet-50 is asked again and again meanwhile."""
     resnet = "" if batch is None else (
         f"    - name: resnet\n      onnx: {{model: {path_of('resnet50', folder)}, batch: batch, optimize: all, "
@@ -25,7 +25,7 @@ def experiment(folder, tokens, batch, policy):
     path.write_text(
         f"name: fig4\nmachine: {SERVER}\nworkload:\n  kind: serving\n  scheduler: {{policy: {policy}}}\n  tenants:\n"
         f"    - name: gpt\n      language_model: {WORKLOADS / 'gpt3_small.yaml'}\n"
-        f"      requests: {{arrivals: closed, count: 1, prompt: 512, generate: {tokens + 1}}}\n      cores: 0\n"
+        f"      requests: {{arrivals: closed, count: 1, prompt: {prompt}, generate: {tokens + 1}}}\n      cores: 0\n"
         "      target: {between_tokens: 0.72 ms}\n" + resnet, encoding="utf-8")
     return path
 

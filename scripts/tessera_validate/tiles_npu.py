@@ -57,15 +57,24 @@ class Chip:
         folder, cpu = self.workload(machine, operators_text(operators), extra, ranks)
         return summary_of(folder), trace_rows(folder, "cores"), cpu
 
-    def workload(self, machine, text, extra=(), ranks=1):
-        """The folder and the CPU seconds of a run of any workload."""
+    def experiment(self, machine, text):
+        """The file of an experiment with any workload."""
         self.number += 1
         path = self.folder / f"chip{self.number}.yaml"
         path.write_text(f"name: chip\nmachine: {machine}\nworkload:\n{text}", encoding="utf-8")
-        output = self.folder / f"chip{self.number}"
+        return path
+
+    def workload(self, machine, text, extra=(), ranks=1):
+        """The folder and the CPU seconds of a run of any workload."""
+        path = self.experiment(machine, text)
+        output = path.with_suffix("")
         runner = Runner(self.program, self.folder)
         done = call(runner.command(path, output, ranks, ["-q", "-q", *extra]))
         return output, done.user_s + done.system_s
+
+
+def machine_of(row):
+    return MACHINES / f"onnxim_{row['config'].split('_')[0]}.yaml"
 
 
 def onnxim_rows(reduced):
@@ -95,9 +104,8 @@ def like_onnxim(report, chip, setting):
     report.say()
     table, same, times, offs = [], [], [], []
     for row, operator in onnxim_rows(setting.reduced):
-        machine = MACHINES / f"onnxim_{row['config'].split('_')[0]}.yaml"
         one_port = ["--set", f"machine.topology.links={ONE_PORT}"] if row["config"].endswith("1port") else []
-        summary, cores, cpu = chip.run(machine, [operator], one_port)
+        summary, cores, cpu = chip.run(machine_of(row), [operator], one_port)
         active = max(core["matrix_active"] for core in cores)
         cycles = summary["simulated_time_ps"] // 1000
         busy = max(core["matrix_busy"] for core in cores) / summary["simulated_time_ps"]

@@ -29,7 +29,8 @@ DramStack::DramStack(const DramSpec& spec, Bandwidth port, SimTime latency)
   const SimTime time =
       port > Bandwidth() ? serialization_time(spec.organization.burst, port) : SimTime::zero();
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
-    lanes_.push_back({make_dram_channel(spec), DramPort(spec.timing.clock, time), no_cycle, no_cycle});
+    lanes_.push_back(
+        {make_dram_channel(spec), DramPort(spec.timing.clock, time), no_cycle, no_cycle});
   }
 }
 
@@ -67,14 +68,14 @@ void DramStack::take(const DramPiece& piece) {
   pieces_[place].left = static_cast<std::uint32_t>(last - first + 1);
   const std::uint32_t requester = requester_number(piece.requester);
   const Cycle now = first_cycle_from(piece.arrived);
-  map_.for_each_channel(
-      first, last, [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
-        run(channel, now);
-        Lane& lane = lanes_[channel];
-        lane.port.add(requester, {index, count, place, piece.write, 0});
-        lane.next = std::min(lane.next, std::max(now, lane.port.opens()));
-        plan(lane);
-      });
+  map_.for_each_channel(first, last,
+                        [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
+                          run(channel, now);
+                          Lane& lane = lanes_[channel];
+                          lane.port.add(requester, {index, count, place, piece.write, 0});
+                          lane.next = std::min(lane.next, std::max(now, lane.port.opens()));
+                          plan(lane);
+                        });
 }
 
 // All cycles before `until`.

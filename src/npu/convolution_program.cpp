@@ -35,6 +35,7 @@ class Writing {
                                                ? core.columns
                                                : groups_a_block(s_, core) * s_.group_outputs())};
     channel_blocks_ = {channels_, std::min(channels_, core.rows)};
+    pixels_together_ = {kernel_columns(), layout.tiles().pixels};
   }
 
   TileProgram write() {
@@ -91,9 +92,11 @@ class Writing {
         load_group_weights(m);
         continue;
       }
-      for (std::uint64_t kernel = 0; kernel < window(); ++kernel) {
-        for (std::uint64_t c = 0; c < channel_blocks_.parts(); ++c) {
-          load_weights(m, kernel, c);
+      for (std::uint64_t row = 0; row < kernel_rows(); ++row) {
+        for (std::uint64_t column = 0; column < pixels_together_.parts(); ++column) {
+          for (std::uint64_t c = 0; c < channel_blocks_.parts(); ++c) {
+            load_weights(m, row, column, c);
+          }
         }
       }
     }
@@ -159,12 +162,12 @@ class Writing {
     }
   }
 
-  void load_weights(std::uint64_t m, std::uint64_t kernel, std::uint64_t c) {
-    const std::uint64_t of_output = channel_blocks_.size(c) * e_;
+  // Blocks of weights of pixels that enter together are neighbours.
+  void load_weights(std::uint64_t m, std::uint64_t row, std::uint64_t column, std::uint64_t c) {
+    const std::uint64_t of_output = pixels_together_.size(column) * channel_blocks_.size(c) * e_;
     const std::uint64_t bytes = outputs_.size(m) * of_output;
-    const std::uint64_t offset =
-        layout_.weight_begin(outputs_.begin(m), kernel / kernel_columns(),
-                             kernel % kernel_columns(), channel_blocks_.begin(c));
+    const std::uint64_t offset = layout_.weight_begin(
+        outputs_.begin(m), row, pixels_together_.begin(column), channel_blocks_.begin(c));
     const std::uint64_t loaded =
         layout_.tiles().like_onnxim ? rounded_up(of_output, onnxim_request) : bytes;
     weights_.push_back(out_.scratchpad(Bytes(bytes)));
@@ -186,11 +189,12 @@ class Writing {
   void multiply() {
     std::size_t block = 0;
     for (std::uint64_t m = 0; m < outputs_.parts(); ++m) {
-      for (std::uint64_t kernel = 0; kernel < window(); ++kernel) {
+      for (std::uint64_t kernel = 0; kernel < kernel_rows() * pixels_together_.parts(); ++kernel) {
+        const std::uint64_t pixels = pixels_together_.size(kernel % pixels_together_.parts());
         for (std::uint64_t c = 0; c < channel_blocks_.parts(); ++c, ++block) {
           for (std::uint64_t n = 0; n < positions_.parts(); ++n) {
             out_.gemm(n == 0, pixels_, weights_[block], sums(m, n), positions_.size(n),
-                      channel_blocks_.size(c), outputs_.size(m));
+                      pixels * channel_blocks_.size(c), outputs_.size(m));
           }
         }
       }
@@ -254,6 +258,7 @@ class Writing {
   Cut positions_;
   Cut outputs_;  // of all groups of the tile
   Cut channel_blocks_;
+  Cut pixels_together_;  // of a row of the kernel
   BufferId pixels_;
   std::vector<BufferId> weights_;
   std::vector<BufferId> sums_;

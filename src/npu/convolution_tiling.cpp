@@ -45,8 +45,19 @@ class Fitting {
     const auto score = score_of(outputs, positions, channels);
     if (!found_ || score.is_better_than(score_)) {
       found_ = ConvolutionTiles{positions, outputs, channels, shape_.kernel};
+      found_->pixels = pixels_together(channels);
       score_ = score;
     }
+  }
+
+  // As many as fit the array. They are neighbours in the scratchpad too, so that a row of the array
+  // is read in one piece (Gemmini's max_pixels_per_row). ONNXim's code has one at a time.
+  std::uint64_t pixels_together(std::uint64_t channels) const {
+    if (target_.core.tiling == Tiling::onnxim || channels < shape_.group_channels() ||
+        shape_.dilation[1] != 1) {
+      return 1;
+    }
+    return std::clamp<std::uint64_t>(target_.core.rows / channels, 1, shape_.kernel[1]);
   }
 
   TilingScore score_of(std::uint64_t outputs, Sides positions, std::uint64_t channels) const {
@@ -57,8 +68,9 @@ class Fitting {
     const Wide groups = Wide{shape_.images} * shape_.groups * output_parts * heights * widths;
     const Wide of_core = (groups + target_.cores - 1) / target_.cores;
     const std::uint64_t window = shape_.kernel[0] * shape_.kernel[1];
-    const std::uint64_t folds =
-        quotient_up(shape_.group_channels(), channels) * quotient_up(channels, core.rows) * window;
+    const std::uint64_t folds = quotient_up(shape_.group_channels(), channels) *
+                                quotient_up(channels, core.rows) * shape_.kernel[0] *
+                                quotient_up(shape_.kernel[1], pixels_together(channels));
     TilingScore score;
     score.busiest = of_core * std::max(positions[0] * positions[1], core.rows) *
                     quotient_up(outputs, core.columns) * folds;

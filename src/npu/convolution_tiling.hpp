@@ -22,6 +22,9 @@ struct ConvolutionTiles {
   bool like_onnxim = false;
   std::uint64_t groups = 1;  // with the array: 1
   ConvolutionUnit unit = ConvolutionUnit::array;
+  // Neighbours in a row of the kernel that enter the array together, one under the other. Pixels
+  // with few channels would leave most rows of the array empty.
+  std::uint64_t pixels = 1;
 };
 
 // None where no tile fits in half of the scratchpad: windows are gathered then, see

@@ -266,12 +266,13 @@ std::string tenants_text(const std::vector<TenantResult>& tenants) {
                    "throughput", "achieved"});
   for (const TenantResult& tenant : tenants) {
     const bool is_over = tenant.iteration_time_ps > 0;
+    const bool is_counted = tenant.achieved_flops_per_s > 0;  // not of requests
     table.add({tenant.name, tenant.workload, std::to_string(tenant.tiles),
                std::to_string(tenant.iterations), time_text(tenant.start_ps),
                is_over ? time_text(tenant.end_ps) : "-",
                is_over ? time_text(tenant.iteration_time_ps) : "-",
                is_over ? rounded(tenant.throughput_samples_per_s, "samples/s") : "-",
-               is_over ? rounded(tenant.achieved_flops_per_s, "FLOP/s") : "-"});
+               is_counted ? rounded(tenant.achieved_flops_per_s, "FLOP/s") : "-"});
   }
   return table.to_string();
 }

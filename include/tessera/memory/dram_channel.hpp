@@ -97,7 +97,8 @@ class DramChannel {
   // Returns the next cycle in which to go on, or no_cycle.
   virtual Cycle run(Cycle from, Cycle until, DramPort& port, const DramAddressMap& map,
                     std::vector<DramDone>& done) = 0;
-  // From cycle `from` on nothing finishes before the end of this one, unless more comes to the port.
+  // From cycle `from` on nothing finishes before the end of this one, unless more comes to the
+  // port.
   virtual Cycle first_finish(Cycle from, const DramPort& port) const = 0;
 
   // Requests that wait for a command.

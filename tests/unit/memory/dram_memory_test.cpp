@@ -178,7 +178,8 @@ TEST(DramMemory, IsTheSameCycleByCycle) {
   for (const std::string keys :
        {"preset: HBM2-PC, hash: ipoly, port: 16 GB/s", "preset: HBM2, write_high: 8, write_low: 2",
         "preset: DDR4, latency: 7 ns, port: 5 GB/s", "preset: LPDDR5, page: closed",
-        "preset: HBM2, scheduler: bank-queues", "preset: DDR5, scheduler: bank-queues, port: 9 GB/s"}) {
+        "preset: HBM2, scheduler: bank-queues",
+        "preset: DDR5, scheduler: bank-queues, port: 9 GB/s"}) {
     const Described machine = described(
         "topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 60 GB/s, latency: 1 ns}\n"
         "dram: {at: nodes, nodes: [3], bandwidth: 1 GB/s, latency: 0 ns}\n"

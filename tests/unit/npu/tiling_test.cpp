@@ -263,6 +263,59 @@ TEST(Tiles, KeepAllCoresBusyWhereThereIsWork) {
   }
 }
 
+// Of a convolution, the array's for all tiles.
+std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
+  const auto op = operator_from("{kind: convolution, " + keys + "}", core, 1);
+  look_at(*op, 1);
+  std::uint64_t cycles = 0;
+  for (std::uint64_t group = 0; group < op->groups(); ++group) {
+    for (std::uint64_t step = 0; step < op->steps(); ++step) {
+      for (const Instruction& one : op->program(op->tile(group, step).shape).code) {
+        cycles += one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload ? one.cycles : 0;
+      }
+    }
+  }
+  return cycles;
+}
+
+// As many neighbours in a row of the kernel as the array has room for.
+TEST(Convolutions, PixelsOfFewChannelsEnterTogether) {
+  const CoreConfig server = core_from(testing::server);
+  const std::string first =
+      "input: 224, channels: 3, outputs: 64, kernel: 7, stride: 2, padding: 3";
+  const std::uint64_t positions = 112 * 112;
+  EXPECT_EQ(cycles_of_array(first, server), positions * 7);
+  EXPECT_EQ(cycles_of_array("input: 56, channels: 64, outputs: 64, kernel: 3, padding: 1", server),
+            56U * 56 * 3 * 2);
+  EXPECT_EQ(cycles_of_array("input: 56, channels: 65, outputs: 64, kernel: 3, padding: 1", server),
+            56U * 56 * 9);
+  // They are no neighbours, or it is as ONNXim has it.
+  EXPECT_EQ(cycles_of_array("input: 32, channels: 3, outputs: 8, kernel: 3, dilation: 2", server),
+            28U * 28 * 9);
+  const CoreConfig onnxim = core_from(testing::with(testing::server, "tiling: onnxim"));
+  EXPECT_EQ(cycles_of_array(first, onnxim), positions * 49);
+  const CoreConfig mobile = core_from(testing::mobile);  // two at a time
+  EXPECT_EQ(cycles_of_array("input: 32, channels: 4, outputs: 8, kernel: 3", mobile), 30U * 30 * 6);
+}
+
+TEST(Convolutions, ManyImagesAreSharedOutEvenly) {
+  const CoreConfig core = core_from(testing::server);
+  for (const std::uint64_t cores : {2U, 3U, 4U}) {
+    for (const char* const keys :
+         {"input: 224, channels: 3, outputs: 64, kernel: 7, stride: 2, padding: 3",
+          "input: 56, channels: 64, outputs: 256, kernel: 1",
+          "input: 28, channels: 128, outputs: 128, kernel: 3, padding: 1",
+          "input: 7, channels: 512, outputs: 512, kernel: 3, padding: 1"}) {
+      const auto op =
+          operator_from(std::string("{kind: convolution, images: 32, ") + keys + "}", core, cores);
+      const Totals totals = look_at(*op, cores);
+      for (const auto& [number, macs] : totals.macs_of_core) {
+        EXPECT_LE(macs * cores, totals.macs + totals.macs / 16) << keys << " on " << cores;
+      }
+    }
+  }
+}
+
 TEST(Tiles, ReadOperandsOnceWhereTheyFit) {
   const CoreConfig core = core_from(testing::server);
   const auto op = operator_from("{kind: gemm, rows: 512, columns: 512, depth: 512}", core, 1);
