@@ -71,8 +71,8 @@ def contention(report, runner, folder, tokens, batches):
 def policies(report, runner, folder, tokens, batch):
     report.say("## Serving: policies of the scheduler")
     report.say()
-    report.say(f"The same with batches of {batch}, under each policy, with {SLOW_TOKENS} tokens where each takes more "
-               "than ten milliseconds (" + " and ".join(f"`{one}`" for one in SLOW) + "). The paper's way is `spatial`.")
+    report.say(f"The same with batches of {batch} and {tokens} tokens, under each policy, with {SLOW_TOKENS} tokens "
+               "where each takes more than ten milliseconds (" + " and ".join(f"`{one}`" for one in SLOW) + "). The paper's way is `spatial`.")
     report.say()
     rows, slow = [], {}
     for policy, what in POLICIES:
@@ -106,8 +106,7 @@ def ranks(report, runner):
 
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
-    tokens = 3 if setting.reduced else 40
-    contention(report, runner, folder, tokens, (1,) if setting.reduced else BATCHES)
+    contention(report, runner, folder, 3 if setting.reduced else 100, (1,) if setting.reduced else BATCHES)
     if not setting.reduced:
-        policies(report, runner, folder, tokens, BATCHES[-1])
+        policies(report, runner, folder, 40, BATCHES[-1])
     ranks(report, runner)
