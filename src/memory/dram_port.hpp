@@ -39,12 +39,13 @@ class DramPort {
 
   // `requester`: a small number.
   void add(std::uint32_t requester, const WaitingBursts& bursts) {
-    const std::uint32_t number = time_ > SimTime::zero() ? requester : 0;
+    const std::uint32_t number = line_of(requester);
     if (number >= lines_.size()) {
       lines_.resize(number + 1);
     }
     Line& line = lines_[number];
     writes_ += bursts.write;
+    line.bursts += bursts.count;
     if (line.now.count == 0) {
       line.now = bursts;
       line.now.next = none;
@@ -56,6 +57,12 @@ class DramPort {
     line.last = place;
   }
 
+  // Bursts in the line of that requester.
+  std::uint64_t waiting(std::uint32_t requester) const {
+    const std::uint32_t number = line_of(requester);
+    return number < lines_.size() ? lines_[number].bursts : 0;
+  }
+
   // Whose first burst is next.
   const WaitingBursts& front() const { return lines_[turn_].now; }
 
@@ -65,6 +72,7 @@ class DramPort {
     const std::uint32_t number = turn_;
     Line& line = lines_[number];
     ++line.now.index;
+    --line.bursts;
     if (--line.now.count == 0) {
       writes_ -= line.now.write;
       if (line.now.next != none) {
@@ -83,20 +91,21 @@ class DramPort {
     }
   }
 
-  // The next `count` bursts of each line, as visit(bursts), until it returns true; whether it did.
+  // At least the next `count` bursts, as visit(bursts), until it returns true; whether it did.
   template <class Visit>
   bool any_of_next(std::uint64_t count, Visit visit) const {
+    std::uint64_t lines = 0;
+    std::uint64_t least = count;
     for (std::uint32_t number = turn_; number != none; number = lines_[number].turn_after) {
-      WaitingBursts bursts = lines_[number].now;
-      for (std::uint64_t left = count;; left -= bursts.count, bursts = pool_[bursts.next]) {
-        const bool last = bursts.count >= left || bursts.next == none;
-        bursts.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(bursts.count, left));
-        if (visit(bursts)) {
-          return true;
-        }
-        if (last) {
-          break;
-        }
+      ++lines;
+      least = std::min(least, lines_[number].bursts);
+    }
+    // Lines take turns; who has few leaves them to the others.
+    const std::uint64_t of_each = lines == 0 ? 0 : (count + lines - 1) / lines;
+    const std::uint64_t most = least < of_each ? count : of_each;
+    for (std::uint32_t number = turn_; number != none; number = lines_[number].turn_after) {
+      if (any_of_line(lines_[number], most, visit)) {
+        return true;
       }
     }
     return false;
@@ -136,7 +145,26 @@ class DramPort {
     WaitingBursts now{0, 0, 0, 0, none};  // whose turn is next; none left: the line is empty
     std::uint32_t last = none;            // after these
     std::uint32_t turn_after = none;      // the line whose turn is after this one's
+    std::uint64_t bursts = 0;             // in all
   };
+
+  std::uint32_t line_of(std::uint32_t requester) const {
+    return time_ > SimTime::zero() ? requester : 0;
+  }
+  template <class Visit>
+  bool any_of_line(const Line& line, std::uint64_t most, Visit visit) const {
+    WaitingBursts bursts = line.now;
+    for (std::uint64_t left = most;; left -= bursts.count, bursts = pool_[bursts.next]) {
+      const bool last = bursts.count >= left || bursts.next == none;
+      bursts.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(bursts.count, left));
+      if (visit(bursts)) {
+        return true;
+      }
+      if (last) {
+        return false;
+      }
+    }
+  }
 
   std::uint32_t keep(const WaitingBursts& bursts) {
     std::uint32_t place = free_;

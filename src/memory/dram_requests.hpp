@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,7 @@ class HeldRequests {
       held.same_hash = chain;
       chain = place;
       ++listed_;
+      writes_in_block_[block_of(request.burst)] += held.write;
     }
     ++size_;
     writes_ += held.write;
@@ -71,6 +73,7 @@ class HeldRequests {
 
   void remove(std::uint32_t place) {
     if (pool_[place].listed != 0) {
+      writes_in_block_[block_of(pool_[place].burst)] -= pool_[place].write;
       std::uint32_t* link = &chain_of(pool_[place].burst);
       while (*link != place) {
         link = &pool_[*link].same_hash;
@@ -98,8 +101,11 @@ class HeldRequests {
 
   // Any of so many bursts from this one on is to be written by one that is listed.
   bool holds_write(std::uint64_t burst, std::uint32_t count) const {
-    for (std::uint64_t one = burst; one < burst + count; ++one) {
-      if (find(one, true) != none) {
+    const std::uint64_t end = burst + count;
+    while (writes_ > 0 && burst < end) {
+      if (writes_in_block_[block_of(burst)] == 0) {
+        burst = (burst | (block - 1)) + 1;
+      } else if (find(burst++, true) != none) {
         return true;
       }
     }
@@ -117,6 +123,7 @@ class HeldRequests {
     writer.put(static_cast<std::uint64_t>(size_));
     writer.put(static_cast<std::uint64_t>(listed_));
     writer.put(static_cast<std::uint64_t>(writes_));
+    writer.put(writes_in_block_);
   }
   void restore(pdes::StateReader& reader) {
     pool_ = reader.get_all<HeldRequest>();
@@ -126,9 +133,16 @@ class HeldRequests {
     size_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
     listed_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
     writes_ = static_cast<std::size_t>(reader.get<std::uint64_t>());
+    writes_in_block_ = reader.get<std::array<std::uint32_t, blocks>>();
   }
 
  private:
+  static constexpr std::uint64_t block = 8;  // bursts
+  static constexpr std::size_t blocks = 256;
+
+  static std::size_t block_of(std::uint64_t burst) {
+    return static_cast<std::size_t>(burst / block % blocks);
+  }
   std::size_t chain_index(std::uint64_t burst) const {
     return static_cast<std::size_t>(burst * 0x9E3779B97F4A7C15ULL >> shift_);
   }
@@ -142,6 +156,7 @@ class HeldRequests {
   std::size_t size_ = 0;
   std::size_t listed_ = 0;
   std::size_t writes_ = 0;
+  std::array<std::uint32_t, blocks> writes_in_block_{};  // of those that are listed
 };
 
 }  // namespace tessera::memory

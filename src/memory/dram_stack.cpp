@@ -70,12 +70,30 @@ void DramStack::take(const DramPiece& piece) {
   const Cycle now = first_cycle_from(piece.arrived);
   map_.for_each_channel(first, last,
                         [&](std::uint32_t channel, std::uint64_t index, std::uint32_t count) {
-                          run(channel, now);
-                          Lane& lane = lanes_[channel];
-                          lane.port.add(requester, {index, count, place, piece.write, 0});
-                          lane.next = std::min(lane.next, std::max(now, lane.port.opens()));
-                          plan(lane);
+                          add(channel, requester, {index, count, place, piece.write, 0}, now);
                         });
+}
+
+void DramStack::add(std::uint32_t channel, std::uint32_t requester, const WaitingBursts& bursts,
+                    Cycle now) {
+  Lane& lane = lanes_[channel];
+  if (lane.port.waiting(requester) > going_in_before(lane, now)) {
+    lane.port.add(requester, bursts);  // behind others, which is all the same to cycles before
+    return;
+  }
+  run(channel, now);
+  lane.port.add(requester, bursts);
+  lane.next = std::min(lane.next, std::max(now, lane.port.opens()));
+  plan(lane);
+}
+
+// The most bursts that go in before cycle `now`, and before the lane is due.
+std::uint64_t DramStack::going_in_before(const Lane& lane, Cycle now) const {
+  const DramController& controller = spec_.controller;
+  const std::uint64_t at_once =
+      lane.port.one_a_cycle() ? 0 : std::uint64_t{controller.read_queue} + controller.write_queue;
+  const Cycle planned = spec_.timing.cl + spec_.timing.burst + 1;
+  return at_once + static_cast<std::uint64_t>(std::max(now - lane.next, planned));
 }
 
 // All cycles before `until`.

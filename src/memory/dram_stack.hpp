@@ -77,6 +77,8 @@ class DramStack {
   Cycle first_cycle_from(SimTime time) const;
   std::uint32_t requester_number(EntityId requester);
   std::uint32_t keep(const DramPiece& piece);
+  void add(std::uint32_t channel, std::uint32_t requester, const WaitingBursts& bursts, Cycle now);
+  std::uint64_t going_in_before(const Lane& lane, Cycle now) const;
   void run(std::uint32_t lane, Cycle until);
   void plan(Lane& lane);
 
