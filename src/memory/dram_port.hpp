@@ -57,11 +57,16 @@ class DramPort {
     line.last = place;
   }
 
-  // Bursts in the line of that requester.
-  std::uint64_t waiting(std::uint32_t requester) const {
+  // Bursts in the line of that requester, with those that have gone in since the last mark.
+  std::uint64_t waiting_since_mark(std::uint32_t requester) const {
     const std::uint32_t number = line_of(requester);
-    return number < lines_.size() ? lines_[number].bursts : 0;
+    if (number >= lines_.size()) {
+      return 0;
+    }
+    const Line& line = lines_[number];
+    return line.bursts + (line.mark == mark_ ? line.gone : 0);
   }
+  void mark() { ++mark_; }
 
   // Whose first burst is next.
   const WaitingBursts& front() const { return lines_[turn_].now; }
@@ -73,6 +78,8 @@ class DramPort {
     Line& line = lines_[number];
     ++line.now.index;
     --line.bursts;
+    line.gone = line.mark == mark_ ? line.gone + 1 : 1;
+    line.mark = mark_;
     if (--line.now.count == 0) {
       writes_ -= line.now.write;
       if (line.now.next != none) {
@@ -122,6 +129,7 @@ class DramPort {
     writer.put(turn_);
     writer.put(last_turn_);
     writer.put(writes_);
+    writer.put(mark_);
     writer.put(free_at_);
     writer.put(free_cycle_);
     writer.put(opens_);
@@ -133,6 +141,7 @@ class DramPort {
     turn_ = reader.get<std::uint32_t>();
     last_turn_ = reader.get<std::uint32_t>();
     writes_ = reader.get<std::uint64_t>();
+    mark_ = reader.get<std::uint64_t>();
     free_at_ = reader.get<SimTime>();
     free_cycle_ = reader.get<Cycles>();
     opens_ = reader.get<Cycle>();
@@ -146,6 +155,8 @@ class DramPort {
     std::uint32_t last = none;            // after these
     std::uint32_t turn_after = none;      // the line whose turn is after this one's
     std::uint64_t bursts = 0;             // in all
+    std::uint64_t gone = 0;               // in since this mark
+    std::uint64_t mark = 0;
   };
 
   std::uint32_t line_of(std::uint32_t requester) const {
@@ -238,6 +249,7 @@ class DramPort {
   std::uint32_t turn_ = none;  // of lines with bursts
   std::uint32_t last_turn_ = none;
   std::uint64_t writes_ = 0;  // runs
+  std::uint64_t mark_ = 0;
 };
 
 }  // namespace tessera::memory

@@ -29,8 +29,7 @@ DramStack::DramStack(const DramSpec& spec, Bandwidth port, SimTime latency)
   const SimTime time =
       port > Bandwidth() ? serialization_time(spec.organization.burst, port) : SimTime::zero();
   for (std::uint32_t i = 0; i < spec.organization.channels; ++i) {
-    lanes_.push_back(
-        {make_dram_channel(spec), DramPort(spec.timing.clock, time), no_cycle, no_cycle});
+    lanes_.push_back({make_dram_channel(spec), DramPort(spec.timing.clock, time)});
   }
 }
 
@@ -77,7 +76,7 @@ void DramStack::take(const DramPiece& piece) {
 void DramStack::add(std::uint32_t channel, std::uint32_t requester, const WaitingBursts& bursts,
                     Cycle now) {
   Lane& lane = lanes_[channel];
-  if (lane.port.waiting(requester) > going_in_before(lane, now)) {
+  if (lane.port.waiting_since_mark(requester) > going_in_before(lane, now)) {
     lane.port.add(requester, bursts);  // behind others, which is all the same to cycles before
     return;
   }
@@ -87,13 +86,14 @@ void DramStack::add(std::uint32_t channel, std::uint32_t requester, const Waitin
   plan(lane);
 }
 
-// The most bursts that go in before cycle `now`, and before the lane is due.
+// The most bursts that go in from the last plan on before cycle `now`, or before the lane is due.
+// As of that plan, so that it makes no difference whether the lane was caught up with since.
 std::uint64_t DramStack::going_in_before(const Lane& lane, Cycle now) const {
   const DramController& controller = spec_.controller;
   const std::uint64_t at_once =
       lane.port.one_a_cycle() ? 0 : std::uint64_t{controller.read_queue} + controller.write_queue;
-  const Cycle planned = spec_.timing.cl + spec_.timing.burst + 1;
-  return at_once + static_cast<std::uint64_t>(std::max(now - lane.next, planned));
+  const Cycle until_due = spec_.timing.cl + spec_.timing.burst + 1;
+  return at_once + static_cast<std::uint64_t>(std::max(now - lane.planned, until_due));
 }
 
 // All cycles before `until`.
@@ -121,6 +121,8 @@ void DramStack::run(std::uint32_t number, Cycle until) {
 }
 
 void DramStack::plan(Lane& lane) {
+  lane.planned = lane.next;
+  lane.port.mark();
   lane.due = lane.next == no_cycle ? no_cycle : lane.channel->first_finish(lane.next, lane.port);
 }
 
@@ -196,6 +198,7 @@ void DramStack::save(pdes::StateWriter& writer) const {
     lane.port.save(writer);
     writer.put(lane.next);
     writer.put(lane.due);
+    writer.put(lane.planned);
   }
   std::vector<std::uint32_t> requesters(requesters_.size());
   for (const auto& [entity, number] : requesters_) {
@@ -213,6 +216,7 @@ void DramStack::restore(pdes::StateReader& reader) {
     lane.port.restore(reader);
     lane.next = reader.get<Cycle>();
     lane.due = reader.get<Cycle>();
+    lane.planned = reader.get<Cycle>();
   }
   requesters_.clear();
   for (const std::uint32_t entity : reader.get_all<std::uint32_t>()) {

@@ -62,8 +62,9 @@ class DramStack {
   struct Lane {
     std::unique_ptr<DramChannel> channel;
     DramPort port;
-    Cycle next = no_cycle;  // in which to go on
-    Cycle due = no_cycle;   // at whose end something may be done
+    Cycle next = no_cycle;     // in which to go on
+    Cycle due = no_cycle;      // at whose end something may be done
+    Cycle planned = no_cycle;  // what `next` was when that was found
   };
   struct Finished {
     Cycle finish = 0;
