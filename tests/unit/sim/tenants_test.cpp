@@ -447,10 +447,9 @@ TEST(TenantsTogether, WeighWhatTheyDo) {
 
 void expect_to_go_on_from_checkpoints(const Files& files) {
   const trace::Summary expected = run_it(files);
-  const std::string folder =
-      (std::filesystem::path(::testing::TempDir()) /
-       ::testing::UnitTest::GetInstance()->current_test_info()->name())
-          .string();
+  const std::string folder = (std::filesystem::path(::testing::TempDir()) /
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name())
+                                 .string();
   struct Stop {
     int ranks;  // that go on
     SimTime at;
