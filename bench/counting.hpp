@@ -38,6 +38,14 @@ class CountingCommunicator final : public comm::Communicator {
   void receive_batches(std::int64_t count, const comm::BatchSink& sink) override {
     inner_.receive_batches(count, sink);
   }
+  bool has_async_news() const override { return inner_.has_async_news(); }
+  void post_async(int target, std::span<const std::byte> bytes, bool wakes) override {
+    inner_.post_async(target, bytes, wakes);
+  }
+  bool receive_async(const comm::BatchSink& sink) override { return inner_.receive_async(sink); }
+  void await_async(std::chrono::nanoseconds limit) override { inner_.await_async(limit); }
+  // Reductions over the result are not counted.
+  std::unique_ptr<comm::Communicator> first(int ranks) override { return inner_.first(ranks); }
   std::string broadcast(const std::string& text, int root) override {
     return inner_.broadcast(text, root);
   }

@@ -20,7 +20,17 @@ results/soak.md. Ends with 1 at the first failure, says why, and keeps the folde
 
 scripts/soak.sh onnx [--count N] [--seed S]
 Builds with AddressSanitizer and UndefinedBehaviorSanitizer, reads N (100000) damaged ONNX models and
-Chakra traces, and writes results/soak_onnx.md."
+Chakra traces, and writes results/soak_onnx.md.
+
+scripts/soak.sh ranks [COUNT [SEED]]
+Builds, draws COUNT (1000) experiments and runs each on one rank and on several, cut at random: equal
+digests, and no promise between ranks broken."
+
+if [[ ${1:-} == ranks ]]; then
+  configure_and_build release tessera
+  exec python3 "$repository/tests/parallel/random_runs.py" "$repository/build/release/tessera" \
+    mpirun "${2:-1000}" "${3:-1}"
+fi
 
 if [[ ${1:-} == onnx ]]; then
   shift

@@ -95,11 +95,20 @@ nlohmann::ordered_json weigh(std::uint32_t side, comm::Communicator& communicato
       {partition.owner, members, machine::region_delays(*machine.topology, partition)},
       machine.topology->smallest_latency());
   const auto network = described.network->build({machine, members, network_slot});
-  const auto memory = described.memory->build({machine, members, memory_slot, network_slot});
+  const auto memory =
+      described.memory->build({machine, members, memory_slot, network_slot, nullptr, {}});
   const auto compute =
       described.compute->build({machine, members, described.plan.operations, compute_slot});
-  const auto executor = executor::make_executor({machine, described.plan, members, 1, executor_slot,
-                                                 network_slot, memory_slot, compute_slot, nullptr});
+  const auto executor = executor::make_executor({machine,
+                                                 described.plan,
+                                                 members,
+                                                 1,
+                                                 executor_slot,
+                                                 network_slot,
+                                                 memory_slot,
+                                                 compute_slot,
+                                                 nullptr,
+                                                 {}});
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
              engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
          "components have the slots they were told");

@@ -78,7 +78,7 @@ _OUTWARD[:4] = (-1, 0), (1, 0), (0, -1), (0, 1)
 
 def _arrows(where):
     """Start and vector of each link's arrow. A link is shifted to its right, so that the two
-    directions lie side by side; one that wraps around the machine is a stub at its start."""
+    directions lie side by side; one that wraps around the machine is a short piece at its start."""
     x, y = where.x[where.source], where.y[where.source]
     dx, dy = where.x[where.target] - x, where.y[where.target] - y
     along = dx * _OUTWARD[where.port, 0] + dy * _OUTWARD[where.port, 1]

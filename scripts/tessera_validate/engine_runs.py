@@ -267,8 +267,9 @@ def curves(report, tools):
             report.say()
             report.say(f"An event costs {found['costs']['event_s'] * 1e9:.1f} ns.")
             report.say()
-            report.table(["ranks", "wall [s]", "speed-up", "efficiency", "events", "slowest region",
-                          "reductions", "messages", "limit", "imbalance", "memory a rank [MB]"],
+            report.table(["ranks", "wall [s]", "speed-up", "efficiency", "by promises", "bound",
+                          "waits at best", "events across", "events", "waiting", "reductions",
+                          "messages", "limit", "imbalance", "memory a rank [MB]"],
                          [curve_row(row) for row in found["predictions"]])
 
 
@@ -277,4 +278,5 @@ def curve_row(row):
     shares = [f"{100 * row[what] / wall:.0f} %" if wall > 0 else ""
               for what in ("work_s", "waiting_s", "reductions_s", "messages_s")]
     return [row["ranks"], f"{wall:.3g}", f"{row['speed_up']:.3g}", f"{100 * row['efficiency']:.0f} %",
-            *shares, row["limit"], f"{row['imbalance']:.2f}", f"{row['largest_bytes'] / 1e6:.0f}"]
+            f"{row['promises_speed_up']:.3g}", f"{row['bound']:.3g}", row["perfect"]["waits"],
+            row["remote_events"], *shares, row["limit"], f"{row['imbalance']:.2f}", f"{row['largest_bytes'] / 1e6:.0f}"]

@@ -110,7 +110,10 @@ class Runner:
         return path if path.suffix else EXPERIMENTS / f"{experiment}.yaml"
 
     def command(self, experiment, output, ranks=1, extra=()):
-        return launched(ranks, [self.program, "run", self.path_of(experiment), "-o", output, *extra])
+        """With all ranks at work, also where that does not pay."""
+        all_work = ("--set", "run.idle_ranks=false") if ranks > 1 else ()
+        return launched(ranks, [self.program, "run", self.path_of(experiment), "-o", output, *all_work,
+                                *extra])
 
     def new_folder(self, experiment):
         self.folders += 1

@@ -24,6 +24,8 @@ DENSE = ("full_wafer", ("--set", "machine.topology.rows=99", "--set", "machine.t
 EXACT = ("events", "largest_events", "windows", "remote_events")
 # Rounds of the model over those of real runs, see docs/design/0008-scaling-prediction.md.
 ROUNDS = (0.9, 1.5)
+# Waits of the rank that waits most over those of perfect lookahead; of runs with promises.
+WAITS = 3
 # Predicted over real wall time, on processors that nothing else uses.
 TIMES = (0.6, 1.6)
 CURVES = [("full_wafer", "blocks"), ("full_wafer", "columns"), ("cluster_16384", "blocks"),
@@ -50,10 +52,11 @@ def launcher(ranks):
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []
 
 
-def run(program, folder, experiment, extra, ranks):
-    """The summary of a real run."""
+def run(program, folder, experiment, extra, ranks, synchronization="window"):
+    """The summary of a real run, with all ranks at work."""
     output = Path(folder) / f"{experiment}-{ranks}"
-    call([*launcher(ranks), program, "run", EXPERIMENTS / f"{experiment}.yaml", "-q", "-q", "-o",
+    call([*launcher(ranks), program, "run", EXPERIMENTS / f"{experiment}.yaml", "-q", "-q",
+          "--set", f"run.synchronization={synchronization}", "--set", "run.idle_ranks=false", "-o",
           output, *extra])
     return json.loads((output / "summary.json").read_text(encoding="utf-8"))
 
@@ -80,6 +83,9 @@ def compare(program, folder, experiment=DENSE[0], extra=DENSE[1], counted=(2, 3,
             low, high = ROUNDS
             rows.append(("rounds", ranks, row["rounds"], real["rounds"],
                          low * real["rounds"] <= row["rounds"] <= high * real["rounds"]))
+            waits = run(program, folder, experiment, extra, ranks, "promise")["waits"]
+            best = row["perfect"]["waits"]
+            rows.append(("waits", ranks, best, waits, waits <= WAITS * best))
         if ranks in timed:
             wall = statistics.median(summary["wall_s"] for summary in runs)
             low, high = TIMES

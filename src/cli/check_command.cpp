@@ -9,6 +9,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/plan/route_costs.hpp"
 #include "tessera/plan/traffic.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -206,8 +207,24 @@ void print_job(const machine::Machine& machine, const sim::Job& job, const std::
   }
 }
 
+// What each cut would give; empty where nothing can be predicted.
+std::string cut_table(const sim::Experiment& experiment, int ranks) {
+  const std::vector<sim::CutPrediction> cuts = sim::predict_cuts(experiment, ranks);
+  if (cuts.empty()) {
+    return "";
+  }
+  TextTable table({"cut", "speed-up", "waits of a rank", "messages", "imbalance"});
+  for (const sim::CutPrediction& cut : cuts) {
+    table.add({cut.name, rounded(cut.speed_up()), std::to_string(cut.waits),
+               std::to_string(cut.messages), rounded(cut.imbalance)});
+  }
+  return "\n# cuts over " + std::to_string(ranks) + " ranks, predicted for an iteration\n" +
+         table.to_string();
+}
+
 void print(const sim::Experiment& experiment, int ranks) {
-  const sim::Forecast forecast = sim::forecast(experiment, ranks);
+  const sim::CutChoice cut = sim::choose_cut(experiment, ranks, ranks);
+  const sim::Forecast forecast = sim::forecast(experiment, cut.partition);
   const machine::Machine& machine = experiment.machine;
   std::cout << "# configuration, with defaults\n" << experiment.resolved << "\n";
   std::cout << "# entities\n";
@@ -235,6 +252,9 @@ void print(const sim::Experiment& experiment, int ranks) {
   run.add({"predicted memory of the largest rank",
            std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});
   run.add({"partition", experiment.options.partition});
+  if (ranks > 1) {
+    run.add({"cut", cut.reason});
+  }
   run.add({"synchronization", experiment.options.synchronization});
   run.add({"weights", experiment.options.weights});
   run.add({"directed links cut",
@@ -245,7 +265,8 @@ void print(const sim::Experiment& experiment, int ranks) {
   run.add({"imbalance by weight", rounded(forecast.partition.imbalance)});
   std::cout << run.to_string();
   if (ranks > 1) {
-    std::cout << "\n# ranks\n" << rank_table(experiment, forecast.partition);
+    std::cout << cut_table(experiment, ranks) << "\n# ranks\n"
+              << rank_table(experiment, forecast.partition);
   }
   std::cout << "ok\n";
 }

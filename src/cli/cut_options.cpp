@@ -6,13 +6,24 @@
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::cli {
+namespace {
 
-void add_cut_options(Options& options) {
-  options.add()("partition", "how the machine is cut over ranks, instead of the configured way",
-                cxxopts::value<std::string>(), "NAME")(
+void add_options(Options& options, const char* help, const char* argument) {
+  options.add()("partition", help, cxxopts::value<std::string>(), argument)(
       "weights", "what makes a node heavy: none, predicted, or the folder of an earlier run",
       cxxopts::value<std::string>(),
       "WHAT")("synchronization", "how ranks keep in step", cxxopts::value<std::string>(), "NAME");
+}
+
+}  // namespace
+
+void add_cut_options(Options& options) {
+  add_options(options, "how the machine is cut over ranks, instead of the configured way", "NAME");
+}
+
+void add_compared_cut_options(Options& options) {
+  add_options(options, "ways to cut the machine over ranks, instead of the configured one",
+              "NAME,…");
 }
 
 void apply_cut_options(const Options& options, sim::Experiment& experiment,
@@ -20,6 +31,11 @@ void apply_cut_options(const Options& options, sim::Experiment& experiment,
   if (options.has("partition")) {
     sim::use_partition(experiment, options.text("partition"));
   }
+  apply_options_of_ranks(options, experiment, world);
+}
+
+void apply_options_of_ranks(const Options& options, sim::Experiment& experiment,
+                            comm::Communicator& world) {
   if (options.has("weights")) {
     sim::use_weights(experiment, options.text("weights"), shared_loader(world));
   }

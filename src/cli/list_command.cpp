@@ -8,7 +8,6 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
 #include "tessera/machine/parameters.hpp"
-#include "tessera/machine/partition.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/coherence.hpp"
 #include "tessera/memory/dram_channel.hpp"
@@ -23,6 +22,7 @@
 #include "tessera/plan/schedule.hpp"
 #include "tessera/serving/policy.hpp"
 #include "tessera/serving/request.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/serving.hpp"
 #include "tessera/sim/traffic.hpp"
@@ -37,7 +37,7 @@ using Parts = std::vector<PartInfo>;
 const std::map<std::string, std::function<Parts()>>& kinds() {
   static const std::map<std::string, std::function<Parts()>> list{
       {"topologies", [] { return machine::topologies().infos(); }},
-      {"partitions", [] { return machine::partitioners().infos(); }},
+      {"partitions", [] { return sim::partition_infos(); }},
       {"workloads", [] { return workload::workloads().infos(); }},
       {"graphs", [] { return workload::graph_workloads().infos(); }},
       {"execution",

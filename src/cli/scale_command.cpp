@@ -10,6 +10,7 @@
 #include "cut_options.hpp"
 #include "output_file.hpp"
 #include "signals.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/sim/scaling.hpp"
 #include "tessera/trace/run_folder.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 // the OSU micro-benchmarks: 1.2 us for a byte, 192 Gb/s one way.
 constexpr double latency_s = 1.2e-6;
 constexpr double bandwidth = 24e9;
+constexpr double promise_s = 300e-9;
 constexpr const char* network_source = "InfiniBand HDR, Microsoft Learn: HBv3 performance (OSU)";
 
 Options describe() {
@@ -41,26 +43,53 @@ Options describe() {
       "reduction-step",
       "of each of the log2 P steps of a reduction (default: under mpirun measured on these ranks, "
       "else the latency of a message)",
+      cxxopts::value<std::string>(), "TIME")(
+      "promise-time", "processor time of an exchange between two ranks, at each (default: 300 ns)",
       cxxopts::value<std::string>(),
-      "TIME")("calibration", "processor time at most of the part of the run that measures an event",
-              cxxopts::value<std::string>()->default_value("10"), "S");
-  add_cut_options(options);
+      "TIME")("wait-messages", "messages from asking a rank to having its answer",
+              cxxopts::value<std::string>()->default_value("2"), "N")(
+      "exchange-events", "events of work after which a rank sends what nobody asked for",
+      cxxopts::value<std::string>()->default_value("256"),
+      "N")("calibration", "processor time at most of the part of the run that measures an event",
+           cxxopts::value<std::string>()->default_value("10"), "S");
+  add_compared_cut_options(options);
   return options;
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
 }
 
 std::vector<int> ranks_of(const std::string& text) {
   std::vector<int> ranks;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
+  for (const std::string& part : parts_of(text)) {
     std::string problem;
-    const auto number = config::parse_as<std::int64_t>(text.substr(at, comma - at), problem);
+    const auto number = config::parse_as<std::int64_t>(part, problem);
     if (!number || *number < 1 || *number > std::numeric_limits<int>::max()) {
       throw ConfigError("--ranks: expected numbers of ranks such as 2,4,16, found '" + text + "'");
     }
     ranks.push_back(static_cast<int>(*number));
-    at = comma + 1;
   }
   return ranks;
+}
+
+// Each once, in order.
+std::vector<std::string> partitions_of(const Options& options) {
+  std::vector<std::string> names;
+  if (options.has("partition")) {
+    for (const std::string& name : parts_of(options.text("partition"))) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
 }
 
 // A cost as given, or else by default, with its source.
@@ -69,6 +98,26 @@ void set_cost(trace::ScalingCosts& costs, double trace::ScalingCosts::*member,
               const std::string& source) {
   costs.*member = given.value_or(otherwise);
   costs.sources.emplace_back(name, given ? "given" : source);
+}
+
+// A number that an option has by default, from `least` on.
+double number_from(const Options& options, const std::string& name, double least) {
+  const double number = *options.value<double>(name);
+  if (!(number >= least)) {
+    throw ConfigError("--" + name + " must not be below " + format_number(least));
+  }
+  return number;
+}
+
+void set_promise_costs(trace::ScalingCosts& costs, const Options& options,
+                       std::optional<double> exchange) {
+  using Costs = trace::ScalingCosts;
+  set_cost(costs, &Costs::promise_s, "promise_s", exchange, promise_s,
+           "assumed: a quarter of a message is processor time");
+  set_cost(costs, &Costs::wait_messages, "wait_messages", std::nullopt,
+           number_from(options, "wait-messages", 1), "question and answer are two");
+  set_cost(costs, &Costs::exchange_events, "exchange_events", std::nullopt,
+           number_from(options, "exchange-events", 0), "assumed");
 }
 
 trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) {
@@ -110,6 +159,7 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
            source);
   set_cost(costs, &Costs::reduction_entry_s, "reduction_entry_s", std::nullopt, 3e-9,
            "assumed: compared twice and read once, in cache");
+  set_promise_costs(costs, options, seconds("promise-time"));
   return costs;
 }
 
@@ -129,7 +179,8 @@ int scale_command(const Words& words, comm::Communicator& world) {
   request.calibration_s = *options.value<double>("calibration");
   request.costs = costs_of(options, world);
   sim::Experiment experiment = sim::read_experiment(path, options.settings(), shared_loader(world));
-  apply_cut_options(options, experiment, world);
+  request.partitions = partitions_of(options);
+  apply_options_of_ranks(options, experiment, world);
   if (options.has("output")) {
     check_output(options.text("output"), trace::begins_as_scaling_report, "scale", world);
   }

@@ -1,7 +1,5 @@
 #include "tessera/collective/algorithm.hpp"
 
-#include <algorithm>
-
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
@@ -36,24 +34,13 @@ Registry<AlgorithmMaker>& algorithms() {
 }
 
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk) {
-  ensure(chunk < size, "a chunk outside its vector");
-  const auto all = bytes.count();
-  // Nearly every vector fits 32 bits, whose quotients are cheaper.
-  if (all >> 32 == 0) {
-    const auto few = static_cast<std::uint32_t>(all);
-    return Bytes(few / size + (chunk < few % size ? 1 : 0));
-  }
-  return Bytes(all / size + (chunk < all % size ? 1 : 0));
+  ensure(size > 0, "a chunk outside its vector");
+  return ChunkSizes(bytes, size).of(chunk);
 }
 
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, Chunks chunks) {
-  ensure(chunks.count <= size && chunks.first <= size - chunks.count,
-         "chunks outside their vector");
-  const std::uint64_t larger = bytes.count() % size;
-  const std::uint64_t end = chunks.first + chunks.count;
-  const std::uint64_t larger_here =
-      std::min<std::uint64_t>(end, larger) - std::min<std::uint64_t>(chunks.first, larger);
-  return Bytes(bytes.count() / size * chunks.count + larger_here);
+  ensure(size > 0, "chunks outside their vector");
+  return ChunkSizes(bytes, size).of(chunks);
 }
 
 }  // namespace tessera::collective

@@ -12,7 +12,7 @@ class StepMaker {
  public:
   // Step number `step` of an algorithm that goes in step.
   StepMaker(Kind kind, std::uint32_t size, Bytes bytes, std::uint32_t step)
-      : kind_(kind), size_(size), bytes_(kind == Kind::barrier ? Bytes(0) : bytes) {
+      : kind_(kind), size_(size), sizes_(kind == Kind::barrier ? Bytes(0) : bytes, size) {
     result_.send_step = step;
     result_.after = step;
   }
@@ -47,14 +47,14 @@ class StepMaker {
   Bytes bytes_of(Chunks chunks) const {
     if (kind_ == Kind::all_to_all) {
       ensure(chunks.count == 1, "an all-to-all sends one by one");
-      return chunk_bytes(bytes_, size_, chunks.first % size_);
+      return sizes_.of(chunks.first % size_);
     }
-    return chunk_bytes(bytes_, size_, chunks);
+    return sizes_.of(chunks);
   }
 
   Kind kind_;
   std::uint32_t size_;
-  Bytes bytes_;
+  ChunkSizes sizes_;
   Step result_;
 };
 

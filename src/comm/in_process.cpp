@@ -22,6 +22,18 @@ class InProcess final : public Communicator {
     ensure(count == 0, "a batch is expected, but there is only one rank");
   }
 
+  void post_async(int /*target*/, std::span<const std::byte> /*bytes*/, bool /*wakes*/) override {
+    throw InternalError("a batch was posted, but there is only one rank");
+  }
+  bool receive_async(const BatchSink& /*sink*/) override { return false; }
+  bool has_async_news() const override { return false; }
+  void await_async(std::chrono::nanoseconds /*limit*/) override {}  // none will ever come
+
+  std::unique_ptr<Communicator> first(int ranks) override {
+    ensure(ranks == 1, "the first ranks are not ranks");
+    return make_in_process();
+  }
+
   std::string broadcast(const std::string& text, int root) override {
     ensure(root == 0, "the root of a broadcast is not a rank");
     return text;

@@ -2,16 +2,20 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
-#include <limits>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "exit_code.hpp"
+#include "bells.hpp"
+#include "meeting.hpp"
 #include "mpi_support.hpp"
-#include "pending_sends.hpp"
+#include "mpi_transport.hpp"
 #include "reduction.hpp"
 #include "tessera/core/error.hpp"
-#include "waiting.hpp"
 
 namespace tessera::comm {
 namespace {
@@ -20,115 +24,98 @@ namespace {
 // exchange batches in every round, or meet at its end, are one round apart at most. Many more keep
 // a batch that was never received, a defect, from passing for one of a later round.
 constexpr std::uint64_t round_tags = 16384;
-constexpr int gather_tag = static_cast<int>(round_tags);  // MPI grants tags up to 32767
+// MPI grants tags up to 32767.
+constexpr int gather_tag = static_cast<int>(round_tags);
+constexpr int reduction_tag = gather_tag + 1;
+constexpr int broadcast_tag = gather_tag + 2;
+constexpr int async_tag = 0;
 
 int tag_of_round(std::uint64_t round) {
   return static_cast<int>(round % round_tags);
 }
 
-static_assert(sizeof(MinSum) == 2 * sizeof(std::int64_t), "MinSum is sent as two 64-bit integers");
-
-extern "C" void combine_min_sum(void* in, void* in_out, int* length, MPI_Datatype* /*datatype*/) {
-  const auto* theirs = static_cast<const MinSum*>(in);
-  auto* ours = static_cast<MinSum*>(in_out);
-  for (int i = 0; i < *length; ++i) {
-    ours[i] = min_sum(theirs[i], ours[i]);
-  }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
 }
 
-template <class T>
-int count_of(std::span<T> values) {
-  ensure(values.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
-         "a reduction has too many elements");
-  return static_cast<int>(values.size());
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// All collectives are the non-blocking ones, so that waiting is ours to shape (see Backoff): the
-// blocking ones of most MPI libraries spin.
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() {
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
-    check_mpi(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check_mpi(MPI_Comm_rank(world_, &rank_), "MPI_Comm_rank");
-    check_mpi(MPI_Comm_size(world_, &size_), "MPI_Comm_size");
-    check_mpi(MPI_Type_contiguous(2, MPI_INT64_T, &min_sum_type_), "MPI_Type_contiguous");
-    check_mpi(MPI_Type_commit(&min_sum_type_), "MPI_Type_commit");
-    const int commutative = 1;
-    check_mpi(MPI_Op_create(combine_min_sum, commutative, &min_sum_operation_), "MPI_Op_create");
-    crowded_ = node_is_crowded(world_);
-  }
-  // Waits until the last batches are taken. Errors have nobody left to go to.
-  ~MpiCommunicator() override {
-    if (mpi_is_finalized()) {
-      return;
+  MpiCommunicator(MPI_Comm ranks, std::shared_ptr<Bells> bells)
+      : transport_(ranks, std::move(bells)) {
+    if (transport_.near() && size() > 1) {
+      meeting_ = std::make_unique<Meeting>(transport_.communicator());
     }
-    try {
-      for (Backoff backoff(crowded_); !sends_.empty(); backoff.pause()) {
-        sends_.reap();
-      }
-    } catch (const std::exception&) {
-      MPI_Abort(MPI_COMM_WORLD, internal_exit_code);
-    }
-    MPI_Op_free(&min_sum_operation_);
-    MPI_Type_free(&min_sum_type_);
-    MPI_Comm_free(&world_);
   }
-  MpiCommunicator(const MpiCommunicator&) = delete;
-  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int rank() const override { return transport_.rank(); }
+  int size() const override { return transport_.size(); }
+  int processors() const override { return transport_.processors(); }
   std::string description() const override {
-    return "MPI (" + mpi_version() + "), " + std::to_string(size_) +
-           (size_ == 1 ? " rank" : " ranks");
+    return "MPI (" + mpi_version() + "), " + std::to_string(size()) +
+           (size() == 1 ? " rank" : " ranks");
   }
 
   void reduce_min_sum(std::span<MinSum> values) override {
-    all_reduce(values, min_sum_type_, min_sum_operation_);
+    all_reduce(values, min_sum);
     end_round();
   }
-  void reduce_sum(std::span<std::uint64_t> values) override {
-    all_reduce(values, MPI_UINT64_T, MPI_SUM);
-  }
+  void reduce_sum(std::span<std::uint64_t> values) override { all_reduce(values, std::plus<>()); }
   void reduce_max(std::span<std::uint64_t> values) override {
-    all_reduce(values, MPI_UINT64_T, MPI_MAX);
+    all_reduce(values, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
   }
 
   void post_batch(int target, std::span<const std::byte> bytes) override {
-    ensure(target >= 0 && target < size_ && target != rank_,
-           "the target of a batch is not another rank");
-    sends_.post(world_, target, tag_of_round(round_), bytes);
+    ensure_target(target);
+    transport_.post(Lane::rounds, target, tag_of_round(round_), bytes);
+    to_ring_.push_back(target);
   }
   void end_round() override {
     ++round_;
-    sends_.reap();
+    if (!to_ring_.empty()) {
+      transport_.progress();
+    }
+    transport_.reap();
+    // Not earlier: nobody can wait for a batch of a round that this rank has not ended.
+    for (const int target : to_ring_) {
+      transport_.ring(target);
+    }
+    to_ring_.clear();
   }
   void receive_batches(std::int64_t count, const BatchSink& sink) override {
     ensure(count >= 0, "the number of batches is negative");
     ensure(round_ > 0 || count == 0, "no round of batches has ended yet");
     for (std::int64_t i = 0; i < count; ++i) {
-      receive_batch(tag_of_round(round_ - 1), sink);
+      transport_.receive(Lane::rounds, MPI_ANY_SOURCE, tag_of_round(round_ - 1), sink);
     }
   }
 
-  std::string broadcast(const std::string& text, int root) override {
-    ensure(root >= 0 && root < size_, "the root of a broadcast is not a rank");
-    std::string result = rank_ == root ? text : std::string();
-    std::uint64_t length = result.size();
-    broadcast_bytes(&length, sizeof length, root);
-    result.resize(length);
-    broadcast_bytes(result.data(), result.size(), root);
-    return result;
+  void post_async(int target, std::span<const std::byte> bytes, bool wakes) override {
+    ensure_target(target);
+    transport_.post(Lane::async, target, async_tag, bytes);
+    if (wakes) {
+      transport_.ring(target);
+    } else {
+      transport_.leave_word(target);
+    }
   }
-  // Lengths first, then each text as a message of its own: the displacements of MPI_Gatherv are
-  // ints.
+  bool receive_async(const BatchSink& sink) override {
+    transport_.reap();
+    return transport_.take_all(Lane::async, async_tag, sink);
+  }
+  bool has_async_news() const override { return transport_.has_news(); }
+  void await_async(std::chrono::nanoseconds limit) override {
+    transport_.await(Lane::async, async_tag, limit);
+  }
+
+  std::unique_ptr<Communicator> first(int ranks) override;
+
+  std::string broadcast(const std::string& text, int root) override;
   std::vector<std::string> gather(const std::string& text) override;
-  void barrier() override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(world_, &request), "MPI_Ibarrier");
-    wait(request);
-  }
+  void barrier() override { reduce_sum({}); }
 
   [[noreturn]] void abort(int code) override {
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -136,107 +123,144 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
-  void wait(MPI_Request& request) const {
-    Backoff backoff(crowded_);
-    for (;;) {
-      int done = 0;
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (done != 0) {
-        return;
-      }
-      backoff.pause();
+  void ensure_target(int target) const {
+    ensure(target >= 0 && target < size() && target != rank(),
+           "the target of a batch is not another rank");
+  }
+
+  template <class T, class Operation>
+  void all_reduce(std::span<T> values, Operation operation) {
+    if (meeting_ && meeting_->possible() && values.size_bytes() <= Meeting::capacity) {
+      meet(values, operation);
+    } else {
+      reduce_by_messages(values, operation);
     }
   }
+  template <class T, class Operation>
+  void meet(std::span<T> values, Operation operation);
+  template <class T, class Operation>
+  void reduce_by_messages(std::span<T> values, Operation operation);
 
-  template <class T>
-  void all_reduce(std::span<T> values, MPI_Datatype datatype, MPI_Op operation) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data(), count_of(values), datatype, operation,
-                             world_, &request),
-              "MPI_Iallreduce");
-    wait(request);
-  }
-
-  void broadcast_bytes(void* data, std::size_t size, int root) {
-    const ByteLayout layout(size);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibcast(data, layout.count(), layout.datatype(), root, world_, &request),
-              "MPI_Ibcast");
-    wait(request);
-  }
-
-  // Takes a message out of MPI's queue only when it is known to be there, and its size with it.
-  void receive_batch(int tag, const BatchSink& sink) {
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    Backoff backoff(crowded_);
-    for (;;) {
-      int found = 0;
-      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, tag, world_, &found, &message, &status), "MPI_Improbe");
-      if (found != 0) {
-        break;
-      }
-      backoff.pause();
-    }
-    const std::size_t size = size_of_message(status);
-    if (size > capacity_) {
-      buffer_ = std::make_unique_for_overwrite<std::byte[]>(size);
-      capacity_ = size;
-    }
-    const ByteLayout layout(size);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Imrecv(buffer_.get(), layout.count(), layout.datatype(), &message, &request),
-              "MPI_Imrecv");
-    wait(request);
-    sink(status.MPI_SOURCE, {buffer_.get(), size});
-  }
-
-  MPI_Comm world_ = MPI_COMM_NULL;  // our own copy: tags and errors are not shared with others
-  MPI_Datatype min_sum_type_ = MPI_DATATYPE_NULL;
-  MPI_Op min_sum_operation_ = MPI_OP_NULL;
-  int rank_ = 0;
-  int size_ = 1;
-  bool crowded_ = false;
-  std::uint64_t round_ = 0;  // rounds ended so far
-  PendingSends sends_;
-  std::unique_ptr<std::byte[]> buffer_;  // of the batch being received; kept for the next
-  std::size_t capacity_ = 0;
+  MpiTransport transport_;
+  std::unique_ptr<Meeting> meeting_;  // if all ranks are on one machine
+  std::uint64_t round_ = 0;           // rounds ended so far
+  std::vector<int> to_ring_;          // those who got batches in this round
+  std::vector<std::byte> others_;     // values of a reduction, from another rank
 };
 
+template <class T, class Operation>
+void MpiCommunicator::meet(std::span<T> values, Operation operation) {
+  if (meeting_->come(std::span<const T>(values), operation)) {
+    for (int other = 0; other < size(); ++other) {
+      if (other != rank()) {
+        transport_.ring(other);
+      }
+    }
+  } else {
+    constexpr std::uint32_t tests_to_progress = 64;
+    std::uint32_t tests = 0;
+    transport_.wait_until([this, &tests] {
+      transport_.reap();
+      if (++tests % tests_to_progress == 0) {
+        transport_.progress();
+      }
+      return meeting_->complete();
+    });
+  }
+  meeting_->leave(std::as_writable_bytes(values));
+}
+
+// Recursive doubling: after k steps each rank has the result of 2^k. Of a number of ranks that is
+// no power of two, as many as are too many hand their values to a neighbour before, and get the
+// result from it afterwards. The operations are exact, so that the order makes no difference.
+template <class T, class Operation>
+void MpiCommunicator::reduce_by_messages(std::span<T> values, Operation operation) {
+  const std::span<std::byte> ours = std::as_writable_bytes(values);
+  others_.resize(ours.size());
+  const auto combine = [&] {
+    const std::span<const T> theirs(reinterpret_cast<const T*>(others_.data()), values.size());
+    std::ranges::transform(theirs, values, values.begin(), operation);
+  };
+  const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
+  const int pairs = size() - power;
+  const bool in_pair = rank() < 2 * pairs;
+  if (in_pair && rank() % 2 == 0) {
+    transport_.send(rank() + 1, reduction_tag, ours);
+    transport_.receive_into(rank() + 1, reduction_tag, ours);
+    return;
+  }
+  if (in_pair) {
+    transport_.receive_into(rank() - 1, reduction_tag, others_);
+    combine();
+  }
+  const int place = in_pair ? rank() / 2 : rank() - pairs;
+  for (int distance = 1; distance < power; distance *= 2) {
+    const int other = place ^ distance;
+    transport_.exchange(other < pairs ? 2 * other + 1 : other + pairs, reduction_tag, ours,
+                        others_);
+    combine();
+  }
+  if (in_pair) {
+    transport_.send(rank() - 1, reduction_tag, ours);
+  }
+}
+
+// A binomial tree: who has the text sends it to the rank half of the ranks away, then a quarter, …
+std::string MpiCommunicator::broadcast(const std::string& text, int root) {
+  ensure(root >= 0 && root < size(), "the root of a broadcast is not a rank");
+  const int place = (rank() - root + size()) % size();
+  const auto rank_at = [&](int other) { return (other + root) % size(); };
+  const auto ranks = static_cast<unsigned>(size());
+  unsigned reach = std::bit_ceil(ranks);  // ranks that hear of it through this one
+  std::string result = text;
+  if (place > 0) {
+    reach = static_cast<unsigned>(place) & -static_cast<unsigned>(place);
+    transport_.receive(
+        Lane::rounds, rank_at(place - static_cast<int>(reach)), broadcast_tag,
+        [&result](int, std::span<const std::byte> bytes) { result = text_of(bytes); });
+  }
+  for (unsigned distance = reach / 2; distance > 0; distance /= 2) {
+    const int other = place + static_cast<int>(distance);
+    if (other < size()) {
+      transport_.send(rank_at(other), broadcast_tag, bytes_of(result));
+    }
+  }
+  return result;
+}
+
 std::vector<std::string> MpiCommunicator::gather(const std::string& text) {
-  std::uint64_t length = text.size();
-  std::vector<std::uint64_t> lengths(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(
-      MPI_Igather(&length, 1, MPI_UINT64_T, lengths.data(), 1, MPI_UINT64_T, 0, world_, &request),
-      "MPI_Igather");
-  wait(request);
-  if (rank_ != 0) {
-    const ByteLayout layout(text.size());
-    check_mpi(
-        MPI_Isend(text.data(), layout.count(), layout.datatype(), 0, gather_tag, world_, &request),
-        "MPI_Isend");
-    wait(request);
+  if (rank() != 0) {
+    transport_.send(0, gather_tag, bytes_of(text));
     return {};
   }
   std::vector<std::string> texts{text};
-  texts.resize(lengths.size());
-  for (std::size_t source = 1; source < texts.size(); ++source) {
-    std::string& theirs = texts[source];
-    theirs.resize(lengths[source]);
-    const ByteLayout layout(theirs.size());
-    check_mpi(MPI_Irecv(theirs.data(), layout.count(), layout.datatype(), static_cast<int>(source),
-                        gather_tag, world_, &request),
-              "MPI_Irecv");
-    wait(request);
+  for (int source = 1; source < size(); ++source) {
+    transport_.receive(
+        Lane::rounds, source, gather_tag,
+        [&texts](int, std::span<const std::byte> bytes) { texts.push_back(text_of(bytes)); });
   }
   return texts;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::first(int ranks) {
+  ensure(ranks >= 1 && ranks <= size(), "the first ranks are not ranks");
+  barrier();  // MPI_Comm_split spins
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(
+      MPI_Comm_split(transport_.communicator(), rank() < ranks ? 0 : MPI_UNDEFINED, rank(), &part),
+      "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) {
+    return nullptr;
+  }
+  auto result = std::make_unique<MpiCommunicator>(part, transport_.bells());
+  check_mpi(MPI_Comm_free(&part), "MPI_Comm_free");
+  return result;
 }
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi() {
-  return std::make_unique<MpiCommunicator>();
+  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, std::make_shared<Bells>(MPI_COMM_WORLD));
 }
 
 }  // namespace tessera::comm

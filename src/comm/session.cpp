@@ -9,6 +9,7 @@
 #include "exit_code.hpp"
 #include "mpi_communicator.hpp"
 #include "mpi_support.hpp"
+#include "scheduling.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 
@@ -44,6 +45,16 @@ bool mpi_is_initialized() {
   return initialized != 0;
 }
 
+// Those who are done wait here for the others, asleep: MPI would spin for them when it ends. Errors
+// have nobody left to go to.
+void meet_at_the_end(Communicator& world) {
+  try {
+    world.barrier();
+  } catch (const std::exception&) {
+    MPI_Abort(MPI_COMM_WORLD, internal_exit_code);
+  }
+}
+
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
@@ -52,10 +63,12 @@ Session::Session(int& argc, char**& argv) {
     return;
   }
   if (!mpi_is_initialized()) {
+    keep_mpi_from_yielding();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     started_ = true;
   }
+  ask_for_short_slices();
   world_ = make_mpi();
   // Otherwise each task would run the whole simulation and write over the files of the others.
   if (world_->size() == 1 && tasks_of_slurm_step() > 1) {
@@ -74,6 +87,9 @@ Session::~Session() {
 }
 
 void Session::finalize() {
+  if (world_ && !mpi_is_finalized()) {
+    meet_at_the_end(*world_);
+  }
   world_.reset();
   if (started_ && !mpi_is_finalized()) {
     MPI_Finalize();

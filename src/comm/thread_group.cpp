@@ -8,8 +8,10 @@
 
 namespace tessera::comm {
 
-ThreadGroup::ThreadGroup(int ranks)
-    : boxes_(static_cast<std::size_t>(ranks)), offers_(static_cast<std::size_t>(ranks)) {}
+ThreadGroup::ThreadGroup(int ranks, ThreadGroup* whole)
+    : boxes_(static_cast<std::size_t>(ranks)),
+      offers_(static_cast<std::size_t>(ranks)),
+      whole_(whole) {}
 
 void ThreadGroup::meet(int rank, const Offer& offer, const Combine& combine) {
   std::unique_lock lock(mutex_);
@@ -72,11 +74,67 @@ void ThreadGroup::expect_all_taken(int rank, std::uint64_t round) {
          "a batch of the last round was not received");
 }
 
-void ThreadGroup::stop(int code) {
+void ThreadGroup::post_async(int target, Batch batch, bool wakes) {
+  Box& box = boxes_[static_cast<std::size_t>(target)];
+  {
+    const std::scoped_lock lock(mutex_);
+    throw_if_stopped();
+    box.async.push_back(std::move(batch));
+    box.some_async = true;
+  }
+  if (wakes) {
+    box.arrival.notify_one();
+  }
+}
+
+std::vector<Batch> ThreadGroup::take_async(int rank) {
+  Box& box = boxes_[static_cast<std::size_t>(rank)];
+  if (!box.some_async && !some_stop_) {
+    return {};
+  }
   const std::scoped_lock lock(mutex_);
-  if (!stopped_) {
+  throw_if_stopped();
+  box.some_async = false;
+  return std::exchange(box.async, {});
+}
+
+void ThreadGroup::await_async(int rank, std::chrono::nanoseconds limit) {
+  Box& box = boxes_[static_cast<std::size_t>(rank)];
+  std::unique_lock lock(mutex_);
+  box.arrival.wait_for(lock, limit, [&] { return !box.async.empty() || stopped_; });
+  throw_if_stopped();
+}
+
+std::shared_ptr<ThreadGroup> ThreadGroup::make_part(int ranks) {
+  auto part = std::make_shared<ThreadGroup>(ranks, this);
+  parts_.push_back(part);
+  return part;
+}
+
+void ThreadGroup::stop(int code) {
+  if (whole_ != nullptr) {
+    whole_->stop(code);
+  } else {
+    stop_with_parts(code);
+  }
+}
+
+void ThreadGroup::stop_with_parts(int code) {
+  std::vector<std::weak_ptr<ThreadGroup>> parts;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopped_) {
+      return;
+    }
     stopped_ = code;
+    some_stop_ = true;
     wake_all();
+    parts = parts_;
+  }
+  for (const std::weak_ptr<ThreadGroup>& part : parts) {
+    if (const auto alive = part.lock()) {
+      alive->stop_with_parts(code);
+    }
   }
 }
 

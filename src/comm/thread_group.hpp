@@ -4,11 +4,14 @@
 // reduction, never for the work of a rank; a rank that waits sleeps on a condition variable.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,7 +20,7 @@
 namespace tessera::comm {
 
 // Which collective call a rank is in; all ranks have to be in the same one.
-enum class Collective { reduce_min_sum, reduce_sum, reduce_max, broadcast, gather, barrier };
+enum class Collective { reduce_min_sum, reduce_sum, reduce_max, broadcast, gather, barrier, first };
 
 struct Batch {
   int source = 0;
@@ -27,7 +30,7 @@ struct Batch {
 
 class ThreadGroup {
  public:
-  explicit ThreadGroup(int ranks);
+  explicit ThreadGroup(int ranks, ThreadGroup* whole = nullptr);
 
   int size() const { return static_cast<int>(offers_.size()); }
 
@@ -54,7 +57,21 @@ class ThreadGroup {
   // Throws InternalError when the box of `rank` still holds a batch of the round `round` or before.
   void expect_all_taken(int rank, std::uint64_t round);
 
-  // Makes every waiting or later call of any rank throw Aborted with the code of the first stop.
+  // Puts an asynchronous batch in the box of `target`; its round means nothing. Throws Aborted.
+  void post_async(int target, Batch batch, bool wakes);
+  bool has_async(int rank) const { return boxes_[static_cast<std::size_t>(rank)].some_async; }
+  // All asynchronous batches in the box of `rank`, those of one source in the order posted. Throws
+  // Aborted.
+  std::vector<Batch> take_async(int rank);
+  // Waits until there is one, but no longer than `limit`. Throws Aborted.
+  void await_async(int rank, std::chrono::nanoseconds limit);
+
+  // A group of as many ranks that stops with this one and the other way round. It must not outlive
+  // this one. For `combine` of meet().
+  std::shared_ptr<ThreadGroup> make_part(int ranks);
+
+  // Makes every waiting or later call of any rank throw Aborted with the code of the first stop, in
+  // this group, those it is a part of, and their parts.
   void stop(int code);
   // One rank makes no more calls.
   void leave();
@@ -64,23 +81,29 @@ class ThreadGroup {
   struct Box {
     std::deque<Batch> batches;
     std::optional<std::uint64_t> wanted;  // the rank waits for a batch of this round
+    std::vector<Batch> async;
+    std::atomic<bool> some_async = false;  // for a look without the lock
     std::condition_variable arrival;
   };
 
+  void stop_with_parts(int code);
   void throw_if_stopped() const;
   void require_same_call() const;
   bool nobody_runs() const { return present_ + starved_ + left_ >= size(); }
   void wake_all();
 
   std::mutex mutex_;
-  std::condition_variable progress_;  // a call completed, a rank ended or gave up
-  std::vector<Box> boxes_;            // by receiving rank
-  std::vector<Offer> offers_;         // by rank, to the current collective call
-  int present_ = 0;                   // ranks in the current collective call
-  int starved_ = 0;                   // ranks that wait for a batch
-  int left_ = 0;                      // ranks that have ended
-  std::uint64_t completed_ = 0;       // collective calls
-  std::optional<int> stopped_;        // code of the first stop
+  std::condition_variable progress_;     // a call completed, a rank ended or gave up
+  std::vector<Box> boxes_;               // by receiving rank
+  std::vector<Offer> offers_;            // by rank, to the current collective call
+  int present_ = 0;                      // ranks in the current collective call
+  int starved_ = 0;                      // ranks that wait for a batch
+  int left_ = 0;                         // ranks that have ended
+  std::uint64_t completed_ = 0;          // collective calls
+  std::optional<int> stopped_;           // code of the first stop
+  std::atomic<bool> some_stop_ = false;  // for a look without the lock
+  ThreadGroup* whole_;                   // that this is a part of
+  std::vector<std::weak_ptr<ThreadGroup>> parts_;
 };
 
 }  // namespace tessera::comm

@@ -4,12 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "mpi_support.hpp"
 
 namespace tessera::comm {
 namespace {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+
+// docs/design/0019-waiting.md has the measurements.
+constexpr nanoseconds spin_near = microseconds(50);
+constexpr nanoseconds spin_far = microseconds(1000);
+// Of sleeps that are not ended by a bell.
+constexpr nanoseconds sleep_hurried = microseconds(50);
+constexpr nanoseconds sleep_far = microseconds(5);
+constexpr nanoseconds sleep_near = microseconds(1000);
+constexpr nanoseconds longest_of_all = microseconds(10'000);
+// A sleep takes at most this part of the wait so far.
+constexpr int part_slept = 8;
 
 // Processors in the masks of all ranks of `node` together.
 int processors_of(MPI_Comm node) {
@@ -26,34 +39,44 @@ int processors_of(MPI_Comm node) {
 
 }  // namespace
 
-bool node_is_crowded(MPI_Comm communicator) {
+NodeShare share_of_node(MPI_Comm communicator) {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
             "MPI_Comm_split_type");
-  int ranks = 0;
-  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
-  const bool crowded = ranks > processors_of(node);
+  NodeShare share;
+  check_mpi(MPI_Comm_size(node, &share.ranks), "MPI_Comm_size");
+  share.processors = processors_of(node);
   check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return crowded;
+  return share;
 }
 
-void Backoff::pause() {
-  constexpr std::uint32_t tests_between_yields = 256;
-  constexpr std::uint32_t tests_first = 8;
-  constexpr std::uint32_t yields_first = 24;
-  constexpr std::int64_t longest_sleep_ns = 200'000;
-  ++pauses_;
-  if (!crowded_) {
-    if (pauses_ % tests_between_yields == 0) {
-      sched_yield();
-    }
-  } else if (pauses_ > tests_first + yields_first) {
-    const timespec span{0, sleep_ns_};
-    nanosleep(&span, nullptr);
-    sleep_ns_ = std::min(2 * sleep_ns_, longest_sleep_ns);
-  } else if (pauses_ > tests_first) {
-    sched_yield();
+bool Wait::spins() {
+  now_ = Clock::now();
+  if (begin_ == Clock::time_point()) {
+    begin_ = now_;
   }
+  const std::uint32_t heard = bells_.heard();
+  if (heard != heard_) {
+    heard_ = heard;
+    tests_ = 0;
+  }
+  ++tests_;
+  return tests_ < tests_of_news ||
+         (!surroundings_.crowded && waited() < (surroundings_.near ? spin_near : spin_far));
+}
+
+void Wait::sleep(std::chrono::nanoseconds limit, bool hurried) {
+  bells_.sleep(heard_, std::min(limit, longest_sleep(hurried)));
+  heard_ = bells_.heard();
+  tests_ = 0;
+}
+
+std::chrono::nanoseconds Wait::longest_sleep(bool hurried) const {
+  if (hurried) {
+    return sleep_hurried;
+  }
+  return std::clamp(waited() / part_slept, surroundings_.near ? sleep_near : sleep_far,
+                    longest_of_all);
 }
 
 }  // namespace tessera::comm

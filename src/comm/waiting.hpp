@@ -3,34 +3,64 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
+
+#include "bells.hpp"
 
 namespace tessera::comm {
 
-// Whether this node has more ranks of `communicator` than processors that they may use: those in
-// the affinity mask of at least one of them, as a launcher may bind each rank to its own. Limits of
-// processor time (a container's quota) are not seen. Collective.
-bool node_is_crowded(MPI_Comm communicator);
+struct NodeShare {
+  int ranks = 1;
+  int processors = 1;
+};
 
-// One wait. Call `pause` after each test that found nothing to do.
+// Ranks of `communicator` on this node, and processors that they may use: those in the affinity
+// mask of at least one of them, as a launcher may bind each rank to its own. Limits of processor
+// time (a container's quota) are not seen. Collective.
+NodeShare share_of_node(MPI_Comm communicator);
+
+// A probe of Open MPI looks first, and then takes in what has come: only the next one sees it. So
+// it takes as many probes to know that nothing is here.
+inline constexpr std::uint32_t tests_of_news = 2;
+
+// What is known of those that a rank waits for.
+struct Surroundings {
+  bool crowded = false;  // more ranks than processors
+  bool near = false;     // all ring the bell of this rank when they send something
+};
+
+// One wait. Make it before the first test, and call `spins` after each test that found nothing;
+// when it says no, `sleep`.
 //
-// With a processor for each rank it spins, as the answer is mostly microseconds away, and yields
-// now and then for the sake of other programs. On a crowded node it tests a few times, then yields,
-// then sleeps for 5 us, doubling up to 200 us: the rank waited for needs the processor.
-//
-// Yields before sleeps are a choice for a machine of our own: with 8 ranks on 2 cores a reduction
-// was measured at 20 to 65 us, against 500 to 830 us when sleeping at once. Where other programs
-// keep all processors busy it is the other way round (some ms against 0.3 ms, as each yield gives
-// away a time slice).
-class Backoff {
+// With a processor for each rank it spins first, as the answer is mostly microseconds away. On a
+// crowded node it sleeps at once: the rank waited for needs the processor. It is woken by the bell.
+// MPI works in calls only, and ranks of other machines do not ring, so that no sleep is long: those
+// of a wait begin short and grow with it.
+class Wait {
  public:
-  explicit Backoff(bool crowded) : crowded_(crowded) {}
-  void pause();
+  using Clock = std::chrono::steady_clock;
+
+  Wait(Bells& bells, Surroundings surroundings)
+      : bells_(bells), surroundings_(surroundings), heard_(bells.heard()) {}
+
+  // Whether to test again at once.
+  bool spins();
+  // Gives the processor away for at most `limit`. `hurried`: MPI has work that nobody rings for,
+  // such as parts of large messages.
+  void sleep(std::chrono::nanoseconds limit, bool hurried);
+  // Since the first test that found nothing.
+  std::chrono::nanoseconds waited() const { return now_ - begin_; }
 
  private:
-  bool crowded_;
-  std::uint32_t pauses_ = 0;
-  std::int64_t sleep_ns_ = 5'000;
+  std::chrono::nanoseconds longest_sleep(bool hurried) const;
+
+  Bells& bells_;
+  Surroundings surroundings_;
+  std::uint32_t heard_;
+  std::uint32_t tests_ = 0;  // that found nothing, since the last ring or sleep
+  Clock::time_point begin_;
+  Clock::time_point now_;
 };
 
 }  // namespace tessera::comm

@@ -16,6 +16,17 @@ class ComputeOfParts final : public Compute {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     all_.parts[all_.part_of[context.index()]]->handle(context, event);
   }
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
+    pdes::Outlook all;
+    for (const auto& part : all_.parts) {
+      const std::optional<pdes::Outlook> outlook = part->outlook(rank, next);
+      if (!outlook) {
+        return std::nullopt;
+      }
+      all.add(*outlook);
+    }
+    return all;
+  }
   void pass_boundary(SimTime boundary) override {
     for (const auto& part : all_.parts) {
       part->pass_boundary(boundary);

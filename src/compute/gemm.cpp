@@ -38,6 +38,7 @@ class GemmModel final : public ComputeModel {
     return std::make_unique<FixedTimes>(*this, setup);
   }
 
+  bool is_fixed() const override { return true; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     if (operation.flops == Flops() && operation.bytes == Bytes()) {

@@ -21,6 +21,7 @@ class RooflineModel final : public ComputeModel {
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
     return std::make_unique<FixedTimes>(*this, setup);
   }
+  bool is_fixed() const override { return true; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     return roofline_time(machine, tile, operation);

@@ -47,6 +47,7 @@ class SystolicModel : public ComputeModel {
     return std::make_unique<FixedTimes>(*this, setup);
   }
 
+  bool is_fixed() const override { return true; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const Operation& operation) const override {
     const Bandwidth memory = machine.operand_bandwidth(tile);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collective_steps.hpp"
@@ -27,6 +28,21 @@ class Backgrounds {
   // Whether one of the slots in `mask` is not done.
   bool holds(const TileState& tile, std::uint64_t mask) const {
     return tile.background != TileState::no_background && backgrounds_[tile.background].holds(mask);
+  }
+  // Those that are not over, the one under way first.
+  std::span<const plan::Instruction* const> queue(const TileState& tile) const {
+    return tile.background == TileState::no_background
+               ? std::span<const plan::Instruction* const>()
+               : std::span<const plan::Instruction* const>(backgrounds_[tile.background].queue);
+  }
+  // See CollectiveSteps; nothing for a span of time.
+  template <class Visit>
+  void visit_awaited(TileState& tile, const Visit& visit) {
+    Background& background = of(tile);
+    const plan::Instruction& front = *background.queue.front();
+    if (front.action != plan::Action::start_elapse) {
+      steps_.visit_awaited({tile, background.transfer, front, true}, visit);
+    }
   }
   // Of the one under way.
   plan::Traffic traffic(const TileState& tile) const {

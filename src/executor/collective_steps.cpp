@@ -1,8 +1,34 @@
 #include "collective_steps.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace tessera::executor {
 
 using plan::Instruction;
+
+CollectiveSteps::CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes,
+                                 const TileMessages& messages)
+    : plan_(plan), inboxes_(inboxes), messages_(messages) {
+  for (const plan::GroupShape& shape : plan.groups) {
+    Group& group = groups_.emplace_back(
+        Group{Divisor(std::max(shape.stride, 1U)), Divisor(std::max(shape.size, 1U)), {}, {}});
+    group.steps.fill(unknown);
+    for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
+      group.passes_on[kind] =
+          shape.is_whole() && plan.algorithm(static_cast<plan::Group>(groups_.size() - 1))
+                                  .is_passed_on(static_cast<collective::Kind>(kind));
+    }
+  }
+}
+
+collective::Member CollectiveSteps::member_of(plan::Group group, std::uint32_t role) const {
+  if (group == plan::Group::tied) {
+    return plan_.member_of(group, role);
+  }
+  const Group& shape = groups_[static_cast<std::size_t>(group)];
+  return shape.size.remainder(shape.stride.quotient(plan_.placement.place_in_stage(role)));
+}
 
 const collective::Step& CollectiveSteps::step_of(const TileCollective& of, std::uint32_t step) {
   const Instruction& instruction = of.instruction;
@@ -11,7 +37,7 @@ const collective::Step& CollectiveSteps::step_of(const TileCollective& of, std::
     if (!same) {
       looked_.role = of.tile.role;
       looked_.instruction = &instruction;
-      looked_.self = plan_.member_of(instruction.group, of.tile.role);
+      looked_.self = member_of(instruction.group, of.tile.role);
     }
     looked_.at = step;
     looked_.step =
@@ -27,9 +53,14 @@ EntityId CollectiveSteps::member(const TileCollective& of, collective::Member nu
       plan_.role_beside(of.instruction.group, looked_.self, number, of.tile.role));
 }
 
-std::uint32_t CollectiveSteps::steps_of(const Instruction& instruction) const {
-  return plan_.steps_of_channel(instruction.group,
-                                static_cast<collective::Kind>(instruction.collective));
+std::uint32_t CollectiveSteps::steps_of(const Instruction& instruction) {
+  std::uint32_t& steps =
+      groups_[static_cast<std::size_t>(instruction.group)].steps[instruction.collective];
+  if (steps == unknown) {
+    steps = plan_.steps_of_channel(instruction.group,
+                                   static_cast<collective::Kind>(instruction.collective));
+  }
+  return steps;
 }
 
 std::uint32_t CollectiveSteps::channels_of(const Instruction& instruction) const {
@@ -69,6 +100,9 @@ void CollectiveSteps::start(pdes::Context& context, const TileCollective& of) {
 }
 
 bool CollectiveSteps::run(pdes::Context& context, const TileCollective& of) {
+  if (passes_on(of.instruction)) {
+    return run_passing_on(context, of);
+  }
   of.transfer.awaited = EntityId::none();
   bool over = true;
   for (std::uint32_t channel = 0; channel < channels_of(of.instruction); ++channel) {
@@ -98,6 +132,43 @@ bool CollectiveSteps::run_channel(pdes::Context& context, const TileCollective& 
   return true;
 }
 
+// Whoever was awaited last is awaited again.
+bool CollectiveSteps::run_passing_on(pdes::Context& context, const TileCollective& of) {
+  const std::uint32_t steps = steps_of(of.instruction);
+  EntityId source = std::exchange(of.transfer.awaited, EntityId::none());
+  while (of.transfer.step < steps) {
+    if (!source.valid()) {
+      source = member(of, step_of(of, of.transfer.step).receive_from);
+    }
+    if (of.tile.inbox == InboxPool::empty) {
+      of.transfer.awaited = source;
+      return false;
+    }
+    const auto message = inboxes_.take(
+        of.tile.inbox, source, tag_of(of.instruction.traffic, of.background, of.transfer.step));
+    if (!message) {
+      of.transfer.awaited = source;
+      return false;
+    }
+    pass_on(context, of, *message);
+  }
+  return true;
+}
+
+// What has come in is what the next step sends, so that the present one need not be looked up.
+void CollectiveSteps::pass_on(pdes::Context& context, const TileCollective& of,
+                              const InboxPool::Message& message) {
+  const std::uint32_t next = of.transfer.step + 1;
+  const bool last = next == steps_of(of.instruction);
+  const Bytes bytes =
+      last ? step_of(of, of.transfer.step).receive_bytes : step_of(of, next).send_bytes;
+  messages_.report(context, of.instruction.traffic, bytes, message);
+  of.transfer.step = next;
+  if (!last) {
+    send(context, of, next);
+  }
+}
+
 void CollectiveSteps::end(pdes::Context& context, const TileCollective& of, std::uint32_t channel) {
   if (++step_in(of.transfer, channel) < steps_of(of.instruction)) {
     send(context, of, place_in(of, channel));
@@ -107,6 +178,14 @@ void CollectiveSteps::end(pdes::Context& context, const TileCollective& of, std:
 bool CollectiveSteps::take(pdes::Context& context, const TileCollective& of,
                            const InboxPool::Message& message) {
   const Instruction& instruction = of.instruction;
+  if (passes_on(instruction)) {
+    if (of.transfer.awaited != message.source ||
+        message.tag != tag_of(instruction.traffic, of.background, of.transfer.step)) {
+      return false;
+    }
+    pass_on(context, of, message);
+    return true;
+  }
   for (std::uint32_t channel = 0; channel < channels_of(instruction); ++channel) {
     const std::uint32_t at = place_in(of, channel);
     if (step_in(of.transfer, channel) == steps_of(instruction) ||

@@ -1,12 +1,15 @@
 #include "tessera/executor/executor.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "backgrounds.hpp"
 #include "collective_steps.hpp"
+#include "program_outlook.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/large_pages.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
 #include "tile_messages.hpp"
@@ -41,16 +44,16 @@ Activity activity_of(plan::Traffic traffic) {
   }
 }
 
-class ProgramExecutor final : public Executor {
+class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
  public:
   explicit ProgramExecutor(const ExecutorSetup& setup)
       : setup_(setup),
         plan_(setup.plan),
         members_(setup.members),
-        tiles_(members_.size()),
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
         backgrounds_(steps_, port(elapsed_beside_kind)) {
+    make_on_large_pages(tiles_, members_.size());
     for (std::size_t index = 0; index < members_.size(); ++index) {
       const std::uint32_t role = plan_.placement.role_number(members_[index]);
       if (role != plan::Placement::unused && plan_.is_simulated(role)) {
@@ -59,6 +62,14 @@ class ProgramExecutor final : public Executor {
       }
     }
     outputs_.resize(plan_.training ? 0 : members_.size());
+    if (setup_.outlook.regions != nullptr) {
+      std::vector<std::uint32_t> roles;
+      for (const TileState& tile : tiles_) {
+        roles.push_back(tile.role);
+      }
+      outlook_.emplace(setup_, roles);
+      messages_.tell(&*outlook_);
+    }
   }
 
   void start(pdes::Context& context) override {
@@ -67,7 +78,35 @@ class ProgramExecutor final : public Executor {
     }
   }
 
+  const char* name() const override { return "programs of tiles"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, next, *this)) : std::nullopt;
+  }
+
+  void take_in(pdes::Event& event) override {
+    if (outlook_ && event.port.kind() == arrival_kind) {
+      const auto arrival = event.as<network::Arrival>();
+      outlook_->expect(arrival.source, EntityId(event.target), event.tag, event.time);
+    }
+  }
+
+  void expect(EntityId source, EntityId target, pdes::Port to, std::uint16_t tag,
+              SimTime earliest) override {
+    if (!outlook_) {
+      return;
+    }
+    if (to == port(arrival_kind)) {
+      outlook_->expect(source, target, tag, earliest);
+    } else if (to.component() == setup_.memory_slot) {
+      outlook_->expect_reply(target, tag, earliest);
+    }
+  }
+
   void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (outlook_) {
+      outlook_->touch(context.index());
+    }
     TileState& tile = tiles_[context.index()];
     switch (event.port.kind()) {
       case begin_kind:
@@ -144,6 +183,9 @@ class ProgramExecutor final : public Executor {
     }
     unfinished_ -= finished(tile) ? 1 : 0;
     backgrounds_.restore(tile, program_of(tile), reader);
+    if (outlook_) {
+      outlook_->touch(index);
+    }
   }
 
   void save_totals(pdes::StateWriter& writer) const override { writer.put(instructions_done_); }
@@ -172,7 +214,7 @@ class ProgramExecutor final : public Executor {
 
  private:
   const plan::Program& program_of(const TileState& tile) const {
-    return plan_.stages[plan_.placement.role(tile.role).stage].program;
+    return plan_.stages[plan_.placement.stage(tile.role)].program;
   }
   const plan::ScheduleEntry& entry_of(const TileState& tile) const {
     return program_of(tile).schedule[tile.entry];
@@ -181,6 +223,93 @@ class ProgramExecutor final : public Executor {
     return program_of(tile).instructions(entry_of(tile))[tile.instruction];
   }
   bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
+
+  // --- outlook ---
+
+  void tell(std::uint32_t index, ProgramOutlook& outlook) override {
+    TileState& tile = tiles_[index];
+    const auto queue = backgrounds_.queue(tile);
+    if (!queue.empty()) {
+      visit_background(index, tile, outlook, [&](const Resumption& resumption) {
+        outlook.stand_beside(resumption, queue);
+      });
+    }
+    if (!finished(tile)) {
+      tell_program(index, tile, outlook);
+    }
+  }
+
+  // What the collective or span of time that goes on beside the program waits for.
+  template <class Visit>
+  void visit_background(std::uint32_t index, TileState& tile, const ProgramOutlook& outlook,
+                        const Visit& visit) {
+    bool waits = false;
+    backgrounds_.visit_awaited(tile, [&](EntityId source, std::uint16_t tag, Bytes bytes) {
+      waits = true;
+      visit(outlook.message(index, source, tag, bytes));
+    });
+    if (!waits) {
+      visit(Resumption{});
+    }
+  }
+
+  void tell_program(std::uint32_t index, TileState& tile, ProgramOutlook& outlook) {
+    const bool last = tile.iteration + 1 == setup_.iterations;
+    if (!outlook.has_begun(index)) {
+      outlook.stand({{}, 0, 0, last});
+      return;
+    }
+    const Instruction& instruction = current(tile);
+    const auto here = [&](const Resumption& resumption) {
+      outlook.stand({resumption, tile.entry, tile.instruction, last});
+    };
+    const auto behind = [&](const Resumption& resumption) {
+      outlook.stand({resumption, tile.entry, tile.instruction + 1, last});
+    };
+    switch (instruction.action) {
+      case Action::execute:
+        behind({Resumption::Kind::at,
+                tile.since + outlook.least_duration(index, instruction.operation)});
+        break;
+      case Action::elapse:
+        behind({Resumption::Kind::at,
+                tile.since + SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes))});
+        break;
+      case Action::receive:
+        if (tile.transfer.awaited.valid()) {
+          behind(outlook.message(index, tile.transfer.awaited, boundary_tag(tile, instruction),
+                                 Bytes(instruction.bytes)));
+        } else {
+          here({});
+        }
+        break;
+      case Action::collective: {
+        bool waits = false;
+        steps_.visit_awaited({tile, tile.transfer, instruction},
+                             [&](EntityId source, std::uint16_t tag, Bytes bytes) {
+                               waits = true;
+                               here(outlook.message(index, source, tag, bytes));
+                             });
+        if (!waits) {
+          here({});
+        }
+        break;
+      }
+      case Action::wait_collectives:
+        if (backgrounds_.queue(tile).empty()) {
+          here({});
+        } else {
+          visit_background(index, tile, outlook, behind);
+        }
+        break;
+      case Action::wait_access:
+        behind(outlook.access(index));
+        break;
+      default:
+        here({});
+        break;
+    }
+  }
 
   // Runs instructions until one has to wait or the program ends.
   void advance(pdes::Context& context, TileState& tile) {
@@ -280,7 +409,7 @@ class ProgramExecutor final : public Executor {
 
   // Inference: what leaves the last stage is a result.
   void note_output(const pdes::Context& context, const TileState& tile) {
-    if (outputs_.empty() || plan_.placement.role(tile.role).stage + 1 != plan_.stages.size()) {
+    if (outputs_.empty() || plan_.placement.stage(tile.role) + 1 != plan_.stages.size()) {
       return;
     }
     Outputs& outputs = outputs_[context.index()];
@@ -312,7 +441,7 @@ class ProgramExecutor final : public Executor {
   std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
     const plan::Pass& pass = entry_of(tile).pass;
     const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
-    const std::uint32_t stage = plan_.placement.role(tile.role).stage;
+    const std::uint32_t stage = plan_.placement.stage(tile.role);
     std::uint32_t chunk = pass.chunk;
     if (instruction.action == Action::send) {
       if (instruction.peer == plan::Peer::next_stage) {
@@ -325,6 +454,9 @@ class ProgramExecutor final : public Executor {
   }
 
   void take_access(pdes::Context& context, TileState& tile, std::uint16_t slot) {
+    if (outlook_) {
+      outlook_->end_access(context.index(), slot);
+    }
     tile.accesses &= ~(std::uint32_t{1} << slot);
     if (finished(tile)) {
       return;
@@ -341,6 +473,9 @@ class ProgramExecutor final : public Executor {
     const InboxPool::Message message{arrival.source, tag,
                                      SimTime::from_ps(static_cast<std::int64_t>(arrival.word)),
                                      context.now()};
+    if (outlook_) {
+      outlook_->arrive(context.index(), arrival.source, tag);
+    }
     if (!finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
       return;
     }
@@ -427,7 +562,8 @@ class ProgramExecutor final : public Executor {
   TileMessages messages_;
   CollectiveSteps steps_;
   Backgrounds backgrounds_;
-  std::vector<Outputs> outputs_;  // by tile, in inference
+  std::optional<ProgramOutlook> outlook_;  // of a run on several ranks
+  std::vector<Outputs> outputs_;           // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "inbox.hpp"
+#include "program_outlook.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -31,9 +32,14 @@ class TileMessages {
       : network_slot_(setup.network_slot), observer_(setup.observer), arrival_(arrival) {}
 
   void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag) const {
+    if (outlook_ != nullptr) {
+      outlook_->send(context.self(), target, tag, bytes, context.now());
+    }
     network::send(context, network_slot_, target, bytes, arrival_, tag,
                   static_cast<std::uint64_t>(context.now().ps()));
   }
+  // Is told of messages; not owned.
+  void tell(ProgramOutlook* outlook) { outlook_ = outlook; }
 
   // Of a message that the tile takes now.
   void report(pdes::Context& context, plan::Traffic traffic, Bytes bytes,
@@ -48,6 +54,7 @@ class TileMessages {
   unsigned network_slot_;
   Observer* observer_;
   pdes::Port arrival_;
+  ProgramOutlook* outlook_ = nullptr;
 };
 
 }  // namespace tessera::executor

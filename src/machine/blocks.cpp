@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "partition_tools.hpp"
+#include "tessera/machine/partition_tools.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "partition_tools.hpp"
+#include "tessera/machine/partition_tools.hpp"
 
 namespace tessera::machine {
 namespace {

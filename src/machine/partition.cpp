@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition_tools.hpp"
+#include "tessera/machine/partition_tools.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -41,7 +41,7 @@ class GivenRouting final : public Routing {
 }  // namespace
 
 DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
-    : grid_(grid), rows_first_(rows_first) {}
+    : grid_(grid), columns_(grid.columns), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
   return {"xy", "yx", "cluster", "stack", "hierarchy", "given", "ecmp", "shortest"};

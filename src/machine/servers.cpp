@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "partition_tools.hpp"
 #include "tessera/machine/cluster.hpp"
+#include "tessera/machine/partition_tools.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -1,5 +1,5 @@
 // Stripes: runs of node numbers.
-#include "partition_tools.hpp"
+#include "tessera/machine/partition_tools.hpp"
 
 namespace tessera::machine {
 namespace {

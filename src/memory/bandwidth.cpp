@@ -22,6 +22,9 @@ class BandwidthMemory final : public Memory {
     context.send_self(delay, request.done, std::uint32_t{0}, event.tag);
   }
 
+  const char* name() const override { return "memory bandwidth"; }
+  // It sends to nobody; who waits for it knows what comes then.
+  std::optional<pdes::Outlook> outlook(std::uint32_t, SimTime) override { return pdes::Outlook{}; }
   void save(std::uint32_t, pdes::StateWriter&) const override {}
   void restore(std::uint32_t, pdes::StateReader&) override {}
   void visit_channels(SimTime, const ChannelUseSink&) const override {}
@@ -38,6 +41,7 @@ class BandwidthModel final : public MemoryModel {
   }
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t) const override { return 0; }
   bool sends_along_links() const override { return true; }
+  bool promises() const override { return true; }
 };
 
 const Registration registration(

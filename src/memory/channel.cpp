@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "leaving_replies.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/memory/memory.hpp"
@@ -96,6 +98,31 @@ class ChannelMemory final : public Memory {
     std::sort(local_channels_.begin(), local_channels_.end());
     states_.resize(machine_.channels.size());
     bins_.resize(machine_.channels.size());
+    if (setup.regions != nullptr) {
+      replies_.emplace(setup);
+    }
+  }
+
+  const char* name() const override { return "memory channel"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
+    return replies_ ? std::optional(replies_->outlook(rank, next)) : std::nullopt;
+  }
+  void expect(EntityId source, EntityId target) override {
+    if (replies_ && channel_at_[target.value()] != Outstanding::none) {
+      replies_->expect(target, source, 1);
+    }
+  }
+  void take_in(pdes::Event& event) override {
+    if (!replies_) {
+      return;
+    }
+    const EntityId here(event.target);
+    if (event.port.kind() == burst_ready_kind) {
+      replies_->answer_at(event.time, here, event.as<Burst>().requester);
+    } else if (event.port.kind() == read_request_kind || event.port.kind() == write_data_kind) {
+      replies_->expect(here, event.as<network::Arrival>().source, 1);
+    }
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
@@ -105,11 +132,13 @@ class ChannelMemory final : public Memory {
         break;
       case read_request_kind: {
         const auto arrival = event.as<network::Arrival>();
+        note_request(context.self(), arrival.source);
         serve_read(context, arrival.source, arrival.word, event.tag);
         break;
       }
       case write_data_kind: {
         const auto arrival = event.as<network::Arrival>();
+        note_request(context.self(), arrival.source);
         serve(context,
               {arrival.source, static_cast<std::uint32_t>(arrival.word & 1), arrival.word / 2, 1},
               event.tag);
@@ -240,6 +269,10 @@ class ChannelMemory final : public Memory {
     const auto request = event.as<AccessRequest>();
     remember(context.index(), event.tag, request.done);
     const EntityId node = machine_.channels[machine_.channel_of[context.self().value()]].node;
+    if (replies_ && !replies_->leaves(context.self(), node)) {
+      replies_->expect(node, context.self(),
+                       request.write ? parameters_.bursts_of(request.bytes) : 1);
+    }
     if (!request.write) {
       network::send(context, network_slot_, node, parameters_.request,
                     pdes::Port(slot_, read_request_kind), event.tag, request.bytes);
@@ -250,6 +283,12 @@ class ChannelMemory final : public Memory {
       const std::uint64_t bytes = burst_bytes(request.bytes, count, i);
       network::send(context, network_slot_, node, Bytes(bytes), pdes::Port(slot_, write_data_kind),
                     event.tag, bytes * 2 + (i + 1 == count ? 1 : 0));
+    }
+  }
+
+  void note_request(EntityId channel, EntityId requester) {
+    if (replies_) {
+      replies_->take(channel, requester);
     }
   }
 
@@ -276,6 +315,10 @@ class ChannelMemory final : public Memory {
     state.busy_ps += service.ps();
     (burst.write != 0 ? state.written : state.read) += burst.bytes;
     if (burst.write == 0 || burst.last != 0) {
+      if (replies_) {
+        replies_->reached(context.now());
+        replies_->answer_at(state.free_at + spec.latency, context.self(), burst.requester);
+      }
       context.send_self(state.free_at + spec.latency - context.now(),
                         pdes::Port(slot_, burst_ready_kind), burst, tag);
     }
@@ -363,6 +406,7 @@ class ChannelMemory final : public Memory {
   std::vector<ChannelBin> bins_;
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
+  std::optional<LeavingReplies> replies_;  // of a run on several ranks
 };
 
 class ChannelModel final : public MemoryModel {
@@ -376,6 +420,7 @@ class ChannelModel final : public MemoryModel {
            machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
   }
   bool sends_along_links() const override { return true; }
+  bool promises() const override { return true; }
 
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
                       const EventVisit& events, const MessageVisit& messages) const override {

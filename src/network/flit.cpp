@@ -185,18 +185,18 @@ class FlitTraffic final : public PredictedTraffic {
         routing_(machine::make_routing(routing, topology)),
         flit_bytes_(flit_bytes) {}
 
-  void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const override {
-    visit(from, 1);
+  void visit_runs(EntityId from, EntityId to, Bytes bytes, const VisitRun& visit) const override {
+    visit({.first = from.value(), .events = 1});
     if (from != to) {
       constexpr std::uint64_t events_a_flit = 3;
       const std::uint64_t flits = (bytes.count() + flit_bytes_ - 1) / flit_bytes_ + 1;
       for (EntityId here = from; here != to;
            here = topology_.link(here, routing_->next_port(here, to)).to) {
-        visit(here, events_a_flit * flits);
+        visit({.first = here.value(), .events = events_a_flit * flits});
       }
-      visit(to, 2 * flits);
+      visit({.first = to.value(), .events = 2 * flits});
     }
-    visit(to, 1);
+    visit({.first = to.value(), .events = 1});
   }
 
  private:

@@ -9,13 +9,22 @@ namespace {
 
 class EndsOnly final : public PredictedTraffic {
  public:
-  void visit_events(EntityId from, EntityId to, Bytes, const Visit& visit) const override {
-    visit(from, 1);
-    visit(to, 1);
+  void visit_runs(EntityId from, EntityId to, Bytes, const VisitRun& visit) const override {
+    visit({.first = from.value(), .events = 1});
+    visit({.first = to.value(), .events = 1});
   }
 };
 
 }  // namespace
+
+void PredictedTraffic::visit_events(EntityId from, EntityId to, Bytes bytes,
+                                    const Visit& visit) const {
+  visit_runs(from, to, bytes, [&visit](const Run& run) {
+    for (std::uint32_t i = 0; i < run.nodes; ++i) {
+      visit(EntityId(run.first + i * run.step), run.events);
+    }
+  });
+}
 
 std::unique_ptr<PredictedTraffic> predict_ends_only() {
   return std::make_unique<EndsOnly>();

@@ -21,10 +21,12 @@
 #include <vector>
 
 #include "counted_network.hpp"
+#include "crossings.hpp"
 #include "fabric.hpp"
 #include "link_bins.hpp"
 #include "packets.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/large_pages.hpp"
 #include "tessera/core/wide.hpp"
 #include "wire.hpp"
 
@@ -32,6 +34,7 @@ namespace tessera::network {
 namespace {
 
 constexpr unsigned packet_kind = 1;
+constexpr unsigned leaving_kind = 2;  // a packet that will leave this rank's region
 
 // A packet whose head has just arrived.
 struct Packet {
@@ -42,6 +45,13 @@ struct Packet {
   std::uint64_t word = 0;
 };
 static_assert(sizeof(Packet) == pdes::payload_bytes);
+
+// Shortest paths take a search for each target, which on a large graph would last as long as many a
+// run.
+bool are_affordable(const std::string& routing, const machine::Topology& topology) {
+  constexpr std::uint32_t most_searches = 4096;
+  return (routing != "shortest" && routing != "ecmp") || topology.nodes() <= most_searches;
+}
 
 // How messages are cut.
 struct Cutting {
@@ -71,8 +81,13 @@ class PacketNetwork final : public CountedNetwork {
         fabric_(*setup.machine.topology, routing),
         cutting_(cutting),
         overhead_(overhead),
-        packet_port_(setup.slot, packet_kind) {
+        packet_port_(setup.slot, packet_kind),
+        leaving_port_(setup.slot, leaving_kind) {
     const machine::Topology& topology = *setup.machine.topology;
+    if (setup.regions != nullptr) {
+      knows_routes_ = are_affordable(routing, topology);
+      crossings_.emplace(fabric_, topology, *setup.regions);
+    }
     for (const machine::LinkClass& link_class : topology.link_classes()) {
       classes_.emplace_back(link_class);
     }
@@ -92,7 +107,7 @@ class PacketNetwork final : public CountedNetwork {
     if (!uniform) {
       first_link_.push_back(links);
     }
-    links_.resize(links);
+    make_on_large_pages(links_, links);
     if (classes_.size() == 1) {
       return;
     }
@@ -108,10 +123,52 @@ class PacketNetwork final : public CountedNetwork {
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
-    if (event.port.kind() == packet_kind) {
-      forward(context, event);
-    } else {
+    if (event.port.kind() == send_kind) {
       inject(context, event);
+    } else {
+      forward(context, event);
+    }
+  }
+
+  const char* name() const override { return "network packet"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
+    return crossings_ ? std::optional(crossings_->outlook(rank, next)) : std::nullopt;
+  }
+
+  // Marks packets that will leave again, and tells of messages that come to an entity here.
+  void take_in(pdes::Event& event) override {
+    if (event.port.kind() == send_kind) {
+      return;
+    }
+    event.port = packet_port_;
+    if (!crossings_) {
+      return;
+    }
+    const auto packet = event.as<Packet>();
+    const EntityId here(event.target);
+    const bool leaves = packet.target != here && crossings_->exit_of(here, packet.target).leaves();
+    if (leaves) {
+      event.port = leaving_port_;
+      crossings_->add(event.time, here, packet.target);
+    }
+    if (incoming_sink_ && !leaves && (event.flags & last_packet_flag) != 0 &&
+        crossings_->is_here(packet.target)) {
+      incoming_sink_(
+          {packet.source, packet.target, deliver_port(event.flags), event.tag, event.time});
+    }
+  }
+
+  pdes::Exit exit_of(EntityId from, EntityId to) override {
+    return crossings_ ? crossings_->exit_of(from, to) : pdes::Exit{};
+  }
+  SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
+    return crossings_ ? crossings_->least_time(from, to, bytes) : SimTime::zero();
+  }
+  void report_incoming(IncomingSink sink) override { incoming_sink_ = std::move(sink); }
+  void learn_routes(const PairVisit& pairs) override {
+    if (crossings_ && knows_routes_) {
+      crossings_->learn(pairs);
     }
   }
 
@@ -252,8 +309,8 @@ class PacketNetwork final : public CountedNetwork {
   }
 
   // Books the next packet on a link: arrived at context.now(), its tail `tail_lag_ps` later. Sends
-  // its head on, unless nobody needs to hear of it.
-  void book(pdes::Context& context, unsigned port, Packet packet, std::uint16_t tag,
+  // its head on by an event on `on`, unless nobody needs to hear of it.
+  void book(pdes::Context& context, unsigned port, Packet packet, pdes::Port on, std::uint16_t tag,
             std::uint8_t flags) {
     const std::uint32_t link = link_index(context.index(), port);
     LinkState& state = links_[link];
@@ -266,12 +323,18 @@ class PacketNetwork final : public CountedNetwork {
     if (next == packet.target && (flags & last_packet_flag) == 0) {
       return;  // only the last packet of a message raises an arrival
     }
-    if (cutting_.store_and_forward) {
-      context.send(next, end - now + wire.latency(), packet_port_, packet, tag, flags);
-      return;
+    SimTime delay = end - now + wire.latency();
+    if (!cutting_.store_and_forward) {
+      delay = start - now + wire.latency();
+      packet.tail_lag_ps = static_cast<std::uint32_t>((end - start).ps());
     }
-    packet.tail_lag_ps = static_cast<std::uint32_t>((end - start).ps());
-    context.send(next, start - now + wire.latency(), packet_port_, packet, tag, flags);
+    context.send(next, delay, on, packet, tag, flags);
+    if (on == leaving_port_) {
+      crossings_->reached(now);
+      if (crossings_->is_here(next)) {
+        crossings_->add(now + delay, next, packet.target);
+      }
+    }
   }
 
   void inject(pdes::Context& context, const pdes::Event& event) {
@@ -281,13 +344,15 @@ class PacketNetwork final : public CountedNetwork {
       return;
     }
     const unsigned port = fabric_.next_port(context.self(), request.target);
+    const bool leaves = crossings_ && crossings_->exit_of(context.self(), request.target).leaves();
+    const pdes::Port on = leaves ? leaving_port_ : packet_port_;
     const auto [count, size] = cutting_.cut(request.bytes);
     std::uint64_t left = request.bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = std::min(left, size);
       left -= bytes;
       book(context, port,
-           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
+           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word}, on,
            event.tag, packet_flags(request.deliver, i + 1 == count));
     }
   }
@@ -295,7 +360,7 @@ class PacketNetwork final : public CountedNetwork {
   void forward(pdes::Context& context, const pdes::Event& event) {
     const auto packet = event.as<Packet>();
     if (packet.target != context.self()) {
-      book(context, fabric_.next_port(context.self(), packet.target), packet, event.tag,
+      book(context, fabric_.next_port(context.self(), packet.target), packet, event.port, event.tag,
            event.flags);
       return;
     }
@@ -308,6 +373,7 @@ class PacketNetwork final : public CountedNetwork {
   Cutting cutting_;
   SimTime overhead_;
   pdes::Port packet_port_;
+  pdes::Port leaving_port_;
   std::vector<WireClass> classes_;
   std::uint32_t stride_ = 0;               // links of every node, where all have as many
   std::vector<std::uint32_t> first_link_;  // else where each node's links begin
@@ -316,6 +382,9 @@ class PacketNetwork final : public CountedNetwork {
   BinTable bins_;
   LinkUseSink bin_sink_;
   SimTime bin_begin_;
+  std::optional<Crossings<Fabric>> crossings_;  // of a run on several ranks
+  IncomingSink incoming_sink_;
+  bool knows_routes_ = false;  // of all pairs
 };
 
 const std::vector<ParameterInfo>& parameters() {
@@ -340,20 +409,34 @@ class PacketTraffic final : public PredictedTraffic {
                 const Cutting& cutting)
       : fabric_(topology, routing), cutting_(cutting) {}
 
-  void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const override {
-    visit(from, 1);
+  void visit_runs(EntityId from, EntityId to, Bytes bytes, const VisitRun& visit) const override {
+    visit({.first = from.value(), .events = 1});
     if (from != to) {
-      const std::uint64_t packets = cutting_.cut(bytes.count()).first;
-      EntityId here = from;
-      while ((here = fabric_.neighbour(here, fabric_.next_port(here, to))) != to) {
-        visit(here, packets);
-      }
-      visit(to, 1);
+      visit_between(from, to, cutting_.cut(bytes.count()).first, visit);
+      visit({.first = to.value(), .events = 1});
     }
-    visit(to, 1);
+    visit({.first = to.value(), .events = 1});
   }
 
  private:
+  void visit_between(EntityId from, EntityId to, std::uint64_t packets,
+                     const VisitRun& visit) const {
+    for (EntityId here = from;;) {
+      const unsigned port = fabric_.next_port(here, to);
+      const EntityId next = fabric_.neighbour(here, port);
+      const std::uint32_t step = next.value() - here.value();
+      const std::uint32_t nodes = fabric_.straight_on(here, to, port);
+      here = EntityId(here.value() + step * nodes);
+      const std::uint32_t between = here == to ? nodes - 1 : nodes;
+      if (between > 0) {
+        visit({next.value(), step, between, packets});
+      }
+      if (here == to) {
+        return;
+      }
+    }
+  }
+
   Fabric fabric_;
   Cutting cutting_;
 };
@@ -382,19 +465,18 @@ class PacketModel final : public NetworkModel {
                     (classes ? sizeof(std::uint16_t) : 0));
   }
   bool sends_along_links() const override { return true; }
+  bool promises() const override { return true; }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
 
-  // Shortest paths take a search for each target, which on a large graph would last as long as many
-  // a run: there, ends must do.
+  // Where not all routes are affordable, ends must do.
   std::unique_ptr<PredictedTraffic> predict_traffic(
       const machine::Machine& machine) const override {
-    constexpr std::uint32_t most_searches = 4096;
     const machine::Topology& topology = *machine.topology;
     if (topology.grid() && routing_ != "shortest") {
       return std::make_unique<PacketTraffic<GridFabric>>(topology, routing_, cutting_);
     }
-    if (routing_ != "shortest" || topology.nodes() <= most_searches) {
+    if (are_affordable(routing_, topology)) {
       return std::make_unique<PacketTraffic<GraphFabric>>(topology, routing_, cutting_);
     }
     return predict_ends_only();

@@ -51,25 +51,30 @@ class WireClass {
     const std::uint64_t divisor = std::gcd(rate, ps_per_second);
     numerator_ = ps_per_second / divisor;
     denominator_ = static_cast<std::uint32_t>(rate / divisor);
+    ratio_ = (static_cast<Wide>(numerator_) << 64) / denominator_;
   }
 
   SimTime latency() const { return latency_; }
   Bandwidth bandwidth() const { return bandwidth_; }
   std::uint32_t denominator() const { return denominator_; }
-  // Packets are mostly alike, and the division is dear: the last size asked for is remembered.
-  Duration duration(std::uint32_t bytes) {
-    if (bytes != known_bytes_) {
-      const auto scaled = static_cast<Wide>(bytes) * numerator_;
-      known_ = {static_cast<std::int64_t>(scaled / denominator_),
-                static_cast<std::uint32_t>(scaled % denominator_)};
-      known_bytes_ = bytes;
+  // Multiplies by what the division by the denominator is in 2^-64: that lacks less than one for
+  // each byte, so that the whole is short by one at most.
+  Duration duration(std::uint32_t bytes) const {
+    const Wide low = static_cast<Wide>(static_cast<std::uint64_t>(ratio_)) * bytes;
+    const Wide high = static_cast<Wide>(static_cast<std::uint64_t>(ratio_ >> 64)) * bytes;
+    auto whole = static_cast<std::uint64_t>(high + (low >> 64));
+    // Less than twice the denominator, which 64 bits tell whatever the product.
+    std::uint64_t part = numerator_ * bytes - whole * denominator_;
+    if (part >= denominator_) {
+      ++whole;
+      part -= denominator_;
     }
-    return known_;
+    return {static_cast<std::int64_t>(whole), static_cast<std::uint32_t>(part)};
   }
 
   // Books the next packet, whose head has come `now` and whose tail comes at `tail_in`: it starts
   // when the wire is free, and holds it until it has passed through.
-  WireTimes book(LinkState& state, std::uint32_t bytes, SimTime now, SimTime tail_in) {
+  WireTimes book(LinkState& state, std::uint32_t bytes, SimTime now, SimTime tail_in) const {
     const Duration needed = duration(bytes);
     SimTime start = state.free_at;
     if (now > start) {  // the wire was idle; else it goes on without a gap
@@ -100,8 +105,7 @@ class WireClass {
   Bandwidth bandwidth_;
   std::uint64_t numerator_ = 0;
   std::uint32_t denominator_ = 1;
-  std::uint32_t known_bytes_ = 0;
-  Duration known_;
+  Wide ratio_ = 0;  // numerator over denominator, in 2^-64
 };
 
 }  // namespace tessera::network

@@ -69,6 +69,7 @@ Calendar::Calendar(SimTime width, std::uint32_t entities)
     : clock_(width),
       block_bits_(sizes_for(entities).block_bits),
       blocks_((std::max(entities, 1U) - 1) / (1U << block_bits_) + 1),
+      whole_bits_(static_cast<unsigned>(std::bit_width(blocks_ - 1)) + block_bits_),
       split_from_(blocks_ == 1 ? ~0U : blocks_ * sizes_for(entities).events_a_block),
       span_bits_(static_cast<unsigned>(std::countr_zero(spans_for(entities)))),
       near_end_(WindowNumber{2} << span_bits_),
@@ -78,17 +79,6 @@ Calendar::Calendar(SimTime width, std::uint32_t entities)
       far_(spans_for(entities)),
       far_used_(far_.size() / 64),
       pool_(sizes_for(entities).chunk) {}
-
-std::size_t Calendar::find_used(const Bitmap& used, std::size_t from) {
-  const std::size_t mask = used.size() - 1;  // sizes are powers of two
-  std::size_t at = from / 64;
-  std::uint64_t word = used[at] & (~std::uint64_t{0} << (from % 64));
-  while (word == 0) {  // at last the first word again: the part before `from`
-    at = (at + 1) & mask;
-    word = used[at];
-  }
-  return at * 64 + static_cast<std::size_t>(std::countr_zero(word));
-}
 
 void Calendar::insert_later(const Event& event, WindowNumber window) {
   const WindowNumber span = window >> span_bits_;
@@ -157,12 +147,7 @@ void Calendar::enter_span(WindowNumber span) {
   }
 }
 
-WindowNumber Calendar::next_window() const {
-  if (near_buckets_ > 0) {
-    const std::size_t from = static_cast<std::size_t>(last_taken_) & near_mask_;
-    const std::size_t found = find_used(near_used_, from);
-    return last_taken_ + static_cast<WindowNumber>((found - from) & near_mask_);
-  }
+WindowNumber Calendar::next_far_window() const {
   WindowNumber next = beyond_.empty() ? no_window : window_of(beyond_.front().time);
   if (far_buckets_ > 0) {
     next = std::min(next, far_[find_used(far_used_, far_slot(current_span_ + 2))].first);
@@ -170,33 +155,14 @@ WindowNumber Calendar::next_window() const {
   return next;
 }
 
-void Calendar::take(WindowNumber window) {
-  largest_size_ = std::max(largest_size_, size_);
-  last_taken_ = window;
-  const WindowNumber span = window >> span_bits_;
-  if (span != current_span_) {
-    enter_span(span);
-  }
-  const std::size_t slot = static_cast<std::size_t>(window) & near_mask_;
-  taken_ = std::exchange(near_[slot], Bucket{});
-  unmark(near_used_, slot);
-  --near_buckets_;
-  size_ -= taken_.count;
-  next_block_ = 0;
-}
-
-Calendar::List Calendar::next_list() {
-  if (!taken_.is_split) {
-    const unsigned bits = static_cast<unsigned>(std::bit_width(blocks_ - 1)) + block_bits_;
-    return {hand_out(taken_.list), 0, bits};
-  }
+Calendar::List Calendar::next_block() {
   for (; next_block_ < blocks_; ++next_block_) {
-    if (EventChunk* const list = hand_out(taken_.table[next_block_])) {
+    if (EventChunk* const list = hand_out(taken_->table[next_block_])) {
       return {list, next_block_ << block_bits_, block_bits_};
     }
   }
-  free_tables_.push_back(taken_.table);
-  taken_ = Bucket{};
+  free_tables_.push_back(taken_->table);
+  *taken_ = Bucket{};
   return {};
 }
 

@@ -8,11 +8,10 @@
 namespace tessera::pdes {
 namespace {
 
-// Events handled before a rank looks up from its work (stop requests, progress), when its bound
-// would let it run on.
-constexpr std::uint64_t stretch_events = 1U << 18;
 // Events from other ranks ahead of the one being put in whose place is called into cache.
 constexpr std::size_t prefetch_distance = 8;
+// From one look for news from other ranks to the next: some microseconds of work.
+constexpr std::uint64_t events_between_looks = 64;
 
 }  // namespace
 
@@ -69,6 +68,7 @@ void Engine::set_cuts(SimTime period) {
 Event& Engine::enqueue_remote(std::size_t rank, EntityId target, SimTime time) {
   Outbox& outbox = outboxes_[rank];
   outbox.earliest = std::min(outbox.earliest, time);
+  is_urgent_ = is_urgent_ || outbox.is_urgent;
   ++statistics_.remote_events;
   Event& event = outbox.events.emplace_back();
   event.target = target.value();
@@ -102,11 +102,12 @@ void Engine::arrive(std::span<const Event> events) {
     if (i + prefetch_distance < events.size()) {
       __builtin_prefetch(&locator_[events[i + prefetch_distance].target]);
     }
-    const Event& event = events[i];
+    Event event = events[i];
     const std::int32_t place = locator_[event.target];
     ensure(place >= 0, "an event came to a rank that does not own its target");
     ensure(event.time >= window_end_, "an event came after its time: regions are closer than said");
     const auto index = static_cast<std::uint32_t>(place);
+    components_[event.port.component()]->take_in(event);
     calendar_.insert(event.time, index, [&](Event& slot) {
       slot = event;
       slot.target = index;
@@ -114,9 +115,41 @@ void Engine::arrive(std::span<const Event> events) {
   }
 }
 
+// The engine as its policy sees it.
+class Engine::EngineSite final : public Site {
+ public:
+  explicit EngineSite(Engine& engine) : engine_(engine) {}
+  SimTime next() const override {
+    return engine_.calendar_.start_of(engine_.calendar_.next_window());
+  }
+  SimTime width() const override { return engine_.calendar_.width(); }
+  SimTime limit() const override { return engine_.cut_; }
+  std::vector<Outbox>& outboxes() override { return engine_.outboxes_; }
+  void arrive(std::span<const Event> events) override { engine_.arrive(events); }
+  Outlook outlook(std::uint32_t rank) override { return engine_.outlook(rank); }
+  std::string describe(const Event& event) const override {
+    return std::string(engine_.components_[event.port.component()]->name()) + " at entity " +
+           std::to_string(event.source.value());
+  }
+
+ private:
+  Engine& engine_;
+};
+
+// Components that know nothing leave what holds for all: the least delay between the regions.
+Outlook Engine::outlook(std::uint32_t rank) {
+  const SimTime next = calendar_.start_of(calendar_.next_window());
+  Outlook all;
+  for (Component* component : components_) {
+    all.add(component->outlook(rank, next)
+                .value_or(Outlook{SimTime::never(), delay_to_[rank], delay_to_[rank]}));
+  }
+  return all;
+}
+
 bool Engine::run(const EngineHooks& hooks) {
   using WallClock = std::chrono::steady_clock;
-  const EventSink sink = [this](std::span<const Event> events) { arrive(events); };
+  EngineSite site(*this);
   const auto ask = [](const std::function<bool()>& question) {
     return question && question() ? std::int64_t{1} : std::int64_t{0};
   };
@@ -135,12 +168,10 @@ bool Engine::run(const EngineHooks& hooks) {
     sums.work_done = hooks.work_done ? hooks.work_done() : 0;
     // One rank waits for nobody, and may have millions of short rounds.
     const auto before = has_others ? WallClock::now() : WallClock::time_point();
-    const RoundResult round =
-        policy_->advance(calendar_.start_of(calendar_.next_window()), outboxes_, sums, sink);
+    const RoundResult round = policy_->advance(site, sums);
     if (has_others) {
       statistics_.waiting_s += std::chrono::duration<double>(WallClock::now() - before).count();
     }
-    ++statistics_.rounds;
     if (hooks.on_round) {
       hooks.on_round(round);
     }
@@ -170,7 +201,9 @@ bool Engine::run(const EngineHooks& hooks) {
 // distance between regions is below the lookahead.
 void Engine::run_windows(SimTime bound) {
   const WindowNumber end = bound.is_never() ? no_window : calendar_.window_of(bound);
-  const std::uint64_t pause = statistics_.events + stretch_events;
+  const std::uint64_t pause = statistics_.events + policy_->stretch();
+  std::uint64_t look = statistics_.events + events_between_looks;
+  is_urgent_ = false;
   for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
        window = calendar_.next_window()) {
     try {
@@ -178,8 +211,14 @@ void Engine::run_windows(SimTime bound) {
     } catch (const ModelError& error) {
       throw error.placed(context_.now_, context_.self_);
     }
-    if (statistics_.events >= pause) {
+    if (statistics_.events >= pause || is_urgent_) {
       break;
+    }
+    if (statistics_.events >= look) {
+      if (policy_->has_news()) {
+        break;
+      }
+      look = statistics_.events + events_between_looks;
     }
   }
 }
@@ -239,18 +278,25 @@ void Engine::run_window(WindowNumber window) {
   if (window_end_ > next_boundary_) [[unlikely]] {
     pass_boundaries(window_end_);
   }
+  ++statistics_.windows;
+  // Most windows of a sparse machine hold one event: there is nothing to sort.
+  if (calendar_.take_lone(window, [this](const Event& event) { run_lone(event); })) {
+    return;
+  }
   calendar_.take(window);
   for (Calendar::List list = calendar_.next_list(); list.chunks != nullptr;
        list = calendar_.next_list()) {
-    run_list(list);
-    calendar_.release(list, chunks_.back());
+    EventChunk* const last = run_list(list);
+    calendar_.release(list, last);
   }
-  ++statistics_.windows;
 }
 
 EngineStatistics Engine::statistics() const {
   EngineStatistics statistics = statistics_;
-  statistics.batches = policy_->batches_sent();
+  const SyncCounts& counts = policy_->counts();
+  statistics.batches = counts.batches;
+  statistics.rounds = counts.rounds;
+  statistics.waits = counts.waits;
   statistics.largest_pending = calendar_.largest_size();
   return statistics;
 }
@@ -263,7 +309,8 @@ EngineMemory Engine::memory() const {
   memory.event_bytes =
       calendar_.resident_bytes() + (keys_.capacity() + scratch_.capacity()) * sizeof(Key) +
       sorted_.capacity() * sizeof(Event*) + places_.capacity() * sizeof(std::uint32_t) +
-      chunks_.capacity() * sizeof(EventChunk*) + self_events_.capacity() * sizeof(Event);
+      chunks_.capacity() * sizeof(EventChunk*) + linked_.capacity() * sizeof(Linked) +
+      slots_.capacity() * sizeof(std::uint16_t) + self_events_.resident_bytes();
   return memory;
 }
 

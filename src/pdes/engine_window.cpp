@@ -10,10 +10,11 @@ namespace {
 
 // A list with fewer events than this part of its entities is sorted by keys.
 constexpr std::size_t sparsest = 8;
-// Fewer keys are sorted by comparison, more by counting, in digits of this width or, for many, of a
-// block's.
-constexpr std::size_t counting_sort_from = 20;
-constexpr unsigned few_digit_bits = 6;
+// Up to so many events an entity's are found by a hash table, which fits the first-level cache.
+constexpr std::size_t most_scattered = 1024;
+constexpr unsigned word_bits = 32;
+constexpr std::uint32_t golden_ratio = 0x9E3779B9U;  // of 2^32: Knuth, TAOCP 3, section 6.4
+constexpr std::uint32_t nobody = 0xFFFFFFFFU;
 // Keys ahead of the one being handled whose events are called into cache.
 constexpr std::size_t prefetch_distance = 8;
 // Of a key, for the place in a chunk.
@@ -47,23 +48,17 @@ void make_room(std::vector<T>& values, std::size_t size) {
   values.resize(size);
 }
 
-// A type, so that the heap's calls of it vanish.
-struct HandledLater {
-  bool operator()(const Event& a, const Event& b) const { return handled_before(b, a); }
-};
+template <class T>
+void make_larger(std::vector<T>& values, std::size_t size) {
+  if (values.size() < size) [[unlikely]] {
+    make_room(values, size);
+  }
+}
 
 }  // namespace
 
-void Engine::enqueue_now(const Event& event) {
-  self_events_.push_back(event);
-  std::push_heap(self_events_.begin(), self_events_.end(), HandledLater());
-}
-
-void Engine::run_list(const Calendar::List& list) {
-  if (list.chunks->next == nullptr && list.chunks->count == 1) {
-    run_lone_event(list.chunks);
-    return;
-  }
+// Gives the last chunk of the list.
+EventChunk* Engine::run_list(const Calendar::List& list) {
   chunks_.clear();
   std::size_t events = 0;
   for (EventChunk* chunk = list.chunks; chunk != nullptr; chunk = chunk->next) {
@@ -72,16 +67,12 @@ void Engine::run_list(const Calendar::List& list) {
   }
   if (list.bits <= calendar_.block_bits() && events >= (std::size_t{1} << list.bits) / sparsest) {
     run_dense(list, events);
+  } else if (events <= most_scattered) {
+    run_scattered(events);
   } else {
     run_sparse(list, events);
   }
-}
-
-// Most windows of a sparse machine hold nothing else: there is nothing to sort.
-void Engine::run_lone_event(EventChunk* chunk) {
-  chunks_.assign(1, chunk);
-  const Event* event = chunk->events();
-  run_entity(event->target, &event, &event + 1);
+  return chunks_.back();
 }
 
 // Counting sort of the events by target: the counts also say where an entity's events end.
@@ -118,6 +109,64 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
   }
 }
 
+// For short lists among many entities: the order of the entities is of no effect, so that their
+// events need to be found, not sorted.
+void Engine::run_scattered(std::size_t events) {
+  const unsigned bits = static_cast<unsigned>(std::bit_width(events)) + 1;
+  make_larger(slots_, std::size_t{1} << bits);
+  make_larger(linked_, events);
+  std::fill_n(slots_.begin(), std::size_t{1} << bits, std::uint16_t{0});
+  std::uint32_t at = 0;
+  for (const EventChunk* chunk : chunks_) {
+    const Event* const end = chunk->events() + chunk->count;
+    for (const Event* event = chunk->events(); event != end; ++event) {
+      linked_[at] = {event, nobody, at};
+      __builtin_prefetch(&members_[event->target]);
+      __builtin_prefetch(&sequences_[event->target], 1);
+      link(at++, bits);
+    }
+  }
+  for (at = 0; at < events; ++at) {
+    if (linked_[at].last != nobody) {
+      run_linked(at);
+    }
+  }
+}
+
+// To the events of its entity; `bits`: of the slots.
+void Engine::link(std::uint32_t at, unsigned bits) {
+  std::uint16_t* const slots = slots_.data();
+  Linked* const linked = linked_.data();
+  const std::uint32_t target = linked[at].event->target;
+  const std::uint32_t mask = (1U << bits) - 1;
+  std::uint32_t slot = target * golden_ratio >> (word_bits - bits);
+  for (; slots[slot] != 0; slot = (slot + 1) & mask) {
+    Linked& first = linked[slots[slot] - 1U];
+    if (first.event->target == target) {
+      linked[first.last].next = at;
+      first.last = at;
+      linked[at].last = nobody;
+      return;
+    }
+  }
+  slots[slot] = static_cast<std::uint16_t>(at + 1);
+}
+
+// The events of one entity.
+void Engine::run_linked(std::uint32_t first) {
+  Linked& alone = linked_[first];
+  const std::uint32_t target = alone.event->target;
+  if (alone.next == nobody) [[likely]] {
+    run_lone(*alone.event);
+    return;
+  }
+  sorted_.clear();
+  for (std::uint32_t at = first; at != nobody; at = linked_[at].next) {
+    sorted_.push_back(linked_[at].event);
+  }
+  run_entity(target, sorted_.data(), sorted_.data() + sorted_.size());
+}
+
 // For lists with few events an entity: sorts keys, which hold the target in the upper half and the
 // event's chunk and place in the lower.
 void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
@@ -130,11 +179,7 @@ void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
       keys_[at++] = Key{chunk.events()[i].target} << 32 | place | i;
     }
   }
-  if (events < counting_sort_from) {
-    std::sort(keys_.begin(), keys_.end());
-  } else {
-    sort_keys(list.bits);
-  }
+  sort_keys(list.bits);
   for (std::size_t begin = 0; begin != events;) {
     const auto target = static_cast<std::uint32_t>(keys_[begin] >> 32);
     sorted_.clear();
@@ -150,10 +195,9 @@ void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
   }
 }
 
-// Radix sort by the lowest `bits` bits of the target, in digits that suit the number of keys.
+// Radix sort by the lowest `bits` bits of the target.
 void Engine::sort_keys(unsigned bits) {
-  const bool few = keys_.size() < places_.size();
-  const unsigned widest = few ? few_digit_bits : calendar_.block_bits();
+  const unsigned widest = calendar_.block_bits();
   const unsigned passes = (bits + widest - 1) / widest;
   const unsigned digit_bits = (bits + passes - 1) / passes;
   const std::uint32_t digits = 1U << digit_bits;
@@ -191,35 +235,44 @@ void Engine::handle(const Event& event) {
 
 // Those before `limit`, or all.
 void Engine::run_self_events(const Event* limit) {
-  while (!self_events_.empty() &&
-         (limit == nullptr || handled_before(self_events_.front(), *limit))) {
-    std::pop_heap(self_events_.begin(), self_events_.end(), HandledLater());
-    const Event event = self_events_.back();
-    self_events_.pop_back();
-    ++statistics_.events;
-    handle(event);
-  }
+  statistics_.events += self_events_.run(limit, [this](const Event& event) { handle(event); });
 }
 
-void Engine::run_entity(std::uint32_t index, const Event** next, const Event** end) {
+void Engine::enter(std::uint32_t index) {
   context_.index_ = index;
   context_.self_ = members_[index];
   context_.sequence_ = sequences_[index];
+}
+
+void Engine::leave(std::uint32_t index) {
+  if (!self_events_.is_empty()) {
+    run_self_events(nullptr);
+  }
+  sequences_[index] = context_.sequence_;
+  last_time_ = std::max(last_time_, context_.counted_);
+}
+
+void Engine::run_lone(const Event& event) {
+  const std::uint32_t index = event.target;
+  enter(index);
+  ++statistics_.events;
+  handle(event);
+  leave(index);
+}
+
+void Engine::run_entity(std::uint32_t index, const Event** next, const Event** end) {
+  enter(index);
   if (end - next > 1) {
     sort_events(next, end);
   }
   statistics_.events += static_cast<std::uint64_t>(end - next);
   for (; next != end; ++next) {
-    if (!self_events_.empty()) [[unlikely]] {
+    if (!self_events_.is_empty()) [[unlikely]] {
       run_self_events(*next);
     }
     handle(**next);
   }
-  if (!self_events_.empty()) {
-    run_self_events(nullptr);
-  }
-  sequences_[index] = context_.sequence_;
-  last_time_ = std::max(last_time_, context_.counted_);
+  leave(index);
 }
 
 }  // namespace tessera::pdes

@@ -29,12 +29,11 @@ Meeting::Meeting(comm::Communicator& communicator, std::vector<SimTime> delays)
   ensure(delays_.size() == ranks_ * ranks_, "a delay for each pair of ranks");
 }
 
-RoundResult Meeting::advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
-                             Counts& counts, const EventSink& sink) {
+RoundResult Meeting::advance(Site& site, const RoundSums& sums, Counts& counts) {
   std::fill(values_.begin(), values_.end(), comm::MinSum{});
-  values_[self_].earliest = next;
+  values_[self_].earliest = site.next();
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
-    Outbox& outbox = outboxes[rank];
+    Outbox& outbox = site.outboxes()[rank];
     if (!outbox.events.empty()) {
       // What is under way counts as an event of the rank where it will arrive.
       values_[rank] = {outbox.earliest, 1};
@@ -54,7 +53,7 @@ RoundResult Meeting::advance(SimTime next, std::vector<Outbox>& outboxes, const 
   communicator_.reduce_min_sum(values_);
   communicator_.receive_batches(
       values_[self_].count,
-      [&sink](int, std::span<const std::byte> batch) { sink(events_of(batch)); });
+      [&site](int, std::span<const std::byte> batch) { site.arrive(events_of(batch)); });
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i] = values_[ranks_ + sums_carried + i].count;
   }

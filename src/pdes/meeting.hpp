@@ -22,8 +22,7 @@ class Meeting {
   using Counts = std::array<std::int64_t, 2>;
 
   // SyncPolicy::advance for a global round; `counts` are this rank's before and all ranks' after.
-  RoundResult advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
-                      Counts& counts, const EventSink& sink);
+  RoundResult advance(Site& site, const RoundSums& sums, Counts& counts);
   std::uint64_t batches_sent() const { return batches_sent_; }
 
  private:

@@ -39,17 +39,18 @@ class NullMessagePolicy final : public SyncPolicy {
     }
   }
 
-  RoundResult advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
-                      const EventSink& sink) override {
+  RoundResult advance(Site& site, const RoundSums& sums) override {
+    ++counts_.rounds;
+    counts_.waits += ranks_ > 1 ? 1 : 0;
     busy_rounds_ += sums.events > events_before_ ? 1 : 0;
     events_before_ = sums.events;
     // A request lasts until all have heard of it.
     stop_requests_ = std::max(stop_requests_, sums.stop_requests);
     checkpoint_requests_ = std::max(checkpoint_requests_, sums.checkpoint_requests);
     if (++rounds_ < stretch_) {
-      return advance_locally(next, outboxes, sink);
+      return advance_locally(site);
     }
-    return advance_globally(next, outboxes, sums, sink);
+    return advance_globally(site, sums);
   }
 
  private:
@@ -58,10 +59,10 @@ class NullMessagePolicy final : public SyncPolicy {
     SimTime delay;  // direct, to it
   };
 
-  RoundResult advance_locally(SimTime next, std::vector<Outbox>& outboxes, const EventSink& sink) {
-    const SimTime earliest = std::min(next, bound_);
+  RoundResult advance_locally(Site& site) {
+    const SimTime earliest = std::min(site.next(), bound_);
     for (const Neighbour& neighbour : neighbours_) {
-      Outbox& outbox = outboxes[neighbour.rank];
+      Outbox& outbox = site.outboxes()[neighbour.rank];
       SimTime& promised = promised_[neighbour.rank];
       check(outbox, neighbour.rank);
       promised = std::max(promised, earliest + neighbour.delay);
@@ -75,14 +76,14 @@ class NullMessagePolicy final : public SyncPolicy {
       outbox.earliest = SimTime::never();
     }
     local_batches_ += neighbours_.size();
-    batches_sent_ = local_batches_ + meeting_.batches_sent();
+    counts_.batches = local_batches_ + meeting_.batches_sent();
     communicator_.end_round();
     SimTime least = SimTime::never();
     communicator_.receive_batches(static_cast<std::int64_t>(neighbours_.size()),
-                                  [&least, &sink](int, std::span<const std::byte> batch) {
+                                  [&least, &site](int, std::span<const std::byte> batch) {
                                     const std::span<const Event> events = events_of(batch);
                                     ensure(!events.empty(), "a batch ends with a promise");
-                                    sink(events.first(events.size() - 1));
+                                    site.arrive(events.first(events.size() - 1));
                                     least = std::min(least, events.back().time);
                                   });
     // What the last global round told may reach further.
@@ -93,10 +94,9 @@ class NullMessagePolicy final : public SyncPolicy {
     return result;
   }
 
-  RoundResult advance_globally(SimTime next, std::vector<Outbox>& outboxes, RoundSums sums,
-                               const EventSink& sink) {
+  RoundResult advance_globally(Site& site, RoundSums sums) {
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      check(outboxes[rank], rank);
+      check(site.outboxes()[rank], rank);
     }
     sums.stop_requests = stop_requests_;
     sums.checkpoint_requests = checkpoint_requests_;
@@ -104,8 +104,8 @@ class NullMessagePolicy final : public SyncPolicy {
     Meeting::Counts counts{
         busy_rounds_,
         std::chrono::duration_cast<std::chrono::microseconds>(now - stretch_began_).count()};
-    RoundResult result = meeting_.advance(next, outboxes, sums, counts, sink);
-    batches_sent_ = local_batches_ + meeting_.batches_sent();
+    RoundResult result = meeting_.advance(site, sums, counts);
+    counts_.batches = local_batches_ + meeting_.batches_sent();
     bound_ = std::max(bound_, result.bound);
     result.bound = bound_;
     const bool requests = result.sums.stop_requests > 0 || result.sums.checkpoint_requests > 0;

@@ -9,17 +9,19 @@ namespace {
 class WindowPolicy final : public SyncPolicy {
  public:
   WindowPolicy(comm::Communicator& communicator, std::vector<SimTime> delays)
-      : meeting_(communicator, std::move(delays)) {}
+      : communicator_(communicator), meeting_(communicator, std::move(delays)) {}
 
-  RoundResult advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
-                      const EventSink& sink) override {
+  RoundResult advance(Site& site, const RoundSums& sums) override {
     Meeting::Counts none{};
-    const RoundResult result = meeting_.advance(next, outboxes, sums, none, sink);
-    batches_sent_ = meeting_.batches_sent();
+    const RoundResult result = meeting_.advance(site, sums, none);
+    counts_.batches = meeting_.batches_sent();
+    ++counts_.rounds;
+    counts_.waits += communicator_.size() > 1 && !result.finished ? 1 : 0;
     return result;
   }
 
  private:
+  comm::Communicator& communicator_;
   Meeting meeting_;
 };
 

@@ -137,14 +137,8 @@ std::vector<Cell> far_cells(const Shape& group, const Shape& tensor) {
 
 Placement place_on_grid(const machine::Machine& machine, const PlacementRequest& request,
                         bool snake) {
-  const std::optional<Field> field = field_of(*machine.topology, request.nodes);
-  if (!field) {
-    throw ConfigError(
-        "placement.layout: 'line' and 's-shape' need a mesh, torus or wafer" +
-        std::string(request.nodes.empty() ? "" : ", and tiles that are a rectangle of it") +
-        "; use 'linear'");
-  }
-  return Placement(request.degrees, lay_out(*field, request, snake), machine.topology->nodes());
+  const Field field = required_field(machine, request, "'line' and 's-shape' need");
+  return Placement(request.degrees, lay_out(field, request, snake), machine.topology->nodes());
 }
 
 const Registration line(placements(),
@@ -190,6 +184,18 @@ std::optional<Field> field_of(const machine::Topology& topology,
     field.grid.block_columns = 1;
   }
   return field;
+}
+
+Field required_field(const machine::Machine& machine, const PlacementRequest& request,
+                     const std::string& who) {
+  const std::optional<Field> field = field_of(*machine.topology, request.nodes);
+  if (!field) {
+    throw ConfigError(
+        "placement.layout: " + who + " a mesh, torus or wafer" +
+        std::string(request.nodes.empty() ? "" : ", and tiles that are a rectangle of it") +
+        "; use 'linear'");
+  }
+  return *field;
 }
 
 std::string text_of(const Shape& shape) {

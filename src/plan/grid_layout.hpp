@@ -31,6 +31,11 @@ struct Field {
 std::optional<Field> field_of(const machine::Topology& topology,
                               const std::vector<EntityId>& nodes);
 
+// The same for layouts that cannot do without; throws ConfigError when there is none, in which
+// `who` is said to need it ("'line' needs").
+Field required_field(const machine::Machine& machine, const PlacementRequest& request,
+                     const std::string& who);
+
 // "3 x 4".
 std::string text_of(const Shape& shape);
 

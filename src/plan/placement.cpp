@@ -45,7 +45,12 @@ std::vector<EntityId> usable_nodes(const machine::Topology& topology,
 }
 
 Placement::Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes)
-    : degrees_(degrees), tiles_(std::move(tiles)), role_of_(nodes, unused) {
+    : degrees_(degrees),
+      tensor_(degrees.tensor),
+      data_(degrees.data),
+      stage_(degrees.data * degrees.tensor),
+      tiles_(std::move(tiles)),
+      role_of_(nodes, unused) {
   ensure(tiles_.size() == degrees_.tiles(), "a tile for each role");
   for (std::uint32_t number = 0; number < tiles_.size(); ++number) {
     std::uint32_t& role = role_of_[tiles_[number].value()];

@@ -47,6 +47,8 @@ std::vector<ParameterInfo> placement_parameters() {
       {"placement.tensor_group", "tiles", "", "[rows, columns] of one tensor group inside it"},
       {"placement.tensor_members", "", "near",
        "near: a tensor group close together; far: spread over the tiles of its stage"},
+      {"placement.band", "rows", "the side of a square of one tensor group",
+       "of layout replicas: rows of a band"},
       {"placement.tiles", "", "", "of layout given: the tiles of each stage, or a file of them"},
       {"placement.seed", "", "1", "of layout optimized: of its random numbers"},
       {"placement.moves", "tiles", "6000 a role, 10 million at most",
@@ -66,6 +68,10 @@ void read_placement(config::Section section, const workload::Workload& workload,
   request.tensor_members = section.get_name("tensor_members", {"near", "far"}, "near") == "far"
                                ? TensorMembers::far
                                : TensorMembers::near;
+  if (const auto band =
+          section.get_optional<std::int64_t>("band", config::between<std::int64_t>(1, most))) {
+    request.band = static_cast<std::uint32_t>(*band);
+  }
   request.optimization = read_optimization(section);
   if (strategy.layout == "given") {
     read_given_stages(section, workload, topology, strategy.chunks, request);

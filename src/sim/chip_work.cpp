@@ -85,8 +85,9 @@ class ChipsWork final : public Work {
                                 std::move(operators), std::move(names), chip_.first_address),
                             false, compute_slot, memory_slot});
   }
-  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                    executor::Observer* observer) const override {
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
     return executor::make_chip_executor({experiment_.machine, chip_, members, job_.iterations,
                                          executor_slot, network_slot, compute_slot, observer});
   }

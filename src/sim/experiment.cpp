@@ -10,6 +10,7 @@
 #include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
@@ -40,6 +41,16 @@ void read_weights(Experiment& experiment, const Section& run, MeasuredWeights me
     const config::Place place = run.place_of("weights");
     throw ConfigError(Diagnostic{place.file, place.line, place.column,
                                  "run.weights: " + error.diagnostics().front().message});
+  }
+}
+
+// What only the work can say.
+void check_partition(const Experiment& experiment, const Section& run) {
+  const std::string objection = partition_objection(experiment, experiment.options.partition);
+  if (!objection.empty()) {
+    const config::Place place = run.place_of("partition");
+    throw ConfigError(
+        Diagnostic{place.file, place.line, place.column, "run.partition: " + objection});
   }
 }
 
@@ -176,6 +187,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
     experiment.lookahead = std::min(experiment.lookahead, *reach);
   }
   read_weights(experiment, section.section("run"), measured, load);
+  check_partition(experiment, section.section("run"));
   return experiment;
 }
 
@@ -213,10 +225,13 @@ Experiment read_run_folder(const std::string& folder, const config::TextLoader& 
 }
 
 void use_partition(Experiment& experiment, const std::string& name) {
-  if (!machine::partitioners().contains(name)) {
-    throw ConfigError(unknown_name("partition", name, machine::partitioners().names()));
+  const std::vector<std::string> names = partition_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw ConfigError(unknown_name("partition", name, names));
   }
-  machine::partitioners().at(name)(*experiment.machine.topology, 1, {});
+  if (const std::string objection = partition_objection(experiment, name); !objection.empty()) {
+    throw ConfigError(objection);
+  }
   experiment.options.partition = name;
 }
 

@@ -4,8 +4,8 @@
 
 #include "tessera/executor/executor.hpp"
 #include "tessera/pdes/engine.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 #include "tessera/trace/records.hpp"
 #include "work.hpp"
 
@@ -37,7 +37,7 @@ std::size_t trace_bytes(const Experiment& experiment) {
 }  // namespace
 
 Forecast forecast(const Experiment& experiment, int ranks) {
-  return forecast(experiment, partition_of(experiment, ranks));
+  return forecast(experiment, choose_cut(experiment, ranks, ranks).partition);
 }
 
 Forecast forecast(const Experiment& experiment, machine::Partition partition) {

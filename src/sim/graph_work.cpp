@@ -80,8 +80,9 @@ class GraphsWork final : public Work {
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(experiment_, {}, members);  // asked for times alone
   }
-  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                    executor::Observer* observer) const override {
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
     const machine::Machine& machine = experiment_.machine;
     std::shared_ptr<const machine::Routing> routing =
         machine::make_routing(experiment_.network->routing(), *machine.topology);

@@ -19,8 +19,11 @@ class PredictedEvents {
 
   void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
-    traffic_->visit_events(from, to, bytes,
-                           [&](EntityId node, std::uint64_t events) { add(node, events * count); });
+    traffic_->visit_runs(from, to, bytes, [&](const network::PredictedTraffic::Run& run) {
+      for (std::uint32_t i = 0; i < run.nodes; ++i) {
+        events_[run.first + i * run.step] += run.events * count;
+      }
+    });
   }
   // To the memory of a tile.
   void access(EntityId tile, Bytes bytes, bool write, std::uint64_t count) {

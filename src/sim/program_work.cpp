@@ -132,11 +132,27 @@ class ProgramWork final : public Work {
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(experiment_, plan_.operations, members);
   }
-  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                    executor::Observer* observer) const override {
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& outlook) const override {
     return executor::make_executor({experiment_.machine, plan_, members, job_.iterations,
                                     executor_slot, network_slot, memory_slot, compute_slot,
-                                    observer});
+                                    observer, outlook});
+  }
+  bool knows_pairs() const override { return true; }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    const machine::Machine& machine = experiment_.machine;
+    const plan::Placement& placement = plan_.placement;
+    plan::visit_traffic(plan_, {[&](const plan::RoleTraffic& message) {
+                                  visit(placement.tile(message.from), placement.tile(message.to));
+                                },
+                                [&](const plan::RoleAccess& access) {
+                                  const EntityId tile = placement.tile(access.role);
+                                  const EntityId memory =
+                                      machine.channels[machine.channel_of[tile.value()]].node;
+                                  visit(tile, memory);
+                                  visit(memory, tile);
+                                }});
   }
 
  private:

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/sim/weights.hpp"
-
 namespace tessera::sim {
 namespace {
 
@@ -21,6 +19,12 @@ std::vector<SimTime> delays_of(const Experiment& experiment, const machine::Part
   return delays;
 }
 
+// Where nobody promises anything, neighbours would creep by the least delay.
+std::string policy_of(const Experiment& experiment) {
+  const std::string& asked = experiment.options.synchronization;
+  return asked == "promise" && !models_promise(experiment) ? "window" : asked;
+}
+
 // How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
 std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
                                               comm::Communicator& communicator,
@@ -31,28 +35,92 @@ std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
   pdes::RegionDelays delays;
   delays.least = delays_of(experiment, partition);
   delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.least;
-  return pdes::sync_policies().at(experiment.options.synchronization)(communicator,
-                                                                      std::move(delays));
+  return pdes::sync_policies().at(policy_of(experiment))(communicator, std::move(delays));
+}
+
+// Whether an access to memory sends messages over the network.
+bool accesses_travel(const Experiment& experiment) {
+  bool travel = false;
+  if (!experiment.machine.channels.empty()) {
+    experiment.memory->predict_events(
+        experiment.machine, experiment.machine.topology->computing_node_ids().front(), Bytes(1),
+        false, [](EntityId, std::uint64_t) {},
+        [&travel](EntityId, EntityId, Bytes, std::uint64_t) { travel = true; });
+  }
+  return travel;
+}
+
+// Of a run on several ranks.
+executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::RegionView& regions,
+                                     network::Network& network) {
+  const machine::Machine& machine = experiment.machine;
+  executor::OutlookSetup setup;
+  setup.regions = &regions;
+  setup.exit_of = [&network](EntityId from, EntityId to) { return network.exit_of(from, to); };
+  setup.least_time = [&network](EntityId from, EntityId to, Bytes bytes) {
+    return network.least_time(from, to, bytes);
+  };
+  setup.memory_node = [&machine, travel = accesses_travel(experiment)](EntityId tile) {
+    return travel ? machine.channels[machine.channel_of[tile.value()]].node : EntityId::none();
+  };
+  setup.least_duration = [&experiment](EntityId node, std::uint32_t operation) {
+    const machine::Tile& tile = experiment.machine.tile_of(node);
+    const compute::ComputeModel& model = experiment.compute->of(tile);
+    return model.is_fixed() ? experiment.machine.time_at(
+                                  node, model.duration(experiment.machine, tile,
+                                                       experiment.plan.operations[operation]))
+                            : SimTime::zero();
+  };
+  return setup;
 }
 
 }  // namespace
 
-RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the_communicator)
+RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the_communicator,
+                       const CutChoice* choice)
     : experiment(the_experiment),
       communicator(the_communicator),
-      partition(partition_of(experiment, communicator.size())),
+      cut(choice != nullptr ? *choice : cut_for(experiment, communicator.size())),
+      partition(cut.partition),
       members(partition.members[static_cast<std::size_t>(communicator.rank())]),
+      regions{partition.owner, static_cast<std::uint32_t>(communicator.rank())},
       engine(communicator, {partition.owner, members, delays_of(experiment, partition)},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
-      network(experiment.network->build({experiment.machine, members, network_slot})),
-      memory(experiment.memory->build({experiment.machine, members, memory_slot, network_slot})),
+      network(experiment.network->build(
+          {experiment.machine, members, network_slot, promises() ? &regions : nullptr})),
+      memory(experiment.memory->build(
+          {experiment.machine, members, memory_slot, network_slot, promises() ? &regions : nullptr,
+           [this](EntityId from, EntityId to) { return network->exit_of(from, to); }})),
       work(work_of(experiment)),
       compute(work->make_compute(members)),
       recorder(experiment, *work),
-      executor(work->make_executor(members, &recorder)) {
+      executor(work->make_executor(
+          members, &recorder,
+          promises() ? outlook_setup(experiment, regions, *network) : executor::OutlookSetup{})) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
              engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
          "components have the slots they were told");
+  if (promises()) {
+    learn_routes();
+  }
+}
+
+bool RankModels::promises() const {
+  return communicator.size() > 1 && policy_of(experiment) == "promise";
+}
+
+void RankModels::learn_routes() {
+  network->report_incoming([this](const network::Incoming& message) {
+    if (message.deliver.component() == memory_slot) {
+      memory->expect(message.source, message.target);
+    }
+    executor->expect(message.source, message.target, message.deliver, message.tag,
+                     message.earliest);
+  });
+  if (work->knows_pairs()) {
+    network->learn_routes(
+        [this](const std::function<void(EntityId, EntityId)>& visit) { work->visit_pairs(visit); });
+  }
 }
 
 }  // namespace tessera::sim

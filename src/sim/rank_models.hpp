@@ -9,20 +9,25 @@
 #include "tessera/executor/executor.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/engine.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "work.hpp"
 
 namespace tessera::sim {
 
 struct RankModels {
-  RankModels(const Experiment& experiment, comm::Communicator& communicator);
+  // `choice`: null, or the cut over as many ranks.
+  RankModels(const Experiment& experiment, comm::Communicator& communicator,
+             const CutChoice* choice = nullptr);
   RankModels(const RankModels&) = delete;
   RankModels& operator=(const RankModels&) = delete;
 
   const Experiment& experiment;
   comm::Communicator& communicator;
-  machine::Partition partition;
+  CutChoice cut;
+  const machine::Partition& partition;
   const std::vector<EntityId>& members;
+  pdes::RegionView regions;
   pdes::Engine engine;
   std::unique_ptr<network::Network> network;
   std::unique_ptr<memory::Memory> memory;
@@ -30,6 +35,12 @@ struct RankModels {
   std::unique_ptr<compute::Compute> compute;
   Recorder recorder;
   std::unique_ptr<executor::Executor> executor;
+
+ private:
+  // Whether ranks are told what models send: else these need not keep it.
+  bool promises() const;
+  // Tells models what others know of messages, for their outlooks.
+  void learn_routes();
 };
 
 }  // namespace tessera::sim

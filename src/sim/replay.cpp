@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "idle_ranks.hpp"
 #include "results.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/sim/cuts.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -58,10 +62,8 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
   note_iteration(experiment, last);
 }
 
-}  // namespace
-
-trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
-                               const RunRequest& given) {
+trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
+                       const RunRequest& given) {
   if (!experiment.options.replay) {
     return run(experiment, communicator, given);
   }
@@ -90,6 +92,7 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
     std::array<trace::Summary, 2> before;
     RunRequest trial;
     trial.hooks = request.hooks;
+    trial.cut = request.cut;
     for (std::uint32_t i = 0; i < before.size(); ++i) {
       use_micro_batches(experiment, few + i * step);
       note(few + i * step);
@@ -119,6 +122,51 @@ trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& commu
   }
   use_micro_batches(experiment, whole);
   return run(experiment, communicator, request);
+}
+
+// Ranks without a processor, which will be idle, do not take the others' to find what those find.
+CutChoice choose_where_needed(const Experiment& experiment, comm::Communicator& communicator) {
+  const int processors = communicator.processors();
+  const bool may_idle = experiment.options.partition == automatic_partition &&
+                        experiment.options.idle_ranks && processors < communicator.size();
+  if (!may_idle) {
+    return choose_cut(experiment, communicator.size(), processors);
+  }
+  CutChoice choice;
+  std::string answer;
+  if (communicator.rank() < processors) {
+    try {
+      choice = choose_cut(experiment, communicator.size(), processors);
+      answer = std::to_string(choice.ranks);
+    } catch (const ConfigError& error) {  // the same on all that look
+      answer = std::string("-") + error.what();
+    }
+  }
+  answer = communicator.broadcast(answer, 0);
+  if (answer.front() == '-') {
+    throw ConfigError(answer.substr(1));
+  }
+  choice.ranks = std::stoi(answer);
+  return choice;
+}
+
+}  // namespace
+
+trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
+                               const RunRequest& request) {
+  RunRequest cut_so = request;
+  const auto cut = std::make_shared<const CutChoice>(choose_where_needed(experiment, communicator));
+  cut_so.cut = cut;
+  if (cut->ranks == communicator.size()) {
+    return run_all(experiment, communicator, cut_so);
+  }
+  if (cut->ranks == 1 && communicator.rank() == 0 && request.hooks.on_note) {
+    request.hooks.on_note(cut->reason);  // of cuts the run tells itself
+  }
+  return run_on_first(cut->ranks, communicator, cut_so,
+                      [&experiment](comm::Communicator& part, const RunRequest& heard) {
+                        return run_all(experiment, part, heard);
+                      });
 }
 
 }  // namespace tessera::sim

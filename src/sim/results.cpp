@@ -164,6 +164,7 @@ void fill_costs(const std::vector<trace::Segment>& segments, trace::Summary& sum
     summary.waiting_s += cost.waiting_s;
     summary.windows += cost.windows;
     summary.rounds += cost.rounds;
+    summary.waits += cost.waits;
     summary.remote_events += cost.remote_events;
   }
   summary.events_per_s = static_cast<double>(summary.events) / std::max(summary.wall_s, 1e-9);
@@ -192,7 +193,7 @@ std::string name_of(TraceLevel level) {
 }
 
 trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
-                         const machine::Partition& partition) {
+                         const CutChoice& cut) {
   trace::Summary summary;
   summary.experiment = experiment.name;
   summary.machine = experiment.machine.name;
@@ -204,7 +205,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.peak_flops_per_s = work->peak_flops_per_s();
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
-  summary.partition = experiment.options.partition;
+  summary.partition = cut.name;
   summary.synchronization = experiment.options.synchronization;
   summary.trace = name_of(experiment.options.trace);
   summary.version = version();
@@ -212,6 +213,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.mpi = comm::mpi_version();
   summary.hdf5 = trace::hdf5_version();
   summary.weights = experiment.options.weights;
+  const machine::Partition& partition = cut.partition;
   const Forecast expected = forecast(experiment, partition);
   summary.links = expected.links;
   summary.cut_links = partition.cut_links;
@@ -246,7 +248,7 @@ SimTime last_event(const RankModels& models) {
 trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime end,
                                double wall_s) {
   const pdes::EngineStatistics statistics = models.engine.statistics();
-  std::array<std::uint64_t, 2> largest{statistics.windows, statistics.rounds};
+  std::array<std::uint64_t, 3> largest{statistics.windows, statistics.rounds, statistics.waits};
   models.communicator.reduce_max(largest);
   std::array<std::uint64_t, 3> sums{statistics.remote_events,
                                     static_cast<std::uint64_t>(statistics.waiting_s * microseconds),
@@ -256,7 +258,7 @@ trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime 
   trace::SegmentCost cost;
   cost.ranks = models.communicator.size();
   cost.communicator = models.communicator.description();
-  cost.partition = models.experiment.options.partition;
+  cost.partition = models.cut.name;
   cost.begin_ps = begin.ps();
   cost.end_ps = end.ps();
   cost.wall_s = wall_s;
@@ -264,6 +266,7 @@ trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime 
   cost.waiting_s = static_cast<double>(sums[1]) / microseconds / cost.ranks;
   cost.windows = largest[0];
   cost.rounds = largest[1];
+  cost.waits = largest[2];
   cost.remote_events = sums[0];
   return cost;
 }

@@ -15,7 +15,7 @@ std::string name_of(TraceLevel level);
 
 // What is known before the run.
 trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
-                         const machine::Partition& partition);
+                         const CutChoice& cut);
 
 // A progress report of this rank.
 trace::EngineRow engine_row(const RankModels& models, double wall_s);

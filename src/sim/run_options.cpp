@@ -2,6 +2,7 @@
 
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
@@ -17,38 +18,41 @@ RunOptions read_run_options(config::Section section, const machine::Topology& to
   options.bins = static_cast<std::uint32_t>(
       section.get_or<std::int64_t>("bins", 64, config::between<std::int64_t>(1, 100'000)));
   options.bin = section.get_optional<SimTime>("bin", config::at_least(SimTime::from_ps(1)));
-  const std::string usual = machine::default_partitioner(topology);
-  options.partition = section.get_name("partition", machine::partitioners().names(), usual);
-  if (options.partition != usual) {
-    // Only the partitioner knows what it can cut: ask before anything is simulated.
+  options.partition = section.get_name("partition", partition_names(), automatic_partition);
+  if (machine::partitioners().contains(options.partition)) {
+    // Only the partitioner knows what it can cut: ask before anything is simulated. Cutters want to
+    // see the work, too.
     try {
       machine::partitioners().at(options.partition)(topology, 1, {});
     } catch (const ConfigError& error) {
       section.error("partition", error.diagnostics().front().message);
     }
   }
+  options.idle_ranks = section.get_or<bool>("idle_ranks", true);
   options.weights = section.get_or<std::string>("weights", "predicted");
   if (is_measured(options.weights)) {
     options.weights = section.get_file("weights");
   }
   options.synchronization =
-      section.get_name("synchronization", pdes::sync_policies().names(), "window");
+      section.get_name("synchronization", pdes::sync_policies().names(), "promise");
   options.replay = section.get_name("replay", {"none", "exact"}, "none") == "exact";
   return options;
 }
 
 std::vector<ParameterInfo> run_parameters() {
-  return {{"iterations", "", "1", "training steps to simulate"},
-          {"trace", "", "summary", "none, summary or full"},
-          {"bins", "", "64", "time bins of links and channels that are aimed at"},
-          {"bin", "ps", "", "length of a bin, instead of bins"},
-          {"partition", "", "blocks on grids, servers on clusters, else metis",
-           "how the machine is cut over ranks"},
-          {"weights", "", "predicted",
-           "what makes a node heavy: none, predicted, or the folder of an earlier run"},
-          {"synchronization", "", "window", "how ranks keep in step: window or null-message"},
-          {"replay", "", "none",
-           "none, or exact: do not simulate micro-batches that repeat the ones before"}};
+  return {
+      {"iterations", "", "1", "training steps to simulate"},
+      {"trace", "", "summary", "none, summary or full"},
+      {"bins", "", "64", "time bins of links and channels that are aimed at"},
+      {"bin", "ps", "", "length of a bin, instead of bins"},
+      {"partition", "", "auto", "how the machine is cut over ranks"},
+      {"idle_ranks", "", "true",
+       "whether ranks stay idle that would not make the run faster, where partition is auto"},
+      {"weights", "", "predicted",
+       "what makes a node heavy: none, predicted, or the folder of an earlier run"},
+      {"synchronization", "", "promise", "how ranks keep in step: promise, window or null-message"},
+      {"replay", "", "none",
+       "none, or exact: do not simulate micro-batches that repeat the ones before"}};
 }
 
 }  // namespace tessera::sim

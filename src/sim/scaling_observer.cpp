@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -8,10 +9,23 @@ namespace tessera::sim {
 
 using pdes::WindowNumber;
 
+namespace {
+
+// Regions that are compared at once.
+constexpr std::size_t lanes = sizeof(std::uint64_t) / sizeof(std::uint16_t);
+
+std::uint64_t word_at(const std::uint16_t* regions) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, regions, sizeof(word));
+  return word;
+}
+
+}  // namespace
+
 ScalingObserver::ScalingObserver(std::span<const EntityId> members,
-                                 std::span<const WatchedCut> cuts)
-    : stride_(cuts.size()) {
-  ensure(!cuts.empty() && !members.empty(), "something to watch");
+                                 std::span<const WatchedCut> cuts, const ClockCosts& costs)
+    : stride_((cuts.size() + lanes - 1) / lanes * lanes) {
+  ensure(!members.empty(), "something to watch");
   for (const EntityId entity : members) {
     entity_of_.push_back(entity.value());
   }
@@ -24,10 +38,23 @@ ScalingObserver::ScalingObserver(std::span<const EntityId> members,
     for (std::size_t entity = 0; entity < watched.owner.size(); ++entity) {
       owners_[entity * stride_ + number] = static_cast<std::uint16_t>(watched.owner[entity]);
     }
-    Cut& cut = cuts_.emplace_back();
-    cut.round_width = watched.round_width;
-    cut.regions.resize(static_cast<std::size_t>(watched.ranks));
-    cut.counts.ranks = watched.ranks;
+    cuts_.emplace_back(watched, costs);
+  }
+}
+
+// Calls `visit` with each cut in which the regions differ.
+template <class Visit>
+void ScalingObserver::visit_crossed(const std::uint16_t* from, const std::uint16_t* to,
+                                    const Visit& visit) const {
+  for (std::size_t first = 0; first < stride_; first += lanes) {
+    if (word_at(from + first) == word_at(to + first)) {
+      continue;
+    }
+    for (std::size_t cut = first; cut < first + lanes; ++cut) {
+      if (from[cut] != to[cut]) {
+        visit(cut);
+      }
+    }
   }
 }
 
@@ -45,10 +72,34 @@ void ScalingObserver::on_event(WindowNumber window, const pdes::Event& event) {
   if (source == current_) {
     return;
   }
-  for (std::size_t cut = 0; cut < stride_; ++cut) {
-    if (source[cut] != current_[cut]) {
-      cuts_[cut].message(source[cut], current_[cut]);
+  std::uint32_t slot = SendsUnderWay::none;
+  visit_crossed(source, current_, [&](std::size_t number) {
+    if (slot == SendsUnderWay::none) {
+      slot = under_way_.take(event.source, event.sequence);
+      ensure(slot != SendsUnderWay::none, "an event was sent before it is handled");
     }
+    Cut& cut = cuts_[number];
+    cut.message(source[number], current_[number]);
+    cut.come_to(window_, source[number]);
+    cut.come_to(window_, current_[number]);
+    cut.clocks.received(current_[number], source[number], stamps_[slot * cuts_.size() + number]);
+  });
+}
+
+void ScalingObserver::on_send(EntityId source, std::uint32_t sequence, EntityId target) {
+  const std::uint16_t* const from = row(source.value());
+  bool crosses = false;
+  visit_crossed(from, row(target.value()), [&](std::size_t number) {
+    crosses = true;
+    cuts_[number].come_to(window_, from[number]);
+    cuts_[number].clocks.sent(from[number]);
+  });
+  if (crosses) {
+    const std::uint32_t slot = under_way_.add(source, sequence);
+    if (under_way_.slots() * cuts_.size() > stamps_.size()) {
+      stamps_.resize(under_way_.slots() * cuts_.size());
+    }
+    sent_.push_back({slot, source.value(), target.value()});
   }
 }
 
@@ -56,18 +107,15 @@ std::vector<trace::ScalingCounts> ScalingObserver::finish() {
   settle();
   std::vector<trace::ScalingCounts> all;
   for (Cut& cut : cuts_) {
-    cut.end_round();
-    for (const Region& region : cut.regions) {
-      cut.counts.events += region.events;
-      cut.counts.largest_events = std::max(cut.counts.largest_events, region.events);
-      cut.counts.windows = std::max(cut.counts.windows, region.windows);
-    }
-    all.push_back(cut.counts);
+    all.push_back(cut.finish());
   }
   return all;
 }
 
 void ScalingObserver::enter(WindowNumber window) {
+  if (!sent_.empty()) {
+    stamp_sent();
+  }
   window_ = window;
   for (Cut& cut : cuts_) {
     // A region alone may go on until its own messages could come back to it.
@@ -78,27 +126,57 @@ void ScalingObserver::enter(WindowNumber window) {
   }
 }
 
+// What was sent in a window leaves at its end.
+void ScalingObserver::stamp_sent() {
+  for (const Sent& sent : sent_) {
+    const std::uint16_t* const from = row(sent.source);
+    visit_crossed(from, row(sent.target), [&](std::size_t number) {
+      stamps_[sent.slot * cuts_.size() + number] = cuts_[number].now(from[number]);
+    });
+  }
+  sent_.clear();
+}
+
 // Books the events of the entity whose turn is over.
 void ScalingObserver::settle() {
   if (current_events_ == 0) {
     return;
   }
-  for (std::size_t number = 0; number < stride_; ++number) {
+  for (std::size_t number = 0; number < cuts_.size(); ++number) {
     Cut& cut = cuts_[number];
-    Region* found = &cut.regions[current_[number]];
-    if (found->round_events == 0) {
+    Region& region = cut.regions[current_[number]];
+    if (!region.active) {
       if (window_ >= cut.round_end) {  // until now one region went on alone
         cut.begin_round(window_);
       }
-      found = &cut.touch(current_[number]);
+      cut.touch(current_[number]);
+      region.active = true;
       ++cut.active;
     }
-    Region& region = *found;
-    region.round_events += current_events_;
-    region.windows += region.window != window_ ? 1 : 0;
-    region.window = window_;
+    if (region.window != window_) {
+      region.window = window_;
+      region.events_before = region.events;
+      ++region.windows;
+    }
+    region.events += current_events_;
   }
   current_events_ = 0;
+}
+
+ScalingObserver::Cut::Cut(const WatchedCut& watched, const ClockCosts& costs)
+    : round_width(watched.round_width),
+      regions(static_cast<std::size_t>(watched.ranks)),
+      clocks(static_cast<std::uint32_t>(watched.ranks), costs) {
+  counts.ranks = watched.ranks;
+}
+
+void ScalingObserver::Cut::come_to(WindowNumber window, std::uint16_t number) {
+  const Region& region = regions[number];
+  clocks.come_to(number, window, region.window == window ? region.events_before : region.events);
+}
+
+RegionClocks::Stamp ScalingObserver::Cut::now(std::uint16_t number) const {
+  return clocks.now(number, regions[number].events);
 }
 
 void ScalingObserver::Cut::begin_round(WindowNumber window) {
@@ -131,22 +209,22 @@ void ScalingObserver::Cut::end_round() {
   if (touched.empty()) {
     return;
   }
-  std::uint32_t events = 0;
+  std::uint64_t events = 0;
   std::uint32_t remote = 0;
   std::uint32_t batches = 0;
   for (const std::uint16_t number : touched) {
     Region& region = regions[number];
-    events = std::max(events, region.round_events);
+    events = std::max(events, region.events - region.events_before_round);
     remote = std::max({remote, region.sent, region.received});
     batches = std::max({batches, region.batches_sent, region.batches_received});
     counts.remote_events += region.sent;
-    region.events += region.round_events;
-    region.round_events = 0;
+    region.events_before_round = region.events;
     region.sent = 0;
     region.received = 0;
     region.batches_sent = 0;
     region.batches_received = 0;
     region.in_round = false;
+    region.active = false;
   }
   touched.clear();
   active = 0;
@@ -155,6 +233,20 @@ void ScalingObserver::Cut::end_round() {
   counts.path_events += events;
   counts.path_remote_events += remote;
   counts.path_batches += batches;
+}
+
+trace::ScalingCounts ScalingObserver::Cut::finish() {
+  end_round();
+  std::vector<std::uint64_t> done;
+  for (const Region& region : regions) {
+    counts.events += region.events;
+    counts.largest_events = std::max(counts.largest_events, region.events);
+    counts.windows = std::max(counts.windows, region.windows);
+    done.push_back(region.events);
+  }
+  counts.perfect = clocks.perfect(done);
+  counts.promised = clocks.promised(done);
+  return counts;
 }
 
 bool ScalingObserver::Pairs::add(std::uint32_t pair) {

@@ -83,8 +83,9 @@ class ServedWork final : public Work {
     return npu::make_cores(
         {experiment_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
   }
-  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                    executor::Observer* observer) const override {
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
     return executor::make_serving_executor({experiment_.machine, work_, operators_, members,
                                             executor_slot, network_slot, compute_slot, observer});
   }

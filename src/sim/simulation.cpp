@@ -61,7 +61,7 @@ class RankRun {
       : experiment_(experiment),
         communicator_(communicator),
         request_(request),
-        models_(experiment, communicator),
+        models_(experiment, communicator, request.cut.get()),
         checkpoints_(communicator, request.folder, experiment.configuration_hash()),
         began_(WallClock::now()) {}
 
@@ -70,7 +70,7 @@ class RankRun {
       throw ConfigError("checkpoints need a run folder");
     }
     request_.resume ? find_checkpoint() : prepare_folder();
-    trace::Summary summary = described(experiment_, communicator_, models_.partition);
+    trace::Summary summary = described(experiment_, communicator_, models_.cut);
     write_summary(summary, "running", "");
     tell_partition();
     open_trace();
@@ -196,10 +196,13 @@ class RankRun {
 
   void tell_partition() const {
     const machine::Partition& partition = models_.partition;
-    detail("partition " + experiment_.options.partition + ", weights " +
-           experiment_.options.weights + ": " + std::to_string(partition.ranks) + " regions, " +
-           std::to_string(partition.cut_links) + " directed links cut, imbalance " +
-           format_number(partition.imbalance));
+    if (experiment_.options.partition == automatic_partition && partition.ranks > 1 &&
+        communicator_.rank() == 0 && request_.hooks.on_note) {
+      request_.hooks.on_note(models_.cut.reason);
+    }
+    detail("partition " + models_.cut.name + ", weights " + experiment_.options.weights + ": " +
+           std::to_string(partition.ranks) + " regions, " + std::to_string(partition.cut_links) +
+           " directed links cut, imbalance " + format_number(partition.imbalance));
     detail("lookahead " + to_string(experiment_.lookahead) + ", synchronization " +
            experiment_.options.synchronization);
   }

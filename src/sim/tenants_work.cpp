@@ -225,8 +225,9 @@ class TenantsWork final : public Work {
     }
     return compute::make_compute_of(std::move(all));
   }
-  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                    executor::Observer* observer) const override {
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
     executor::TenantsSetup setup;
     setup.part_of = tenant_at_;
     setup.members = members;
@@ -240,7 +241,7 @@ class TenantsWork final : public Work {
       if (observer != nullptr) {
         part.observer = std::make_unique<Renaming>(*observer, places_[number]);
       }
-      part.executor = works_[number]->make_executor(members, part.observer.get());
+      part.executor = works_[number]->make_executor(members, part.observer.get(), {});
     }
     return executor::make_tenants_executor(std::move(setup));
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tessera/core/error.hpp"
+#include "tessera/sim/cuts.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "work.hpp"
 
@@ -45,12 +46,18 @@ std::vector<std::uint64_t> predicted_events(const Experiment& experiment) {
 }
 
 std::vector<std::uint32_t> node_weights(const Experiment& experiment) {
+  return node_weights(experiment, experiment.options.weights == "predicted"
+                                      ? predicted_events(experiment)
+                                      : std::vector<std::uint64_t>{});
+}
+
+std::vector<std::uint32_t> node_weights(const Experiment& experiment,
+                                        std::span<const std::uint64_t> predicted) {
   if (experiment.options.weights == "none") {
     return {};
   }
-  const std::vector<std::uint64_t> events = experiment.options.weights == "predicted"
-                                                ? predicted_events(experiment)
-                                                : experiment.measured_events;
+  const std::span<const std::uint64_t> events =
+      experiment.options.weights == "predicted" ? predicted : experiment.measured_events;
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t largest = *std::max_element(events.begin(), events.end());
   const std::uint64_t divisor = largest / limit + 1;
@@ -63,15 +70,12 @@ std::vector<std::uint32_t> node_weights(const Experiment& experiment) {
 }
 
 machine::Partition partition_of(const Experiment& experiment, int ranks) {
-  // All of the machine on one rank is the same with any weights.
-  return partition_of(experiment, ranks,
-                      ranks > 1 ? node_weights(experiment) : std::vector<std::uint32_t>{});
+  return cut_for(experiment, ranks).partition;
 }
 
 machine::Partition partition_of(const Experiment& experiment, int ranks,
                                 const std::vector<std::uint32_t>& weights) {
-  return machine::partitioners().at(experiment.options.partition)(*experiment.machine.topology,
-                                                                  ranks, weights);
+  return cut_for(experiment, ranks, weights).partition;
 }
 
 std::string to_text(std::span<const std::uint64_t> events) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,8 +82,12 @@ class Work {
   // The cores of this rank: of the compute model, for these operations, or its own.
   virtual std::unique_ptr<compute::Compute> make_compute(
       std::span<const EntityId> members) const = 0;
-  virtual std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
-                                                            executor::Observer* observer) const = 0;
+  virtual std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& outlook) const = 0;
+  // Whether all pairs of nodes that exchange messages are known beforehand; then visits them.
+  virtual bool knows_pairs() const { return false; }
+  virtual void visit_pairs(const std::function<void(EntityId, EntityId)>& /*visit*/) const {}
 };
 
 // Refers to the experiment: its tenants, or its own job.

@@ -52,33 +52,148 @@ std::string percent(double part, double whole) {
   return std::string(buffer.data(), result.ptr) + " %";
 }
 
-const char* limit_of(const ScalingPrediction& row) {
+// Where the wall time goes.
+struct Parts {
+  double work_s = 0;
+  double waiting_s = 0;
+  double reductions_s = 0;
+  double messages_s = 0;
+  double sum() const { return work_s + waiting_s + reductions_s + messages_s; }
+};
+
+double mean_work_s(const ScalingCosts& costs, const ScalingCounts& counts) {
+  return as_double(counts.events) / counts.ranks * costs.event_s;
+}
+
+Parts parts_by_rounds(const ScalingCosts& costs, const ScalingCounts& counts) {
+  Parts parts;
+  parts.work_s = mean_work_s(costs, counts);
+  parts.waiting_s = as_double(counts.path_events) * costs.event_s - parts.work_s;
+  parts.reductions_s = as_double(counts.rounds) * reduction_s(costs, counts.ranks);
+  parts.messages_s = as_double(counts.path_batches) * costs.message_latency_s +
+                     as_double(counts.path_remote_events) * crossing_s(costs);
+  return parts;
+}
+
+// Messages under way are waited for; what is left for messages is processor time.
+Parts parts_by_promises(const ScalingCosts& costs, const ScalingCounts& counts) {
+  Parts parts;
+  parts.work_s = mean_work_s(costs, counts);
+  parts.messages_s = counts.promised.path_messages * costs.event_s;
+  parts.waiting_s = counts.promised.path * costs.event_s - parts.work_s - parts.messages_s;
+  return parts;
+}
+
+const char* limit_of(const ScalingPrediction& row, bool by_rounds) {
   const double largest = std::max({row.work_s, row.waiting_s, row.reductions_s, row.messages_s});
   return largest == row.work_s         ? "events"
-         : largest == row.waiting_s    ? "slowest region"
+         : largest == row.waiting_s    ? (by_rounds ? "slowest region" : "waiting")
          : largest == row.reductions_s ? "reductions"
                                        : "messages";
 }
 
+// Which cut a row is of; one rank is the same under any.
+std::vector<std::string> cut_of(const ScalingPrediction& row) {
+  return {row.counts.ranks == 1 ? "" : row.partition, std::to_string(row.counts.ranks)};
+}
+
+void add_row(TextTable& table, const ScalingPrediction& row, const std::vector<std::string>& more) {
+  std::vector<std::string> words = cut_of(row);
+  words.insert(words.end(), more.begin(), more.end());
+  table.add(words);
+}
+
+std::string speed_table(const ScalingReport& report) {
+  TextTable table({"partition", "ranks", "wall [s]", "speed-up", "efficiency", "by rounds",
+                   "by promises", "bound", "waits", "waits at best", "events across", "imbalance",
+                   "memory a rank"});
+  for (const ScalingPrediction& row : report.predictions) {
+    const ScalingCounts& counts = row.counts;
+    add_row(table, row,
+            {digits(row.wall_s), digits(row.speed_up), percent(row.efficiency(), 1),
+             digits(row.rounds_speed_up), digits(row.promises_speed_up), digits(row.bound),
+             std::to_string(counts.promised.waits), std::to_string(counts.perfect.waits),
+             std::to_string(counts.remote_events), digits(row.imbalance),
+             std::to_string(row.largest_bytes >> 20) + " MiB"});
+  }
+  return table.to_string();
+}
+
+std::string parts_table(const ScalingReport& report) {
+  TextTable table({"partition", "ranks", "events", report.by_rounds ? "slowest region" : "waiting",
+                   "reductions", "messages", "limit"});
+  for (const ScalingPrediction& row : report.predictions) {
+    add_row(table, row,
+            {percent(row.work_s, row.wall_s), percent(row.waiting_s, row.wall_s),
+             percent(row.reductions_s, row.wall_s), percent(row.messages_s, row.wall_s),
+             limit_of(row, report.by_rounds)});
+  }
+  return table.to_string();
+}
+
+std::string cost_of(const ScalingCosts& costs, const std::string& name) {
+  return name == "event_s"             ? digits(costs.event_s * 1e9, 4) + " ns"
+         : name == "remote_event_s"    ? digits(costs.remote_event_s * 1e9, 4) + " ns"
+         : name == "message_latency_s" ? digits(costs.message_latency_s * 1e6, 4) + " us"
+         : name == "bandwidth"         ? digits(costs.bandwidth / 1e9, 4) + " GB/s"
+         : name == "reduction_s"       ? digits(costs.reduction_s * 1e6, 4) + " us"
+         : name == "reduction_step_s"  ? digits(costs.reduction_step_s * 1e6, 4) + " us"
+         : name == "promise_s"         ? digits(costs.promise_s * 1e9, 4) + " ns"
+         : name == "wait_messages"     ? digits(costs.wait_messages, 4)
+         : name == "exchange_events"   ? digits(costs.exchange_events, 4)
+                                       : digits(costs.reduction_entry_s * 1e9, 4) + " ns";
+}
+
+std::string costs_table(const ScalingCosts& costs) {
+  TextTable table({"cost", "value", "source"});
+  for (const auto& [name, source] : costs.sources) {
+    table.add({name, cost_of(costs, name), source});
+  }
+  return table.to_string();
+}
+
+Json clock_json(const ScalingClock& clock) {
+  return {{"path_events", clock.path},
+          {"path_messages_events", clock.path_messages},
+          {"waits", clock.waits},
+          {"all_waits", clock.all_waits}};
+}
+
+Json promised_json(const ScalingClock& clock) {
+  Json json = clock_json(clock);
+  json["exchanges"] = clock.exchanges;
+  return json;
+}
+
 }  // namespace
+
+double crossing_s(const ScalingCosts& costs) {
+  return event_bytes / costs.bandwidth + costs.remote_event_s;
+}
 
 void predict_times(ScalingReport& report) {
   ensure(!report.predictions.empty() && report.predictions.front().counts.ranks == 1,
          "a prediction of scaling begins with one rank");
   const ScalingCosts& costs = report.costs;
+  const double alone = as_double(report.predictions.front().counts.events) * costs.event_s;
+  const auto over = [&](double wall_s) { return wall_s > 0 ? alone / wall_s : 1; };
   for (ScalingPrediction& row : report.predictions) {
     const ScalingCounts& counts = row.counts;
-    row.work_s = as_double(counts.events) / counts.ranks * costs.event_s;
-    row.waiting_s = as_double(counts.path_events) * costs.event_s - row.work_s;
-    row.reductions_s = as_double(counts.rounds) * reduction_s(costs, counts.ranks);
-    row.messages_s = as_double(counts.path_batches) * costs.message_latency_s +
-                     as_double(counts.path_remote_events) *
-                         (event_bytes / costs.bandwidth + costs.remote_event_s);
-    row.wall_s = row.work_s + row.waiting_s + row.reductions_s + row.messages_s;
+    const Parts rounds = parts_by_rounds(costs, counts);
+    const Parts promises = parts_by_promises(costs, counts);
+    const Parts& parts = report.by_rounds ? rounds : promises;
+    row.work_s = parts.work_s;
+    row.waiting_s = parts.waiting_s;
+    row.reductions_s = parts.reductions_s;
+    row.messages_s = parts.messages_s;
+    row.wall_s = parts.sum();
     row.imbalance = counts.events == 0 ? 1
                                        : as_double(counts.largest_events) * counts.ranks /
                                              as_double(counts.events);
-    row.speed_up = row.wall_s > 0 ? report.predictions.front().wall_s / row.wall_s : 1;
+    row.speed_up = over(row.wall_s);
+    row.rounds_speed_up = over(rounds.sum());
+    row.promises_speed_up = over(promises.sum());
+    row.bound = over(counts.perfect.path * costs.event_s);
   }
 }
 
@@ -94,10 +209,13 @@ std::string to_json(const ScalingReport& report) {
             {"workload", report.workload},
             {"partition", report.partition},
             {"weights", report.weights},
+            {"synchronization", report.synchronization},
+            {"by_rounds", report.by_rounds},
             {"nodes", report.nodes},
             {"simulated_time_ps", report.simulated_time_ps},
             {"measured_wall_s", report.measured_wall_s},
-            {"observer_factor", report.observer_factor}};
+            {"observer_factor", report.observer_factor},
+            {"clock_event_s", report.clock_event_s}};
   const ScalingCosts& costs = report.costs;
   json["costs"] = {{"event_s", costs.event_s},
                    {"remote_event_s", costs.remote_event_s},
@@ -105,22 +223,29 @@ std::string to_json(const ScalingReport& report) {
                    {"bandwidth_bytes_per_s", costs.bandwidth},
                    {"reduction_s", costs.reduction_s},
                    {"reduction_step_s", costs.reduction_step_s},
-                   {"reduction_entry_s", costs.reduction_entry_s}};
+                   {"reduction_entry_s", costs.reduction_entry_s},
+                   {"promise_s", costs.promise_s},
+                   {"wait_messages", costs.wait_messages},
+                   {"exchange_events", costs.exchange_events}};
   for (const auto& [name, source] : costs.sources) {
     json["costs"]["sources"][name] = source;
   }
   json["predictions"] = Json::array();
   for (const ScalingPrediction& row : report.predictions) {
     const ScalingCounts& counts = row.counts;
-    json["predictions"].push_back({{"ranks", counts.ranks},
+    json["predictions"].push_back({{"partition", row.partition},
+                                   {"ranks", counts.ranks},
                                    {"wall_s", row.wall_s},
                                    {"speed_up", row.speed_up},
                                    {"efficiency", row.efficiency()},
+                                   {"rounds_speed_up", row.rounds_speed_up},
+                                   {"promises_speed_up", row.promises_speed_up},
+                                   {"bound", row.bound},
                                    {"work_s", row.work_s},
                                    {"waiting_s", row.waiting_s},
                                    {"reductions_s", row.reductions_s},
                                    {"messages_s", row.messages_s},
-                                   {"limit", limit_of(row)},
+                                   {"limit", limit_of(row, report.by_rounds)},
                                    {"imbalance", row.imbalance},
                                    {"largest_bytes", row.largest_bytes},
                                    {"cut_links", row.cut_links},
@@ -132,38 +257,19 @@ std::string to_json(const ScalingReport& report) {
                                    {"batches", counts.batches},
                                    {"path_events", counts.path_events},
                                    {"path_remote_events", counts.path_remote_events},
-                                   {"path_batches", counts.path_batches}});
+                                   {"path_batches", counts.path_batches},
+                                   {"perfect", clock_json(counts.perfect)},
+                                   {"promised", promised_json(counts.promised)}});
   }
   json["versions"] = {{"tessera", report.version}, {"git", report.git_hash}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string to_table(const ScalingReport& report) {
-  TextTable table({"ranks", "wall [s]", "speed-up", "efficiency", "events", "slowest region",
-                   "reductions", "messages", "imbalance", "memory a rank", "limit"});
-  for (const ScalingPrediction& row : report.predictions) {
-    table.add({std::to_string(row.counts.ranks), digits(row.wall_s), digits(row.speed_up),
-               percent(row.efficiency(), 1), percent(row.work_s, row.wall_s),
-               percent(row.waiting_s, row.wall_s), percent(row.reductions_s, row.wall_s),
-               percent(row.messages_s, row.wall_s), digits(row.imbalance),
-               std::to_string(row.largest_bytes >> 20) + " MiB", limit_of(row)});
-  }
-  const ScalingCosts& costs = report.costs;
-  std::string text = table.to_string() + "\ncosts\n";
-  TextTable list({"cost", "value", "source"});
-  const auto value_of = [&](const std::string& name) {
-    return name == "event_s"             ? digits(costs.event_s * 1e9, 4) + " ns"
-           : name == "remote_event_s"    ? digits(costs.remote_event_s * 1e9, 4) + " ns"
-           : name == "message_latency_s" ? digits(costs.message_latency_s * 1e6, 4) + " us"
-           : name == "bandwidth"         ? digits(costs.bandwidth / 1e9, 4) + " GB/s"
-           : name == "reduction_s"       ? digits(costs.reduction_s * 1e6, 4) + " us"
-           : name == "reduction_step_s"  ? digits(costs.reduction_step_s * 1e6, 4) + " us"
-                                         : digits(costs.reduction_entry_s * 1e9, 4) + " ns";
-  };
-  for (const auto& [name, source] : costs.sources) {
-    list.add({name, value_of(name), source});
-  }
-  return text + list.to_string();
+  const std::string text = "synchronization " + report.synchronization + ", partition " +
+                           report.partition + "\n" + speed_table(report) +
+                           "\nwhere the time goes\n" + parts_table(report) + "\ncosts\n";
+  return text + costs_table(report.costs);
 }
 
 }  // namespace tessera::trace

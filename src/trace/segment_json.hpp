@@ -21,6 +21,7 @@ void visit_cost(AnyCost& cost, Visit visit) {
   visit("waiting_s", cost.waiting_s);
   visit("windows", cost.windows);
   visit("rounds", cost.rounds);
+  visit("waits", cost.waits);
   visit("remote_events", cost.remote_events);
 }
 

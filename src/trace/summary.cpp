@@ -50,6 +50,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("messages", summary.messages);
   visit("windows", summary.windows);
   visit("rounds", summary.rounds);
+  visit("waits", summary.waits);
   visit("remote_events", summary.remote_events);
   visit("waiting_s", summary.waiting_s);
   visit("wall_s", summary.wall_s);

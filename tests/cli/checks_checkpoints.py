@@ -33,13 +33,13 @@ def expect_results(program, expected, segments):
 def stop_and_go_on(program, number, before, after):
     expected = run_whole(program)
     process = program.start(["run", HERE / "long.yaml", "--set", "run.iterations=150", "-o",
-                             program.folder], before)
+                             program.folder, "--partition", "stripes"], before)
     program.wait_until_running(process, max(before, 1))
     process.send_signal(number)
     process.communicate(timeout=60)
     expect(process.returncode == 75, "exit code %d" % process.returncode)
     expect(program.summary()["status"] == "stopped", program.summary()["status"])
-    done = program.call("run", "--resume", program.folder, ranks=after)
+    done = program.call("run", "--resume", program.folder, "--partition", "stripes", ranks=after)
     expect(done.returncode == 0, done.stderr_text)
     expect("going on from checkpoint 1" in done.stderr_text, done.stderr_text)
     expect_results(program, expected, 2)
@@ -164,7 +164,8 @@ def children_of(parent):
 
 @check
 def killed_rank_ends_all(program):
-    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], 3)
+    process = program.start(["run", HERE / "long.yaml", "--partition", "blocks", "-o",
+                             program.folder], 3)
     program.wait_until_running(process, 3)
     ranks = children_of(process.pid)
     expect(len(ranks) == 3, "expected 3 ranks below the launcher, found %s" % ranks)

@@ -109,7 +109,8 @@ def verbose_says_more(program):
     words = ["run", HERE / "short.yaml", "-o", program.folder]
     plain = program.call(*words)
     expect("debug: " not in plain.stderr_text, plain.stderr_text)
-    done = program.call(*words, "-v", "--checkpoint-every", "sim:1 ms", ranks=2)
+    done = program.call(*words, "-v", "--checkpoint-every", "sim:1 ms", "--partition", "stripes",
+                        ranks=2)
     expect(done.returncode == 0, done.stderr_text)
     for pattern in (r"read .*short\.yaml: [0-9]+ bytes", r"machine: [0-9]+ nodes",
                     r"models: network [a-z]+ routed [a-z]+, memory [a-z]+, compute [a-z]+",

@@ -8,7 +8,8 @@ from program import HERE, check, expect
 
 
 def stop_with(program, number, ranks):
-    process = program.start(["run", HERE / "long.yaml", "-o", program.folder], ranks)
+    process = program.start(["run", HERE / "long.yaml", "--partition", "blocks", "-o",
+                             program.folder], ranks)
     program.wait_until_running(process, max(ranks, 1))
     process.send_signal(number)
     try:

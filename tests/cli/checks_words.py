@@ -25,25 +25,47 @@ def scale_refuses(program):
                    "can be predicted on 1 to [0-9]+ ranks, not on 60000")
     expect_refusal(program.call("scale", experiment, "--ranks", "2", "--message-latency", "1"), 2,
                    "--message-latency: .*unit")
+    expect_refusal(program.call("scale", experiment, "--ranks", "2", "--partition",
+                                "blocks,stripe"), 2, "did you mean 'stripes'")
+    expect_refusal(program.call("scale", experiment, "--ranks", "2", "--wait-messages", "0.5"), 2,
+                   "--wait-messages must not be below 1")
 
 
 @check
 def scale_counts_as_a_run(program):
     scaling = program.scratch / "scaling.json"
-    done = program.call("scale", HERE / "short.yaml", "--ranks", "2,4", "-o", scaling)
+    done = program.call("scale", HERE / "short.yaml", "--ranks", "2,4", "-o", scaling,
+                        "--partition", "stripes")
     expect(done.returncode == 0, done.stderr_text)
     expect("speed-up" in done.stdout_text, done.stdout_text)
     predictions = json.loads(scaling.read_text(encoding="utf-8"))["predictions"]
     expect([row["ranks"] for row in predictions] == [1, 2, 4], predictions)
     for row in predictions:
         done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q",
-                            ranks=row["ranks"])
+                            "--partition", "stripes", ranks=row["ranks"])
         expect(done.returncode == 0, done.stderr_text)
         summary = program.summary()
         real = [summary["events"], max(summary["rank_events"]), summary["windows"],
                 summary["remote_events"], summary["cut_links"]]
         expect([row[key] for key in ("events", "largest_events", "windows", "remote_events",
                                      "cut_links")] == real, "%s instead of %s" % (row, real))
+
+
+@check
+def scale_compares_cuts(program):
+    scaling = program.scratch / "compared.json"
+    done = program.call("scale", HERE / "short.yaml", "--ranks", "2,4", "--partition",
+                        "blocks,stripes,blocks", "-o", scaling)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("stripes" in done.stdout_text and "bound" in done.stdout_text, done.stdout_text)
+    report = json.loads(scaling.read_text(encoding="utf-8"))
+    rows = report["predictions"]
+    expect(report["partition"] == "blocks,stripes", report["partition"])
+    expect([(row["partition"], row["ranks"]) for row in rows[1:]]
+           == [("blocks", 2), ("blocks", 4), ("stripes", 2), ("stripes", 4)], rows)
+    for row in rows:
+        expect(row["promises_speed_up"] <= row["bound"] <= row["ranks"], row)
+        expect(row["perfect"]["waits"] <= row["remote_events"], row)
 
 
 @check

@@ -56,7 +56,7 @@ class Reference:
 
 def cut(bench):
     """A random way to share the work, which changes no result."""
-    return ["--synchronization", bench.random.choice(["window", "null-message"]),
+    return ["--synchronization", bench.random.choice(["promise", "window", "null-message"]),
             "--partition", bench.random.choice(["blocks", "stripes", "metis"])]
 
 
@@ -76,7 +76,7 @@ def disturb(run, random, longest_s):
 def delayed_ranks(bench, number):
     """The same results on any number of ranks, however late each is."""
     cases = [(ranks, policy, partition) for ranks in (1, 2, 3, 4, 7, 8)
-             for policy in ("window", "null-message") for partition in ("blocks", "stripes")]
+             for policy in ("promise", "window", "null-message") for partition in ("blocks", "stripes")]
     # A stride without a common divisor: a few trials already see all ranks and all ways.
     ranks, policy, partition = cases[number * 5 % len(cases)]
     reference = Reference.of(bench, EXPERIMENT, SHORT)
@@ -98,13 +98,16 @@ def delayed_ranks(bench, number):
 def crowded_processors(bench, number):
     """More ranks than processors take turns; they do not crawl."""
     reference = Reference.of(bench, EXPERIMENT, SHORT)
-    policy = ("window", "null-message")[number % 2]
-    bench.call(8, *reference.settings, "-o", bench.folder, "--synchronization", policy)
+    policy = ("promise", "window", "null-message")[number % 3]
+    bench.call(8, *reference.settings, "-o", bench.folder, "--synchronization", policy,
+               "--partition", "blocks")
     reference.expect_same(bench, "8 ranks")
     summary = bench.summary()
-    round_us = 1e6 * summary["wall_s"] / summary["rounds"]
-    bench.figure("round of 8 ranks, %s [us]" % policy, round_us)
-    expect(round_us < 3000, "8 ranks need %.0f us a round" % round_us)
+    # With promises ranks wait for each other, and seldom meet. Waits are of the rank with most.
+    meetings = summary["rounds"] + summary["waits"]
+    meeting_us = 1e6 * summary["wall_s"] / meetings
+    bench.figure("round or wait of 8 ranks, %s [us]" % policy, meeting_us)
+    expect(meeting_us < 3000, "8 ranks need %.0f us a round or wait" % meeting_us)
 
 
 def start_and_reach(bench, ranks, arguments, longest_s):
@@ -350,12 +353,12 @@ def watch_memory(run, trace):
 
 @trial
 def long_run(bench, number):
-    """Ten times longer, and no more memory: a tenth of a run against the whole, in one process,
+    """Three times longer, and no more memory: a third of a run against the whole, in one process,
     since the same run differs by more from process to process."""
     ranks = 1 + number % 2
     # Warm is a run that has filled the buffer of each table once: a chunk of rows, here within the
     # first 20 iterations or so; with several ranks MPI's pools settle within 200.
-    iterations = 2000
+    iterations = 600
     bins = ["--set", "run.bin=20 us", "--set", "run.bins=8000"]
     with bench.start(ranks, EXPERIMENT, "-q", "-o", bench.folder, *bins, "--set",
                      "run.iterations=%d" % iterations) as run:
@@ -364,10 +367,10 @@ def long_run(bench, number):
         samples = watch_memory(run, trace)
         code = run.wait()
         expect(code == 0, "exit code %d: %s" % (code, run.text()))
-    later = [sizes for size, sizes in samples if size >= samples[-1][0] / 10]
+    later = [sizes for size, sizes in samples if size >= samples[-1][0] / 3]
     # The largest, since the last may be of a process that has given memory back.
     for rank, (before, after) in enumerate(zip(later[0], map(max, zip(*later)))):
         growth = 100 * (after - before) / before
         bench.figure("growth of memory on %d rank(s) [%%]" % ranks, growth)
-        expect(growth < 1, "rank %d of %d: %d B after a tenth of %d iterations, later %d B"
+        expect(growth < 1, "rank %d of %d: %d B after a third of %d iterations, later %d B"
                % (rank, ranks, before, iterations, after))

@@ -57,15 +57,16 @@ class Scaling(unittest.TestCase):
             experiment = folder / "small.yaml"
             machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
             experiment.write_text(EXPERIMENT.format(machine=machine))
-            done = run(os.environ["TESSERA"], "scale", experiment, "--ranks", "2,4", "-o",
-                       folder / "small.json")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            done = run(PLOT, "--scale", folder / "small.json")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            picture = folder / "small_speed_up.png"
-            self.assertEqual(done.stdout.strip(), str(picture))
-            width, height, values = read_png(picture)
-            self.assertGreater(min(width, height, values), 100)
+            for name, partitions in (("small", "blocks"), ("compared", "blocks,stripes")):
+                done = run(os.environ["TESSERA"], "scale", experiment, "--ranks", "2,4",
+                           "--partition", partitions, "-o", folder / f"{name}.json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = run(PLOT, "--scale", folder / f"{name}.json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                picture = folder / f"{name}_speed_up.png"
+                self.assertEqual(done.stdout.strip(), str(picture))
+                width, height, values = read_png(picture)
+                self.assertGreater(min(width, height, values), 100)
             (folder / "other.json").write_text("{}")
             done = run(PLOT, "--scale", folder / "other.json")
             self.assertEqual(done.returncode, 2)

@@ -178,8 +178,8 @@ void run(const MachineModels& models, const MessageProgram& program, int ranks) 
                         topology.smallest_latency());
     Driver driver(program, starts, waits, busy_until);
     const auto network = models.network->build({models.machine, members, Driver::network});
-    const auto memory =
-        models.memory->build({models.machine, members, Driver::memory, Driver::network});
+    const auto memory = models.memory->build(
+        {models.machine, members, Driver::memory, Driver::network, nullptr, {}});
     engine.attach(driver);
     engine.attach(*network);
     engine.attach(*memory);

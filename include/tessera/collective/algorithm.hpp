@@ -4,12 +4,14 @@
 // storage, so that 400 000 tiles that run the same all-reduce share everything.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "tessera/core/error.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 
@@ -102,6 +104,38 @@ struct AlgorithmOptions {
 // ring-relay.
 using AlgorithmMaker = std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&)>;
 Registry<AlgorithmMaker>& algorithms();
+
+// Sizes of the chunks when `bytes` are cut in `size` > 0.
+class ChunkSizes {
+ public:
+  ChunkSizes(Bytes bytes, std::uint32_t size) : size_(size) {
+    const std::uint64_t all = bytes.count();
+    // Nearly every vector fits 32 bits, whose quotients are cheaper.
+    if (all >> 32 == 0) {
+      smaller_ = static_cast<std::uint32_t>(all) / size;
+      larger_ = static_cast<std::uint32_t>(all) % size;
+    } else {
+      smaller_ = all / size;
+      larger_ = static_cast<std::uint32_t>(all % size);
+    }
+  }
+  Bytes of(std::uint32_t chunk) const {
+    ensure(chunk < size_, "a chunk outside its vector");
+    return Bytes(smaller_ + (chunk < larger_ ? 1 : 0));
+  }
+  Bytes of(Chunks chunks) const {
+    ensure(chunks.count <= size_ && chunks.first <= size_ - chunks.count,
+           "chunks outside their vector");
+    const std::uint32_t end = chunks.first + chunks.count;
+    return Bytes(smaller_ * chunks.count + std::min(end, larger_) -
+                 std::min(chunks.first, larger_));
+  }
+
+ private:
+  std::uint32_t size_;
+  std::uint32_t larger_;   // chunks that have a byte more
+  std::uint64_t smaller_;  // bytes of the others
+};
 
 // Size of chunk `chunk` (below `size`) when `bytes` are cut in `size`.
 Bytes chunk_bytes(Bytes bytes, std::uint32_t size, std::uint32_t chunk);

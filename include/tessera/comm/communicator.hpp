@@ -4,6 +4,7 @@
 // this process (for tests and the thread sanitizer); MPI.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -37,6 +38,11 @@ using BatchSink = std::function<void(int source, std::span<const std::byte> byte
 // A fast rank may already post later rounds while a slow one still receives; the rounds are never
 // mixed. Every batch posted has to be received.
 //
+// Asynchronous batches belong to no round and stop nobody: they are posted at any time, and
+// received when the receiver asks for them. Rounds, collective calls and asynchronous batches may
+// be mixed freely; nothing is said about the order between a batch of a round and an asynchronous
+// one.
+//
 // Calls throw Aborted after another rank gave up, IoError when the transport fails (network,
 // memory), and InternalError on misuse, as far as it can be noticed without cost.
 class Communicator {
@@ -45,6 +51,9 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Ranks that can work at the same time: fewer than size() where all are on one machine that has
+  // fewer processors for them.
+  virtual int processors() const { return size(); }
   // "in-process", "2 threads" or "MPI (Open MPI 4.1.4), 2 ranks".
   virtual std::string description() const = 0;
 
@@ -64,6 +73,34 @@ class Communicator {
   // order of arrival, and returns when all are taken; waits for those not yet posted. May be called
   // several times a round. `sink` makes no calls on this communicator. Not collective.
   virtual void receive_batches(std::int64_t count, const BatchSink& sink) = 0;
+
+  // Hands a copy of an asynchronous batch to the transport and returns. Not collective. `target` !=
+  // rank(). A batch may be empty and may exceed 2^31 bytes. Every one has to be received before the
+  // communicator goes. Without `wakes`, a target that sleeps in await_async may sleep on; one that
+  // is about to does not begin to.
+  virtual void post_async(int target, std::span<const std::byte> bytes, bool wakes) = 0;
+  void post_async(int target, std::span<const std::byte> bytes) { post_async(target, bytes, true); }
+  // Hands every asynchronous batch that is here to `sink`, those of one source in the order posted,
+  // without waiting; whether there was one. Batches that come in the meantime may be left for the
+  // next call. `sink` makes no calls on this communicator. Not collective.
+  //
+  // Messages move inside calls only: a rank that has posted large batches has to call this, or wait
+  // in any other call, now and then, or they do not leave.
+  virtual bool receive_async(const BatchSink& sink) = 0;
+  // Whether a rank of this machine has posted one since the last receive_async. Costs next to
+  // nothing, and may say no of those of other machines. Not collective.
+  virtual bool has_async_news() const = 0;
+  // Returns when an asynchronous batch is here, at the latest after `limit` (or soon after, when
+  // others keep the processor); may return early. Gives the processor away, see Session. Not
+  // collective.
+  virtual void await_async(std::chrono::nanoseconds limit) = 0;
+
+  // A communicator of ranks 0 to `ranks` - 1, with the same ranks, on those; null on the others.
+  // 1 <= `ranks` <= size(). Its rounds and batches are its own. It must not outlive this one, goes
+  // on all its ranks at about the same time, and an abort of either ends the ranks of both. The
+  // others may wait for it as long as they like in a collective call of this communicator: such a
+  // wait costs next to no processor time.
+  virtual std::unique_ptr<Communicator> first(int ranks) = 0;
 
   // Text of rank `root` on every rank.
   virtual std::string broadcast(const std::string& text, int root) = 0;
@@ -103,7 +140,9 @@ void run_ranks_as_threads(int ranks, const std::function<void(Communicator&)>& b
 // PMI_RANK and PMI_SIZE (MPICH, Intel MPI, srun --mpi=pmi2), MV2_COMM_WORLD_SIZE (MVAPICH2), and
 // SLURM_STEP_NUM_TASKS above 1. SLURM_PROCID says nothing: a batch script has it as well.
 //
-// On a machine with fewer processors than ranks, waiting ranks sleep instead of spinning.
+// A rank that waits spins for some microseconds and then sleeps; a rank of the same machine that
+// sends to it wakes it at once. On a machine with fewer processors than ranks it sleeps right away.
+// docs/design/0019-waiting.md has the reasons.
 //
 // Catch errors inside its scope, report them and call world().abort(): a Session left by an
 // exception cannot finalise, as the other ranks would wait for ever, and ends all with code 70.

@@ -69,6 +69,9 @@ class ComputeModel {
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
+  // Whether an operation always takes its `duration` at a node of full speed, whatever else goes
+  // on.
+  virtual bool is_fixed() const { return false; }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
   // Where there are several, the one of a tile.
   virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }

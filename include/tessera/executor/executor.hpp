@@ -20,6 +20,7 @@
 #include "tessera/core/time.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/pdes/component.hpp"
+#include "tessera/pdes/outlook.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::executor {
@@ -141,6 +142,18 @@ struct Service {
   std::vector<std::uint64_t> latency;
 };
 
+// What an executor needs to tell its outlook; of a run on several ranks, else empty.
+struct OutlookSetup {
+  const pdes::RegionView* regions = nullptr;
+  // See network::Network.
+  std::function<pdes::Exit(EntityId from, EntityId to)> exit_of;
+  std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> least_time;
+  // The node whose memory serves a tile over the network; none: nothing is sent for an access.
+  std::function<EntityId(EntityId tile)> memory_node;
+  // Of an operation of the plan.
+  std::function<SimTime(EntityId tile, std::uint32_t operation)> least_duration;
+};
+
 struct ExecutorSetup {
   const machine::Machine& machine;
   const plan::Plan& plan;
@@ -151,6 +164,7 @@ struct ExecutorSetup {
   unsigned memory_slot = 0;
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
+  OutlookSetup outlook;
 };
 
 class Executor : public pdes::Component {
@@ -164,6 +178,10 @@ class Executor : public pdes::Component {
   // Of those whose requests are served, in their order, on the rank where requests arrive; else
   // none, or such as have served nothing.
   virtual std::vector<Service> services() const { return {}; }
+  // A message to a port of any component at `target`, with this tag, has come in from another rank,
+  // or out of a checkpoint; it does not arrive before `earliest`.
+  virtual void expect(EntityId /*source*/, EntityId /*target*/, pdes::Port /*port*/,
+                      std::uint16_t /*tag*/, SimTime /*earliest*/) {}
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;
 };

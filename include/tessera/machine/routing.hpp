@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/divisor.hpp"
 #include "tessera/machine/topology.hpp"
 
 namespace tessera::machine {
@@ -18,10 +19,10 @@ class DimensionOrderRouting {
   DimensionOrderRouting(const Grid& grid, bool rows_first);  // rows_first: xy
   // Port towards `target`; here != target.
   unsigned next_port(EntityId here, EntityId target) const {
-    const std::uint32_t here_row = grid_.row_of(here);
-    const std::uint32_t here_column = grid_.column_of(here);
-    const std::uint32_t row = grid_.row_of(target);
-    const std::uint32_t column = grid_.column_of(target);
+    const std::uint32_t here_row = columns_.quotient(here.value());
+    const std::uint32_t here_column = here.value() - here_row * grid_.columns;
+    const std::uint32_t row = columns_.quotient(target.value());
+    const std::uint32_t column = target.value() - row * grid_.columns;
     const bool along_row = here_column != column && (rows_first_ || here_row == row);
     return along_row ? step(here_column, column, grid_.columns, west, east)
                      : step(here_row, row, grid_.rows, north, south);
@@ -38,6 +39,7 @@ class DimensionOrderRouting {
   }
 
   Grid grid_;
+  Divisor columns_;
   bool rows_first_;
 };
 

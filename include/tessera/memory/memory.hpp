@@ -12,6 +12,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/pdes/component.hpp"
+#include "tessera/pdes/outlook.hpp"
 
 namespace tessera::memory {
 
@@ -37,6 +38,9 @@ struct MemorySetup {
   std::span<const EntityId> members;
   unsigned slot = 0;          // of this component
   unsigned network_slot = 0;  // of the network that carries the data
+  // Of a run on several ranks, see network::Network::exit_of; else null and empty.
+  const pdes::RegionView* regions = nullptr;
+  std::function<pdes::Exit(EntityId from, EntityId to)> exit_of;
 };
 
 // A memory in motion: takes AccessRequest events, raises the event asked for.
@@ -44,6 +48,9 @@ class Memory : public pdes::Component {
  public:
   virtual void visit_channels(SimTime end, const ChannelUseSink& sink) const = 0;
   virtual void report_bins(ChannelUseSink sink) = 0;
+  // A message from `source` to a port of this component at `target` has come in from another rank,
+  // or out of a checkpoint.
+  virtual void expect(EntityId /*source*/, EntityId /*target*/) {}
 };
 
 class MemoryModel {
@@ -54,6 +61,8 @@ class MemoryModel {
                                       std::uint64_t nodes) const = 0;
   // As of a network; true also where it sends to no other entity but through the network.
   virtual bool sends_along_links() const { return false; }
+  // As of a network.
+  virtual bool promises() const { return false; }
   using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;
   using MessageVisit =
       std::function<void(EntityId from, EntityId to, Bytes bytes, std::uint64_t count)>;

@@ -16,6 +16,7 @@
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/pdes/component.hpp"
+#include "tessera/pdes/outlook.hpp"
 
 namespace tessera::network {
 
@@ -37,7 +38,21 @@ struct NetworkSetup {
   std::span<const EntityId> members;  // entities of this rank, in the engine's order; outlives the
                                       // network
   unsigned slot = 0;                  // the component's number at the engine
+  const pdes::RegionView* regions = nullptr;  // of a run on several ranks; outlives the network
 };
+
+// A message whose last part has come to this rank from another one, or out of a checkpoint, and is
+// on its way to an entity here.
+struct Incoming {
+  EntityId source;
+  EntityId target;
+  pdes::Port deliver;
+  std::uint16_t tag = 0;
+  SimTime earliest;  // it does not arrive before
+};
+using IncomingSink = std::function<void(const Incoming&)>;
+// Calls visit(from, to) for pairs of entities.
+using PairVisit = std::function<void(const std::function<void(EntityId, EntityId)>& visit)>;
 
 // A network in motion: takes SendRequest events, raises Arrival events.
 class Network : public pdes::Component {
@@ -50,15 +65,39 @@ class Network : public pdes::Component {
   // Link traversals of packets (messages, for a model without packets).
   virtual std::uint64_t packet_hops() const = 0;
   virtual std::uint64_t messages() const = 0;
+
+  // For outlooks; networks that give none know nothing of these.
+  // Where a message from `from`, which is here, to `to` first leaves this rank.
+  virtual pdes::Exit exit_of(EntityId /*from*/, EntityId /*to*/) { return {}; }
+  // From the sending of a message to its arrival, at least.
+  virtual SimTime least_time(EntityId /*from*/, EntityId /*to*/, Bytes /*bytes*/) {
+    return SimTime::zero();
+  }
+  // Calls `sink` for each message that comes in from now on.
+  virtual void report_incoming(IncomingSink /*sink*/) {}
+  // All pairs that exchange messages in this run, on any rank: then it is known which messages pass
+  // through this rank. Not calling it means that any may.
+  virtual void learn_routes(const PairVisit& /*pairs*/) {}
 };
 
 // Events that messages will raise, to weigh nodes before a run.
 class PredictedTraffic {
  public:
+  // Nodes first, first + step, … (modulo 2^32), each with as many events.
+  struct Run {
+    std::uint32_t first = 0;
+    std::uint32_t step = 0;
+    std::uint32_t nodes = 1;
+    std::uint64_t events = 0;
+  };
+  using VisitRun = std::function<void(const Run& run)>;
   using Visit = std::function<void(EntityId node, std::uint64_t events)>;
   virtual ~PredictedTraffic() = default;
-  // Of one message, the request to send it and its arrival among them; `from` may be `to`.
-  virtual void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const = 0;
+  // Of one message, the request to send it and its arrival among them; `from` may be `to`. In the
+  // order of its way; straight ways over grids are few runs.
+  virtual void visit_runs(EntityId from, EntityId to, Bytes bytes, const VisitRun& visit) const = 0;
+  // The same node by node.
+  void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const;
 };
 
 // Of a network whose messages touch nothing between their ends.
@@ -106,6 +145,8 @@ class NetworkModel {
   }
   // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
   virtual bool limits_rates() const { return false; }
+  // Whether it knows how long it will send nothing into another region: see sim/cuts.hpp.
+  virtual bool promises() const { return false; }
   // Whether it wants to know of RingPart.
   virtual bool lumps_rings() const { return false; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {

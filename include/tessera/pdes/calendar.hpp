@@ -11,6 +11,8 @@
 // handled, and the chunks they leave are written again while still in cache.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -113,13 +115,52 @@ class Calendar {
 
   // The earliest window that holds an event; no_window when there is none. Changes nothing: an
   // earlier event may still come in.
-  WindowNumber next_window() const;
+  WindowNumber next_window() const {
+    if (near_buckets_ == 0) {
+      return next_far_window();
+    }
+    const std::size_t from = static_cast<std::size_t>(last_taken_) & near_mask_;
+    const std::size_t found = find_used(near_used_, from);
+    return last_taken_ + static_cast<WindowNumber>((found - from) & near_mask_);
+  }
 
   // Takes the events of `window`, which must be next_window(), list by list: the lists that
   // `next_list` gives until its chunks are null, each to be released before the next is asked for.
   // Events for later windows may be inserted meanwhile.
-  void take(WindowNumber window);
-  List next_list();
+  void take(WindowNumber window) {
+    enter(window);
+    begin(window);
+    taken_ = &near_[slot_of(window)];
+    size_ -= taken_->count;
+    taken_->count = 0;
+    next_block_ = 0;
+  }
+  List next_list() {
+    if (taken_->is_split) [[unlikely]] {
+      return next_block();
+    }
+    return {hand_out(taken_->list), 0, whole_bits_};
+  }
+  // Takes the only event of `window`, which must be next_window(), and releases it once `handle`
+  // has returned. False where there are more: then the window must be taken next.
+  template <class Handle>
+  bool take_lone(WindowNumber window, Handle handle) {
+    enter(window);
+    Bucket& bucket = near_[slot_of(window)];
+    if (bucket.count != 1 || bucket.is_split) {
+      return false;
+    }
+    begin(window);
+    Event* const event = bucket.list.next - 1;
+    EventChunk* const chunk = newest(bucket.list);
+    bucket.list.next = nullptr;
+    bucket.list.end = nullptr;
+    bucket.count = 0;
+    --size_;
+    handle(static_cast<const Event&>(*event));
+    pool_.give_back(chunk, chunk);
+    return true;
+  }
   // `last` is the last chunk of the list.
   void release(const List& list, EventChunk* last) { pool_.give_back(list.chunks, last); }
 
@@ -158,10 +199,38 @@ class Calendar {
     used[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
   }
   // First used bucket at or after `from`, going round once; at least one is used.
-  static std::size_t find_used(const Bitmap& used, std::size_t from);
+  static std::size_t find_used(const Bitmap& used, std::size_t from) {
+    const std::size_t mask = used.size() - 1;  // sizes are powers of two
+    std::size_t at = from / 64;
+    std::uint64_t word = used[at] & (~std::uint64_t{0} << (from % 64));
+    while (word == 0) {  // at last the first word again: the part before `from`
+      at = (at + 1) & mask;
+      word = used[at];
+    }
+    return at * 64 + static_cast<std::size_t>(std::countr_zero(word));
+  }
+  WindowNumber next_far_window() const;
+  List next_block();
+  // Moves the calendar so that `window` has a bucket of its own.
+  void enter(WindowNumber window) {
+    const WindowNumber span = window >> span_bits_;
+    if (span != current_span_) [[unlikely]] {
+      enter_span(span);
+    }
+  }
+  // The bucket of `window` is no longer among the used ones.
+  void begin(WindowNumber window) {
+    largest_size_ = std::max(largest_size_, size_);
+    last_taken_ = window;
+    unmark(near_used_, slot_of(window));
+    --near_buckets_;
+  }
+  std::size_t slot_of(WindowNumber window) const {
+    return static_cast<std::size_t>(window) & near_mask_;
+  }
 
   Event& place(WindowNumber window, std::uint32_t target) {
-    const auto slot = static_cast<std::size_t>(window) & near_mask_;
+    const std::size_t slot = slot_of(window);
     Bucket& bucket = near_[slot];
     if (bucket.count++ == 0) {
       mark(near_used_, slot);
@@ -217,6 +286,7 @@ class Calendar {
   WindowClock clock_;
   unsigned block_bits_;
   unsigned blocks_;
+  unsigned whole_bits_;       // entities of all blocks, as a power of two
   std::uint32_t split_from_;  // events of a window
   unsigned span_bits_;        // windows of a span, as a power of two
   WindowNumber current_span_ = 0;
@@ -232,7 +302,7 @@ class Calendar {
   EventChunkPool pool_;
   std::vector<std::unique_ptr<Cursor[]>> tables_;
   std::vector<Cursor*> free_tables_;
-  Bucket taken_;
+  Bucket* taken_ = nullptr;  // nothing else comes to its place until the next one is taken
   unsigned next_block_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t largest_size_ = 0;

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/outlook.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::pdes {
@@ -26,6 +28,20 @@ class Component {
   // Called when every event before `boundary` was handled on this rank (see
   // Engine::set_boundaries).
   virtual void pass_boundary(SimTime /*boundary*/) {}
+  // What this component knows of the events that will reach `rank` because of it: those that it
+  // sends itself, and those that others send when it hands them something at the same entity,
+  // unless they say so. All events of this rank before `next` were handled, and none from there on.
+  // None: it knows nothing, and whatever is handled here may matter there one least delay later.
+  // Not const: it may keep what it has looked up.
+  virtual std::optional<Outlook> outlook(std::uint32_t /*rank*/, SimTime /*next*/) {
+    return std::nullopt;
+  }
+  // An event for this component that came from another rank, or from a checkpoint, before it waits
+  // for its time. It may be marked for the component's own use; its order stays. `target` holds the
+  // entity number.
+  virtual void take_in(Event& /*event*/) {}
+  // For messages about defects.
+  virtual const char* name() const { return "a model"; }
   // Bytes of state held, for reports.
   virtual std::size_t resident_bytes() const { return 0; }
 

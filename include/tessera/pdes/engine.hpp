@@ -22,6 +22,7 @@
 #include "tessera/pdes/calendar.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/self_queue.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 
 namespace tessera::pdes {
@@ -39,7 +40,8 @@ struct EngineStatistics {
   std::uint64_t rounds = 0;   // of synchronisation
   std::uint64_t remote_events = 0;
   std::uint64_t batches = 0;
-  double waiting_s = 0;  // wall time in synchronisation
+  std::uint64_t waits = 0;  // times that this rank had work, and had to wait for others
+  double waiting_s = 0;     // wall time in synchronisation
   std::uint64_t largest_pending = 0;
 };
 
@@ -103,6 +105,9 @@ class EventObserver {
   virtual ~EventObserver() = default;
   // `window` never falls on one rank. `target` holds the index of the entity on this rank.
   virtual void on_event(WindowNumber window, const Event& event) = 0;
+  // An event that the entity whose event is being handled (or that starts) sends to another one.
+  // Source and sequence say which it is when it is handled.
+  virtual void on_send(EntityId /*source*/, std::uint32_t /*sequence*/, EntityId /*target*/) {}
 };
 
 class Engine {
@@ -162,25 +167,38 @@ class Engine {
   friend class Context;
   // An event of a sparse list: its target in the upper half, its chunk and place in the lower.
   using Key = std::uint64_t;
+  // An event of a scattered list, and where the next one of its entity is.
+  struct Linked {
+    const Event* event = nullptr;
+    std::uint32_t next = 0;
+    std::uint32_t last = 0;  // of the entity's first event only: its last one
+  };
+
+  class EngineSite;
 
   void start();
   void arrive(std::span<const Event> events);
+  Outlook outlook(std::uint32_t rank);
   void run_windows(SimTime bound);
   void request_cut();
   void make_cut(const EngineHooks& hooks, SimTime global_next);
   void move_periodic_cut(SimTime time);
   void run_window(WindowNumber window);
-  void run_list(const Calendar::List& list);
-  void run_lone_event(EventChunk* chunk);
+  EventChunk* run_list(const Calendar::List& list);
   void run_dense(const Calendar::List& list, std::size_t events);
   void run_sparse(const Calendar::List& list, std::size_t events);
+  void run_scattered(std::size_t events);
+  void link(std::uint32_t at, unsigned bits);
+  void run_linked(std::uint32_t first);
   void sort_keys(unsigned bits);
   void run_self_events(const Event* limit);
+  void enter(std::uint32_t index);
+  void leave(std::uint32_t index);
+  void run_lone(const Event& event);
   void run_entity(std::uint32_t index, const Event** next, const Event** end);
   const Event& event_of(Key key) const;
   void handle(const Event& event);
   void pass_boundaries(SimTime window_end);
-  void enqueue_now(const Event& event);
   Event& enqueue_remote(std::size_t rank, EntityId target, SimTime time);
   [[noreturn]] void refuse(EntityId target, SimTime delay, SimTime required) const;
 
@@ -201,8 +219,11 @@ class Engine {
   std::vector<Key> keys_;
   std::vector<Key> scratch_;
   std::vector<EventChunk*> chunks_;  // of the list being run
-  std::vector<Event> self_events_;   // heap: events of the entity to itself in this window
-  WindowNumber window_ = 0;          // being run
+  std::vector<Linked> linked_;
+  std::vector<std::uint16_t> slots_;  // of a hash table: first event of an entity, from 1
+  SelfQueue self_events_;             // of the entity to itself in this window
+  WindowNumber window_ = 0;           // being run
+  bool is_urgent_ = false;            // something was sent to a rank that waits
   SimTime window_end_;
   SimTime last_time_;
   SimTime boundary_period_ = SimTime::never();
@@ -235,9 +256,7 @@ void Context::send_self(SimTime delay, Port port, const Payload& payload, std::u
     event.set_payload(payload);
   };
   if (time < engine.window_end_) {
-    Event event;
-    fill(event);
-    engine.enqueue_now(event);
+    engine.self_events_.insert(time, fill);
   } else {
     engine.calendar_.insert(time, index, fill);
   }
@@ -251,6 +270,9 @@ void Context::send(EntityId target, SimTime delay, Port port, const Payload& pay
     return;
   }
   Engine& engine = *engine_;
+  if (engine.observer_ != nullptr) [[unlikely]] {
+    engine.observer_->on_send(self_, sequence_, target);
+  }
   if (delay < engine.lookahead()) [[unlikely]] {
     engine.refuse(target, delay, engine.lookahead());
   }

@@ -11,12 +11,14 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/outlook.hpp"
 
 namespace tessera::pdes {
 
@@ -24,6 +26,7 @@ namespace tessera::pdes {
 struct Outbox {
   std::vector<Event> events;
   SimTime earliest = SimTime::never();
+  bool is_urgent = false;  // the other rank waits: the policy wants to be asked at once
 };
 
 // Counters summed over all ranks in the round's own reduction.
@@ -44,21 +47,47 @@ struct RoundResult {
   SimTime global_next;    // earliest event of any rank
 };
 
-// Takes events that came from another rank, valid during the call.
-using EventSink = std::function<void(std::span<const Event>)>;
+// A rank as its policy sees it.
+class Site {
+ public:
+  virtual ~Site() = default;
+  // Start of the window of the earliest pending event; never: there is none.
+  virtual SimTime next() const = 0;
+  // Of a window.
+  virtual SimTime width() const = 0;
+  // Nothing from here on is handled before a cut is made; never: no cut is due.
+  virtual SimTime limit() const = 0;
+  // By rank. The policy sends and empties them.
+  virtual std::vector<Outbox>& outboxes() = 0;
+  // Takes events that came from another rank.
+  virtual void arrive(std::span<const Event> events) = 0;
+  // Of the models, as the rank stands.
+  virtual Outlook outlook(std::uint32_t rank) = 0;
+  // Who sent an event, for messages about defects.
+  virtual std::string describe(const Event& event) const = 0;
+};
+
+// What a policy has done.
+struct SyncCounts {
+  std::uint64_t rounds = 0;   // of all ranks or, with null messages, of neighbours
+  std::uint64_t batches = 0;  // sent to other ranks
+  std::uint64_t waits = 0;    // times that this rank had work, and had to wait for others
+};
 
 // One round of synchronisation. All policies give identical results.
 class SyncPolicy {
  public:
   virtual ~SyncPolicy() = default;
-  // Sends and empties the outboxes (index: rank), delivers what came in to `sink`, and says how far
-  // this rank may run. `next` is the start of the window of this rank's earliest pending event.
-  virtual RoundResult advance(SimTime next, std::vector<Outbox>& outboxes, const RoundSums& sums,
-                              const EventSink& sink) = 0;
-  std::uint64_t batches_sent() const { return batches_sent_; }
+  // Sends what is due, delivers what came in, and says how far this rank may run.
+  virtual RoundResult advance(Site& site, const RoundSums& sums) = 0;
+  // Events that a rank handles before it asks again, when its bound would let it run on.
+  virtual std::uint64_t stretch() const { return std::uint64_t{1} << 18; }
+  // Whether it wants to be asked before that. Asked often, and so cheap.
+  virtual bool has_news() const { return false; }
+  const SyncCounts& counts() const { return counts_; }
 
  protected:
-  std::uint64_t batches_sent_ = 0;
+  SyncCounts counts_;
 };
 
 // How soon what happens in one region can matter in another; [ranks * ranks], row: from.
@@ -92,7 +121,32 @@ std::unique_ptr<SyncPolicy> make_window_policy(comm::Communicator& communicator,
 std::unique_ptr<SyncPolicy> make_null_message_policy(comm::Communicator& communicator,
                                                      RegionDelays delays);
 
-// Policies by name: null-message, window.
+// Promises from models, exchanged when one needs them.
+//
+// Method: a rank tells others its earliest output time (Jha and Bagrodia, ACM TOMACS 10(3), 2000),
+// as its models see it (Outlook). A statement of rank i says for each neighbour j
+//   A = min(at, N_i + after_next), the earliest event of its own that reaches j,
+//   T, from an event that comes in to one that reaches j, at least,
+//   the earliest of those it has sent j and that j may not know of, and counts of batches.
+// Batches carry all statements that their sender knows and the receiver may not. The bound of a
+// rank is the shortest path to it, from the A of all ranks, with the T as lengths: ranks never
+// creep towards an event in the far future by turns (the null-message problem), nor do circles of
+// them. Beyond 32 ranks a rank tells of itself to neighbours only. In circles of regions one that
+// hears often without getting further then calls all ranks to a meeting, where the least of all A
+// is a bound for everybody.
+//
+// Messages: batches go out when a rank has run a stretch and has events, when another one waits and
+// may now go on, and when the rank itself has to wait; those that sleep wake only when they can go
+// on. Nobody stops for others while it has work below its bound. Meetings, of all ranks, are called
+// by a rank that has a request, by the first rank ten times a second to tell of progress, and when
+// all ranks have come to a cut or to the end.
+//
+// A statement that does not hold is a defect: InternalError that names the model, the entity and
+// both times, at the sender or at the receiver.
+std::unique_ptr<SyncPolicy> make_promise_policy(comm::Communicator& communicator,
+                                                RegionDelays delays);
+
+// Policies by name: null-message, promise, window.
 using SyncPolicyMaker =
     std::function<std::unique_ptr<SyncPolicy>(comm::Communicator&, RegionDelays)>;
 Registry<SyncPolicyMaker>& sync_policies();

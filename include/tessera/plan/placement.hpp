@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/core/divisor.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/machine/machine.hpp"
@@ -50,10 +51,12 @@ class Placement {
   // Number of the role a node plays, `unused` when none.
   std::uint32_t role_number(EntityId node) const { return role_of_[node.value()]; }
   Role role(std::uint32_t number) const {
-    const std::uint32_t shard = number % degrees_.tensor;
-    const std::uint32_t rest = number / degrees_.tensor;
-    return {rest / degrees_.data, rest % degrees_.data, shard};
+    const std::uint32_t rest = tensor_.quotient(number);
+    const std::uint32_t stage = data_.quotient(rest);
+    return {stage, rest - stage * degrees_.data, number - rest * degrees_.tensor};
   }
+  std::uint32_t stage(std::uint32_t number) const { return stage_.quotient(number); }
+  std::uint32_t place_in_stage(std::uint32_t number) const { return stage_.remainder(number); }
   std::uint32_t number(const Role& role) const { return number_of(degrees_, role); }
   const Degrees& degrees() const { return degrees_; }
   const std::vector<EntityId>& tiles() const { return tiles_; }  // by role
@@ -61,6 +64,9 @@ class Placement {
 
  private:
   Degrees degrees_;
+  Divisor tensor_;
+  Divisor data_;
+  Divisor stage_;  // tiles of one
   std::vector<EntityId> tiles_;
   std::vector<std::uint32_t> role_of_;
 };
@@ -86,6 +92,7 @@ struct PlacementRequest {
   std::optional<std::array<std::uint32_t, 2>> group;         // of one stage: data * tensor tiles
   std::optional<std::array<std::uint32_t, 2>> tensor_group;  // inside it: tensor tiles
   TensorMembers tensor_members = TensorMembers::near;
+  std::optional<std::uint32_t> band;  // of `replicas`: rows of a band
   std::vector<EntityId> tiles;  // of `given`: [degrees.tiles()] node of each role, all different
   // Where the user says which layers a stage has: first layer of each stage and the end,
   // [stages + 1], as balance_layers gives them. Else empty.
@@ -103,14 +110,18 @@ using TrafficSource = std::function<RoleTrafficList()>;
 // Placements by name:
 //   line       stages down the first column of groups, then down the next one
 //   s-shape    the same, every other column upwards, so that consecutive stages are neighbours
+//   replicas   one after the other along bands of `band` rows from the north, each band column by
+//              column, the last with what rows are left over; in a replica stage by stage, in a
+//              stage shard by shard
 //   linear     roles on the nodes that may be used, in their order (any topology)
 //   given      as the user says, `tiles` (any topology)
 //   optimized  small hop-weighted traffic, by simulated annealing (any topology, see
 //              placement_optimized.cpp)
-// The first two (grids only; PALM, Fig. 8) give each stage a rectangle, cut into rectangles of one
-// tensor group (near) or into parts with one member of each (far); members follow each other around
-// a ring. Default shapes: the tile of a two-level machine where a group fits it exactly, else the
-// squarest rectangle that fits. Nodes that may be used must be a rectangle of the grid, then, which
+// The first three are for grids only. The first two (PALM, Fig. 8) give each stage a rectangle, cut
+// into rectangles of one tensor group (near) or into parts with one member of each (far); members
+// follow each other around a ring. Default shapes: the tile of a two-level machine where a group
+// fits it exactly, else the squarest rectangle that fits. Bands are by default as high as a square
+// of one tensor group. Nodes that may be used must be a rectangle of the grid for all three, which
 // stands for the grid. Throws ConfigError when the roles do not fit.
 using Placer = std::function<Placement(const machine::Machine&, const PlacementRequest&,
                                        const TrafficSource&)>;

@@ -104,7 +104,9 @@ struct Plan {
   // The step of one member; step % channels is the channel.
   collective::Step step(Group number, collective::Kind kind, collective::Member member, Bytes bytes,
                         std::uint32_t step) const {
-    return step_of(algorithm(number), group(number), kind, member, bytes, step);
+    const GroupShape& shape = group(number);
+    return shape.is_whole() ? algorithm(number).step(kind, shape.size, member, bytes, step)
+                            : step_of(algorithm(number), shape, kind, member, bytes, step);
   }
   static std::uint32_t steps_of(const collective::Algorithm& algorithm, const GroupShape& shape,
                                 collective::Kind kind) {

@@ -66,6 +66,8 @@ struct GroupShape {
   std::uint32_t parts = 1;
   bool among_leaders = false;
 
+  // Whether all members have one collective, in one channel.
+  bool is_whole() const { return channels == 1 && parts == 1 && !among_leaders; }
   std::uint32_t member(std::uint32_t place) const { return place / stride % size; }
   std::uint32_t place_of(std::uint32_t member, std::uint32_t place) const {
     return place - this->member(place) * stride + member * stride;

@@ -33,10 +33,10 @@ enum class TraceLevel : std::uint8_t { none, summary, full };
 //   bins        64       time bins of links and channels that are aimed at; where a run is longer
 //                        than expected, later bins are longer
 //   bin         -        length of a bin, instead
-//   partition   blocks on grids, servers on clusters, else metis
+//   partition   auto     how the machine is cut over ranks: see cuts.hpp
 //   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
 //                        run folder or its node_events.txt (events of each node, measured)
-//   synchronization  window
+//   synchronization  promise
 //   replay      none     none, or exact: micro-batches that repeat are not simulated; see
 //   replay.hpp
 struct RunOptions {
@@ -45,6 +45,7 @@ struct RunOptions {
   std::uint32_t bins = 64;
   std::optional<SimTime> bin;
   std::string partition;
+  bool idle_ranks = true;  // those that do not pay, where `partition` chooses
   std::string weights;
   std::string synchronization;  // name of a pdes::SyncPolicy
   bool replay = false;
@@ -131,7 +132,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 Experiment read_run_folder(const std::string& folder, const config::TextLoader& load);
 
 // Cuts the machine in another way, which changes no result; the configuration and its hash stay.
-// Throws ConfigError when there is no such partitioner or it cannot cut this machine.
+// Throws ConfigError when there is no such name or it cannot cut this machine and its work.
 void use_partition(Experiment& experiment, const std::string& name);
 // Keeps ranks in step in another way; the same holds.
 void use_synchronization(Experiment& experiment, const std::string& name);

@@ -17,8 +17,9 @@ namespace tessera::sim {
 // worth it everything is simulated. Summary::replayed_micro_batches says how many were not
 // simulated; events, messages, digest and the run folder's trace are of the longest run that was.
 // What a later micro-batch changes is not seen; docs/design/0009 tells of one such case.
-// Throws ConfigError where replay and checkpoints are both asked for, or the schedule is the user's
-// own.
+// Where run.partition is `auto` and fewer ranks are predicted to be as fast (choose_cut), the
+// others stay idle. Throws ConfigError where replay and checkpoints are both asked for, or the
+// schedule is the user's own.
 trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
                                const RunRequest& request);
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "tessera/comm/communicator.hpp"
@@ -50,6 +51,8 @@ struct CheckpointTimes {
   bool keep_going = false;
 };
 
+struct CutChoice;
+
 struct RunRequest {
   std::string folder;  // empty: nothing is written, whatever the trace level
   RunHooks hooks;
@@ -59,6 +62,8 @@ struct RunRequest {
   // A stop leaves a checkpoint to go on from.
   bool resumable = true;
   CheckpointTimes checkpoints = {};
+  // What choose_cut gave for as many ranks; null: cut_for (cuts.hpp).
+  std::shared_ptr<const CutChoice> cut = {};
   // Called on every rank when the run has finished, before its summary is written. False: another
   // run will take its place; the folder stays that of a run under way.
   std::function<bool(trace::Summary&)> complete_summary = {};

@@ -21,9 +21,12 @@ std::vector<std::uint64_t> predicted_events(const Experiment& experiment);
 // [nodes] as RunOptions::weights says, at least 1 each; empty for `none`. Counts beyond 32 bits are
 // scaled down together.
 std::vector<std::uint32_t> node_weights(const Experiment& experiment);
+// The same, where predicted_events() is known already.
+std::vector<std::uint32_t> node_weights(const Experiment& experiment,
+                                        std::span<const std::uint64_t> predicted);
 
-// The machine cut by the experiment's partitioner and weights. Throws ConfigError when it cannot be
-// cut so.
+// The machine cut over exactly so many ranks as the experiment's `partition` and weights say: see
+// cuts.hpp, where choose_cut may leave ranks idle. Throws ConfigError when it cannot be cut so.
 machine::Partition partition_of(const Experiment& experiment, int ranks);
 machine::Partition partition_of(const Experiment& experiment, int ranks,
                                 const std::vector<std::uint32_t>& weights);

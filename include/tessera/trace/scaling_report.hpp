@@ -18,7 +18,19 @@ struct ScalingCosts {
   double reduction_s = 0;        // of a reduction over P ranks: this,
   double reduction_step_s = 0;   // this for each of log2 P steps, rounded up,
   double reduction_entry_s = 0;  // and this for each of its P + 6 entries
+  double promise_s = 0;          // processor time of an exchange between two ranks, at each
+  double wait_messages = 2;      // from asking a rank to having its answer
+  double exchange_events = 256;  // of work, after which a rank sends what nobody asked for
   std::vector<std::pair<std::string, std::string>> sources;  // name of a member, where it is from
+};
+
+// Virtual wall clocks of a cut's regions, see sim/scaling_clocks.hpp.
+struct ScalingClock {
+  double path = 0;              // the latest at the end, in the time that an event takes
+  double path_messages = 0;     // of that, what events between regions and exchanges took
+  std::uint64_t waits = 0;      // of the region with most
+  std::uint64_t all_waits = 0;  // of all regions together
+  std::uint64_t exchanges = 0;  // received, by the region with most
 };
 
 // A run cut into regions: counts are exact but for rounds and batches, see sim/scaling.hpp.
@@ -34,20 +46,28 @@ struct ScalingCounts {
   std::uint64_t path_events = 0;
   std::uint64_t path_remote_events = 0;  // sent or received, whichever is more
   std::uint64_t path_batches = 0;        // the same
+  ScalingClock perfect;                  // lookahead
+  ScalingClock promised;                 // the protocol of promises
 };
 
-// Wall time of the simulation itself on so many ranks, and where it goes.
+// Wall time of the simulation itself on so many ranks cut in one way, and where it goes under the
+// run's policy.
 struct ScalingPrediction {
+  std::string partition;
   ScalingCounts counts;
   std::uint64_t cut_links = 0;
   double imbalance = 1;             // of events over the whole run: largest region over the mean
   std::uint64_t largest_bytes = 0;  // predicted memory of the largest rank
   double wall_s = 0;                // the sum of these four:
   double work_s = 0;                // events, were they spread evenly in every round
-  double waiting_s = 0;  // more, because the region with most events in a round is waited for
+  double waiting_s = 0;  // more: for the slowest region of a round, or for events of others
   double reductions_s = 0;
   double messages_s = 0;
   double speed_up = 1;  // over one rank
+  // The same by policies that go by rounds, by one of promises, and the bound of perfect lookahead.
+  double rounds_speed_up = 1;
+  double promises_speed_up = 1;
+  double bound = 1;
   double efficiency() const { return speed_up / counts.ranks; }
 };
 
@@ -55,18 +75,24 @@ struct ScalingReport {
   std::string experiment;
   std::string machine;
   std::string workload;
-  std::string partition;
+  std::string partition;  // several with commas between
   std::string weights;
+  std::string synchronization;
+  bool by_rounds = true;  // that policy
   std::uint64_t nodes = 0;
   std::int64_t simulated_time_ps = 0;
   double measured_wall_s = 0;  // of the run that was watched, observer included
   double observer_factor = 1;  // how much longer it took for being watched
+  double clock_event_s = 0;    // time of an event that the clocks of regions were run with
   ScalingCosts costs;
-  std::vector<ScalingPrediction> predictions;  // ascending ranks, the first is 1
+  // The first is one rank; then those of each partition in ascending order of ranks.
+  std::vector<ScalingPrediction> predictions;
   std::string version;
   std::string git_hash;
 };
 
+// More time, at each end, for an event that goes to another rank [s].
+double crossing_s(const ScalingCosts& costs);
 // Fills in times and speed-ups from the counts. The first prediction must be that of one rank.
 void predict_times(ScalingReport& report);
 

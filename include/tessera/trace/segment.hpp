@@ -22,6 +22,7 @@ struct SegmentCost {
   double waiting_s = 0;       // mean over ranks
   std::uint64_t windows = 0;  // of the rank with most
   std::uint64_t rounds = 0;
+  std::uint64_t waits = 0;  // of the rank with most
   std::uint64_t remote_events = 0;
 };
 

@@ -83,6 +83,7 @@ struct Summary {
   std::uint64_t messages = 0;
   std::uint64_t windows = 0;  // of the rank with most
   std::uint64_t rounds = 0;
+  std::uint64_t waits = 0;  // of the rank that had to wait for others most often
   std::uint64_t remote_events = 0;
   double waiting_s = 0;  // mean over ranks
   double wall_s = 0;     // of the simulation itself, summed over the segments like all costs

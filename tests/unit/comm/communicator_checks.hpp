@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <span>
 #include <stdexcept>
@@ -93,15 +94,17 @@ inline void reduces_nothing_and_much(Communicator& comm) {
   comm.reduce_min_sum({});
   comm.reduce_sum({});
   comm.reduce_max({});
-  std::vector<MinSum> many(5000);
-  for (std::size_t i = 0; i < many.size(); ++i) {
-    many[i] = {SimTime::from_ps(static_cast<std::int64_t>(i) + comm.rank()), comm.rank() + 1};
-  }
-  comm.reduce_min_sum(many);
   const std::int64_t n = comm.size();
-  for (std::size_t i = 0; i < many.size(); ++i) {
-    check(many[i].earliest == SimTime::from_ps(static_cast<std::int64_t>(i)), "minimum of many");
-    check(many[i].count == n * (n + 1) / 2, "sum of many");
+  for (const std::size_t size : {1, 64, 65, 5000, 63}) {
+    std::vector<MinSum> many(size);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      many[i] = {SimTime::from_ps(static_cast<std::int64_t>(i) + comm.rank()), comm.rank() + 1};
+    }
+    comm.reduce_min_sum(many);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      check(many[i].earliest == SimTime::from_ps(static_cast<std::int64_t>(i)), "minimum of many");
+      check(many[i].count == n * (n + 1) / 2, "sum of many");
+    }
   }
 }
 
@@ -268,6 +271,179 @@ inline void carries_many(Communicator& comm) {
   check(sum == (n > 1 ? batches * (batches - 1) / 2 : 0), "sum over many batches");
 }
 
+// Waits for as many asynchronous batches as are still to come.
+inline void receive_all_async(Communicator& comm, std::int64_t& left, const BatchSink& sink) {
+  while (left > 0) {
+    comm.await_async(std::chrono::milliseconds(5));
+    comm.receive_async([&](int source, std::span<const std::byte> bytes) {
+      check(--left >= 0, "more asynchronous batches than were posted");
+      sink(source, bytes);
+    });
+  }
+}
+
+// Numbered batches of many sizes from everyone to everyone, taken while others are being posted.
+inline void keeps_the_order_of_async(Communicator& comm) {
+  constexpr std::uint64_t batches = 400;
+  const int n = comm.size();
+  const auto me = static_cast<std::uint64_t>(comm.rank());
+  std::vector<std::uint64_t> next(static_cast<std::size_t>(n));
+  std::int64_t left = static_cast<std::int64_t>(batches) * (n - 1);
+  const auto words_of = [](std::uint64_t source, std::uint64_t index) {
+    return 2 + (index % 50 == 7 ? mix64(source * 1000 + index) % 40'000 : index % 5);
+  };
+  const auto sink = [&](int source, std::span<const std::byte> bytes) {
+    auto& index = next.at(static_cast<std::size_t>(source));
+    const auto from = static_cast<std::uint64_t>(source);
+    check(word_at(bytes, 0) == from, "source of an asynchronous batch");
+    check(word_at(bytes, 1) == index, "order of asynchronous batches");
+    check(bytes.size() == words_of(from, index) * sizeof index, "size of an asynchronous batch");
+    check(word_at(bytes, words_of(from, index) - 1) == (words_of(from, index) > 2 ? 99 : index),
+          "end of an asynchronous batch");
+    ++index;
+  };
+  for (std::uint64_t index = 0; index < batches; ++index) {
+    std::vector<std::uint64_t> words(words_of(me, index), 99);
+    words[0] = me;
+    words[1] = index;
+    for (int target = 0; target < n; ++target) {
+      if (target != comm.rank()) {
+        comm.post_async(target, bytes_of(words));
+      }
+    }
+    if (index % 3 == 0) {
+      comm.receive_async([&](int source, std::span<const std::byte> bytes) {
+        --left;
+        sink(source, bytes);
+      });
+    }
+  }
+  receive_all_async(comm, left, sink);
+  check(!comm.receive_async([](int, auto) {}), "an asynchronous batch that nobody posted");
+  comm.barrier();
+}
+
+// Large batches both ways at once, which no side takes before it has posted its own, and empty
+// ones.
+inline void carries_large_async(Communicator& comm) {
+  constexpr std::size_t large = (std::size_t{5} << 20) + 5;
+  const int n = comm.size();
+  const auto mine = static_cast<std::byte>(comm.rank() + 1);
+  std::int64_t left = 0;
+  for (int other = 0; other < n; ++other) {
+    if (are_neighbours(comm.rank(), other, n)) {
+      for (const std::size_t size : {std::size_t{0}, large, std::size_t{1}, std::size_t{0}}) {
+        comm.post_async(other, std::vector<std::byte>(size, mine));
+        ++left;
+      }
+    }
+  }
+  std::vector<std::vector<std::size_t>> sizes(static_cast<std::size_t>(n));
+  receive_all_async(comm, left, [&](int source, std::span<const std::byte> bytes) {
+    sizes.at(static_cast<std::size_t>(source)).push_back(bytes.size());
+    const auto fill = static_cast<std::byte>(source + 1);
+    check(std::ranges::all_of(bytes, [fill](std::byte byte) { return byte == fill; }),
+          "content of a large asynchronous batch");
+  });
+  for (int source = 0; source < n; ++source) {
+    const std::vector<std::size_t> all{0, large, 1, 0};
+    check(sizes[static_cast<std::size_t>(source)] ==
+              (are_neighbours(comm.rank(), source, n) ? all : std::vector<std::size_t>{}),
+          "sizes of asynchronous batches");
+  }
+  comm.barrier();
+}
+
+// Each answers at once: as long as nobody waits for a time to run out, a thousand take no time.
+inline void answers_async(Communicator& comm) {
+  const int n = comm.size();
+  const int right = (comm.rank() + 1) % n;
+  for (std::uint64_t lap = 0; lap < 200 && n > 1; ++lap) {
+    std::int64_t left = 1;
+    if (comm.rank() == 0) {
+      comm.post_async(right, bytes_of({lap}));
+    }
+    receive_all_async(comm, left, [&](int, std::span<const std::byte> bytes) {
+      check(word_at(bytes, 0) == lap, "lap of an asynchronous batch");
+    });
+    if (comm.rank() != 0) {
+      comm.post_async(right, bytes_of({lap}));
+    }
+  }
+  comm.await_async(std::chrono::nanoseconds(0));
+  comm.await_async(std::chrono::microseconds(200));  // comes back though nothing is to come
+  check(!comm.receive_async([](int, auto) {}), "an asynchronous batch that nobody posted");
+}
+
+// Asynchronous batches between batches of rounds and reductions, with tags that could be mixed up.
+inline void mixes_async_and_rounds(Communicator& comm) {
+  constexpr std::uint64_t rounds = 120;
+  const int n = comm.size();
+  const auto me = static_cast<std::uint64_t>(comm.rank());
+  const std::int64_t others = n - 1;
+  std::vector<std::uint64_t> next(static_cast<std::size_t>(n));
+  std::int64_t left = static_cast<std::int64_t>(2 * rounds) * others;
+  const auto sink = [&](int source, std::span<const std::byte> bytes) {
+    check(bytes.size() == 2 * sizeof(std::uint64_t), "an asynchronous batch in its own lane");
+    check(word_at(bytes, 1) == next.at(static_cast<std::size_t>(source))++, "order among rounds");
+  };
+  const auto post = [&](std::uint64_t index) {
+    for (int target = 0; target < n; ++target) {
+      if (target != comm.rank()) {
+        comm.post_async(target, bytes_of({me, index}));
+      }
+    }
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    post(2 * round);
+    for (int target = 0; target < n; ++target) {
+      if (target != comm.rank()) {
+        comm.post_batch(target, bytes_of({round}));
+      }
+    }
+    post(2 * round + 1);
+    std::vector<MinSum> ones{{SimTime::never(), 1}};
+    comm.reduce_min_sum(ones);
+    check(ones[0].count == n, "sum among asynchronous batches");
+    if (mix64(round * 17 + me) % 4 == 0) {
+      comm.receive_async([&](int source, std::span<const std::byte> bytes) {
+        --left;
+        sink(source, bytes);
+      });
+    }
+    comm.receive_batches(others, [round](int, std::span<const std::byte> bytes) {
+      check(bytes.size() == sizeof round && word_at(bytes, 0) == round, "batch of a round");
+    });
+  }
+  receive_all_async(comm, left, sink);
+  comm.barrier();
+}
+
+// Parts of all sizes work among themselves while the others wait for them in calls of the whole.
+inline void works_in_part(Communicator& comm) {
+  const int n = comm.size();
+  for (int ranks = n; ranks >= 1; --ranks) {
+    const std::unique_ptr<Communicator> part = comm.first(ranks);
+    check((part != nullptr) == (comm.rank() < ranks), "members of a part");
+    if (part) {
+      check(part->rank() == comm.rank() && part->size() == ranks, "rank in a part");
+      keeps_rounds_apart_without_meeting(*part);
+      answers_async(*part);
+      std::vector<std::uint64_t> ones{1};
+      part->reduce_sum(ones);
+      check(ones[0] == static_cast<std::uint64_t>(ranks), "sum over a part");
+      check(part->broadcast(std::to_string(part->rank()), ranks - 1) == std::to_string(ranks - 1),
+            "broadcast in a part");
+    }
+    check(comm.broadcast(part ? "done" : "not asked", 0) == "done", "broadcast after a part");
+    check(comm.gather("x").size() == static_cast<std::size_t>(comm.rank() == 0 ? n : 0),
+          "gather after a part");
+  }
+  check_throws<InternalError>([&] { comm.first(0); }, "a part of nobody");
+  check_throws<InternalError>([&] { comm.first(n + 1); }, "a part of more than all");
+  comm.barrier();
+}
+
 inline void broadcasts(Communicator& comm) {
   for (int root = 0; root < comm.size(); ++root) {
     for (const std::size_t size : {0, 1, 40'000}) {
@@ -316,6 +492,8 @@ inline void refuses_misuse(Communicator& comm) {
   check_throws<InternalError>([&] { comm.post_batch(comm.rank(), {}); }, "batch to itself");
   check_throws<InternalError>([&] { comm.post_batch(comm.size(), {}); }, "batch to nobody");
   check_throws<InternalError>([&] { comm.post_batch(-1, {}); }, "batch to a negative rank");
+  check_throws<InternalError>([&] { comm.post_async(comm.rank(), {}); }, "async batch to itself");
+  check_throws<InternalError>([&] { comm.post_async(comm.size(), {}); }, "async batch to nobody");
   check_throws<InternalError>([&] { comm.receive_batches(1, [](int, auto) {}); },
                               "batch before the first round ended");
   check_throws<InternalError>([&] { comm.receive_batches(-1, [](int, auto) {}); },
@@ -339,6 +517,11 @@ inline const std::vector<Check>& all() {
       {"keeps_rounds_apart_without_meeting", keeps_rounds_apart_without_meeting},
       {"carries_any_size", carries_any_size},
       {"carries_many", carries_many},
+      {"keeps_the_order_of_async", keeps_the_order_of_async},
+      {"carries_large_async", carries_large_async},
+      {"answers_async", answers_async},
+      {"mixes_async_and_rounds", mixes_async_and_rounds},
+      {"works_in_part", works_in_part},
       {"broadcasts", broadcasts},
       {"gathers", gathers},
       {"waits_at_barriers", waits_at_barriers},

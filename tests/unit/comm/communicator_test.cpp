@@ -145,10 +145,13 @@ TEST_P(AbortTest, UnblocksTheOthersAndFailsLaterCalls) {
       EXPECT_EQ(aborted.code(), 74);
       ++unblocked;
     }
-    for (const Body& later : {Body([](Communicator& c) { c.barrier(); }),
-                              Body([](Communicator& c) { c.reduce_min_sum({}); }),
-                              Body([](Communicator& c) { c.post_batch(2, {}); }),
-                              Body([](Communicator& c) { c.gather(""); })}) {
+    for (const Body& later :
+         {Body([](Communicator& c) { c.barrier(); }),
+          Body([](Communicator& c) { c.reduce_min_sum({}); }),
+          Body([](Communicator& c) { c.post_batch(2, {}); }),
+          Body([](Communicator& c) { c.post_async(2, {}); }),
+          Body([](Communicator& c) { c.receive_async([](int, auto) {}); }),
+          Body([](Communicator& c) { c.first(2); }), Body([](Communicator& c) { c.gather(""); })}) {
       try {
         later(comm);
       } catch (const Aborted& aborted) {
@@ -159,7 +162,7 @@ TEST_P(AbortTest, UnblocksTheOthersAndFailsLaterCalls) {
   };
   EXPECT_THROW(run_ranks_as_threads(3, body), Aborted);
   EXPECT_EQ(unblocked, 2);
-  EXPECT_EQ(refused, 2 * 4);
+  EXPECT_EQ(refused, 2 * 7);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -169,6 +172,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Wait{"barrier", [](Communicator& c) { c.barrier(); }},
                     Wait{"broadcast", [](Communicator& c) { c.broadcast("", 2); }},
                     Wait{"gather", [](Communicator& c) { c.gather(""); }},
+                    Wait{"first", [](Communicator& c) { c.first(1); }},
+                    Wait{"await_async",
+                         [](Communicator& c) {
+                           for (;;) {
+                             c.await_async(std::chrono::nanoseconds::max());
+                           }
+                         }},
                     Wait{"receive_batches",
                          [](Communicator& c) {
                            c.end_round();
@@ -200,6 +210,58 @@ TEST(Threads, AbortFailsAReceiveOfWhatHasArrived) {
         Aborted);
   };
   EXPECT_THROW(run_ranks_as_threads(2, body), Aborted);
+}
+
+TEST(Threads, AnAbortOfAPartEndsAllRanks) {
+  std::atomic<int> ended = 0;
+  const auto count = [&ended](const Body& body, Communicator& comm) {
+    try {
+      body(comm);
+    } catch (const Aborted& aborted) {
+      EXPECT_EQ(aborted.code(), 74);
+      ++ended;
+      throw;
+    }
+  };
+  EXPECT_THROW(run_ranks_as_threads(4,
+                                    [&](Communicator& comm) {
+                                      const auto part = comm.first(2);
+                                      if (comm.rank() == 1) {
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                                        part->abort(74);
+                                      }
+                                      count([](Communicator& c) { c.barrier(); },
+                                            part ? *part : comm);
+                                    }),
+               Aborted);
+  EXPECT_EQ(ended, 3);
+}
+
+TEST(Threads, AnAbortOfTheWholeEndsAPart) {
+  EXPECT_THROW(run_ranks_as_threads(3,
+                                    [&](Communicator& comm) {
+                                      const auto part = comm.first(2);
+                                      if (!part) {
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                                        comm.abort(74);
+                                      }
+                                      for (;;) {
+                                        part->await_async(std::chrono::seconds(100));
+                                      }
+                                    }),
+               Aborted);
+}
+
+TEST(Threads, AnErrorInAPartComesOut) {
+  EXPECT_THROW(run_ranks_as_threads(3,
+                                    [&](Communicator& comm) {
+                                      const auto part = comm.first(2);
+                                      if (comm.rank() == 1) {
+                                        throw ModelError("of rank 1");
+                                      }
+                                      (part ? *part : comm).barrier();
+                                    }),
+               ModelError);
 }
 
 TEST(Threads, FirstExceptionByRankComesOut) {

@@ -3,6 +3,8 @@
 //   mpi_check RANKS           all checks; prints "ok NAME" for each, on rank 0
 //   mpi_check in-process      started alone, the world is in-process
 //   mpi_check abort           the last rank ends all with code 7 while the others wait
+//   mpi_check abort-part      the last of three ranks ends all with code 7, others in a part of two
+//   mpi_check unwind-part     an exception leaves the session and a part, in which others wait: 70
 //   mpi_check unwind          an exception leaves the session of the last rank: all end with 70
 #include <mpi.h>
 
@@ -12,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "bells.hpp"
 #include "communicator_checks.hpp"
 #include "mpi_support.hpp"
 
@@ -55,6 +58,28 @@ void lays_out_bytes() {
   }
 }
 
+// Nothing but a ring ends these sleeps in time.
+void wakes_sleepers(Communicator& comm) {
+  Bells bells(MPI_COMM_WORLD);
+  if (!bells.near(comm.size())) {
+    return;
+  }
+  std::uint32_t heard = 0;
+  for (int lap = 0; lap < 50 && comm.size() > 1; ++lap) {
+    if (comm.rank() == 0) {
+      bells.ring(1);
+    }
+    while (bells.heard() == heard) {
+      bells.sleep(heard, std::chrono::hours(1));
+    }
+    checks::check(bells.heard() == ++heard, "one ring a lap");
+    if (comm.rank() != 0) {
+      bells.ring((comm.rank() + 1) % comm.size());
+    }
+  }
+  comm.barrier();
+}
+
 int check_all(Communicator& comm, int ranks) {
   const auto report = [&comm](const char* name) {
     if (comm.rank() == 0) {
@@ -68,6 +93,8 @@ int check_all(Communicator& comm, int ranks) {
   report("turns_errors_into_exceptions");
   lays_out_bytes();
   report("lays_out_bytes");
+  wakes_sleepers(comm);
+  report("wakes_sleepers");
   for (const checks::Check& check : checks::all()) {
     check.body(comm);
     comm.barrier();
@@ -91,6 +118,23 @@ int check_in_process(Communicator& comm) {
   }
 }
 
+[[noreturn]] void wait_in_part(Communicator& comm, bool throws) {
+  const std::unique_ptr<Communicator> part = comm.first(comm.size() - 1);
+  if (throws && comm.rank() == 0) {
+    part->post_async(1, std::vector<std::byte>(10'000'000));
+    throw std::runtime_error("out of a part");
+  }
+  if (!throws && !part) {
+    comm.abort(7);
+  }
+  if (part && comm.rank() == 0) {
+    for (;;) {
+      part->await_async(std::chrono::seconds(1));
+    }
+  }
+  wait_for_ever(part ? *part : comm);
+}
+
 int run(Communicator& comm, std::string_view what) {
   const bool last = comm.rank() == comm.size() - 1;
   if (what == "in-process") {
@@ -101,6 +145,9 @@ int run(Communicator& comm, std::string_view what) {
       comm.abort(7);
     }
     wait_for_ever(comm);
+  }
+  if (what == "abort-part") {
+    wait_in_part(comm, false);
   }
   return check_all(comm, std::stoi(std::string(what)));
 }
@@ -113,6 +160,9 @@ int main(int argc, char** argv) {
   try {
     tessera::comm::Session session(argc, argv);
     tessera::comm::Communicator& comm = session.world();
+    if (what == "unwind-part") {
+      tessera::comm::wait_in_part(comm, true);
+    }
     if (what == "unwind") {
       if (comm.rank() == comm.size() - 1) {
         throw std::runtime_error("out of the session");

@@ -67,7 +67,7 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
                         topology.smallest_latency());
     Noted noted;
     const auto network = network_model->build({machine, members, 0});
-    const auto memory = memory_model->build({machine, members, 1, 0});
+    const auto memory = memory_model->build({machine, members, 1, 0, nullptr, {}});
     const auto compute = compute_model->build({machine, members, operations, 2});
     const std::unique_ptr<Executor> executor =
         make(std::span<const EntityId>(members), &noted, *network_model, *compute_model);
@@ -96,11 +96,12 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
 inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
                        const std::string& models = "", std::uint32_t iterations = 1,
                        int ranks = 1) {
-  return execute_by(machine, plan.operations, models, ranks,
-                    [&](std::span<const EntityId> members, Noted* noted,
-                        const network::NetworkModel&, const compute::ComputeModel&) {
-                      return make_executor({machine, plan, members, iterations, 3, 0, 1, 2, noted});
-                    });
+  return execute_by(
+      machine, plan.operations, models, ranks,
+      [&](std::span<const EntityId> members, Noted* noted, const network::NetworkModel&,
+          const compute::ComputeModel&) {
+        return make_executor({machine, plan, members, iterations, 3, 0, 1, 2, noted, {}});
+      });
 }
 
 }  // namespace tessera::executor::testing

@@ -124,7 +124,7 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
     const auto network =
         described.network->build({described.machine, members, Driver::network_slot});
     const auto memory = described.memory->build(
-        {described.machine, members, Driver::memory_slot, Driver::network_slot});
+        {described.machine, members, Driver::memory_slot, Driver::network_slot, nullptr, {}});
     engine.attach(driver);
     engine.attach(*network);
     engine.attach(*memory);

@@ -83,7 +83,8 @@ inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
                         topology.smallest_latency());
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
     const auto net = network->build({*machine, members, Driver::network_slot});
-    const auto mem = memory->build({*machine, members, Driver::memory_slot, Driver::network_slot});
+    const auto mem =
+        memory->build({*machine, members, Driver::memory_slot, Driver::network_slot, nullptr, {}});
     const auto all =
         make_cores({*machine, members, core, std::make_shared<ListedOperators>(operators), false,
                     Driver::cores_slot, Driver::memory_slot});

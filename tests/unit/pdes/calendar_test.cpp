@@ -110,6 +110,37 @@ TEST(Calendar, HoldsManyEventsOfOneWindow) {
   EXPECT_EQ(calendar.next_window(), no_window);
 }
 
+// Near, in the span of spans and beyond; what comes in while it is handled stays.
+TEST(Calendar, TakesALoneEventInPlace) {
+  for (const std::int64_t time : {7 * width_ps + 1, 3 * span_ps, 9000 * span_ps}) {
+    Calendar calendar(SimTime::from_ps(width_ps), entities);
+    calendar.insert(event_at(time, 1));
+    const WindowNumber window = calendar.next_window();
+    EXPECT_TRUE(calendar.take_lone(window, [&](const Event& event) {
+      EXPECT_EQ(calendar.size(), 0U);
+      calendar.insert(event_at(time + width_ps, 2));
+      calendar.insert(event_at(time + 2 * span_ps, 3));
+      EXPECT_EQ(event.time.ps(), time);
+      EXPECT_EQ(event.sequence, 1U);
+    }));
+    EXPECT_EQ(calendar.size(), 2U);
+    EXPECT_EQ(calendar.next_window(), window + 1);
+    EXPECT_TRUE(
+        calendar.take_lone(window + 1, [](const Event& event) { EXPECT_EQ(event.sequence, 2U); }));
+    EXPECT_EQ(events_of(calendar, calendar.next_window()).size(), 1U);
+    EXPECT_EQ(calendar.next_window(), no_window);
+  }
+}
+
+TEST(Calendar, TakesNoLoneEventWhereThereAreTwo) {
+  Calendar calendar(SimTime::from_ps(width_ps), entities);
+  calendar.insert(event_at(3 * span_ps, 1));
+  calendar.insert(event_at(3 * span_ps + 1, 2));
+  const WindowNumber window = calendar.next_window();
+  EXPECT_FALSE(calendar.take_lone(window, [](const Event&) { ADD_FAILURE(); }));
+  EXPECT_EQ(events_of(calendar, window).size(), 2U);
+}
+
 // A rank looks at its next window, far away, and then hears of an earlier event.
 TEST(Calendar, TakesEarlierEventsAfterAPeek) {
   for (const std::int64_t far :

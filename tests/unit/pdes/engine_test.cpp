@@ -5,13 +5,16 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "regions.hpp"
+#include "tessera/core/random.hpp"
 
 namespace tessera::pdes {
 namespace {
@@ -48,6 +51,40 @@ struct Single {
   Engine engine;
   Scripted component;
 };
+
+// What an observer hears, as text.
+struct Listener final : EventObserver {
+  std::vector<std::string> heard;
+  void on_event(WindowNumber window, const Event& event) override {
+    heard.push_back(std::to_string(window) + ": " + std::to_string(event.source.value()) + "#" +
+                    std::to_string(event.sequence) + " at " + std::to_string(event.target));
+  }
+  void on_send(EntityId source, std::uint32_t sequence, EntityId target) override {
+    heard.push_back(std::to_string(source.value()) + "#" + std::to_string(sequence) + " to " +
+                    std::to_string(target.value()));
+  }
+};
+
+// Of an entity's events to itself only when they are handled.
+TEST(Engine, AnObserverHearsOfSendingAndHandling) {
+  Single run(2);
+  run.component.on_start = [](Context& context) {
+    if (context.self().value() == 0) {
+      context.send_self(SimTime::from_ps(10), Port(0, 0), 1);
+      context.send(EntityId(1), SimTime::from_ps(2000), Port(0, 0), 0);
+    }
+  };
+  run.component.on_event = [](Context& context, const Event& event) {
+    if (event.as<int>() == 1) {
+      context.send(EntityId(1), SimTime::from_ps(1000), Port(0, 0), 0);
+    }
+  };
+  Listener listener;
+  run.engine.observe(&listener);
+  EXPECT_TRUE(run.engine.run({}));
+  EXPECT_THAT(listener.heard,
+              ElementsAre("0#1 to 1", "0: 0#0 at 0", "0#2 to 1", "1: 0#2 at 1", "2: 0#1 at 1"));
+}
 
 // Events that change nothing do not make a run longer, but what is beside them does: of the same
 // entity before, and of another at the same instant.
@@ -142,6 +179,37 @@ TEST(Engine, GroupsALargeWindowByEntity) {
   EXPECT_TRUE(run.engine.run());
   EXPECT_EQ(run.engine.statistics().events, 3 * entities);
   EXPECT_EQ(run.engine.statistics().windows, 1U);
+}
+
+// However an entity's events are found among those of a window: each is handled once, in order.
+TEST(Engine, GroupsWindowsOfAnySizeByEntity) {
+  constexpr std::uint32_t entities = 40'000;
+  for (const std::uint32_t events : {1U, 2U, 3U, 20U, 1000U, 1024U, 1025U, 5000U}) {
+    Single run(entities);
+    RandomStream stream(events, EntityId(0), 0);
+    run.component.on_start = [&](Context& context) {
+      for (std::uint32_t i = 0; context.self().value() == 7 && i < events; ++i) {
+        // Half of them for few, so that some have several.
+        const std::uint64_t word = stream.next_u64();
+        const auto target = static_cast<std::uint32_t>((word >> 32) % (i % 2 == 0 ? entities : 50));
+        context.send(EntityId(target),
+                     lookahead * 3 + SimTime::from_ps(static_cast<std::int64_t>(word % 900)),
+                     Port(0, 0), i);
+      }
+    };
+    std::map<std::uint32_t, Event> last;
+    std::set<std::uint32_t> handled;
+    run.component.on_event = [&](Context& context, const Event& event) {
+      EXPECT_EQ(event.target, context.index());
+      const auto [before, is_first] = last.try_emplace(event.target, event);
+      EXPECT_TRUE(is_first || handled_before(before->second, event));
+      before->second = event;
+      handled.insert(event.as<std::uint32_t>());
+    };
+    EXPECT_TRUE(run.engine.run());
+    EXPECT_EQ(run.engine.statistics().events, events);
+    EXPECT_EQ(handled.size(), events);
+  }
 }
 
 TEST(Engine, GivesTagFlagsAndPortToTheRightComponent) {

@@ -37,7 +37,7 @@ PholdSettings null_messages(Reach reach) {
 }
 
 TEST(SyncPolicies, HaveNames) {
-  EXPECT_THAT(sync_policies().names(), ElementsAre("null-message", "window"));
+  EXPECT_THAT(sync_policies().names(), ElementsAre("null-message", "promise", "window"));
 }
 
 TEST(NullMessages, MeetSeldomWhileAllAreBusy) {

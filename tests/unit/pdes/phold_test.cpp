@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tessera::pdes {
 namespace {
 
@@ -53,13 +55,13 @@ std::string name_of(Reach reach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Phold,
-                         ::testing::Combine(::testing::Values("window", "null-message"),
+                         ::testing::Combine(::testing::Values("window", "null-message", "promise"),
                                             ::testing::Values(Reach::anywhere, Reach::ring,
                                                               Reach::line)),
                          [](const auto& instance) {
-                           const bool window = std::get<0>(instance.param) == "window";
-                           return (window ? "window_" : "null_message_") +
-                                  name_of(std::get<1>(instance.param));
+                           std::string name = std::get<0>(instance.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name + "_" + name_of(std::get<1>(instance.param));
                          });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -97,9 +98,10 @@ void expect_all_different(const Placement& placement) {
 }
 
 TEST(Placement, GivesEveryRoleItsOwnTile) {
-  EXPECT_THAT(placements().names(), ElementsAre("given", "line", "linear", "optimized", "s-shape"));
+  EXPECT_THAT(placements().names(),
+              ElementsAre("given", "line", "linear", "optimized", "replicas", "s-shape"));
   const auto machine = wafer(5, 4);
-  for (const std::string name : {"line", "linear", "s-shape"}) {
+  for (const std::string name : {"line", "linear", "replicas", "s-shape"}) {
     for (const auto& [p, d, t] : {std::array{1U, 1U, 1U},
                                   {8U, 2U, 4U},
                                   {20U, 4U, 4U},
@@ -226,6 +228,57 @@ TEST(Placement, LinearSkipsSwitches) {
               ElementsAre(1, 2, 3));
 }
 
+// Rows and columns of a replica: the first, and what is behind the last.
+struct Box {
+  Cell low;
+  Cell high;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+Box box_of(const Placement& placement, const machine::Grid& grid, std::uint32_t replica) {
+  Box box{{grid.rows, grid.columns}, {0, 0}};
+  for (std::uint32_t stage = 0; stage < placement.degrees().pipeline; ++stage) {
+    for (std::uint32_t shard = 0; shard < placement.degrees().tensor; ++shard) {
+      const EntityId tile = placement.tile({stage, replica, shard});
+      const Cell cell{grid.row_of(tile), grid.column_of(tile)};
+      box.low = {std::min(box.low.first, cell.first), std::min(box.low.second, cell.second)};
+      box.high = {std::max(box.high.first, cell.first + 1),
+                  std::max(box.high.second, cell.second + 1)};
+    }
+  }
+  return box;
+}
+
+// 8 x 10 cells in bands of three rows and of five: replicas of three stages of five tiles are
+// rectangles in the first, and follow each other column by column in the second.
+TEST(Placement, BandsKeepReplicasTogether) {
+  const auto machine = mesh(8, 10);
+  const machine::Grid grid = *machine.topology->grid();
+  PlacementRequest asked = request(3, 5, 5);
+  asked.band = 3;
+  const Placement placement = placements().at("replicas")(machine, asked, no_traffic);
+  expect_all_different(placement);
+  EXPECT_EQ(box_of(placement, grid, 0), (Box{{0, 0}, {3, 5}}));
+  EXPECT_EQ(box_of(placement, grid, 1), (Box{{0, 5}, {3, 10}}));
+  EXPECT_EQ(box_of(placement, grid, 2), (Box{{3, 0}, {8, 3}}));
+  EXPECT_EQ(box_of(placement, grid, 4), (Box{{3, 6}, {8, 9}}));
+  EXPECT_EQ(placement.tile({0, 0, 3}), grid.node(0, 1));
+  EXPECT_EQ(placement.tile({1, 0, 0}), grid.node(2, 1));
+  EXPECT_EQ(placement.tile({2, 4, 4}), grid.node(7, 8));
+}
+
+// As high as a square of a tensor group of five, or as there are rows.
+TEST(Placement, BandsAreAsHighAsASquareOfATensorGroup) {
+  const auto wide = mesh(6, 10);
+  EXPECT_EQ(box_of(placements().at("replicas")(wide, request(3, 4, 5), no_traffic),
+                   *wide.topology->grid(), 1),
+            (Box{{0, 5}, {3, 10}}));
+  const auto flat = mesh(2, 30);
+  EXPECT_EQ(box_of(placements().at("replicas")(flat, request(2, 6, 5), no_traffic),
+                   *flat.topology->grid(), 5),
+            (Box{{0, 25}, {2, 30}}));
+}
+
 std::string complaint_of(const machine::Machine& machine, const std::string& name,
                          const PlacementRequest& asked) {
   try {
@@ -248,12 +301,18 @@ TEST(Placement, SaysWhatDoesNotFit) {
   asked.degrees.pipeline = 5;
   EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("5 groups of 1 x 4 do not fit"));
   asked = request(2, 2, 2);
+  asked.band = 5;
+  EXPECT_THAT(complaint_of(machine, "replicas", asked),
+              HasSubstr("placement.band: 5 rows, but there are 4"));
+  asked = request(2, 2, 2);
   asked.tensor_group = {2, 2};
   EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("placement.tensor_group: 2 x 2"));
   const auto pair = machine_of(
       "{kind: graph, nodes: [{name: a, count: 2}], links: [{from: a, to: a, bandwidth: 1 GB/s, "
       "latency: 1 ns}]}");
   EXPECT_THAT(complaint_of(pair, "s-shape", request(2, 1, 1)), HasSubstr("use 'linear'"));
+  EXPECT_THAT(complaint_of(pair, "replicas", request(2, 1, 1)),
+              HasSubstr("'replicas' needs a mesh"));
 }
 
 // Two of four tiles of a two-level wafer of 8 x 8, those below, in any order.
@@ -263,7 +322,7 @@ TEST(Placement, LiesOnTheNodesThatMayBeUsed) {
   for (std::uint32_t node = 64; node > 32; --node) {
     asked.nodes.emplace_back(node - 1);
   }
-  for (const std::string name : {"line", "s-shape", "linear", "optimized"}) {
+  for (const std::string name : {"line", "s-shape", "linear", "optimized", "replicas"}) {
     asked.optimization.moves = 2000;
     const Placement placement = placements().at(name)(machine, asked, no_traffic);
     expect_all_different(placement);

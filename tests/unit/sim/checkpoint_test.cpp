@@ -371,7 +371,8 @@ TEST(Checkpoints, TheResolvedConfigurationsOfTheExamplesReadBack) {
     const std::string path = entry.path().string();
     if (path.find("palm_wafer_t_7") != std::string::npos ||
         path.find("palm_wafer_t_1") != std::string::npos ||
-        path.find("full_wafer") != std::string::npos) {
+        path.find("full_wafer") != std::string::npos ||
+        path.find("wafer_training") != std::string::npos) {
       continue;  // the same keys in larger numbers
     }
     const Experiment experiment = read_experiment(path, {}, config::load_text_file);

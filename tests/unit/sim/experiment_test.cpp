@@ -26,7 +26,7 @@ TEST(ReadExperiment, ReadsTheFilesItNames) {
   EXPECT_EQ(experiment.plan.strategy.degrees.tiles(), 8U);
   EXPECT_EQ(experiment.options.iterations, 2U);
   EXPECT_EQ(experiment.options.trace, TraceLevel::none);
-  EXPECT_EQ(experiment.options.partition, "blocks");
+  EXPECT_EQ(experiment.options.partition, "auto");
   EXPECT_EQ(experiment.lookahead, SimTime::from_ps(1000));
   EXPECT_EQ(experiment.ideal_time, experiment.plan.ideal_time());
 }

@@ -73,6 +73,7 @@ TEST(Replay, IsTheSameOnAnyNumberOfRanks) {
     comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
       std::vector<std::string> settings = many;
       settings.emplace_back("run.replay=exact");
+      settings.emplace_back("run.partition=stripes");  // `auto` would leave ranks idle
       Experiment experiment = read(small_experiment(), settings);
       const trace::Summary summary = run_with_replay(experiment, communicator, {});
       EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps) << ranks;

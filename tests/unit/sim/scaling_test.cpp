@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "files.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/machine/partition.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -18,16 +20,29 @@ using testing::small_experiment;
 // Four entities, 0 and 1 in region 0, 2 and 3 in region 1; stored backwards.
 class HandMade {
  public:
-  explicit HandMade(pdes::WindowNumber width)
-      : observer_(members_,
-                  std::vector<WatchedCut>{{1, {0, 0, 0, 0}, 1}, {2, {0, 0, 1, 1}, width}}) {}
+  explicit HandMade(pdes::WindowNumber width, const ClockCosts& costs = {})
+      : observer_(members_, std::vector<WatchedCut>{{1, {0, 0, 0, 0}, 1}, {2, {0, 0, 1, 1}, width}},
+                  costs) {}
+  // Sent before all windows.
   void event(pdes::WindowNumber window, std::uint32_t source, std::uint32_t target, int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      handle(window, source, target, send(source, target));
+    }
+  }
+  // Gives the sequence number.
+  std::uint32_t send(std::uint32_t source, std::uint32_t target) {
+    if (source != target) {
+      observer_.on_send(EntityId(source), sequence_, EntityId(target));
+    }
+    return sequence_++;
+  }
+  void handle(pdes::WindowNumber window, std::uint32_t source, std::uint32_t target,
+              std::uint32_t sequence) {
     pdes::Event event;
     event.source = EntityId(source);
     event.target = 3 - target;  // index
-    for (int i = 0; i < times; ++i) {
-      observer_.on_event(window, event);
-    }
+    event.sequence = sequence;
+    observer_.on_event(window, event);
   }
   trace::ScalingCounts two() { return observer_.finish()[1]; }
   std::vector<trace::ScalingCounts> all() { return observer_.finish(); }
@@ -35,6 +50,7 @@ class HandMade {
  private:
   std::vector<EntityId> members_{EntityId(3), EntityId(2), EntityId(1), EntityId(0)};
   ScalingObserver observer_;
+  std::uint32_t sequence_ = 0;
 };
 
 TEST(ScalingObserver, AddsUpTheLargestRegionOfEachRound) {
@@ -93,6 +109,56 @@ TEST(ScalingObserver, ARegionAloneGoesOnTwiceAsLong) {
   EXPECT_EQ(run.two().rounds, 3U);
 }
 
+// A message takes as long as five events. Region 0 is at 10 after the first window, in which it
+// sends two events; region 1 is at 3 when it needs the one, waits until 15, and answers at 17.
+// Region 0 is at 14 then, waits until 22 and ends at 23; the other event came long ago.
+TEST(ScalingObserver, RegionsWaitForEachOther) {
+  for (const bool other_order : {false, true}) {
+    HandMade run(1, {.message = 5});
+    if (other_order) {
+      run.event(0, 2, 2, 2);
+    }
+    run.event(0, 0, 0, 5);
+    const std::uint32_t there = run.send(0, 2);
+    const std::uint32_t later = run.send(0, 3);
+    run.event(0, 0, 0, 5);
+    if (!other_order) {
+      run.event(0, 2, 2, 2);
+    }
+    run.event(1, 3, 3);
+    if (other_order) {
+      run.event(2, 0, 0, 4);
+    }
+    run.event(2, 2, 2);
+    const std::uint32_t back = run.send(2, 1);  // known before what it waits for
+    run.handle(2, 0, 2, there);
+    if (!other_order) {
+      run.event(2, 0, 0, 4);
+    }
+    run.handle(3, 2, 1, back);
+    run.handle(4, 0, 3, later);
+    const trace::ScalingCounts two = run.two();
+    EXPECT_EQ(two.events, 21U);
+    EXPECT_EQ(two.remote_events, 3U);
+    EXPECT_DOUBLE_EQ(two.perfect.path, 23);
+    EXPECT_EQ(two.perfect.waits, 1U);
+    EXPECT_EQ(two.perfect.all_waits, 2U);
+    // Region 0 asks at 14, is heard at 19 and answered at 24; region 1 was heard before it sent.
+    EXPECT_DOUBLE_EQ(two.promised.path, 25);
+    EXPECT_EQ(two.promised.all_waits, 2U);
+    EXPECT_EQ(two.promised.exchanges, 1U);
+  }
+}
+
+TEST(ScalingObserver, OneRegionNeverWaits) {
+  HandMade run(1);
+  run.event(0, 0, 3, 5);
+  run.event(3, 1, 2);
+  const trace::ScalingCounts one = run.all().front();
+  EXPECT_DOUBLE_EQ(one.perfect.path, 6);
+  EXPECT_EQ(one.perfect.all_waits + one.promised.all_waits, 0U);
+}
+
 TEST(ScalingObserver, ManyPairsInARound) {
   constexpr std::uint32_t regions = 300;
   std::vector<EntityId> members;
@@ -108,6 +174,8 @@ TEST(ScalingObserver, ManyPairsInARound) {
         pdes::Event event;
         event.source = EntityId(source);
         event.target = target;
+        event.sequence = static_cast<std::uint32_t>(window) * regions + target;
+        observer.on_send(event.source, event.sequence, EntityId(target));
         observer.on_event(window, event);
       }
     }
@@ -118,7 +186,12 @@ TEST(ScalingObserver, ManyPairsInARound) {
   EXPECT_EQ(counts.path_batches, 2U * (regions - 1));
 }
 
-trace::ScalingReport predicted(const Experiment& experiment, std::vector<int> ranks) {
+TEST(ScalingObserver, AnEventThatNobodySentIsADefect) {
+  HandMade run(1);
+  EXPECT_THROW(run.handle(0, 0, 2, 7), InternalError);
+}
+
+trace::ScalingReport predicted(Experiment& experiment, std::vector<int> ranks) {
   ScalingRequest request;
   request.ranks = std::move(ranks);
   request.costs.event_s = 1e-7;
@@ -129,8 +202,9 @@ trace::ScalingReport predicted(const Experiment& experiment, std::vector<int> ra
 TEST(Scaling, CountsAreThoseOfRealRuns) {
   for (const std::string partition : {"blocks", "metis", "stripes"}) {
     for (const std::string network : {"packet", "analytical"}) {
-      const Experiment experiment = read(
-          small_experiment(), {"run.partition=" + partition, "machine.network.model=" + network});
+      Experiment experiment = read(
+          small_experiment(), {"run.partition=" + partition, "machine.network.model=" + network,
+                               "run.synchronization=window"});
       const trace::ScalingReport report = predicted(experiment, {2, 3, 4});
       ASSERT_EQ(report.predictions.size(), 4U);
       for (int ranks = 2; ranks <= 4; ++ranks) {
@@ -151,14 +225,70 @@ TEST(Scaling, CountsAreThoseOfRealRuns) {
   }
 }
 
+// The clocks of a run stand between perfect balance and one rank after the other.
+TEST(Scaling, TheBoundIsAboveThePrediction) {
+  Experiment experiment = read(small_experiment());
+  use_synchronization(experiment, "window");
+  const trace::ScalingReport report = predicted(experiment, {2, 4, 16});
+  for (const trace::ScalingPrediction& row : report.predictions) {
+    const auto mean = static_cast<double>(row.counts.largest_events);
+    EXPECT_GE(row.counts.perfect.path, mean);
+    EXPECT_GE(row.counts.promised.path, row.counts.perfect.path);
+    EXPECT_LE(row.bound, row.counts.ranks);
+    EXPECT_LE(row.promises_speed_up, row.bound);
+    EXPECT_DOUBLE_EQ(row.speed_up, row.rounds_speed_up);  // the policy is `window`
+    EXPECT_EQ(row.counts.perfect.waits > 0, row.counts.ranks > 1);
+    EXPECT_LE(row.counts.perfect.all_waits, row.counts.remote_events);
+  }
+}
+
+// Columns for one or two ranks.
+const Registration two_at_most(machine::partitioners(), {"two-at-most", "for tests", {}},
+                               [](const machine::Topology& topology, int ranks,
+                                  const std::vector<std::uint32_t>& weights) {
+                                 if (ranks > 2) {
+                                   throw ConfigError("two at most");
+                                 }
+                                 return machine::partitioners().at("columns")(topology, ranks,
+                                                                              weights);
+                               });
+
+TEST(Scaling, ComparesPartitions) {
+  Experiment experiment = read(small_experiment(), {"run.partition=stripes"});
+  ScalingRequest request;
+  request.ranks = {2, 8};
+  request.partitions = {"blocks", "two-at-most"};
+  request.costs.event_s = 1e-7;
+  request.costs.bandwidth = 1e9;
+  std::string notes;
+  request.on_note = [&](const std::string& text) { notes += text + "\n"; };
+  const trace::ScalingReport report = predict_scaling(experiment, request);
+  EXPECT_EQ(experiment.options.partition, "stripes");
+  EXPECT_EQ(report.partition, "blocks,two-at-most");
+  ASSERT_EQ(report.predictions.size(), 4U);
+  EXPECT_EQ(report.predictions[0].counts.ranks, 1);
+  EXPECT_EQ(report.predictions[2].counts.ranks, 8);
+  EXPECT_EQ(report.predictions[3].partition, "two-at-most");
+  EXPECT_NE(notes.find("two-at-most is left out on 8 ranks: two at most"), std::string::npos);
+  Experiment alone = read(small_experiment(), {"run.partition=columns"});
+  const trace::ScalingCounts columns = predicted(alone, {2}).predictions[1].counts;
+  EXPECT_EQ(report.predictions[3].counts.remote_events, columns.remote_events);
+  EXPECT_DOUBLE_EQ(report.predictions[3].counts.perfect.path, columns.perfect.path);
+  request.partitions = {"two-at-least"};
+  EXPECT_THROW(predict_scaling(experiment, request), ConfigError);
+  request.partitions = {"two-at-most"};
+  EXPECT_THROW(predict_scaling(experiment, request), ConfigError);
+  EXPECT_EQ(experiment.options.partition, "stripes");
+}
+
 TEST(Scaling, RefusesMoreRanksThanNodes) {
-  const Experiment experiment = read(small_experiment());
+  Experiment experiment = read(small_experiment());
   EXPECT_THROW(predicted(experiment, {17}), ConfigError);
   EXPECT_THROW(predicted(experiment, {0}), ConfigError);
 }
 
 TEST(Scaling, AStoppedRunPredictsNothing) {
-  const Experiment experiment = read(small_experiment());
+  Experiment experiment = read(small_experiment());
   ScalingRequest request;
   request.ranks = {2};
   request.costs.event_s = 1e-7;
@@ -170,7 +300,7 @@ TEST(Scaling, AStoppedRunPredictsNothing) {
 }
 
 TEST(Scaling, MeasuresTheCostOfAnEvent) {
-  const Experiment experiment = read(small_experiment());
+  Experiment experiment = read(small_experiment());
   ScalingRequest request;
   request.ranks = {2};
   request.costs.bandwidth = 1e9;

@@ -73,6 +73,7 @@ TEST(Weights, ARunLeavesThemForTheNext) {
   const std::uint64_t sum = std::accumulate(experiment.measured_events.begin(),
                                             experiment.measured_events.end(), std::uint64_t{0});
   EXPECT_GT(sum, 1000U);
+  use_partition(experiment, "blocks");
   const machine::Partition partition = partition_of(experiment, 4);
   EXPECT_LT(partition.imbalance, 1.5);
   std::filesystem::remove_all(folder);

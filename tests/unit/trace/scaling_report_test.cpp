@@ -12,10 +12,12 @@ using ::testing::HasSubstr;
 
 ScalingReport two_rows() {
   ScalingReport report;
-  report.costs = {1e-7, 2e-8, 1e-6, 48e9, 1e-6, 2e-6, 1e-9, {{"event_s", "given"}}};
+  report.costs = {1e-7, 2e-8, 1e-6, 48e9, 1e-6, 2e-6, 1e-9, 3e-7, 2, 256, {{"event_s", "given"}}};
   report.predictions.resize(2);
-  report.predictions[0].counts = {1, 1000, 1000, 50, 50, 0, 0, 1000, 0, 0};
-  report.predictions[1].counts = {4, 1000, 300, 40, 50, 100, 20, 400, 60, 15};
+  report.predictions[0].counts = {1, 1000, 1000, 50, 50, 0, 0, 1000, 0, 0, {1000}, {1000}};
+  report.predictions[1].counts = {
+      4, 1000, 300, 40, 50, 100, 20, 400, 60, 15, {400, 12, 7, 20}, {500, 50, 9, 30, 11}};
+  report.predictions[1].partition = "blocks";
   return report;
 }
 
@@ -35,6 +37,37 @@ TEST(ScalingReport, TimesFollowFromCountsAndCosts) {
   EXPECT_DOUBLE_EQ(four.speed_up, one.wall_s / four.wall_s);
   EXPECT_DOUBLE_EQ(four.efficiency(), four.speed_up / 4);
   EXPECT_DOUBLE_EQ(four.imbalance, 1.2);
+}
+
+TEST(ScalingReport, SpeedUpsFollowFromTheClocks) {
+  ScalingReport report = two_rows();
+  predict_times(report);
+  const ScalingPrediction rounds = report.predictions[1];
+  EXPECT_DOUBLE_EQ(rounds.bound, 2.5);
+  EXPECT_DOUBLE_EQ(rounds.promises_speed_up, 2);
+  EXPECT_DOUBLE_EQ(rounds.rounds_speed_up, rounds.speed_up);
+  report.by_rounds = false;
+  predict_times(report);
+  const ScalingPrediction& promises = report.predictions[1];
+  EXPECT_DOUBLE_EQ(promises.rounds_speed_up, rounds.speed_up);
+  EXPECT_DOUBLE_EQ(promises.speed_up, 2);
+  EXPECT_DOUBLE_EQ(promises.wall_s, 500e-7);
+  EXPECT_DOUBLE_EQ(promises.work_s, 250e-7);
+  EXPECT_DOUBLE_EQ(promises.messages_s, 50e-7);
+  EXPECT_DOUBLE_EQ(promises.waiting_s, 200e-7);
+  EXPECT_DOUBLE_EQ(promises.reductions_s, 0);
+}
+
+TEST(ScalingReport, TextsHoldTheClocks) {
+  ScalingReport report = two_rows();
+  predict_times(report);
+  const std::string json = to_json(report);
+  EXPECT_THAT(json, HasSubstr("\"partition\": \"blocks\",\n      \"ranks\": 4"));
+  EXPECT_THAT(json, HasSubstr("\"bound\": 2.5"));
+  EXPECT_THAT(json, HasSubstr("\"waits\": 7"));
+  EXPECT_THAT(json, HasSubstr("\"exchanges\": 11"));
+  EXPECT_THAT(to_table(report), HasSubstr("bound"));
+  EXPECT_THAT(to_table(report), HasSubstr("blocks"));
 }
 
 TEST(ScalingReport, TextsNameWhatLimits) {

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
+
+    random_runs.py TESSERA MPIEXEC COUNT [SEED]
+
+Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
+`tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
+against the promise made before it (exit code 70 when one is broken). A run that fails leaves its
+experiment on standard output, and its number, which draws the same again as SEED + number.
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+PARTITIONS = ["blocks", "columns", "stripes", "metis", "stages", "replicas", "stages-replicas", "groups",
+              "traffic", "auto"]
+
+
+def machine(draw):
+    kind = draw.choice(["mesh", "mesh", "torus", "wafer", "cluster"])
+    latency = f"{draw.choice([1, 2, 5, 7, 50])} ns"
+    bandwidth = f"{draw.choice([8, 25, 64, 100])} GB/s"
+    if kind == "wafer":
+        topology = {"kind": "wafer", "tiles": [draw.randint(1, 3), draw.randint(1, 3)],
+                    "cores": [draw.randint(1, 3), draw.randint(2, 3)],
+                    "intra_tile": {"bandwidth": bandwidth, "latency": latency},
+                    "inter_tile": {"bandwidth": "16 GB/s", "latency": f"{draw.choice([1, 20])} ns"}}
+    elif kind == "cluster":
+        topology = {"kind": "cluster", "nodes": draw.randint(2, 4), "accelerators": draw.choice([2, 4]),
+                    "nics": draw.choice([1, 2]), "switch": {"bandwidth": bandwidth, "latency": "500 ns"},
+                    "nic": {"bandwidth": "12 GB/s", "latency": "900 ns"},
+                    "port": {"bandwidth": "12 GB/s", "latency": "1 us"},
+                    "fabric": {"kind": "switch", "bandwidth": "12 GB/s", "latency": "500 ns"}}
+    else:
+        topology = {"kind": kind, "rows": draw.randint(2, 6), "columns": draw.randint(2, 8),
+                    "bandwidth": bandwidth, "latency": latency}
+    grid = kind != "cluster"
+    dram = {"bandwidth": f"{draw.choice([10, 50, 200])} GB/s", "latency": f"{draw.choice([20, 100, 400])} ns"}
+    if grid and draw.random() < 0.6:
+        dram.update(at="edge", edges=draw.choice([["west"], ["west", "east"], ["north", "south"]]))
+    else:
+        dram.update(at="each")
+    network = {"model": draw.choices(["packet", "analytical", "crossbar", "flow", "flit"],
+                                     [16, 1, 1, 1, 1 if grid else 0])[0]}
+    if network["model"] == "packet":
+        network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B",
+                       max_packets=draw.choice([1, 4, 16]),
+                       switching=draw.choice(["cut-through", "cut-through", "store-and-forward"]))
+        if grid:
+            network["routing"] = draw.choice(["xy", "yx", "shortest"])
+        if draw.random() < 0.2:
+            network["message_overhead"] = "300 ns"
+    memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth"])}
+    return {"topology": topology, "dram": dram, "network": network, "memory": memory,
+            "tile": {"peak": {"fp16": f"{draw.choice([100, 1000])} GFLOP/s"},
+                     "sram": draw.choice(["16 KiB", "1 MiB", "64 MiB"])},
+            "compute": {"model": draw.choice(["roofline", "roofline", "gemm", "systolic"])}}
+
+
+def experiment(draw):
+    layers = draw.randint(1, 6)
+    training = draw.random() < 0.85
+    work = {"kind": "transformer", "layers": layers, "hidden": draw.choice([64, 128]),
+            "heads": draw.choice([4, 8]), "sequence": draw.choice([16, 64]), "vocabulary": 128,
+            "batch": draw.choice([4, 8, 16])}
+    if not training:
+        work["mode"] = "inference"
+    strategy = {"pipeline": draw.randint(1, layers), "tensor": draw.choice([1, 2, 4]),
+                "data": draw.choice([1, 2, 4]), "micro_batch": draw.choice([1, 2])}
+    if training:
+        strategy["schedule"] = draw.choice(["gpipe", "1f1b", "zb-h1"])
+        strategy["recompute"] = draw.choice(["none", "full"])
+        strategy["zero"] = draw.choice([0, 0, 1, 2, 3])
+    if draw.random() < 0.5:
+        strategy["placement"] = {"layout": draw.choice(["line", "s-shape", "linear"])}
+    if draw.random() < 0.15:
+        strategy["aggregation"] = "tensor"
+    return {"name": "random", "machine": machine(draw), "workload": work, "strategy": strategy,
+            "run": {"iterations": draw.choice([1, 1, 2]), "trace": "none"}}
+
+
+def environment():
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1", ASAN_OPTIONS="detect_leaks=0")
+
+
+def call(words):
+    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(),
+                          timeout=300)
+
+
+def digest(folder):
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return summary["status"], summary["simulated_time_ps"], summary["result_digest"]
+
+
+def drawn(tessera, draw, path):
+    """An experiment that can be run, and the words that cut it."""
+    while True:
+        path.write_text(json.dumps(experiment(draw), indent=1), encoding="utf-8")
+        ranks = draw.randint(2, 4)
+        synchronization = draw.choices(["promise", "window", "null-message"], [8, 1, 1])[0]
+        cut = ["--set", f"run.partition={draw.choice(PARTITIONS)}", "--set",
+               f"run.synchronization={synchronization}", "--set", "run.idle_ranks=false"]
+        if call([tessera, "check", path, "--ranks", ranks, *cut]).returncode == 0:
+            return ranks, cut
+
+
+def run_one(tessera, mpiexec, seed, scratch):
+    draw = random.Random(seed)
+    path = scratch / "experiment.yaml"
+    ranks, cut = drawn(tessera, draw, path)
+    alone = call([tessera, "run", path, "-q", "-o", scratch / "one"])
+    several = call([mpiexec, "-n", ranks, tessera, "run", path, "-q", "-o", scratch / "several", *cut])
+    if alone.returncode == several.returncode == 3:
+        return True  # a model that cannot go on, on any number of ranks
+    if alone.returncode == several.returncode == 0 and \
+            digest(scratch / "one") == digest(scratch / "several"):
+        return True
+    print(f"seed {seed}: {ranks} ranks {' '.join(cut)}: exit codes {alone.returncode} and "
+          f"{several.returncode}")
+    print(path.read_text(encoding="utf-8"))
+    print(several.stdout.decode("utf-8", "replace")[-2000:])
+    return False
+
+
+def main():
+    tessera, mpiexec, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    failed = 0
+    for number in range(count):
+        with tempfile.TemporaryDirectory() as scratch:
+            failed += not run_one(tessera, mpiexec, seed + number, pathlib.Path(scratch))
+    print(f"{count} random runs, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

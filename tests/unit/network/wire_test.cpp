@@ -1,0 +1,49 @@
+#include "wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tessera/core/random.hpp"
+
+namespace tessera::network {
+namespace {
+
+// Whole and part of bytes at a rate, divided as they are.
+void expect_duration(std::uint64_t rate, std::uint32_t bytes) {
+  machine::LinkClass link_class;
+  link_class.bandwidth = Bandwidth::bytes_per_second(rate);
+  const WireClass wire(link_class);
+  const Wide scaled = static_cast<Wide>(bytes) * 1'000'000'000'000ULL;
+  const std::uint64_t kept = wire.bandwidth().bytes_per_second();
+  const WireClass::Duration duration = wire.duration(bytes);
+  EXPECT_EQ(duration.whole, static_cast<std::int64_t>(scaled / kept)) << bytes << " at " << rate;
+  // The part is one of the reduced fraction.
+  const std::uint64_t reduced = kept / wire.denominator();
+  EXPECT_EQ(duration.part, static_cast<std::uint64_t>(scaled % kept) / reduced)
+      << bytes << " at " << rate;
+}
+
+TEST(WireClass, DurationsAreExact) {
+  for (const std::uint64_t rate :
+       {233ULL, 1'000ULL, 17'157'945'438ULL, 4'294'967'291ULL, 1'000'000'000'000ULL,
+        999'999'999'989ULL, 20'000'000'000'000ULL}) {
+    for (const std::uint32_t bytes : {0U, 1U, 2U, 63U, 64U, 4095U, 4096U, 4097U, 0xFFFFFFFFU}) {
+      expect_duration(rate, bytes);
+    }
+  }
+}
+
+TEST(WireClass, DurationsAreExactAtRandom) {
+  RandomStream stream(3, EntityId(0), 0);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t word = stream.next_u64();
+    const std::uint64_t rate = std::max<std::uint64_t>(233, word >> (16 + word % 40));
+    const auto bytes = static_cast<std::uint32_t>(stream.next_u64() >> (32 + word / 64 % 32));
+    expect_duration(rate, bytes);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::network

@@ -1,0 +1,135 @@
+// What follows from what ranks have said of themselves.
+
+#include "statements.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tessera::pdes {
+namespace {
+
+SimTime ps(std::int64_t count) {
+  return SimTime::from_ps(count);
+}
+
+// Of a circle in which each rank sends to the next one.
+RegionDelays circle(std::size_t ranks) {
+  RegionDelays delays;
+  delays.direct.assign(ranks * ranks, SimTime::never());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    delays.direct[rank * ranks + (rank + 1) % ranks] = ps(1);
+  }
+  return delays;
+}
+
+// Says of this rank that nothing of its own reaches the next one before `at`, nor sooner than
+// `through` after what comes in.
+void say(Statements& statements, std::size_t ranks, SimTime at, SimTime through) {
+  const std::size_t next = (statements.rank_of(0) + 1) % ranks;
+  for (Towards& towards : statements.own().towards) {
+    towards.at = SimTime::never();
+    towards.through = SimTime::never();
+  }
+  Towards& towards = statements.own().towards[statements.neighbour_of(0, next)];
+  towards.at = at;
+  towards.through = through;
+  statements.own_changed();
+}
+
+// All of `from`, and what it knows of others.
+void tell(Statements& from, Statements& to) {
+  std::vector<Event> batch;
+  from.append_to(batch, from.place_of(to.rank_of(0)));
+  EXPECT_TRUE(to.take_from(batch, to.place_of(from.rank_of(0))).empty());
+}
+
+struct Circle {
+  explicit Circle(std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      of.emplace_back(ranks, rank, circle(ranks));
+    }
+  }
+  std::vector<Statements> of;
+};
+
+TEST(Statements, FindTheShortestWayAroundACircle) {
+  Circle circle(4);
+  const std::vector<SimTime> own{ps(1000), ps(5000), ps(7000), ps(9000)};
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    say(circle.of[rank], 4, own[rank], ps(10));
+  }
+  // What rank 1 says comes to rank 3 by rank 2.
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    tell(circle.of[rank], circle.of[rank + 1]);
+  }
+  Statements& last = circle.of[3];
+  last.solve();
+  EXPECT_EQ(last.earliest_input(last.place_of(1)), ps(1000));
+  EXPECT_EQ(last.earliest_input(last.place_of(2)), ps(1010));
+  EXPECT_EQ(last.earliest_input(0), ps(1020));
+  EXPECT_EQ(last.earliest_from(last.place_of(2)), ps(1020));
+  EXPECT_TRUE(last.earliest_from(last.place_of(1)).is_never());
+  EXPECT_EQ(last.earliest_input(last.place_of(0)), ps(1030));
+}
+
+TEST(Statements, OfRanksThatSaidNothingBoundNothing) {
+  Circle circle(3);
+  say(circle.of[0], 3, ps(1000), ps(10));
+  circle.of[0].solve();
+  EXPECT_EQ(circle.of[0].earliest_input(0), SimTime::zero());
+}
+
+TEST(Statements, CountWhatIsUnderWayUntilItsReceiverKnowsOfIt) {
+  Circle circle(2);
+  say(circle.of[0], 2, ps(9000), ps(10));
+  say(circle.of[1], 2, ps(9000), ps(10));
+  tell(circle.of[1], circle.of[0]);
+  Towards& to_one = circle.of[0].own().towards.front();
+  to_one.sent = ps(500);
+  to_one.posted = 1;
+  circle.of[0].own_changed();
+  circle.of[0].solve();
+  EXPECT_EQ(circle.of[0].earliest_input(0), ps(510)) << "what rank 1 makes of it";
+  circle.of[1].own().towards.front().received = 1;
+  circle.of[1].own_changed();
+  tell(circle.of[1], circle.of[0]);
+  circle.of[0].solve();
+  EXPECT_EQ(circle.of[0].earliest_input(0), ps(9000));
+}
+
+TEST(Statements, AreSentOnce) {
+  Circle circle(2);
+  say(circle.of[0], 2, ps(1), ps(1));
+  EXPECT_TRUE(circle.of[0].has_news_for(1));
+  std::vector<Event> batch(3);
+  circle.of[0].append_to(batch, 1);
+  EXPECT_FALSE(circle.of[0].has_news_for(1));
+  EXPECT_EQ(circle.of[1].take_from(batch, 1).size(), 3U);
+  EXPECT_EQ(circle.of[1].of(1).version, circle.of[0].own().version);
+  std::vector<Event> nothing;
+  circle.of[0].append_to(nothing, 1);
+  EXPECT_EQ(nothing.size(), 1U);
+}
+
+TEST(Statements, OfManyRanksAreKnownOfNeighboursOnly) {
+  constexpr std::size_t ranks = Statements::most_known + 1;
+  Circle circle(ranks);
+  Statements& first = circle.of[0];
+  EXPECT_FALSE(first.complete());
+  EXPECT_EQ(first.known(), 3U);
+  EXPECT_EQ(first.place_of(2), Statements::none);
+  Statements& before = circle.of[ranks - 1];
+  say(before, ranks, ps(1000), ps(10));
+  // It has found out that nothing comes to it before.
+  before.own().towards[before.neighbour_of(0, ranks - 2)].bound = ps(600);
+  tell(before, first);
+  say(circle.of[1], ranks, ps(2000), ps(10));
+  tell(circle.of[1], first);
+  say(first, ranks, ps(3000), ps(10));
+  first.solve();
+  EXPECT_EQ(first.earliest_input(0), ps(610));
+}
+
+}  // namespace
+}  // namespace tessera::pdes
