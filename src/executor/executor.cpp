@@ -53,7 +53,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
         backgrounds_(steps_, port(elapsed_beside_kind)) {
-    make_on_large_pages(tiles_, members_.size());
+    tiles_.resize(members_.size());
     for (std::size_t index = 0; index < members_.size(); ++index) {
       const std::uint32_t role = plan_.placement.role_number(members_[index]);
       if (role != plan::Placement::unused && plan_.is_simulated(role)) {
@@ -77,6 +77,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       context.send_self(SimTime::zero(), pdes::Port(setup_.slot, begin_kind), std::uint32_t{0});
     }
   }
+
+  pdes::StateArray state_array() const override { return {tiles_.data(), sizeof(TileState)}; }
 
   const char* name() const override { return "programs of tiles"; }
 
@@ -557,7 +559,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   ExecutorSetup setup_;
   const plan::Plan& plan_;
   std::span<const EntityId> members_;
-  std::vector<TileState> tiles_;
+  LargePageVector<TileState> tiles_;
   InboxPool inboxes_;
   TileMessages messages_;
   CollectiveSteps steps_;

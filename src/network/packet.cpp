@@ -107,7 +107,7 @@ class PacketNetwork final : public CountedNetwork {
     if (!uniform) {
       first_link_.push_back(links);
     }
-    make_on_large_pages(links_, links);
+    links_.resize(links);
     if (classes_.size() == 1) {
       return;
     }
@@ -128,6 +128,13 @@ class PacketNetwork final : public CountedNetwork {
     } else {
       forward(context, event);
     }
+  }
+
+  pdes::StateArray state_array() const override {
+    if (stride_ == 0) {
+      return {};
+    }
+    return {links_.data(), stride_ * sizeof(LinkState)};
   }
 
   const char* name() const override { return "network packet"; }
@@ -377,7 +384,7 @@ class PacketNetwork final : public CountedNetwork {
   std::vector<WireClass> classes_;
   std::uint32_t stride_ = 0;               // links of every node, where all have as many
   std::vector<std::uint32_t> first_link_;  // else where each node's links begin
-  std::vector<LinkState> links_;
+  LargePageVector<LinkState> links_;
   std::vector<std::uint16_t> link_class_;  // empty when the machine has one class
   BinTable bins_;
   LinkUseSink bin_sink_;

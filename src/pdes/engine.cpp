@@ -5,11 +5,13 @@
 #include <chrono>
 #include <utility>
 
+#include "tessera/core/cache.hpp"
+
 namespace tessera::pdes {
 namespace {
 
 // Events from other ranks ahead of the one being put in whose place is called into cache.
-constexpr std::size_t prefetch_distance = 8;
+constexpr std::size_t load_distance = 8;
 // From one look for news from other ranks to the next: some microseconds of work.
 constexpr std::uint64_t events_between_looks = 64;
 
@@ -21,10 +23,8 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
 Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead,
                std::unique_ptr<SyncPolicy> policy)
     : communicator_(communicator),
-      members_(std::move(regions.members)),
       locator_(regions.owner.size()),
-      sequences_(members_.size()),
-      calendar_(lookahead, static_cast<std::uint32_t>(members_.size())),
+      calendar_(lookahead, static_cast<std::uint32_t>(regions.members.size())),
       policy_(std::move(policy)),
       outboxes_(static_cast<std::size_t>(communicator.size())),
       context_(*this),
@@ -36,11 +36,12 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
   for (std::size_t entity = 0; entity < regions.owner.size(); ++entity) {
     locator_[entity] = ~static_cast<std::int32_t>(regions.owner[entity]);
   }
-  for (std::size_t index = 0; index < members_.size(); ++index) {
-    const EntityId entity = members_[index];
+  processes_.reserve(regions.members.size());
+  for (const EntityId entity : regions.members) {
     ensure(entity.value() < locator_.size() && regions.owner[entity.value()] == self,
            "a rank's members are the entities it owns");
-    locator_[entity.value()] = static_cast<std::int32_t>(index);
+    locator_[entity.value()] = static_cast<std::int32_t>(processes_.size());
+    processes_.push_back({entity});
   }
 }
 
@@ -86,21 +87,19 @@ void Engine::refuse(EntityId target, SimTime delay, SimTime required) const {
 void Engine::start() {
   window_end_ = SimTime::zero();  // events to itself go through the calendar
   context_.now_ = SimTime::zero();
-  for (std::uint32_t index = 0; index < members_.size(); ++index) {
-    context_.self_ = members_[index];
-    context_.index_ = index;
-    context_.sequence_ = sequences_[index];
+  for (std::uint32_t index = 0; index < local_entities(); ++index) {
+    enter(index);
     for (Component* component : components_) {
       component->start(context_);
     }
-    sequences_[index] = context_.sequence_;
+    processes_[index].sequence = context_.sequence_;
   }
 }
 
 void Engine::arrive(std::span<const Event> events) {
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + prefetch_distance < events.size()) {
-      __builtin_prefetch(&locator_[events[i + prefetch_distance].target]);
+    if (i + load_distance < events.size()) {
+      call_into_cache(&locator_[events[i + load_distance].target]);
     }
     Event event = events[i];
     const std::int32_t place = locator_[event.target];
@@ -147,12 +146,33 @@ Outlook Engine::outlook(std::uint32_t rank) {
   return all;
 }
 
+// Of a component's own array, then of those attached before it, which it hands its work to. What is
+// left over gets an address that is in cache anyway.
+void Engine::find_state_lines() {
+  constexpr std::size_t cache_line = 64;
+  const auto* const here = reinterpret_cast<const unsigned char*>(this);
+  for (std::size_t number = 0; number < components_.size(); ++number) {
+    auto& lines = state_lines_[number];
+    lines.fill({here, 0});
+    auto line = lines.begin();
+    for (std::size_t other = number + 1; other-- > 0;) {
+      const StateArray array = components_[other]->state_array();
+      const auto* const first = static_cast<const unsigned char*>(array.first);
+      for (std::size_t at = 0; at < array.bytes && at < 2 * cache_line && line != lines.end();
+           at += cache_line) {
+        *line++ = {first + at, array.bytes};
+      }
+    }
+  }
+}
+
 bool Engine::run(const EngineHooks& hooks) {
   using WallClock = std::chrono::steady_clock;
   EngineSite site(*this);
   const auto ask = [](const std::function<bool()>& question) {
     return question && question() ? std::int64_t{1} : std::int64_t{0};
   };
+  find_state_lines();
   if (restored_) {
     move_periodic_cut(window_end_);
   } else {
@@ -303,9 +323,8 @@ EngineStatistics Engine::statistics() const {
 
 EngineMemory Engine::memory() const {
   EngineMemory memory;
-  memory.process_bytes = members_.capacity() * sizeof(EntityId) +
-                         locator_.capacity() * sizeof(std::int32_t) +
-                         sequences_.capacity() * sizeof(std::uint32_t);
+  memory.process_bytes =
+      processes_.capacity() * sizeof(Process) + locator_.capacity() * sizeof(std::int32_t);
   memory.event_bytes =
       calendar_.resident_bytes() + (keys_.capacity() + scratch_.capacity()) * sizeof(Key) +
       sorted_.capacity() * sizeof(Event*) + places_.capacity() * sizeof(std::uint32_t) +

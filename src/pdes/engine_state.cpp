@@ -6,7 +6,7 @@
 namespace tessera::pdes {
 
 void Engine::save(std::uint32_t index, StateWriter& writer) const {
-  writer.put(sequences_[index]);
+  writer.put(processes_[index].sequence);
   for (const Component* component : components_) {
     component->save(index, writer);
   }
@@ -14,7 +14,7 @@ void Engine::save(std::uint32_t index, StateWriter& writer) const {
 
 void Engine::restore(std::uint32_t index, StateReader& reader) {
   restored_ = true;
-  sequences_[index] = reader.get<std::uint32_t>();
+  processes_[index].sequence = reader.get<std::uint32_t>();
   for (Component* component : components_) {
     component->restore(index, reader);
   }
@@ -51,7 +51,7 @@ void Engine::restore_totals(StateReader& reader, bool count) {
 void Engine::visit_pending(const std::function<void(const Event&)>& visit) const {
   calendar_.visit([&](const Event& pending) {
     Event event = pending;
-    event.target = members_[pending.target].value();
+    event.target = processes_[pending.target].entity.value();
     visit(event);
   });
 }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "tessera/core/cache.hpp"
 #include "tessera/pdes/engine.hpp"
 
 namespace tessera::pdes {
@@ -15,8 +16,10 @@ constexpr std::size_t most_scattered = 1024;
 constexpr unsigned word_bits = 32;
 constexpr std::uint32_t golden_ratio = 0x9E3779B9U;  // of 2^32: Knuth, TAOCP 3, section 6.4
 constexpr std::uint32_t nobody = 0xFFFFFFFFU;
-// Keys ahead of the one being handled whose events are called into cache.
-constexpr std::size_t prefetch_distance = 8;
+// Events ahead of the one being handled whose entities' state is called into cache, and further
+// ahead the events themselves.
+constexpr std::size_t state_distance = 8;
+constexpr std::size_t event_distance = 2 * state_distance;
 // Of a key, for the place in a chunk.
 constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
 // An entity's events are sorted by insertion up to here.
@@ -103,6 +106,10 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
   for (std::uint32_t target = 0; target < targets; ++target) {
     const std::uint32_t end = places[target];
     if (begin != end) {
+      if (events - begin > event_distance) {
+        call_into_cache(sorted[begin + event_distance]);
+        load_ahead(*sorted[begin + state_distance]);
+      }
       run_entity(list.first + target, sorted + begin, sorted + end);
       begin = end;
     }
@@ -121,10 +128,12 @@ void Engine::run_scattered(std::size_t events) {
     const Event* const end = chunk->events() + chunk->count;
     for (const Event* event = chunk->events(); event != end; ++event) {
       linked_[at] = {event, nobody, at};
-      __builtin_prefetch(&members_[event->target]);
-      __builtin_prefetch(&sequences_[event->target], 1);
       link(at++, bits);
     }
+  }
+  // All at once, so that many are under way together.
+  for (at = 0; at < events; ++at) {
+    load_ahead(*linked_[at].event);
   }
   for (at = 0; at < events; ++at) {
     if (linked_[at].last != nobody) {
@@ -185,8 +194,11 @@ void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
     sorted_.clear();
     std::size_t end = begin;
     for (; end != events && keys_[end] >> 32 == target; ++end) {
-      if (events - end > prefetch_distance) {
-        __builtin_prefetch(&event_of(keys_[end + prefetch_distance]));
+      if (events - end > event_distance) {
+        call_into_cache(&event_of(keys_[end + event_distance]));
+      }
+      if (events - end > state_distance) {
+        load_ahead(event_of(keys_[end + state_distance]));
       }
       sorted_.push_back(&event_of(keys_[end]));
     }
@@ -223,6 +235,14 @@ const Event& Engine::event_of(Key key) const {
   return chunks_[place >> place_bits]->events()[place & ((1U << place_bits) - 1)];
 }
 
+// What handling an event touches.
+void Engine::load_ahead(const Event& event) {
+  call_into_cache(&processes_[event.target]);
+  for (const StateLine& line : state_lines_[event.port.component()]) {
+    call_into_cache(line.first + event.target * line.stride);
+  }
+}
+
 void Engine::handle(const Event& event) {
   context_.now_ = event.time;
   context_.before_ = context_.counted_;
@@ -240,15 +260,15 @@ void Engine::run_self_events(const Event* limit) {
 
 void Engine::enter(std::uint32_t index) {
   context_.index_ = index;
-  context_.self_ = members_[index];
-  context_.sequence_ = sequences_[index];
+  context_.self_ = processes_[index].entity;
+  context_.sequence_ = processes_[index].sequence;
 }
 
 void Engine::leave(std::uint32_t index) {
   if (!self_events_.is_empty()) {
     run_self_events(nullptr);
   }
-  sequences_[index] = context_.sequence_;
+  processes_[index].sequence = context_.sequence_;
   last_time_ = std::max(last_time_, context_.counted_);
 }
 

@@ -331,9 +331,8 @@ void gather_events(const RankModels& models, trace::Summary& summary) {
 
 std::vector<std::uint64_t> gather_node_events(const RankModels& models) {
   std::vector<std::uint64_t> events(models.experiment.machine.topology->nodes());
-  const std::span<const std::uint32_t> sent = models.engine.events_sent();
-  for (std::size_t index = 0; index < sent.size(); ++index) {
-    events[models.members[index].value()] = sent[index];
+  for (std::uint32_t index = 0; index < models.engine.local_entities(); ++index) {
+    events[models.engine.entity_of(index).value()] = models.engine.events_sent(index);
   }
   models.communicator.reduce_sum(events);
   return events;

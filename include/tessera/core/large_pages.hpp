@@ -2,21 +2,32 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <vector>
 
 namespace tessera {
 
-// Asks the system to put memory that nobody has touched yet on large pages, where it has such and
-// the piece is large enough to gain by them (some pages' worth). A hint: it never fails.
-void prefer_large_pages(void* first, std::size_t bytes);
+// Memory that begins with a cache line, and with a large page where it spans some: then the system
+// is asked for such pages, which it may refuse. Throws std::bad_alloc.
+void* take_large_pages(std::size_t bytes);
+void give_back_large_pages(void* first, std::size_t bytes) noexcept;
 
-// Makes an empty vector `size` long. Where each entity of a large machine has its state in such an
-// array, nearly every access would else need the address of another small page.
 template <class T>
-void make_on_large_pages(std::vector<T>& values, std::size_t size) {
-  values.reserve(size);
-  prefer_large_pages(values.data(), size * sizeof(T));
-  values.resize(size);
-}
+struct LargePageAllocator {
+  using value_type = T;
+  LargePageAllocator() = default;
+  template <class Other>
+  explicit(false) LargePageAllocator(const LargePageAllocator<Other>& /*same*/) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(take_large_pages(count * sizeof(T))); }
+  void deallocate(T* first, std::size_t count) noexcept {
+    give_back_large_pages(first, count * sizeof(T));
+  }
+  friend bool operator==(LargePageAllocator, LargePageAllocator) { return true; }
+};
+
+// Where each entity of a large machine has its state in an array, nearly every access would else
+// need the address of another small page, and state of 32 bytes might lie across two cache lines.
+template <class T>
+using LargePageVector = std::vector<T, LargePageAllocator<T>>;
 
 }  // namespace tessera

@@ -13,6 +13,13 @@ namespace tessera::pdes {
 
 class Context;
 
+// Where a component keeps what most of its events touch, one piece after the other in the order of
+// the entities.
+struct StateArray {
+  const void* first = nullptr;
+  std::size_t bytes = 0;  // of an entity
+};
+
 // A model attached to the engine. It owns its state for every entity of this rank, indexed by
 // Context::index(), and changes only the state of the entity whose event it handles. Several
 // components live at the same entity (the router, the core, the memory of one tile) and talk by
@@ -40,6 +47,10 @@ class Component {
   // for its time. It may be marked for the component's own use; its order stays. `target` holds the
   // entity number.
   virtual void take_in(Event& /*event*/) {}
+  // On a large machine an event finds its entity's state in memory, not in cache: the engine loads
+  // this state some events ahead, its first 128 bytes, also for events of components attached
+  // later. It must stay in place from the run's beginning to its end.
+  virtual StateArray state_array() const { return {}; }
   // For messages about defects.
   virtual const char* name() const { return "a model"; }
   // Bytes of state held, for reports.

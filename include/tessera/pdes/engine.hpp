@@ -8,6 +8,7 @@
 // does not depend on the partition, so results are bit-identical on any number of ranks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -154,17 +155,27 @@ class Engine {
   void finish_boundaries(SimTime end);
 
   SimTime lookahead() const { return calendar_.width(); }
-  std::uint32_t local_entities() const { return static_cast<std::uint32_t>(members_.size()); }
-  EntityId entity_of(std::uint32_t index) const { return members_[index]; }
+  std::uint32_t local_entities() const { return static_cast<std::uint32_t>(processes_.size()); }
+  EntityId entity_of(std::uint32_t index) const { return processes_[index].entity; }
   // Time of the last event handled on this rank.
   SimTime last_event_time() const { return last_time_; }
   EngineStatistics statistics() const;
   EngineMemory memory() const;
-  // Events that each entity of this rank has sent so far, by index: a measure of its load.
-  std::span<const std::uint32_t> events_sent() const { return sequences_; }
+  // Events that an entity of this rank has sent so far: a measure of its load.
+  std::uint32_t events_sent(std::uint32_t index) const { return processes_[index].sequence; }
 
  private:
   friend class Context;
+  // A logical process: an entity of this rank.
+  struct Process {
+    EntityId entity;
+    std::uint32_t sequence = 0;  // of the next event that it sends
+  };
+  // A cache line of every entity's state.
+  struct StateLine {
+    const unsigned char* first = nullptr;
+    std::size_t stride = 0;
+  };
   // An event of a sparse list: its target in the upper half, its chunk and place in the lower.
   using Key = std::uint64_t;
   // An event of a scattered list, and where the next one of its entity is.
@@ -176,6 +187,7 @@ class Engine {
 
   class EngineSite;
 
+  void find_state_lines();
   void start();
   void arrive(std::span<const Event> events);
   Outlook outlook(std::uint32_t rank);
@@ -197,18 +209,20 @@ class Engine {
   void run_lone(const Event& event);
   void run_entity(std::uint32_t index, const Event** next, const Event** end);
   const Event& event_of(Key key) const;
+  void load_ahead(const Event& event);
   void handle(const Event& event);
   void pass_boundaries(SimTime window_end);
   Event& enqueue_remote(std::size_t rank, EntityId target, SimTime time);
   [[noreturn]] void refuse(EntityId target, SimTime delay, SimTime required) const;
 
   comm::Communicator& communicator_;
-  std::vector<EntityId> members_;
+  std::vector<Process> processes_;
   // [entities] index in this rank's arrays, or ~rank of the owner
   std::vector<std::int32_t> locator_;
   std::vector<SimTime> delay_to_;  // [ranks] from this rank
-  std::vector<std::uint32_t> sequences_;
   std::vector<Component*> components_;
+  // Of each component, what its events touch.
+  std::array<std::array<StateLine, 4>, Port::max_components> state_lines_;
   Calendar calendar_;
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<Outbox> outboxes_;
