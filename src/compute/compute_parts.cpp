@@ -16,10 +16,10 @@ class ComputeOfParts final : public Compute {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     all_.parts[all_.part_of[context.index()]]->handle(context, event);
   }
-  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
     pdes::Outlook all;
     for (const auto& part : all_.parts) {
-      const std::optional<pdes::Outlook> outlook = part->outlook(rank, next);
+      const std::optional<pdes::Outlook> outlook = part->outlook(rank, moment);
       if (!outlook) {
         return std::nullopt;
       }

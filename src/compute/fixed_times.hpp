@@ -14,7 +14,9 @@ class FixedTimes final : public Compute {
   void handle(pdes::Context& context, const pdes::Event& event) override;
   const char* name() const override { return "compute"; }
   // It sends to nobody; who waits for it knows what comes then.
-  std::optional<pdes::Outlook> outlook(std::uint32_t, SimTime) override { return pdes::Outlook{}; }
+  std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
+    return pdes::Outlook{};
+  }
   void save(std::uint32_t, pdes::StateWriter&) const override {}
   void restore(std::uint32_t, pdes::StateReader&) override {}
 

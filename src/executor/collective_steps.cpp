@@ -80,7 +80,8 @@ void CollectiveSteps::send(pdes::Context& context, const TileCollective& of, std
   const collective::Step& step = step_of(of, at);
   if (step.send_to != collective::nobody) {
     messages_.send(context, member(of, step.send_to), step.send_bytes,
-                   tag_of(of.instruction.traffic, of.background, at));
+                   tag_of(of.instruction.traffic, of.background, at),
+                   of.background || messages_.are_watched(of.tile, of.instruction));
   }
 }
 

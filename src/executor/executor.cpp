@@ -82,8 +82,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   const char* name() const override { return "programs of tiles"; }
 
-  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
-    return outlook_ ? std::optional(outlook_->outlook(rank, next, *this)) : std::nullopt;
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment, *this)) : std::nullopt;
   }
 
   void take_in(pdes::Event& event) override {
@@ -112,6 +112,9 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     TileState& tile = tiles_[context.index()];
     switch (event.port.kind()) {
       case begin_kind:
+        if (outlook_) {
+          outlook_->begin(context.index());
+        }
         advance(context, tile);
         break;
       case executed_kind:
@@ -186,7 +189,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     unfinished_ -= finished(tile) ? 1 : 0;
     backgrounds_.restore(tile, program_of(tile), reader);
     if (outlook_) {
-      outlook_->touch(index);
+      outlook_->begin(index);
     }
   }
 
@@ -232,6 +235,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     TileState& tile = tiles_[index];
     const auto queue = backgrounds_.queue(tile);
     if (!queue.empty()) {
+      outlook.stay_exact();
       visit_background(index, tile, outlook, [&](const Resumption& resumption) {
         outlook.stand_beside(resumption, queue);
       });
@@ -287,6 +291,10 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         break;
       case Action::collective: {
         bool waits = false;
+        if (!messages_.are_watched(tile, instruction)) {
+          here({});
+          break;
+        }
         steps_.visit_awaited({tile, tile.transfer, instruction},
                              [&](EntityId source, std::uint16_t tag, Bytes bytes) {
                                waits = true;
@@ -355,7 +363,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
           return true;
         }
         messages_.send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
-                       boundary_tag(tile, instruction));
+                       boundary_tag(tile, instruction), true);
         return true;
       case Action::receive:
         return !plan_.leads(instruction.group, tile.role) || receive(context, tile, instruction);

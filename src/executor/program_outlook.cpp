@@ -14,6 +14,11 @@ namespace {
 // Entries of a heap for each watched tile, of which all but a few are outdated.
 constexpr std::size_t most_outdated = 4;
 constexpr std::size_t fewest_entries = 1024;
+// Of the longest time to compute before a tile sends out, the part at its end in which it is
+// watched exactly. A tile that waits is looked at again about as many times at most.
+constexpr std::int64_t horizon_part = 64;
+// A promise as far ahead as this part of the horizon is enough for anybody.
+constexpr std::int64_t enough_part = 4;
 
 }  // namespace
 
@@ -24,6 +29,7 @@ bool ProgramOutlook::Leaving::empty() const {
 ProgramOutlook::ProgramOutlook(const ExecutorSetup& setup, std::span<const std::uint32_t> roles)
     : setup_(setup),
       plan_(setup.plan),
+      marks_(roles.size()),
       watch_of_(roles.size(), none),
       watch_at_node_(setup.machine.topology->nodes(), none),
       sends_(setup.plan) {
@@ -43,6 +49,7 @@ ProgramOutlook::ProgramOutlook(const ExecutorSetup& setup, std::span<const std::
   for (Class& of : classes_) {
     make_tables(of);
   }
+  find_near();
 }
 
 void ProgramOutlook::watch_tile(std::uint32_t index, std::uint32_t role) {
@@ -229,13 +236,51 @@ void ProgramOutlook::make_tables(Class& of) {
   }
 }
 
+SimTime ProgramOutlook::time_to_exit(const Class& of, const Table& table, std::uint32_t entry,
+                                     std::uint32_t instruction) const {
+  const std::uint32_t piece = plan_.stages[of.stage].program.schedule[entry].piece;
+  return std::min(table.in_piece[piece][instruction],
+                  of.to_end[piece][instruction] + table.from_entry[entry + 1]);
+}
+
+void ProgramOutlook::find_near() {
+  near_from_.resize(plan_.stages.size());
+  for (std::size_t stage = 0; stage < near_from_.size(); ++stage) {
+    near_from_[stage].assign(plan_.stages[stage].program.schedule.size(), none);
+  }
+  // Calls visit(stage, entry, instruction, time to the next exit) for every place.
+  const auto for_each_place = [this](const auto& visit) {
+    for (const Class& of : classes_) {
+      for (const auto& [region, table] : of.tables) {
+        const plan::Program& program = plan_.stages[of.stage].program;
+        for (std::uint32_t entry = 0; entry < program.schedule.size(); ++entry) {
+          const std::size_t places = of.to_end[program.schedule[entry].piece].size();
+          for (std::uint32_t instruction = 0; instruction < places; ++instruction) {
+            visit(of.stage, entry, instruction, time_to_exit(of, table, entry, instruction));
+          }
+        }
+      }
+    }
+  };
+  SimTime longest;
+  for_each_place([&](std::uint32_t, std::uint32_t, std::uint32_t, SimTime time) {
+    longest = time.is_never() ? longest : std::max(longest, time);
+  });
+  horizon_ = SimTime::from_ps(longest.ps() / horizon_part);
+  for_each_place(
+      [&](std::uint32_t stage, std::uint32_t entry, std::uint32_t instruction, SimTime time) {
+        if (time <= horizon_) {
+          std::uint32_t& first = near_from_[stage][entry];
+          first = std::min(first, instruction);
+        }
+      });
+}
+
 SimTime ProgramOutlook::from(const Class& of, const Table& table, const Stand& stand) const {
   const plan::Program& program = plan_.stages[of.stage].program;
-  const std::uint32_t piece = program.schedule[stand.entry].piece;
   const bool is_last = stand.last && stand.entry + 1 == program.schedule.size();
-  const SimTime after = is_last ? SimTime::never() : table.from_entry[stand.entry + 1];
-  return std::min(table.in_piece[piece][stand.instruction],
-                  of.to_end[piece][stand.instruction] + after);
+  return is_last ? table.in_piece[program.schedule[stand.entry].piece][stand.instruction]
+                 : time_to_exit(of, table, stand.entry, stand.instruction);
 }
 
 void ProgramOutlook::touch_watch(std::uint32_t number) {
@@ -252,16 +297,16 @@ void ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, B
   if (number == none || setup_.outlook.exit_of(source, target).leaves()) {
     return;  // where it leaves and comes back, it is expected when it does
   }
-  watches_[number].under_way.push_back(
-      {source, tag, now + setup_.outlook.least_time(source, target, bytes)});
-  touch_watch(number);
+  expect(source, target, tag, now + setup_.outlook.least_time(source, target, bytes));
 }
 
 void ProgramOutlook::expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
   const std::uint32_t number = watch_at_node_[target.value()];
   if (number != none) {
-    watches_[number].under_way.push_back({source, tag, earliest});
-    touch_watch(number);
+    Watch& watch = watches_[number];
+    watch.under_way.push_back({source, tag, earliest});
+    marks_[watch.index] |= expects;
+    touch(watch.index);
   }
 }
 
@@ -270,7 +315,7 @@ void ProgramOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime ea
 }
 
 void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag) {
-  if (!watches(index)) {
+  if ((marks_[index] & expects) == 0) {
     return;
   }
   auto& under_way = watches_[watch_of_[index]].under_way;
@@ -280,13 +325,21 @@ void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t 
   if (found != under_way.end()) {
     under_way.erase(found);
   }
+  forget_expectation(index);
 }
 
 void ProgramOutlook::end_access(std::uint32_t index, std::uint16_t tag) {
-  if (watches(index)) {
+  if ((marks_[index] & expects) != 0) {
     std::erase_if(watches_[watch_of_[index]].under_way, [&](const UnderWay& message) {
       return !message.source.valid() && message.tag == tag;
     });
+    forget_expectation(index);
+  }
+}
+
+void ProgramOutlook::forget_expectation(std::uint32_t index) {
+  if (watches_[watch_of_[index]].under_way.empty()) {
+    marks_[index] &= static_cast<std::uint8_t>(~expects);
   }
 }
 
@@ -342,8 +395,17 @@ void ProgramOutlook::add(std::uint32_t region, const Resumption& resumption, Sim
     return;
   }
   Region& to = regions_[region];
-  const Entry entry{resumption.time + further, resumption.time,
-                    static_cast<std::uint32_t>(telling_ - watches_.data()), telling_->version};
+  const auto number = static_cast<std::uint32_t>(telling_ - watches_.data());
+  if (may_be_rough_ && further > horizon_) {
+    const SimTime now = resumption.kind == Resumption::Kind::at ? resumption.time : SimTime::zero();
+    const SimTime key = std::max(now, moment_.done) + further;
+    if (key >= moment_.wanted) {
+      push(to.at, {key, SimTime::never(), number, telling_->version});
+      return;
+    }
+  }
+  marks_[telling_->index] |= is_exact;
+  const Entry entry{resumption.time + further, resumption.time, number, telling_->version};
   push(resumption.kind == Resumption::Kind::at     ? to.at
        : resumption.kind == Resumption::Kind::next ? to.next
                                                    : to.input,
@@ -370,24 +432,42 @@ void ProgramOutlook::drop_outdated(Heap& heap) const {
   }
 }
 
-pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, SimTime next, Teller& teller) {
+void ProgramOutlook::look_at(std::uint32_t number, Teller& teller) {
+  Watch& watch = watches_[number];
+  ++watch.version;
+  marks_[watch.index] &= static_cast<std::uint8_t>(~is_exact);
+  telling_ = &watch;
+  may_be_rough_ = true;
+  teller.tell(watch.index, *this);
+}
+
+pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& moment,
+                                      Teller& teller) {
+  moment_ = moment;
+  const SimTime enough = moment.next + SimTime::from_ps(horizon_.ps() / enough_part);
+  moment_.wanted = std::clamp(moment.wanted, moment.next, enough);
   for (const std::uint32_t number : touched_) {
-    Watch& watch = watches_[number];
-    watch.is_touched = false;
-    ++watch.version;
-    telling_ = &watch;
-    teller.tell(watch.index, *this);
+    watches_[number].is_touched = false;
+    look_at(number, teller);
   }
   touched_.clear();
   Region& region = regions_[rank];
   drop_outdated(region.at);
-  while (!region.at.empty() && region.at.front().base < next) {
-    // It was to go on before and has not: what it waits for is late.
-    Entry late = region.at.front();
+  while (!region.at.empty()) {
+    Entry first = region.at.front();
+    const bool is_rough = first.base.is_never();
+    if (is_rough ? first.key >= moment_.wanted : first.base >= moment.next) {
+      break;
+    }
     std::pop_heap(region.at.begin(), region.at.end(), Later());
     region.at.pop_back();
-    late.key -= late.base;
-    push(region.next, late);
+    if (is_rough) {
+      look_at(first.watch, teller);
+    } else {
+      // It was to go on before and has not: what it waits for is late.
+      first.key -= first.base;
+      push(region.next, first);
+    }
     drop_outdated(region.at);
   }
   drop_outdated(region.next);

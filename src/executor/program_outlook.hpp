@@ -8,6 +8,11 @@
 // follows from what it waits for: a message under way arrives after the least time of its route;
 // one that a tile of this rank has not sent yet takes that long from whatever is handled next; one
 // from another rank comes with an event from there.
+//
+// That is worth its cost shortly before a tile sends out. While it still has much to compute
+// before, it is watched roughly: what was known of it once, "not before that much from now on",
+// stays true whatever happens to it. Only when that is too little for who asks is the tile looked
+// at again.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +51,12 @@ class ProgramOutlook {
   bool watches(std::uint32_t index) const { return watch_of_[index] != none; }
   // Something has happened at the tile.
   void touch(std::uint32_t index) {
+    if ((marks_[index] & is_exact) != 0) {
+      touch_watch(watch_of_[index]);
+    }
+  }
+  // Its program begins, or goes on from a checkpoint.
+  void begin(std::uint32_t index) {
     if (watch_of_[index] != none) {
       watches_[watch_of_[index]].has_begun = true;
       touch_watch(watch_of_[index]);
@@ -53,6 +64,11 @@ class ProgramOutlook {
   }
   // Whether the program at this index, which is watched, has.
   bool has_begun(std::uint32_t index) const { return watches_[watch_of_[index]].has_begun; }
+  // Whether a tile of this role may send out shortly after this place of its program: there it
+  // matters which messages are under way.
+  bool is_near(std::uint32_t role, std::uint32_t entry, std::uint32_t instruction) const {
+    return instruction >= near_from_[plan_.placement.stage(role)][entry];
+  }
 
   // Messages under way to watched tiles.
   void send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
@@ -83,12 +99,17 @@ class ProgramOutlook {
     virtual void tell(std::uint32_t index, ProgramOutlook& outlook) = 0;
   };
   void stand(const Stand& stand);
+  // What is told of the tile now holds only until something happens at it.
+  void stay_exact() { may_be_rough_ = false; }
   void stand_beside(const Resumption& resumption, std::span<const Instruction* const> queue);
 
-  pdes::Outlook outlook(std::uint32_t rank, SimTime next, Teller& teller);
+  pdes::Outlook outlook(std::uint32_t rank, const pdes::Moment& moment, Teller& teller);
 
  private:
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  // Marks of a tile.
+  static constexpr std::uint8_t is_exact = 1;  // what is known of it holds until it is touched
+  static constexpr std::uint8_t expects = 2;   // messages are under way to it
 
   // Where a collective of a group sends out to.
   using CollectiveOf = std::pair<plan::Group, std::uint8_t>;
@@ -130,7 +151,7 @@ class ProgramOutlook {
   };
   struct Entry {
     SimTime key;   // least time to the crossing: absolute, or after what is waited for
-    SimTime base;  // of `at`: when the tile goes on
+    SimTime base;  // of `at`: when the tile goes on; never: it is watched roughly
     std::uint32_t watch = 0;
     std::uint32_t version = 0;
   };
@@ -150,27 +171,37 @@ class ProgramOutlook {
   bool are_alike(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t class_of(std::uint32_t stage, std::uint32_t index, const Leaving& leaving);
   void make_tables(Class& of);
+  void find_near();
+  SimTime time_to_exit(const Class& of, const Table& table, std::uint32_t entry,
+                       std::uint32_t instruction) const;
   SimTime cost(const Class& of, const Instruction& instruction) const;
   static const Regions* exits(const Leaving& leaving, const Instruction& instruction);
   static SimTime latency_to(const Regions* regions, std::uint32_t region);
   SimTime from(const Class& of, const Table& table, const Stand& stand) const;
   void touch_watch(std::uint32_t watch);
+  void look_at(std::uint32_t watch, Teller& teller);
   void add(std::uint32_t region, const Resumption& resumption, SimTime further);
   void push(Heap& heap, const Entry& entry);
+  void forget_expectation(std::uint32_t index);
   bool is_current(const Entry& entry) const;
   void drop_outdated(Heap& heap) const;
 
   const ExecutorSetup& setup_;
   const plan::Plan& plan_;
+  std::vector<std::uint8_t> marks_;           // [local entities]
   std::vector<std::uint32_t> watch_of_;       // [local entities]
   std::vector<std::uint32_t> watch_at_node_;  // [entities]
   std::vector<Watch> watches_;
   std::vector<Class> classes_;
   std::vector<plan::StageWork> work_;  // [stages]
   plan::CollectiveSends sends_;
+  SimTime horizon_;  // a tile with more than this to compute before it sends out is watched roughly
+  std::vector<std::vector<std::uint32_t>> near_from_;  // [stages][entries] instruction
   std::vector<std::uint32_t> touched_;
   std::vector<Region> regions_;  // [ranks]
   Watch* telling_ = nullptr;     // whose stand is being told
+  pdes::Moment moment_;          // at which
+  bool may_be_rough_ = false;    // what is being told
 };
 
 }  // namespace tessera::executor

@@ -9,6 +9,7 @@
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/plan/program.hpp"
+#include "tile_state.hpp"
 
 namespace tessera::executor {
 
@@ -31,12 +32,20 @@ class TileMessages {
   TileMessages(const ExecutorSetup& setup, pdes::Port arrival)
       : network_slot_(setup.network_slot), observer_(setup.observer), arrival_(arrival) {}
 
-  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag) const {
-    if (outlook_ != nullptr) {
+  // `watched`: the outlook is told.
+  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag,
+            bool watched) const {
+    if (outlook_ != nullptr && watched) {
       outlook_->send(context.self(), target, tag, bytes, context.now());
     }
     network::send(context, network_slot_, target, bytes, arrival_, tag,
                   static_cast<std::uint64_t>(context.now().ps()));
+  }
+  // Whether the outlook is told of what this collective of the tile's program sends: all its
+  // members stand at the same place of the same program, so that all agree.
+  bool are_watched(const TileState& tile, const plan::Instruction& instruction) const {
+    return outlook_ != nullptr && (instruction.group == plan::Group::tied ||
+                                   outlook_->is_near(tile.role, tile.entry, tile.instruction));
   }
   // Is told of messages; not owned.
   void tell(ProgramOutlook* outlook) { outlook_ = outlook; }

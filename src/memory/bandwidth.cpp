@@ -24,7 +24,9 @@ class BandwidthMemory final : public Memory {
 
   const char* name() const override { return "memory bandwidth"; }
   // It sends to nobody; who waits for it knows what comes then.
-  std::optional<pdes::Outlook> outlook(std::uint32_t, SimTime) override { return pdes::Outlook{}; }
+  std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
+    return pdes::Outlook{};
+  }
   void save(std::uint32_t, pdes::StateWriter&) const override {}
   void restore(std::uint32_t, pdes::StateReader&) override {}
   void visit_channels(SimTime, const ChannelUseSink&) const override {}

@@ -105,8 +105,8 @@ class ChannelMemory final : public Memory {
 
   const char* name() const override { return "memory channel"; }
 
-  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
-    return replies_ ? std::optional(replies_->outlook(rank, next)) : std::nullopt;
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
   }
   void expect(EntityId source, EntityId target) override {
     if (replies_ && channel_at_[target.value()] != Outstanding::none) {

@@ -139,8 +139,8 @@ class PacketNetwork final : public CountedNetwork {
 
   const char* name() const override { return "network packet"; }
 
-  std::optional<pdes::Outlook> outlook(std::uint32_t rank, SimTime next) override {
-    return crossings_ ? std::optional(crossings_->outlook(rank, next)) : std::nullopt;
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return crossings_ ? std::optional(crossings_->outlook(rank, moment.next)) : std::nullopt;
   }
 
   // Marks packets that will leave again, and tells of messages that come to an entity here.

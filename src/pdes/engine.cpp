@@ -125,7 +125,9 @@ class Engine::EngineSite final : public Site {
   SimTime limit() const override { return engine_.cut_; }
   std::vector<Outbox>& outboxes() override { return engine_.outboxes_; }
   void arrive(std::span<const Event> events) override { engine_.arrive(events); }
-  Outlook outlook(std::uint32_t rank) override { return engine_.outlook(rank); }
+  Outlook outlook(std::uint32_t rank, SimTime wanted) override {
+    return engine_.outlook(rank, wanted);
+  }
   std::string describe(const Event& event) const override {
     return std::string(engine_.components_[event.port.component()]->name()) + " at entity " +
            std::to_string(event.source.value());
@@ -136,11 +138,11 @@ class Engine::EngineSite final : public Site {
 };
 
 // Components that know nothing leave what holds for all: the least delay between the regions.
-Outlook Engine::outlook(std::uint32_t rank) {
-  const SimTime next = calendar_.start_of(calendar_.next_window());
+Outlook Engine::outlook(std::uint32_t rank, SimTime wanted) {
+  const Moment moment{window_end_, calendar_.start_of(calendar_.next_window()), wanted};
   Outlook all;
   for (Component* component : components_) {
-    all.add(component->outlook(rank, next)
+    all.add(component->outlook(rank, moment)
                 .value_or(Outlook{SimTime::never(), delay_to_[rank], delay_to_[rank]}));
   }
   return all;

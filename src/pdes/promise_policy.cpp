@@ -178,7 +178,7 @@ class PromisePolicy final : public SyncPolicy {
     while (!other.unanswered.empty() && !is_before(known_there, other.unanswered.front().number)) {
       other.unanswered.pop_front();
     }
-    const Outlook outlook = site.outlook(static_cast<std::uint32_t>(rank));
+    const Outlook outlook = site.outlook(static_cast<std::uint32_t>(rank), wanted_of_all());
     Towards towards;
     towards.at = std::max(firm_, std::min(outlook.at, site.next() + outlook.after_next));
     towards.through = outlook.through();
@@ -190,6 +190,15 @@ class PromisePolicy final : public SyncPolicy {
     towards.posted = other.posted + (outbox.events.empty() ? 0 : 1);
     towards.received = other.received;
     return towards;
+  }
+
+  // What would let all go on that wait and have work.
+  SimTime wanted_of_all() const {
+    SimTime most;
+    for (std::size_t place = 1; place < others_.size(); ++place) {
+      most = std::max(most, statements_.of(place).wanted);
+    }
+    return most;
   }
 
   // Whether what was sent since the last statement keeps it.
@@ -458,7 +467,7 @@ class PromisePolicy final : public SyncPolicy {
   SimTime earliest_output(Site& site) const {
     SimTime earliest = SimTime::never();
     for (const std::size_t rank : statements_.neighbours_of(0)) {
-      const Outlook outlook = site.outlook(static_cast<std::uint32_t>(rank));
+      const Outlook outlook = site.outlook(static_cast<std::uint32_t>(rank), SimTime::never());
       earliest = std::min({earliest, outlook.at, site.next() + outlook.after_next});
     }
     return earliest;

@@ -37,10 +37,9 @@ class Component {
   virtual void pass_boundary(SimTime /*boundary*/) {}
   // What this component knows of the events that will reach `rank` because of it: those that it
   // sends itself, and those that others send when it hands them something at the same entity,
-  // unless they say so. All events of this rank before `next` were handled, and none from there on.
-  // None: it knows nothing, and whatever is handled here may matter there one least delay later.
-  // Not const: it may keep what it has looked up.
-  virtual std::optional<Outlook> outlook(std::uint32_t /*rank*/, SimTime /*next*/) {
+  // unless they say so. None: it knows nothing, and whatever is handled here may matter there one
+  // least delay later. Not const: it may keep what it has looked up.
+  virtual std::optional<Outlook> outlook(std::uint32_t /*rank*/, const Moment& /*moment*/) {
     return std::nullopt;
   }
   // An event for this component that came from another rank, or from a checkpoint, before it waits

@@ -190,7 +190,7 @@ class Engine {
   void find_state_lines();
   void start();
   void arrive(std::span<const Event> events);
-  Outlook outlook(std::uint32_t rank);
+  Outlook outlook(std::uint32_t rank, SimTime wanted);
   void run_windows(SimTime bound);
   void request_cut();
   void make_cut(const EngineHooks& hooks, SimTime global_next);

@@ -36,6 +36,13 @@ struct Outlook {
   friend bool operator==(const Outlook&, const Outlook&) = default;
 };
 
+// What an outlook is asked of.
+struct Moment {
+  SimTime done;    // every event before was handled, and none comes in before
+  SimTime next;    // of the earliest pending event, none of which was handled
+  SimTime wanted;  // of some use is whatever says more than now; it need not be more than this
+};
+
 // Which rank simulates which entity, as a model sees it.
 struct RegionView {
   std::span<const std::uint32_t> owner;  // [entities]

@@ -61,8 +61,8 @@ class Site {
   virtual std::vector<Outbox>& outboxes() = 0;
   // Takes events that came from another rank.
   virtual void arrive(std::span<const Event> events) = 0;
-  // Of the models, as the rank stands.
-  virtual Outlook outlook(std::uint32_t rank) = 0;
+  // Of the models, as the rank stands; `wanted` as of a Moment.
+  virtual Outlook outlook(std::uint32_t rank, SimTime wanted) = 0;
   // Who sent an event, for messages about defects.
   virtual std::string describe(const Event& event) const = 0;
 };

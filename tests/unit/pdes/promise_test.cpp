@@ -34,7 +34,9 @@ class Scripted final : public Component {
   };
   void start(Context& context) override { on_start(context); }
   void handle(Context& context, const Event& event) override { on_event(context, event); }
-  std::optional<Outlook> outlook(std::uint32_t, SimTime next) override { return on_outlook(next); }
+  std::optional<Outlook> outlook(std::uint32_t, const Moment& moment) override {
+    return on_outlook(moment.next);
+  }
   const char* name() const override { return "scripted model"; }
 };
 
