@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tessera/core/divisor.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/network/network.hpp"
@@ -42,6 +44,8 @@ class Crossings {
     if (Fabric::is_straight && grid && !grid->wraps) {
       grid_ = grid;
       is_box_ = box_.area() == here;
+      columns_ = Divisor(grid->columns);
+      find_inner_box();
     }
     // Until routes are known, any message may pass through.
     through_.assign(ranks, topology.smallest_latency());
@@ -49,7 +53,7 @@ class Crossings {
 
   // Where a message from an entity here first leaves the region.
   pdes::Exit exit_of(EntityId from, EntityId to) {
-    if (is_box_ && box_.holds(grid_->row_of(to), grid_->column_of(to))) {
+    if (is_inside(to) && is_inside(from)) {
       return {};
     }
     if (from == to) {
@@ -115,9 +119,64 @@ class Crossings {
       return row >= top && row <= bottom && column >= left && column <= right;
     }
     std::uint64_t area() const {
-      return top > bottom ? 0 : std::uint64_t{bottom - top + 1} * (right - left + 1);
+      return top > bottom || left > right ? 0
+                                          : std::uint64_t{bottom - top + 1} * (right - left + 1);
     }
   };
+  bool is_inside(EntityId node) const {
+    const std::uint32_t row = columns_.quotient(node.value());
+    return inner_.holds(row, columns_.remainder(node.value()));
+  }
+
+  // On the way straight on from a node inside, to where it turns or is no longer inside.
+  std::uint32_t links_inside(EntityId node, EntityId to, unsigned port) const {
+    const std::uint32_t row = columns_.quotient(node.value());
+    const std::uint32_t column = columns_.remainder(node.value());
+    const std::uint32_t left = port == machine::west    ? column - inner_.left
+                               : port == machine::east  ? inner_.right - column
+                               : port == machine::north ? row - inner_.top
+                                                        : inner_.bottom - row;
+    return std::min(left + 1, fabric_.straight_on(node, to, port));
+  }
+
+  // The longest run of rows, or of columns, in which all that lies in the box is of this region.
+  void find_inner_box() {
+    const auto longest = [](std::uint32_t first, std::uint32_t last, const auto& is_whole) {
+      std::pair<std::uint32_t, std::uint32_t> best{~0U, 0};
+      for (std::uint32_t begin = first; begin <= last; ++begin) {
+        std::uint32_t end = begin;
+        while (end <= last && is_whole(end)) {
+          ++end;
+        }
+        if (end > begin && (best.first == ~0U || end - begin > best.second - best.first + 1)) {
+          best = {begin, end - 1};
+        }
+        begin = end;
+      }
+      return best;
+    };
+    const auto is_whole = [this](Box part) {
+      for (std::uint32_t row = part.top; row <= part.bottom; ++row) {
+        for (std::uint32_t column = part.left; column <= part.right; ++column) {
+          if (!is_here(grid_->node(row, column))) {
+            return false;
+          }
+        }
+      }
+      return true;
+    };
+    Box rows = box_;
+    std::tie(rows.top, rows.bottom) = longest(box_.top, box_.bottom, [&](std::uint32_t row) {
+      return is_whole({row, row, box_.left, box_.right});
+    });
+    Box columns = box_;
+    std::tie(columns.left, columns.right) =
+        longest(box_.left, box_.right, [&](std::uint32_t column) {
+          return is_whole({box_.top, box_.bottom, column, column});
+        });
+    inner_ = rows.area() >= columns.area() ? rows : columns;
+  }
+
   struct Known {
     EntityId from = EntityId::none();
     EntityId to = EntityId::none();
@@ -146,8 +205,10 @@ class Crossings {
     pdes::Exit exit;
     for (EntityId node = from; node != to;) {
       const unsigned port = fabric_.next_port(node, to);
-      exit.latency += latency(node, port);
-      node = fabric_.neighbour(node, port);
+      const std::uint32_t links = uniform_ && is_inside(node) ? links_inside(node, to, port) : 1;
+      exit.latency += latency(node, port) * std::int64_t{links};
+      const std::uint32_t step = fabric_.neighbour(node, port).value() - node.value();
+      node = EntityId(node.value() + links * step);
       if (!regions_.is_here(node)) {
         exit.region = regions_.owner[node.value()];
         return exit;
@@ -220,8 +281,10 @@ class Crossings {
   std::vector<Known> known_;
   std::vector<Line> lines_ = std::vector<Line>(known_routes);
   std::optional<machine::Grid> grid_;  // without wrapping
-  Box box_;
-  bool is_box_ = false;
+  Divisor columns_{1};
+  Box box_;              // around this region
+  bool is_box_ = false;  // this region is all of it
+  Box inner_;            // wholly of this region: routes between its nodes do not leave
   bool uniform_;
 };
 
