@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "owned_runs.hpp"
 #include "tessera/core/divisor.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/topology.hpp"
@@ -46,6 +47,15 @@ class Crossings {
       is_box_ = box_.area() == here;
       columns_ = Divisor(grid->columns);
       find_inner_box();
+      if (uniform_) {
+        const auto is_own = [&](std::uint32_t row, std::uint32_t column) {
+          return is_here(grid->node(row, column));
+        };
+        row_runs_ = OwnedRuns(grid->rows, grid->columns, is_own);
+        column_runs_ =
+            OwnedRuns(grid->columns, grid->rows,
+                      [&](std::uint32_t column, std::uint32_t row) { return is_own(row, column); });
+      }
     }
     // Until routes are known, any message may pass through.
     through_.assign(ranks, topology.smallest_latency());
@@ -58,6 +68,9 @@ class Crossings {
     }
     if (from == to) {
       return {};
+    }
+    if (grid_ && uniform_ && is_here(from)) {
+      return leave_straight(from, to);
     }
     Known& known = known_[place_of(from, to)];
     if (known.from != from || known.to != to) {
@@ -128,15 +141,31 @@ class Crossings {
     return inner_.holds(row, columns_.remainder(node.value()));
   }
 
-  // On the way straight on from a node inside, to where it turns or is no longer inside.
-  std::uint32_t links_inside(EntityId node, EntityId to, unsigned port) const {
+  // As `walk`, run by run, on a grid with links that are all alike.
+  pdes::Exit leave_straight(EntityId from, EntityId to) const {
+    std::int64_t links = 0;
+    for (EntityId node = from; node != to;) {
+      const unsigned port = fabric_.next_port(node, to);
+      const std::uint32_t step = fabric_.neighbour(node, port).value() - node.value();
+      const std::uint32_t straight_on = fabric_.straight_on(node, to, port);
+      const std::uint32_t inside = nodes_ahead(node, port);
+      if (inside < straight_on) {
+        const EntityId out(node.value() + (inside + 1) * step);
+        return {regions_.owner[out.value()], latency(node, port) * (links + inside + 1)};
+      }
+      links += straight_on;
+      node = EntityId(node.value() + straight_on * step);
+    }
+    return {};
+  }
+
+  // Of this region, straight on from a node of it.
+  std::uint32_t nodes_ahead(EntityId node, unsigned port) const {
     const std::uint32_t row = columns_.quotient(node.value());
     const std::uint32_t column = columns_.remainder(node.value());
-    const std::uint32_t left = port == machine::west    ? column - inner_.left
-                               : port == machine::east  ? inner_.right - column
-                               : port == machine::north ? row - inner_.top
-                                                        : inner_.bottom - row;
-    return std::min(left + 1, fabric_.straight_on(node, to, port));
+    const bool along_row = port == machine::west || port == machine::east;
+    return along_row ? row_runs_.beyond(row, column, port == machine::east)
+                     : column_runs_.beyond(column, row, port != machine::north);
   }
 
   // The longest run of rows, or of columns, in which all that lies in the box is of this region.
@@ -205,10 +234,8 @@ class Crossings {
     pdes::Exit exit;
     for (EntityId node = from; node != to;) {
       const unsigned port = fabric_.next_port(node, to);
-      const std::uint32_t links = uniform_ && is_inside(node) ? links_inside(node, to, port) : 1;
-      exit.latency += latency(node, port) * std::int64_t{links};
-      const std::uint32_t step = fabric_.neighbour(node, port).value() - node.value();
-      node = EntityId(node.value() + links * step);
+      exit.latency += latency(node, port);
+      node = fabric_.neighbour(node, port);
       if (!regions_.is_here(node)) {
         exit.region = regions_.owner[node.value()];
         return exit;
@@ -284,7 +311,9 @@ class Crossings {
   Divisor columns_{1};
   Box box_;              // around this region
   bool is_box_ = false;  // this region is all of it
-  Box inner_;            // wholly of this region: routes between its nodes do not leave
+  OwnedRuns row_runs_;   // of rows and columns, where links are all alike
+  OwnedRuns column_runs_;
+  Box inner_;  // wholly of this region: routes between its nodes do not leave
   bool uniform_;
 };
 

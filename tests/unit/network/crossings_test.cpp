@@ -1,0 +1,80 @@
+#include "crossings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fabric.hpp"
+#include "harness.hpp"
+#include "tessera/core/random.hpp"
+
+namespace tessera::network {
+namespace {
+
+// Hop by hop.
+pdes::Exit walked(const GridFabric& fabric, SimTime latency, const pdes::RegionView& regions,
+                  EntityId from, EntityId to) {
+  std::int64_t links = 0;
+  for (EntityId node = from; node != to;) {
+    node = fabric.neighbour(node, fabric.next_port(node, to));
+    ++links;
+    if (!regions.is_here(node)) {
+      return {regions.owner[node.value()], latency * links};
+    }
+  }
+  return {};
+}
+
+// A rectangle with a piece bitten out of it, a few more nodes here and there.
+std::vector<std::uint32_t> random_owners(RandomStream& random, std::uint32_t rows,
+                                         std::uint32_t columns) {
+  std::vector<std::uint32_t> owner(std::size_t{rows} * columns, 1);
+  const auto below = [&](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(random.next_below(bound));
+  };
+  const auto paint = [&](std::uint32_t rank) {
+    const std::uint32_t top = below(rows);
+    const std::uint32_t left = below(columns);
+    const std::uint32_t bottom = top + below(rows - top);
+    const std::uint32_t right = left + below(columns - left);
+    for (std::uint32_t row = top; row <= bottom; ++row) {
+      for (std::uint32_t column = left; column <= right; ++column) {
+        owner[row * columns + column] = rank;
+      }
+    }
+  };
+  paint(0);
+  paint(2);
+  paint(0);
+  owner[below(rows * columns)] = 0;
+  return owner;
+}
+
+TEST(Crossings, SayWhereARouteFirstLeavesTheRegion) {
+  constexpr std::uint32_t rows = 7;
+  constexpr std::uint32_t columns = 9;
+  RandomStream random(2026, EntityId(0), 0);
+  for (const std::string& routing : {std::string("xy"), std::string("yx")}) {
+    const testing::Described network = testing::network_of(testing::mesh(rows, columns));
+    const machine::Topology& topology = *network.machine.topology;
+    const GridFabric fabric(topology, routing);
+    for (int round = 0; round < 30; ++round) {
+      const std::vector<std::uint32_t> owner = random_owners(random, rows, columns);
+      const pdes::RegionView regions{owner, 0};
+      Crossings<GridFabric> crossings(fabric, topology, regions);
+      for (std::uint32_t from = 0; from < owner.size(); ++from) {
+        for (std::uint32_t to = 0; to < owner.size(); ++to) {
+          const EntityId here(from);
+          const EntityId there(to);
+          EXPECT_EQ(crossings.exit_of(here, there),
+                    walked(fabric, topology.smallest_latency(), regions, here, there))
+              << from << " to " << to << ", " << routing << ", round " << round;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::network
