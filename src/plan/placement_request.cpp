@@ -49,6 +49,10 @@ std::vector<ParameterInfo> placement_parameters() {
        "near: a tensor group close together; far: spread over the tiles of its stage"},
       {"placement.band", "rows", "the side of a square of one tensor group",
        "of layout replicas: rows of a band"},
+      {"placement.replica_order", "", "rows",
+       "of layout replicas: rows: band after band; columns: down the first column of replicas and "
+       "up "
+       "the next, so that each is beside the next one, as rings over replicas want it"},
       {"placement.tiles", "", "", "of layout given: the tiles of each stage, or a file of them"},
       {"placement.seed", "", "1", "of layout optimized: of its random numbers"},
       {"placement.moves", "tiles", "6000 a role, 10 million at most",
@@ -72,6 +76,10 @@ void read_placement(config::Section section, const workload::Workload& workload,
           section.get_optional<std::int64_t>("band", config::between<std::int64_t>(1, most))) {
     request.band = static_cast<std::uint32_t>(*band);
   }
+  request.replica_order =
+      section.get_name("replica_order", {"rows", "columns"}, "rows") == "columns"
+          ? ReplicaOrder::columns
+          : ReplicaOrder::rows;
   request.optimization = read_optimization(section);
   if (strategy.layout == "given") {
     read_given_stages(section, workload, topology, strategy.chunks, request);

@@ -7,6 +7,7 @@
 // alone.
 
 #include <algorithm>
+#include <numeric>
 
 #include "grid_layout.hpp"
 #include "tessera/core/error.hpp"
@@ -42,6 +43,35 @@ std::vector<EntityId> along_bands(const Field& field, std::uint32_t height) {
   return nodes;
 }
 
+// Places of replicas along the bands, [replicas], in the order of their numbers. Where the last
+// band is higher, its replicas are the last, from the east.
+std::vector<std::uint32_t> numbering(const Field& field, std::uint32_t height,
+                                     const PlacementRequest& request) {
+  std::vector<std::uint32_t> places(request.degrees.data);
+  std::iota(places.begin(), places.end(), 0U);
+  if (request.replica_order == ReplicaOrder::rows) {
+    return places;
+  }
+  const std::uint64_t tiles = std::uint64_t{request.degrees.pipeline} * request.degrees.tensor;
+  const std::uint64_t of_band = std::uint64_t{height} * field.grid.columns;
+  const std::uint64_t low_bands =
+      field.grid.rows / height - (field.grid.rows % height == 0 ? 0 : 1);
+  const auto columns = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, of_band / tiles));
+  // Of a replica: the column of replicas that its middle is in, and where in it.
+  const auto rank_of = [&](std::uint32_t place) {
+    const std::uint64_t middle = place * tiles + tiles / 2;
+    const std::uint64_t band = middle / of_band;
+    if (band >= low_bands) {
+      return std::pair<std::uint64_t, std::int64_t>{columns, -std::int64_t{place}};
+    }
+    const std::uint64_t column = middle % of_band * columns / of_band;
+    const auto down = static_cast<std::int64_t>(band);
+    return std::pair<std::uint64_t, std::int64_t>{column, column % 2 == 0 ? down : -down};
+  };
+  std::ranges::stable_sort(places, {}, rank_of);
+  return places;
+}
+
 Placement place_in_bands(const machine::Machine& machine, const PlacementRequest& request,
                          const TrafficSource&) {
   const Field field = required_field(machine, request, "'replicas' needs");
@@ -55,8 +85,9 @@ Placement place_in_bands(const machine::Machine& machine, const PlacementRequest
   const Degrees& degrees = request.degrees;
   ensure(degrees.tiles() <= nodes.size(), "more roles than tiles");
   std::vector<EntityId> tiles(degrees.tiles());
-  std::size_t next = 0;
+  const std::vector<std::uint32_t> places = numbering(field, height, request);
   for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
+    std::size_t next = std::size_t{places[replica]} * degrees.pipeline * degrees.tensor;
     for (std::uint32_t stage = 0; stage < degrees.pipeline; ++stage) {
       for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
         tiles[number_of(degrees, {stage, replica, shard})] = nodes[next++];

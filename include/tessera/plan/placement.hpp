@@ -76,6 +76,10 @@ class Placement {
 //   near  comm1: in a rectangle of their own, as close together as possible
 //   far   comm2: spread over the whole rectangle, one in each of `tensor` equal parts; the tiles of
 //         one part, which lie close together, are a data group
+// Of `replicas`: which replica is which, band after band, or down the first column of replicas and
+// up the next.
+enum class ReplicaOrder : std::uint8_t { rows, columns };
+
 enum class TensorMembers : std::uint8_t { near, far };
 
 // What `optimized` may spend, and where it begins.
@@ -93,6 +97,7 @@ struct PlacementRequest {
   std::optional<std::array<std::uint32_t, 2>> tensor_group;  // inside it: tensor tiles
   TensorMembers tensor_members = TensorMembers::near;
   std::optional<std::uint32_t> band;  // of `replicas`: rows of a band
+  ReplicaOrder replica_order = ReplicaOrder::rows;
   std::vector<EntityId> tiles;  // of `given`: [degrees.tiles()] node of each role, all different
   // Where the user says which layers a stage has: first layer of each stage and the end,
   // [stages + 1], as balance_layers gives them. Else empty.

@@ -267,6 +267,24 @@ TEST(Placement, BandsKeepReplicasTogether) {
   EXPECT_EQ(placement.tile({2, 4, 4}), grid.node(7, 8));
 }
 
+// 11 x 10 cells in bands of three rows, the last of five: down the first column of replicas, up the
+// second, and the three of the higher band from the east.
+TEST(Placement, ReplicasInOrderOfColumnsAreEachBesideTheNext) {
+  const auto machine = mesh(11, 10);
+  const machine::Grid grid = *machine.topology->grid();
+  PlacementRequest asked = request(3, 7, 5);
+  asked.band = 3;
+  asked.replica_order = ReplicaOrder::columns;
+  const Placement placement = placements().at("replicas")(machine, asked, no_traffic);
+  expect_all_different(placement);
+  const std::vector<Box> boxes{{{0, 0}, {3, 5}},  {{3, 0}, {6, 5}},  {{3, 5}, {6, 10}},
+                               {{0, 5}, {3, 10}}, {{6, 6}, {11, 9}}, {{6, 3}, {11, 6}},
+                               {{6, 0}, {11, 3}}};
+  for (std::uint32_t replica = 0; replica < boxes.size(); ++replica) {
+    EXPECT_EQ(box_of(placement, grid, replica), boxes[replica]) << replica;
+  }
+}
+
 // As high as a square of a tensor group of five, or as there are rows.
 TEST(Placement, BandsAreAsHighAsASquareOfATensorGroup) {
   const auto wide = mesh(6, 10);
