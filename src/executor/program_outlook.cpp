@@ -243,37 +243,41 @@ SimTime ProgramOutlook::time_to_exit(const Class& of, const Table& table, std::u
                   of.to_end[piece][instruction] + table.from_entry[entry + 1]);
 }
 
+// In each entry all from the first near place on counts as near.
 void ProgramOutlook::find_near() {
-  near_from_.resize(plan_.stages.size());
-  for (std::size_t stage = 0; stage < near_from_.size(); ++stage) {
-    near_from_[stage].assign(plan_.stages[stage].program.schedule.size(), none);
+  SimTime longest;
+  for (const Class& of : classes_) {
+    for (const auto& [region, table] : of.tables) {
+      for (const SimTime time : table.from_entry) {
+        longest = time.is_never() ? longest : std::max(longest, time);
+      }
+    }
   }
-  // Calls visit(stage, entry, instruction, time to the next exit) for every place.
-  const auto for_each_place = [this](const auto& visit) {
-    for (const Class& of : classes_) {
-      for (const auto& [region, table] : of.tables) {
-        const plan::Program& program = plan_.stages[of.stage].program;
-        for (std::uint32_t entry = 0; entry < program.schedule.size(); ++entry) {
-          const std::size_t places = of.to_end[program.schedule[entry].piece].size();
-          for (std::uint32_t instruction = 0; instruction < places; ++instruction) {
-            visit(of.stage, entry, instruction, time_to_exit(of, table, entry, instruction));
-          }
+  horizon_ = SimTime::from_ps(longest.ps() / horizon_part);
+  const auto first_near = [this](const std::vector<SimTime>& times, SimTime further) {
+    const auto is_near = [&](SimTime time) { return time + further <= horizon_; };
+    return static_cast<std::uint32_t>(std::ranges::find_if(times, is_near) - times.begin());
+  };
+  for (const plan::Stage& stage : plan_.stages) {
+    near_from_.emplace_back(stage.program.schedule.size(), none);
+  }
+  for (const Class& of : classes_) {
+    const std::vector<plan::ScheduleEntry>& schedule = plan_.stages[of.stage].program.schedule;
+    for (const auto& [region, table] : of.tables) {
+      std::vector<std::uint32_t> in_piece;
+      for (const std::vector<SimTime>& times : table.in_piece) {
+        in_piece.push_back(first_near(times, SimTime::zero()));
+      }
+      for (std::size_t entry = 0; entry < schedule.size(); ++entry) {
+        const std::uint32_t piece = schedule[entry].piece;
+        std::uint32_t& near = near_from_[of.stage][entry];
+        near = std::min(near, in_piece[piece]);
+        if (table.from_entry[entry + 1] <= horizon_) {
+          near = std::min(near, first_near(of.to_end[piece], table.from_entry[entry + 1]));
         }
       }
     }
-  };
-  SimTime longest;
-  for_each_place([&](std::uint32_t, std::uint32_t, std::uint32_t, SimTime time) {
-    longest = time.is_never() ? longest : std::max(longest, time);
-  });
-  horizon_ = SimTime::from_ps(longest.ps() / horizon_part);
-  for_each_place(
-      [&](std::uint32_t stage, std::uint32_t entry, std::uint32_t instruction, SimTime time) {
-        if (time <= horizon_) {
-          std::uint32_t& first = near_from_[stage][entry];
-          first = std::min(first, instruction);
-        }
-      });
+  }
 }
 
 SimTime ProgramOutlook::from(const Class& of, const Table& table, const Stand& stand) const {
