@@ -11,7 +11,9 @@ constexpr std::size_t page = std::size_t{2} << 20;  // bytes, of x86-64 and most
 constexpr std::size_t fewest_pages = 4;
 constexpr std::size_t cache_line = 64;
 
-bool is_large(std::size_t bytes) { return bytes >= fewest_pages * page; }
+bool is_large(std::size_t bytes) {
+  return bytes >= fewest_pages * page;
+}
 
 std::align_val_t alignment(std::size_t bytes) {
   return std::align_val_t{is_large(bytes) ? page : cache_line};

@@ -448,7 +448,8 @@ void ProgramOutlook::look_at(std::uint32_t number, Teller& teller) {
 pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& moment,
                                       Teller& teller) {
   moment_ = moment;
-  const SimTime enough = moment.next + SimTime::from_ps(horizon_.ps() / enough_part);
+  const SimTime enough =
+      moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
   moment_.wanted = std::clamp(moment.wanted, moment.next, enough);
   for (const std::uint32_t number : touched_) {
     watches_[number].is_touched = false;

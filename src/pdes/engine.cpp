@@ -139,7 +139,8 @@ class Engine::EngineSite final : public Site {
 
 // Components that know nothing leave what holds for all: the least delay between the regions.
 Outlook Engine::outlook(std::uint32_t rank, SimTime wanted) {
-  const Moment moment{window_end_, calendar_.start_of(calendar_.next_window()), wanted};
+  const Moment moment{window_end_, calendar_.start_of(calendar_.next_window()), wanted,
+                      lookahead()};
   Outlook all;
   for (Component* component : components_) {
     all.add(component->outlook(rank, moment)

@@ -41,6 +41,7 @@ struct Moment {
   SimTime done;    // every event before was handled, and none comes in before
   SimTime next;    // of the earliest pending event, none of which was handled
   SimTime wanted;  // of some use is whatever says more than now; it need not be more than this
+  SimTime width;   // of a window: a rank that stands at `next`, too, needs to hear of as much more
 };
 
 // Which rank simulates which entity, as a model sees it.
