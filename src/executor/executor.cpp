@@ -93,16 +93,21 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
   }
 
-  void expect(EntityId source, EntityId target, pdes::Port to, std::uint16_t tag,
-              SimTime earliest) override {
+  bool expect(const network::Progress& message) override {
     if (!outlook_) {
-      return;
+      return false;
     }
-    if (to == port(arrival_kind)) {
-      outlook_->expect(source, target, tag, earliest);
-    } else if (to.component() == setup_.memory_slot) {
-      outlook_->expect_reply(target, tag, earliest);
+    if (message.deliver == port(arrival_kind)) {
+      return outlook_->expect(message.source, message.target, message.tag, message.earliest);
     }
+    if (message.deliver.component() == setup_.memory_slot) {
+      outlook_->expect_reply(message.target, message.tag, message.earliest);
+    }
+    return false;
+  }
+
+  void follow(const network::Progress& message) override {
+    outlook_->follow(message.source, message.target, message.tag, message.earliest);
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {

@@ -295,22 +295,40 @@ void ProgramOutlook::touch_watch(std::uint32_t number) {
   }
 }
 
-void ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes,
+bool ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes,
                           SimTime now) {
   const std::uint32_t number = watch_at_node_[target.value()];
   if (number == none || setup_.outlook.exit_of(source, target).leaves()) {
-    return;  // where it leaves and comes back, it is expected when it does
+    return false;  // where it leaves and comes back, it is expected when it does
   }
-  expect(source, target, tag, now + setup_.outlook.least_time(source, target, bytes));
+  return expect(source, target, tag, now + setup_.outlook.least_time(source, target, bytes));
 }
 
-void ProgramOutlook::expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
+bool ProgramOutlook::expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
   const std::uint32_t number = watch_at_node_[target.value()];
-  if (number != none) {
-    Watch& watch = watches_[number];
-    watch.under_way.push_back({source, tag, earliest});
-    marks_[watch.index] |= expects;
-    touch(watch.index);
+  if (number == none) {
+    return false;
+  }
+  Watch& watch = watches_[number];
+  watch.under_way.push_back({source, tag, earliest});
+  marks_[watch.index] |= expects;
+  touch(watch.index);
+  return true;
+}
+
+void ProgramOutlook::follow(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
+  const std::uint32_t number = watch_at_node_[target.value()];
+  Watch& watch = watches_[number];
+  const auto found = std::ranges::find_if(watch.under_way, [&](const UnderWay& message) {
+    return message.source == source && message.tag == tag;
+  });
+  if (found == watch.under_way.end() || found->earliest >= earliest) {
+    return;
+  }
+  found->earliest = earliest;
+  watch.knows_more = true;
+  if ((marks_[watch.index] & is_late) != 0) {
+    touch_watch(number);
   }
 }
 
@@ -439,7 +457,8 @@ void ProgramOutlook::drop_outdated(Heap& heap) const {
 void ProgramOutlook::look_at(std::uint32_t number, Teller& teller) {
   Watch& watch = watches_[number];
   ++watch.version;
-  marks_[watch.index] &= static_cast<std::uint8_t>(~is_exact);
+  watch.knows_more = false;
+  marks_[watch.index] &= static_cast<std::uint8_t>(~(is_exact | is_late));
   telling_ = &watch;
   may_be_rough_ = true;
   teller.tell(watch.index, *this);
@@ -460,18 +479,20 @@ pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& mo
   drop_outdated(region.at);
   while (!region.at.empty()) {
     Entry first = region.at.front();
-    const bool is_rough = first.base.is_never();
-    if (is_rough ? first.key >= moment_.wanted : first.base >= moment.next) {
+    const Watch& watch = watches_[first.watch];
+    const bool may_be_later = first.base.is_never() || watch.knows_more;
+    if (first.base >= moment.next && (!may_be_later || first.key >= moment_.wanted)) {
       break;
     }
     std::pop_heap(region.at.begin(), region.at.end(), Later());
     region.at.pop_back();
-    if (is_rough) {
+    if (may_be_later) {
       look_at(first.watch, teller);
     } else {
       // It was to go on before and has not: what it waits for is late.
       first.key -= first.base;
       push(region.next, first);
+      marks_[watch.index] |= is_late;
     }
     drop_outdated(region.at);
   }

@@ -70,9 +70,11 @@ class ProgramOutlook {
     return instruction >= near_from_[plan_.placement.stage(role)][entry];
   }
 
-  // Messages under way to watched tiles.
-  void send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
-  void expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest);
+  // Messages under way to watched tiles; of one that is not, false.
+  bool send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
+  bool expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest);
+  // It has come so far that it does not arrive before `earliest`.
+  void follow(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest);
   void arrive(std::uint32_t index, EntityId source, std::uint16_t tag);
   // Of a reply of the tile's memory; `end_access` when it is complete.
   void expect_reply(EntityId target, std::uint16_t tag, SimTime earliest);
@@ -110,6 +112,7 @@ class ProgramOutlook {
   // Marks of a tile.
   static constexpr std::uint8_t is_exact = 1;  // what is known of it holds until it is touched
   static constexpr std::uint8_t expects = 2;   // messages are under way to it
+  static constexpr std::uint8_t is_late = 4;   // was to go on before now, and has not
 
   // Where a collective of a group sends out to.
   using CollectiveOf = std::pair<plan::Group, std::uint8_t>;
@@ -147,6 +150,7 @@ class ProgramOutlook {
     std::uint32_t version = 0;
     bool is_touched = false;
     bool has_begun = false;
+    bool knows_more = false;  // than when it was looked at: of messages under way
     std::vector<UnderWay> under_way;
   };
   struct Entry {

@@ -35,11 +35,12 @@ class TileMessages {
   // `watched`: the outlook is told.
   void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag,
             bool watched) const {
-    if (outlook_ != nullptr && watched) {
-      outlook_->send(context.self(), target, tag, bytes, context.now());
-    }
+    const bool is_followed =
+        outlook_ != nullptr && watched &&
+        outlook_->send(context.self(), target, tag, bytes, context.now());
     network::send(context, network_slot_, target, bytes, arrival_, tag,
-                  static_cast<std::uint64_t>(context.now().ps()));
+                  static_cast<std::uint64_t>(context.now().ps()),
+                  is_followed ? network::followed_flag : std::uint8_t{0});
   }
   // Whether the outlook is told of what this collective of the tile's program sends: all its
   // members stand at the same place of the same program, so that all agree.

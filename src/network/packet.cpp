@@ -34,7 +34,8 @@ namespace tessera::network {
 namespace {
 
 constexpr unsigned packet_kind = 1;
-constexpr unsigned leaving_kind = 2;  // a packet that will leave this rank's region
+constexpr unsigned leaving_kind = 2;   // a packet that will leave this rank's region
+constexpr unsigned followed_kind = 3;  // the last of a message whose receiver waits for it here
 
 // A packet whose head has just arrived.
 struct Packet {
@@ -82,7 +83,8 @@ class PacketNetwork final : public CountedNetwork {
         cutting_(cutting),
         overhead_(overhead),
         packet_port_(setup.slot, packet_kind),
-        leaving_port_(setup.slot, leaving_kind) {
+        leaving_port_(setup.slot, leaving_kind),
+        followed_port_(setup.slot, followed_kind) {
     const machine::Topology& topology = *setup.machine.topology;
     if (setup.regions != nullptr) {
       knows_routes_ = are_affordable(routing, topology);
@@ -160,9 +162,10 @@ class PacketNetwork final : public CountedNetwork {
       crossings_->add(event.time, here, packet.target);
     }
     if (incoming_sink_ && !leaves && (event.flags & last_packet_flag) != 0 &&
-        crossings_->is_here(packet.target)) {
-      incoming_sink_(
-          {packet.source, packet.target, deliver_port(event.flags), event.tag, event.time});
+        crossings_->is_here(packet.target) &&
+        incoming_sink_({packet.source, packet.target, deliver_port(event.flags), event.tag,
+                        tail_at(packet, event.time)})) {
+      event.port = followed_port_;
     }
   }
 
@@ -172,7 +175,10 @@ class PacketNetwork final : public CountedNetwork {
   SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
     return crossings_ ? crossings_->least_time(from, to, bytes) : SimTime::zero();
   }
-  void report_incoming(IncomingSink sink) override { incoming_sink_ = std::move(sink); }
+  void report_progress(IncomingSink incoming, ProgressSink progress) override {
+    incoming_sink_ = std::move(incoming);
+    progress_sink_ = std::move(progress);
+  }
   void learn_routes(const PairVisit& pairs) override {
     if (crossings_ && knows_routes_) {
       crossings_->learn(pairs);
@@ -336,12 +342,32 @@ class PacketNetwork final : public CountedNetwork {
       packet.tail_lag_ps = static_cast<std::uint32_t>((end - start).ps());
     }
     context.send(next, delay, on, packet, tag, flags);
-    if (on == leaving_port_) {
-      crossings_->reached(now);
-      if (crossings_->is_here(next)) {
-        crossings_->add(now + delay, next, packet.target);
-      }
+    if (on != packet_port_) [[unlikely]] {
+      report(packet, on, next, {now, now + delay}, tag, flags);
     }
+  }
+
+  // Of a packet that has been sent on to `next`.
+  struct Hop {
+    SimTime now;
+    SimTime then;
+  };
+  void report(const Packet& packet, pdes::Port on, EntityId next, const Hop& hop, std::uint16_t tag,
+              std::uint8_t flags) {
+    if (on == followed_port_) {
+      progress_sink_(
+          {packet.source, packet.target, deliver_port(flags), tag, tail_at(packet, hop.then)});
+      return;
+    }
+    crossings_->reached(hop.now);
+    if (crossings_->is_here(next)) {
+      crossings_->add(hop.then, next, packet.target);
+    }
+  }
+
+  // When its head is somewhere at `time`.
+  static SimTime tail_at(const Packet& packet, SimTime time) {
+    return time + SimTime::from_ps(packet.tail_lag_ps);
   }
 
   void inject(pdes::Context& context, const pdes::Event& event) {
@@ -353,14 +379,16 @@ class PacketNetwork final : public CountedNetwork {
     const unsigned port = fabric_.next_port(context.self(), request.target);
     const bool leaves = crossings_ && crossings_->exit_of(context.self(), request.target).leaves();
     const pdes::Port on = leaves ? leaving_port_ : packet_port_;
+    const bool is_followed = !leaves && (event.flags & followed_flag) != 0;
     const auto [count, size] = cutting_.cut(request.bytes);
     std::uint64_t left = request.bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = std::min(left, size);
       left -= bytes;
       book(context, port,
-           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word}, on,
-           event.tag, packet_flags(request.deliver, i + 1 == count));
+           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
+           is_followed && i + 1 == count ? followed_port_ : on, event.tag,
+           packet_flags(request.deliver, i + 1 == count));
     }
   }
 
@@ -381,6 +409,7 @@ class PacketNetwork final : public CountedNetwork {
   SimTime overhead_;
   pdes::Port packet_port_;
   pdes::Port leaving_port_;
+  pdes::Port followed_port_;
   std::vector<WireClass> classes_;
   std::uint32_t stride_ = 0;               // links of every node, where all have as many
   std::vector<std::uint32_t> first_link_;  // else where each node's links begin
@@ -391,6 +420,7 @@ class PacketNetwork final : public CountedNetwork {
   SimTime bin_begin_;
   std::optional<Crossings<Fabric>> crossings_;  // of a run on several ranks
   IncomingSink incoming_sink_;
+  ProgressSink progress_sink_;
   bool knows_routes_ = false;  // of all pairs
 };
 

@@ -110,13 +110,14 @@ bool RankModels::promises() const {
 }
 
 void RankModels::learn_routes() {
-  network->report_incoming([this](const network::Incoming& message) {
-    if (message.deliver.component() == memory_slot) {
-      memory->expect(message.source, message.target);
-    }
-    executor->expect(message.source, message.target, message.deliver, message.tag,
-                     message.earliest);
-  });
+  network->report_progress(
+      [this](const network::Progress& message) {
+        if (message.deliver.component() == memory_slot) {
+          memory->expect(message.source, message.target);
+        }
+        return executor->expect(message);
+      },
+      [this](const network::Progress& message) { executor->follow(message); });
   if (work->knows_pairs()) {
     network->learn_routes(
         [this](const std::function<void(EntityId, EntityId)>& visit) { work->visit_pairs(visit); });

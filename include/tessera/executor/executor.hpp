@@ -19,6 +19,7 @@
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
 #include "tessera/plan/plan.hpp"
@@ -179,9 +180,10 @@ class Executor : public pdes::Component {
   // none, or such as have served nothing.
   virtual std::vector<Service> services() const { return {}; }
   // A message to a port of any component at `target`, with this tag, has come in from another rank,
-  // or out of a checkpoint; it does not arrive before `earliest`.
-  virtual void expect(EntityId /*source*/, EntityId /*target*/, pdes::Port /*port*/,
-                      std::uint16_t /*tag*/, SimTime /*earliest*/) {}
+  // or out of a checkpoint; it does not arrive before `earliest`. Whether it is to be followed.
+  virtual bool expect(const network::Progress& /*message*/) { return false; }
+  // One that is followed has come further.
+  virtual void follow(const network::Progress& /*message*/) {}
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;
 };

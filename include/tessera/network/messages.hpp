@@ -46,6 +46,10 @@ class RateLimit {
   std::array<std::uint8_t, 3> code_{};
 };
 
+// Of the event of a SendRequest: someone wants to know how far the message has come
+// (Progress), where the network tells.
+inline constexpr std::uint8_t followed_flag = 1;
+
 // "Carry `bytes` to `target`, then raise an Arrival there on port `deliver`." The event's tag
 // travels with the message. Messages of one pair of entities arrive in the order sent where the
 // model says so (packet: yes).
@@ -66,6 +70,15 @@ struct Arrival {
   std::uint64_t word = 0;
 };
 
+// A message whose last part is on its way to an entity of this rank.
+struct Progress {
+  EntityId source;
+  EntityId target;
+  pdes::Port deliver;
+  std::uint16_t tag = 0;
+  SimTime earliest;  // it does not arrive before
+};
+
 // "Now begins my part in a ring": for networks that can do without simulating each of its messages
 // (NetworkModel::lumps_rings). All members say so, each before its first message. In every step,
 // numbered from 0, each sends to the next one, in step 0 at once and later as soon as it has
@@ -84,9 +97,10 @@ struct RingPart {
 
 // Hands a message to the network component `slot` at the sender's own entity.
 inline void send(pdes::Context& context, unsigned slot, EntityId target, Bytes bytes,
-                 pdes::Port deliver, std::uint16_t tag, std::uint64_t word) {
+                 pdes::Port deliver, std::uint16_t tag, std::uint64_t word,
+                 std::uint8_t flags = 0) {
   context.send_self(SimTime::zero(), pdes::Port(slot, send_kind),
-                    SendRequest{target, deliver, {}, bytes.count(), word}, tag);
+                    SendRequest{target, deliver, {}, bytes.count(), word}, tag, flags);
 }
 
 // The same after a while, and at a limited rate.

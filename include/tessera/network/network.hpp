@@ -15,6 +15,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing.hpp"
+#include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
 
@@ -41,16 +42,9 @@ struct NetworkSetup {
   const pdes::RegionView* regions = nullptr;  // of a run on several ranks; outlives the network
 };
 
-// A message whose last part has come to this rank from another one, or out of a checkpoint, and is
-// on its way to an entity here.
-struct Incoming {
-  EntityId source;
-  EntityId target;
-  pdes::Port deliver;
-  std::uint16_t tag = 0;
-  SimTime earliest;  // it does not arrive before
-};
-using IncomingSink = std::function<void(const Incoming&)>;
+using ProgressSink = std::function<void(const Progress&)>;
+// Of one that has just come from another rank, or out of a checkpoint; whether it is to be followed.
+using IncomingSink = std::function<bool(const Progress&)>;
 // Calls visit(from, to) for pairs of entities.
 using PairVisit = std::function<void(const std::function<void(EntityId, EntityId)>& visit)>;
 
@@ -73,8 +67,9 @@ class Network : public pdes::Component {
   virtual SimTime least_time(EntityId /*from*/, EntityId /*to*/, Bytes /*bytes*/) {
     return SimTime::zero();
   }
-  // Calls `sink` for each message that comes in from now on.
-  virtual void report_incoming(IncomingSink /*sink*/) {}
+  // From now on calls `incoming` for each message that comes in, and `progress` at each node that
+  // one which is followed (`followed_flag`) comes to.
+  virtual void report_progress(IncomingSink /*incoming*/, ProgressSink /*progress*/) {}
   // All pairs that exchange messages in this run, on any rank: then it is known which messages pass
   // through this rank. Not calling it means that any may.
   virtual void learn_routes(const PairVisit& /*pairs*/) {}
