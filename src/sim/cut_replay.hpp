@@ -22,7 +22,7 @@ namespace tessera::sim {
 struct ReplayCosts {
   double event_s = 70e-9;
   double message_s = 1.3e-6 + 128 * 70e-9;  // until it is there
-  double side_s = 5 * 70e-9;               // of processor time at either end
+  double side_s = 20 * 70e-9;               // of processor time at either end
   // Fitted to replays of measured events with cuts that know the machine alone: see
   // docs/design/0021-cuts.md.
   double burst = 0.25;
