@@ -1,7 +1,7 @@
 // Runs a model on Tessera's engine or on the reference, with the same model code.
 //
 // A model has a type Parameters with `lps` and `lookahead` and
-//   Cut cut(const comm::Communicator&) const;
+//   pdes::Regions cut(const comm::Communicator&) const;
 // a constructor Model(const Parameters&, std::uint32_t local entities) and
 //   template <class Context> void start(Context&);   // once an entity, at time zero
 //   template <class Context> void handle(Context&, const pdes::Event&);
@@ -71,11 +71,10 @@ Measurement run_on_tessera(const typename Model::Parameters& parameters, const S
     forget_peak_memory();
   }
   communicator.barrier();
-  Cut cut = parameters.cut(communicator);
+  pdes::Regions regions = parameters.cut(communicator);
   CountingCommunicator counted(communicator);
-  auto policy = pdes::sync_policies().at(setting.policy)(
-      counted, {cut.regions.delays, std::move(cut.direct)});
-  pdes::Engine engine(counted, std::move(cut.regions), parameters.lookahead, std::move(policy));
+  auto policy = pdes::sync_policies().at(setting.policy)(counted, regions.delays);
+  pdes::Engine engine(counted, std::move(regions), parameters.lookahead, std::move(policy));
   Model model(parameters, engine.local_entities());
   TesseraComponent<Model> component(model);
   engine.attach(component);

@@ -27,40 +27,45 @@ std::vector<std::uint32_t> block_starts(std::uint32_t units, int ranks) {
 using Delay = std::function<SimTime(std::size_t from, std::size_t to)>;
 
 // `closed` of any two regions, `direct` of two different ones.
-Cut cut_blocks(const comm::Communicator& communicator, const std::vector<std::uint32_t>& first,
-               std::uint32_t width, const Delay& closed, const Delay& direct) {
+pdes::Regions cut_blocks(const comm::Communicator& communicator,
+                         const std::vector<std::uint32_t>& first, std::uint32_t width,
+                         const Delay& closed, const Delay& direct) {
   const std::size_t ranks = first.size() - 1;
   const auto self = static_cast<std::size_t>(communicator.rank());
-  Cut cut;
-  cut.regions.owner.reserve(std::size_t{first.back()} * width);
+  pdes::Regions regions;
+  regions.owner.reserve(std::size_t{first.back()} * width);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::size_t end = std::size_t{first[rank + 1]} * width;
-    cut.regions.owner.resize(end, static_cast<std::uint32_t>(rank));
+    regions.owner.resize(end, static_cast<std::uint32_t>(rank));
   }
-  cut.regions.members.reserve(std::size_t{first[self + 1] - first[self]} * width);
+  regions.members.reserve(std::size_t{first[self + 1] - first[self]} * width);
   for (std::uint32_t entity = first[self] * width; entity < first[self + 1] * width; ++entity) {
-    cut.regions.members.emplace_back(entity);
+    regions.members.emplace_back(entity);
   }
+  std::vector<SimTime> least;
+  std::vector<SimTime> links;
   for (std::size_t from = 0; from < ranks; ++from) {
     for (std::size_t to = 0; to < ranks; ++to) {
       // No path leads out of the only region and back.
-      cut.regions.delays.push_back(ranks == 1 ? SimTime::never() : closed(from, to));
-      cut.direct.push_back(from == to ? SimTime::never() : direct(from, to));
+      least.push_back(ranks == 1 ? SimTime::never() : closed(from, to));
+      links.push_back(from == to ? SimTime::never() : direct(from, to));
     }
   }
-  return cut;
+  regions.delays = RegionDelays::seen_from(self, ranks, least, links);
+  return regions;
 }
 
 }  // namespace
 
-Cut complete_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop) {
+pdes::Regions complete_cut(const comm::Communicator& communicator, std::uint32_t entities,
+                           SimTime hop) {
   const auto first = block_starts(entities, communicator.size());
   const auto closed = [&](std::size_t from, std::size_t to) { return from == to ? hop * 2 : hop; };
   return cut_blocks(communicator, first, 1, closed, closed);
 }
 
-Cut row_cut(const comm::Communicator& communicator, std::uint32_t rows, std::uint32_t width,
-            SimTime hop) {
+pdes::Regions row_cut(const comm::Communicator& communicator, std::uint32_t rows,
+                      std::uint32_t width, SimTime hop) {
   const auto first = block_starts(rows, communicator.size());
   const auto closed = [&](std::size_t from, std::size_t to) {
     if (from == to) {
@@ -74,7 +79,8 @@ Cut row_cut(const comm::Communicator& communicator, std::uint32_t rows, std::uin
   return cut_blocks(communicator, first, width, closed, direct);
 }
 
-Cut ring_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop) {
+pdes::Regions ring_cut(const comm::Communicator& communicator, std::uint32_t entities,
+                       SimTime hop) {
   const auto first = block_starts(entities, communicator.size());
   const auto closed = [&](std::size_t from, std::size_t to) {
     // From the last entity of one region onwards to the first of the other.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/time.hpp"
@@ -10,21 +9,17 @@
 
 namespace tessera::bench {
 
-struct Cut {
-  pdes::Regions regions;
-  std::vector<SimTime> direct;  // as pdes::RegionDelays::direct
-};
-
 // All throw ConfigError when a rank would have nothing.
 //
 // Every entity may send to every other, `hop` away.
-Cut complete_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop);
+pdes::Regions complete_cut(const comm::Communicator& communicator, std::uint32_t entities,
+                           SimTime hop);
 
 // Rows of `width` entities; a row sends to the next ones, `hop` away. Whole rows a rank.
-Cut row_cut(const comm::Communicator& communicator, std::uint32_t rows, std::uint32_t width,
-            SimTime hop);
+pdes::Regions row_cut(const comm::Communicator& communicator, std::uint32_t rows,
+                      std::uint32_t width, SimTime hop);
 
 // Each entity sends to the next one only, the last to the first, `hop` away.
-Cut ring_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop);
+pdes::Regions ring_cut(const comm::Communicator& communicator, std::uint32_t entities, SimTime hop);
 
 }  // namespace tessera::bench

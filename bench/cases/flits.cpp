@@ -56,9 +56,11 @@ Measurement run_here(const Scenario& scenario, const Setting& setting,
       machine::partitioners().at("blocks")(*machine->topology, communicator.size(), {});
   const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
   const SimTime lookahead = model->least_delay(*machine);
-  std::vector<SimTime> delays = machine::region_delays(*machine->topology, partition);
-  for (SimTime& delay : delays) {
-    delay = std::max(delay, lookahead);
+  RegionDelays delays = machine::region_delays(*machine->topology, partition, communicator.rank());
+  for (std::vector<SimTime>* all : {&delays.to, &delays.from}) {
+    for (SimTime& delay : *all) {
+      delay = std::max(delay, lookahead);
+    }
   }
   pdes::Engine engine(communicator, {partition.owner, members, delays}, lookahead);
   network::TrafficSource source(

@@ -92,7 +92,7 @@ nlohmann::ordered_json weigh(std::uint32_t side, comm::Communicator& communicato
 
   pdes::Engine engine(
       communicator,
-      {partition.owner, members, machine::region_delays(*machine.topology, partition)},
+      {partition.owner, members, machine::region_delays(*machine.topology, partition, 0)},
       machine.topology->smallest_latency());
   const auto network = described.network->build({machine, members, network_slot});
   const auto memory =

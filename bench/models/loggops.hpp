@@ -42,7 +42,7 @@ struct LogGopsParameters {
   std::uint64_t S = 0;  // largest message sent without rendezvous
   SimTime lookahead;    // L + o
 
-  Cut cut(const comm::Communicator& communicator) const {
+  pdes::Regions cut(const comm::Communicator& communicator) const {
     return complete_cut(communicator, lps, lookahead);
   }
 };

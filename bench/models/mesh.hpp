@@ -33,7 +33,7 @@ struct MeshParameters {
   std::uint64_t seed = 0;
   std::uint32_t lps = 0;  // side * side
 
-  Cut cut(const comm::Communicator& communicator) const {
+  pdes::Regions cut(const comm::Communicator& communicator) const {
     return row_cut(communicator, side, side, lookahead);
   }
 };

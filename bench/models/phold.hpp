@@ -22,7 +22,7 @@ struct PholdParameters {
   SimTime until;  // events from here on send nothing
   std::uint64_t seed = 0;
 
-  Cut cut(const comm::Communicator& communicator) const {
+  pdes::Regions cut(const comm::Communicator& communicator) const {
     return complete_cut(communicator, lps, lookahead);
   }
 };

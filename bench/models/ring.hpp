@@ -21,7 +21,7 @@ struct RingParameters {
   SimTime lookahead;        // latency + serialization
   std::uint64_t steps = 0;  // chunks that each accelerator sends
 
-  Cut cut(const comm::Communicator& communicator) const {
+  pdes::Regions cut(const comm::Communicator& communicator) const {
     return ring_cut(communicator, lps, lookahead);
   }
 };

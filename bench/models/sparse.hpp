@@ -21,7 +21,7 @@ struct SparseParameters {
   SimTime until;    // events from here on send nothing
   std::uint64_t seed = 0;
 
-  Cut cut(const comm::Communicator& communicator) const {
+  pdes::Regions cut(const comm::Communicator& communicator) const {
     return ring_cut(communicator, lps, lookahead);
   }
 };

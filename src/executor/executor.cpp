@@ -89,7 +89,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   void take_in(pdes::Event& event) override {
     if (outlook_ && event.port.kind() == arrival_kind) {
       const auto arrival = event.as<network::Arrival>();
-      outlook_->expect(arrival.source, EntityId(event.target), event.tag, event.time);
+      outlook_->expect(EntityId(event.target),
+                       {arrival.source, event.tag, arrival.word, event.time});
     }
   }
 
@@ -98,7 +99,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       return false;
     }
     if (message.deliver == port(arrival_kind)) {
-      return outlook_->expect(message.source, message.target, message.tag, message.earliest);
+      return outlook_->expect(message.target,
+                              {message.source, message.tag, message.word, message.earliest});
     }
     if (message.deliver.component() == setup_.memory_slot) {
       outlook_->expect_reply(message.target, message.tag, message.earliest);
@@ -107,7 +109,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
 
   void follow(const network::Progress& message) override {
-    outlook_->follow(message.source, message.target, message.tag, message.earliest);
+    outlook_->follow(message.target, {message.source, message.tag, message.word, message.earliest});
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {

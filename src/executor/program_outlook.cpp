@@ -301,31 +301,35 @@ bool ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, B
   if (number == none || setup_.outlook.exit_of(source, target).leaves()) {
     return false;  // where it leaves and comes back, it is expected when it does
   }
-  return expect(source, target, tag, now + setup_.outlook.least_time(source, target, bytes));
+  return expect(target, {source, tag, static_cast<std::uint64_t>(now.ps()),
+                         now + setup_.outlook.least_time(source, target, bytes)});
 }
 
-bool ProgramOutlook::expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
+bool ProgramOutlook::expect(EntityId target, const UnderWay& message) {
   const std::uint32_t number = watch_at_node_[target.value()];
   if (number == none) {
     return false;
   }
   Watch& watch = watches_[number];
-  watch.under_way.push_back({source, tag, earliest});
+  watch.under_way.push_back(message);
   marks_[watch.index] |= expects;
   touch(watch.index);
   return true;
 }
 
-void ProgramOutlook::follow(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest) {
+// Of several that were sent at once the last one, which arrives after the others.
+void ProgramOutlook::follow(EntityId target, const UnderWay& message) {
   const std::uint32_t number = watch_at_node_[target.value()];
   Watch& watch = watches_[number];
-  const auto found = std::ranges::find_if(watch.under_way, [&](const UnderWay& message) {
-    return message.source == source && message.tag == tag;
-  });
-  if (found == watch.under_way.end() || found->earliest >= earliest) {
+  const auto found =
+      std::find_if(watch.under_way.rbegin(), watch.under_way.rend(), [&](const UnderWay& known) {
+        return known.word == message.word && known.source == message.source &&
+               known.tag == message.tag;
+      });
+  if (found == watch.under_way.rend() || found->earliest >= message.earliest) {
     return;
   }
-  found->earliest = earliest;
+  found->earliest = message.earliest;
   watch.knows_more = true;
   if ((marks_[watch.index] & is_late) != 0) {
     touch_watch(number);
@@ -333,7 +337,7 @@ void ProgramOutlook::follow(EntityId source, EntityId target, std::uint16_t tag,
 }
 
 void ProgramOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime earliest) {
-  expect(EntityId::none(), target, tag, earliest);
+  expect(target, {EntityId::none(), tag, 0, earliest});
 }
 
 void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag) {

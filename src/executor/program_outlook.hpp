@@ -70,11 +70,19 @@ class ProgramOutlook {
     return instruction >= near_from_[plan_.placement.stage(role)][entry];
   }
 
+  // A message, or a reply of the memory, on its way to a tile. Of one source and tag there may be
+  // several: of a ring over and over again, where a member need not wait for the next one.
+  struct UnderWay {
+    EntityId source;  // none: a reply
+    std::uint16_t tag = 0;
+    std::uint64_t word = 0;  // that the message carries: when it was sent
+    SimTime earliest;
+  };
   // Messages under way to watched tiles; of one that is not, false.
   bool send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
-  bool expect(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest);
-  // It has come so far that it does not arrive before `earliest`.
-  void follow(EntityId source, EntityId target, std::uint16_t tag, SimTime earliest);
+  bool expect(EntityId target, const UnderWay& message);
+  // It has come so far that it does not arrive before `message.earliest`.
+  void follow(EntityId target, const UnderWay& message);
   void arrive(std::uint32_t index, EntityId source, std::uint16_t tag);
   // Of a reply of the tile's memory; `end_access` when it is complete.
   void expect_reply(EntityId target, std::uint16_t tag, SimTime earliest);
@@ -138,11 +146,6 @@ class ProgramOutlook {
     std::vector<std::vector<SimTime>> to_end;  // [pieces][instructions + 1] of the piece
     std::map<std::uint32_t, Table> tables;     // by region
     bool is_made = false;
-  };
-  struct UnderWay {
-    EntityId source;  // none: a reply of the memory
-    std::uint16_t tag = 0;
-    SimTime earliest;
   };
   struct Watch {
     std::uint32_t index = 0;

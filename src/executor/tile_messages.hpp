@@ -35,9 +35,8 @@ class TileMessages {
   // `watched`: the outlook is told.
   void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag,
             bool watched) const {
-    const bool is_followed =
-        outlook_ != nullptr && watched &&
-        outlook_->send(context.self(), target, tag, bytes, context.now());
+    const bool is_followed = outlook_ != nullptr && watched &&
+                             outlook_->send(context.self(), target, tag, bytes, context.now());
     network::send(context, network_slot_, target, bytes, arrival_, tag,
                   static_cast<std::uint64_t>(context.now().ps()),
                   is_followed ? network::followed_flag : std::uint8_t{0});

@@ -36,28 +36,26 @@ std::uint32_t steps_between(const Span& a, const Span& b, std::uint32_t size, bo
 }
 
 // On a grid no way is shorter than the steps between the rectangles around two regions.
-void use_distances(const Topology& topology, const Partition& partition,
-                   std::vector<SimTime>& delays) {
+void use_distances(const Topology& topology, const Partition& partition, std::size_t self,
+                   RegionDelays& delays) {
   const Grid grid = *topology.grid();
-  const auto ranks = static_cast<std::size_t>(partition.ranks);
-  std::vector<Box> boxes(ranks);
+  std::vector<Box> boxes(static_cast<std::size_t>(partition.ranks));
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
     Box& box = boxes[partition.owner[node]];
     box.rows.take(grid.row_of(EntityId(node)));
     box.columns.take(grid.column_of(EntityId(node)));
   }
-  const SimTime latency = topology.smallest_latency();
-  for (std::size_t from = 0; from < ranks; ++from) {
-    for (std::size_t to = 0; to < ranks; ++to) {
-      SimTime& delay = delays[from * ranks + to];
-      if (from == to || delay.is_never()) {
-        continue;
-      }
-      const Box& a = boxes[from];
-      const Box& b = boxes[to];
-      const std::uint32_t steps = steps_between(a.rows, b.rows, grid.rows, grid.wraps) +
-                                  steps_between(a.columns, b.columns, grid.columns, grid.wraps);
-      delay = std::max(delay, latency * static_cast<std::int64_t>(steps));
+  const Box& own = boxes[self];
+  for (std::size_t other = 0; other < boxes.size(); ++other) {
+    if (other == self) {
+      continue;
+    }
+    const Box& box = boxes[other];
+    const std::uint32_t steps = steps_between(own.rows, box.rows, grid.rows, grid.wraps) +
+                                steps_between(own.columns, box.columns, grid.columns, grid.wraps);
+    const SimTime least = topology.smallest_latency() * static_cast<std::int64_t>(steps);
+    for (SimTime* delay : {&delays.to[other], &delays.from[other]}) {
+      *delay = delay->is_never() ? *delay : std::max(*delay, least);
     }
   }
 }
@@ -94,10 +92,23 @@ std::vector<std::vector<Border>> borders_of(const Topology& topology, const Part
   return borders;
 }
 
-// Dijkstra from `source` over at least one border, which makes `delays[source]` the shortest cycle.
-void delays_from(std::uint32_t source, const std::vector<std::vector<Border>>& borders,
-                 SimTime* delays) {
+using Borders = std::vector<std::vector<Border>>;
+
+// The same seen from the other side.
+Borders ways_in(const Borders& borders) {
+  Borders back(borders.size());
+  for (std::uint32_t from = 0; from < borders.size(); ++from) {
+    for (const Border& border : borders[from]) {
+      back[border.to].push_back({from, border.latency});
+    }
+  }
+  return back;
+}
+
+// Dijkstra from `source` over at least one border, which makes its own entry the shortest cycle.
+std::vector<SimTime> delays_from(std::uint32_t source, const Borders& borders) {
   using Entry = std::pair<SimTime, std::uint32_t>;
+  std::vector<SimTime> delays(borders.size(), SimTime::never());
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   const auto cross = [&](std::uint32_t region, SimTime at) {
     for (const Border& border : borders[region]) {
@@ -116,30 +127,23 @@ void delays_from(std::uint32_t source, const std::vector<std::vector<Border>>& b
       cross(region, at);
     }
   }
+  return delays;
 }
 
 }  // namespace
 
-std::vector<SimTime> region_delays(const Topology& topology, const Partition& partition) {
-  const auto ranks = static_cast<std::size_t>(partition.ranks);
-  const auto borders = borders_of(topology, partition);
-  std::vector<SimTime> delays(ranks * ranks, SimTime::never());
-  for (std::uint32_t source = 0; source < ranks; ++source) {
-    delays_from(source, borders, delays.data() + source * ranks);
-  }
+RegionDelays region_delays(const Topology& topology, const Partition& partition, int self) {
+  const auto source = static_cast<std::uint32_t>(self);
+  const Borders borders = borders_of(topology, partition);
+  RegionDelays delays;
+  delays.to = delays_from(source, borders);
+  delays.from = delays_from(source, ways_in(borders));
   if (topology.grid()) {
-    use_distances(topology, partition, delays);
+    use_distances(topology, partition, source, delays);
   }
-  return delays;
-}
-
-std::vector<SimTime> direct_delays(const Topology& topology, const Partition& partition) {
-  const auto ranks = static_cast<std::size_t>(partition.ranks);
-  const auto borders = borders_of(topology, partition);
-  std::vector<SimTime> delays(ranks * ranks, SimTime::never());
-  for (std::size_t source = 0; source < ranks; ++source) {
-    for (const Border& border : borders[source]) {
-      delays[source * ranks + border.to] = border.latency;
+  for (std::uint32_t from = 0; from < borders.size(); ++from) {
+    for (const Border& border : borders[from]) {
+      delays.direct.push_back({from, border.to, border.latency});
     }
   }
   return delays;

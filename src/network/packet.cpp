@@ -164,7 +164,7 @@ class PacketNetwork final : public CountedNetwork {
     if (incoming_sink_ && !leaves && (event.flags & last_packet_flag) != 0 &&
         crossings_->is_here(packet.target) &&
         incoming_sink_({packet.source, packet.target, deliver_port(event.flags), event.tag,
-                        tail_at(packet, event.time)})) {
+                        packet.word, tail_at(packet, event.time)})) {
       event.port = followed_port_;
     }
   }
@@ -355,8 +355,8 @@ class PacketNetwork final : public CountedNetwork {
   void report(const Packet& packet, pdes::Port on, EntityId next, const Hop& hop, std::uint16_t tag,
               std::uint8_t flags) {
     if (on == followed_port_) {
-      progress_sink_(
-          {packet.source, packet.target, deliver_port(flags), tag, tail_at(packet, hop.then)});
+      progress_sink_({packet.source, packet.target, deliver_port(flags), tag, packet.word,
+                      tail_at(packet, hop.then)});
       return;
     }
     crossings_->reached(hop.now);

@@ -29,10 +29,9 @@ Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookah
       outboxes_(static_cast<std::size_t>(communicator.size())),
       context_(*this),
       places_(std::size_t{1} << calendar_.block_bits()) {
-  const auto ranks = static_cast<std::size_t>(communicator.size());
   const auto self = static_cast<std::size_t>(communicator.rank());
-  delay_to_.assign(regions.delays.begin() + static_cast<std::ptrdiff_t>(self * ranks),
-                   regions.delays.begin() + static_cast<std::ptrdiff_t>((self + 1) * ranks));
+  delay_to_ = std::move(regions.delays.to);
+  ensure(delay_to_.size() == outboxes_.size(), "a delay to each rank");
   for (std::size_t entity = 0; entity < regions.owner.size(); ++entity) {
     locator_[entity] = ~static_cast<std::int32_t>(regions.owner[entity]);
   }

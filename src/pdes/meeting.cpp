@@ -26,7 +26,7 @@ Meeting::Meeting(comm::Communicator& communicator, std::vector<SimTime> delays)
       ranks_(static_cast<std::size_t>(communicator.size())),
       self_(static_cast<std::size_t>(communicator.rank())),
       values_(ranks_ + counters) {
-  ensure(delays_.size() == ranks_ * ranks_, "a delay for each pair of ranks");
+  ensure(delays_.size() == ranks_, "a delay from each rank");
 }
 
 RoundResult Meeting::advance(Site& site, const RoundSums& sums, Counts& counts) {
@@ -66,7 +66,7 @@ RoundResult Meeting::result() const {
   result.global_next = SimTime::never();
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     const SimTime earliest = values_[rank].earliest;
-    result.bound = std::min(result.bound, earliest + delays_[rank * ranks_ + self_]);
+    result.bound = std::min(result.bound, earliest + delays_[rank]);
     result.global_next = std::min(result.global_next, earliest);
   }
   result.finished = result.global_next.is_never();

@@ -15,7 +15,7 @@ namespace tessera::pdes {
 
 class Meeting {
  public:
-  // `delays` are the least of RegionDelays.
+  // `delays`: RegionDelays::from.
   Meeting(comm::Communicator& communicator, std::vector<SimTime> delays);
 
   // Sums of a policy's own over all ranks.

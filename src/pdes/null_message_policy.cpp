@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -20,20 +21,22 @@ class NullMessagePolicy final : public SyncPolicy {
  public:
   NullMessagePolicy(comm::Communicator& communicator, RegionDelays delays)
       : communicator_(communicator),
-        meeting_(communicator, std::move(delays.least)),
+        meeting_(communicator, std::move(delays.from)),
         ranks_(static_cast<std::size_t>(communicator.size())),
         promised_(ranks_, SimTime::never()) {
-    ensure(delays.direct.size() == ranks_ * ranks_, "a direct delay for each pair of ranks");
-    const auto self = static_cast<std::size_t>(communicator.rank());
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      const SimTime to = delays.direct[self * ranks_ + rank];
-      const SimTime from = delays.direct[rank * ranks_ + self];
-      if (rank == self || (to.is_never() && from.is_never())) {
-        continue;
+    const auto self = static_cast<std::uint32_t>(communicator.rank());
+    std::map<std::size_t, SimTime> delay_to;  // never: that way nothing is sent
+    for (const RegionDelays::Direct& pair : delays.direct) {
+      if (pair.from == self) {
+        delay_to[pair.to] = pair.delay;
+      } else if (pair.to == self) {
+        delay_to.try_emplace(pair.from, SimTime::never());
       }
+    }
+    for (const auto& [rank, delay] : delay_to) {
       // Both ways even if events go one way only, so that neither gets far ahead of the other.
-      neighbours_.push_back({rank, to});
-      if (!to.is_never()) {
+      neighbours_.push_back({rank, delay});
+      if (!delay.is_never()) {
         promised_[rank] = SimTime::zero();
       }
     }

@@ -18,10 +18,17 @@ static_assert(sizeof(TowardsRecord) == payload_bytes);
 
 Statements::Statements(std::size_t ranks, std::size_t self, const RegionDelays& delays)
     : place_of_(ranks, none) {
-  ensure(delays.direct.size() == ranks * ranks, "a direct delay for each pair of ranks");
+  std::vector<std::vector<std::size_t>> neighbours(ranks);
+  for (const RegionDelays::Direct& pair : delays.direct) {
+    neighbours[pair.from].push_back(pair.to);
+    neighbours[pair.to].push_back(pair.from);
+  }
+  for (std::vector<std::size_t>& of : neighbours) {
+    std::ranges::sort(of);
+    of.erase(std::unique(of.begin(), of.end()), of.end());
+  }
   const auto are_neighbours = [&](std::size_t a, std::size_t b) {
-    return a != b &&
-           !(delays.direct[a * ranks + b].is_never() && delays.direct[b * ranks + a].is_never());
+    return std::ranges::binary_search(neighbours[a], b);
   };
   const auto know = [&](std::size_t rank) {
     place_of_[rank] = ranks_.size();
@@ -34,12 +41,10 @@ Statements::Statements(std::size_t ranks, std::size_t self, const RegionDelays& 
     }
   }
   for (Known& known : ranks_) {
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      if (are_neighbours(known.rank, rank)) {
-        known.neighbours.push_back(rank);
-        known.places.push_back(complete() || rank == self || known.rank == self ? place_of_[rank]
-                                                                                : none);
-      }
+    known.neighbours = std::move(neighbours[known.rank]);
+    for (const std::size_t rank : known.neighbours) {
+      known.places.push_back(complete() || rank == self || known.rank == self ? place_of_[rank]
+                                                                              : none);
     }
     known.said.towards.resize(known.neighbours.size());
   }

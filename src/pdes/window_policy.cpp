@@ -8,8 +8,8 @@ namespace {
 
 class WindowPolicy final : public SyncPolicy {
  public:
-  WindowPolicy(comm::Communicator& communicator, std::vector<SimTime> delays)
-      : communicator_(communicator), meeting_(communicator, std::move(delays)) {}
+  WindowPolicy(comm::Communicator& communicator, RegionDelays delays)
+      : communicator_(communicator), meeting_(communicator, std::move(delays.from)) {}
 
   RoundResult advance(Site& site, const RoundSums& sums) override {
     Meeting::Counts none{};
@@ -29,14 +29,12 @@ const Registration registration(sync_policies(),
                                 {"window",
                                  "all ranks meet in one reduction a round; jumps idle stretches",
                                  {}},
-                                [](comm::Communicator& communicator, RegionDelays delays) {
-                                  return make_window_policy(communicator, std::move(delays.least));
-                                });
+                                make_window_policy);
 
 }  // namespace
 
 std::unique_ptr<SyncPolicy> make_window_policy(comm::Communicator& communicator,
-                                               std::vector<SimTime> delays) {
+                                               RegionDelays delays) {
   return std::make_unique<WindowPolicy>(communicator, std::move(delays));
 }
 

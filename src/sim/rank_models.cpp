@@ -6,15 +6,14 @@
 namespace tessera::sim {
 namespace {
 
-// Between regions [ranks x ranks], of whatever the models send.
-std::vector<SimTime> delays_of(const Experiment& experiment, const machine::Partition& partition) {
-  std::vector<SimTime> delays = machine::region_delays(*experiment.machine.topology, partition);
-  if (const auto reach = experiment.network->reach(experiment.machine)) {
-    const auto ranks = static_cast<std::size_t>(partition.ranks);
-    for (std::size_t pair = 0; pair < delays.size(); ++pair) {
-      const bool out_and_back = pair / ranks == pair % ranks;
-      delays[pair] = std::min(delays[pair], out_and_back ? *reach * 2 : *reach);
-    }
+// Between regions, of whatever the models send.
+RegionDelays delays_of(const Experiment& experiment, const machine::Partition& partition,
+                       int rank) {
+  RegionDelays delays = machine::region_delays(*experiment.machine.topology, partition, rank);
+  const auto reach = experiment.network->reach(experiment.machine);
+  if (reach || !experiment.network->sends_along_links() ||
+      !experiment.memory->sends_along_links()) {
+    delays.connect_all(static_cast<std::size_t>(rank), reach);
   }
   return delays;
 }
@@ -25,17 +24,12 @@ std::string policy_of(const Experiment& experiment) {
   return asked == "promise" && !models_promise(experiment) ? "window" : asked;
 }
 
-// How ranks keep in step. Where some model sends from anywhere to anywhere, all are neighbours.
+// How ranks keep in step.
 std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
                                               comm::Communicator& communicator,
                                               const machine::Partition& partition) {
-  const machine::Topology& topology = *experiment.machine.topology;
-  const bool along_links =
-      experiment.network->sends_along_links() && experiment.memory->sends_along_links();
-  pdes::RegionDelays delays;
-  delays.least = delays_of(experiment, partition);
-  delays.direct = along_links ? machine::direct_delays(topology, partition) : delays.least;
-  return pdes::sync_policies().at(policy_of(experiment))(communicator, std::move(delays));
+  return pdes::sync_policies().at(policy_of(experiment))(
+      communicator, delays_of(experiment, partition, communicator.rank()));
 }
 
 // Whether an access to memory sends messages over the network.
@@ -84,7 +78,8 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       partition(cut.partition),
       members(partition.members[static_cast<std::size_t>(communicator.rank())]),
       regions{partition.owner, static_cast<std::uint32_t>(communicator.rank())},
-      engine(communicator, {partition.owner, members, delays_of(experiment, partition)},
+      engine(communicator,
+             {partition.owner, members, delays_of(experiment, partition, communicator.rank())},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       network(experiment.network->build(
           {experiment.machine, members, network_slot, promises() ? &regions : nullptr})),

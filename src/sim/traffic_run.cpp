@@ -199,17 +199,17 @@ class PointRun {
 };
 
 // Only the network sends, and never sooner than its least delay.
-std::vector<SimTime> delays_of(const TrafficExperiment& experiment,
-                               const machine::Partition& partition, SimTime lookahead) {
-  std::vector<SimTime> delays = machine::region_delays(*experiment.machine.topology, partition);
-  const auto reach = experiment.network->reach(experiment.machine);
-  const auto ranks = static_cast<std::size_t>(partition.ranks);
-  for (std::size_t pair = 0; pair < delays.size(); ++pair) {
-    const std::int64_t steps = pair / ranks == pair % ranks ? 2 : 1;
-    if (reach) {
-      delays[pair] = std::min(delays[pair], *reach * steps);
+RegionDelays delays_of(const TrafficExperiment& experiment, const machine::Partition& partition,
+                       int rank, SimTime lookahead) {
+  RegionDelays delays = machine::region_delays(*experiment.machine.topology, partition, rank);
+  const auto self = static_cast<std::size_t>(rank);
+  if (const auto reach = experiment.network->reach(experiment.machine)) {
+    delays.connect_all(self, reach);
+  }
+  for (std::vector<SimTime>* all : {&delays.to, &delays.from}) {
+    for (std::size_t other = 0; other < all->size(); ++other) {
+      (*all)[other] = std::max((*all)[other], lookahead * (other == self ? 2 : 1));
     }
-    delays[pair] = std::max(delays[pair], lookahead * steps);
   }
   return delays;
 }
@@ -222,7 +222,7 @@ class Measurement {
         lookahead_(experiment.network->least_delay(experiment.machine)),
         partition_(machine::partitioners().at(experiment.partition)(*experiment.machine.topology,
                                                                     communicator.size(), {})),
-        delays_(delays_of(experiment, partition_, lookahead_)) {}
+        delays_(delays_of(experiment, partition_, communicator.rank(), lookahead_)) {}
 
   // False when the run was stopped before it was done.
   bool run(std::size_t number, const std::function<bool()>& stop_requested,
@@ -262,7 +262,7 @@ class Measurement {
   comm::Communicator& communicator_;
   SimTime lookahead_;
   machine::Partition partition_;
-  std::vector<SimTime> delays_;
+  RegionDelays delays_;
 };
 
 }  // namespace

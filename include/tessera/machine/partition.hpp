@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/region_delays.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/machine/topology.hpp"
 
@@ -41,16 +42,12 @@ Registry<Partitioner>& partitioners();
 // "blocks" on grids, "servers" on clusters, "metis" otherwise.
 std::string default_partitioner(const Topology& topology);
 
-// delay[j * ranks + i]: no event handled in region j at time t can cause one in region i before
-// t + delay. Off the diagonal the larger of two bounds: the smallest sum of cut-link latencies over
-// any chain of regions from j to i, which counts nothing for crossing a region between; and on
-// grids the steps between the rectangles around both regions, at the smallest latency. On the
-// diagonal: the shortest cycle through another region; `never` on one rank. O(ranks · region
-// borders · log ranks) after a pass over nodes and links, and O(ranks²) on grids.
-std::vector<SimTime> region_delays(const Topology& topology, const Partition& partition);
-
-// delay[j * ranks + i]: the smallest latency of a link from region j to region i; never where there
-// is none, and on the diagonal.
-std::vector<SimTime> direct_delays(const Topology& topology, const Partition& partition);
+// Of region `self`: no event handled in region j at time t can cause one in region i before
+// t + delay. Between two regions the larger of two bounds: the smallest sum of cut-link latencies
+// over any chain of regions from j to i, which counts nothing for crossing a region between; and on
+// grids the steps between the rectangles around both regions, at the smallest latency. Of one: the
+// shortest cycle through another region; `never` on one rank. Direct: the smallest latency of a
+// link from one region to another. O(region borders · log ranks) after a pass over nodes and links.
+RegionDelays region_delays(const Topology& topology, const Partition& partition, int self);
 
 }  // namespace tessera::machine

@@ -76,7 +76,8 @@ struct Progress {
   EntityId target;
   pdes::Port deliver;
   std::uint16_t tag = 0;
-  SimTime earliest;  // it does not arrive before
+  std::uint64_t word = 0;  // of its SendRequest
+  SimTime earliest;        // it does not arrive before
 };
 
 // "Now begins my part in a ring": for networks that can do without simulating each of its messages

@@ -43,7 +43,8 @@ struct NetworkSetup {
 };
 
 using ProgressSink = std::function<void(const Progress&)>;
-// Of one that has just come from another rank, or out of a checkpoint; whether it is to be followed.
+// Of one that has just come from another rank, or out of a checkpoint; whether it is to be
+// followed.
 using IncomingSink = std::function<bool(const Progress&)>;
 // Calls visit(from, to) for pairs of entities.
 using PairVisit = std::function<void(const std::function<void(EntityId, EntityId)>& visit)>;

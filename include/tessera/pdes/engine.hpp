@@ -19,6 +19,7 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/ids.hpp"
+#include "tessera/core/region_delays.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/calendar.hpp"
 #include "tessera/pdes/component.hpp"
@@ -32,7 +33,7 @@ namespace tessera::pdes {
 struct Regions {
   std::vector<std::uint32_t> owner;  // [entities] rank
   std::vector<EntityId> members;     // of this rank, in storage order
-  std::vector<SimTime> delays;       // [ranks * ranks], row: from
+  RegionDelays delays;               // of this rank's
 };
 
 struct EngineStatistics {

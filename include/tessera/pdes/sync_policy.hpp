@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
+#include "tessera/core/region_delays.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/event.hpp"
@@ -90,20 +91,10 @@ class SyncPolicy {
   SyncCounts counts_;
 };
 
-// How soon what happens in one region can matter in another; [ranks * ranks], row: from.
-struct RegionDelays {
-  // No path is shorter; on the diagonal, no cycle through another region: machine::region_delays.
-  std::vector<SimTime> least;
-  // Of an event that an entity of one region sends straight to one of the other; never where that
-  // does not happen. machine::direct_delays where all models send along links only; where one may
-  // send from anywhere to anywhere, the least delays. The diagonal is not used.
-  std::vector<SimTime> direct;
-};
-
 // All ranks meet in one reduction a round, which carries next event times, batch counts and
-// counters together. `delays` are the least ones.
+// counters together.
 std::unique_ptr<SyncPolicy> make_window_policy(comm::Communicator& communicator,
-                                               std::vector<SimTime> delays);
+                                               RegionDelays delays);
 
 // Null messages (Chandy and Misra, IEEE Trans. Softw. Eng. SE-5(5), 1979; Bryant, MIT 1977) in
 // rounds. In a local round each rank exchanges one batch with each of its neighbours: the events

@@ -51,8 +51,9 @@ class PingPong : public tessera::pdes::Component {
 
 int main() {
   const auto world = tessera::comm::make_in_process();
-  const tessera::pdes::Regions regions{
-      .owner = {0, 0}, .members = {EntityId(0), EntityId(1)}, .delays = {flight}};
+  const tessera::pdes::Regions regions{.owner = {0, 0},
+                                       .members = {EntityId(0), EntityId(1)},
+                                       .delays = {.to = {flight}, .from = {flight}, .direct = {}}};
   tessera::pdes::Engine engine(*world, regions, flight);
   PingPong game;
   engine.attach(game);

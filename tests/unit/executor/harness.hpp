@@ -63,7 +63,8 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
     pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        {partition.owner, members,
+                         machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Noted noted;
     const auto network = network_model->build({machine, members, 0});

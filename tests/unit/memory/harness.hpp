@@ -118,7 +118,8 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
     pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        {partition.owner, members,
+                         machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Driver driver(accesses);
     const auto network =

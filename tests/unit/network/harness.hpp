@@ -121,14 +121,12 @@ struct RunSettings {
   std::int64_t bin_ps = 0;  // 0: no bins
 };
 
-// Between regions [ranks x ranks], of a network that may send from anywhere to anywhere.
-inline std::vector<SimTime> delays_of(const Described& described,
-                                      const machine::Partition& partition) {
-  std::vector<SimTime> delays = machine::region_delays(*described.machine.topology, partition);
+// Between regions, of a network that may send from anywhere to anywhere.
+inline RegionDelays delays_of(const Described& described, const machine::Partition& partition,
+                              int rank) {
+  RegionDelays delays = machine::region_delays(*described.machine.topology, partition, rank);
   if (const auto reach = described.network->reach(described.machine)) {
-    for (SimTime& delay : delays) {
-      delay = std::min(delay, *reach);
-    }
+    delays.connect_all(static_cast<std::size_t>(rank), reach);
   }
   return delays;
 }
@@ -145,8 +143,10 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
                described.network->reach(described.machine).value_or(SimTime::never()));
   comm::run_ranks_as_threads(settings.ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
-    pdes::Engine engine(communicator, {partition.owner, members, delays_of(described, partition)},
-                        lookahead);
+    pdes::Engine engine(
+        communicator,
+        {partition.owner, members, delays_of(described, partition, communicator.rank())},
+        lookahead);
     Driver driver(sends);
     const std::unique_ptr<Network> network =
         described.network->build({described.machine, members, Driver::network_slot});

@@ -79,7 +79,8 @@ inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
     pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        {partition.owner, members,
+                         machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);
     const auto net = network->build({*machine, members, Driver::network_slot});

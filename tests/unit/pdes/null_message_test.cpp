@@ -18,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using testing::blocks;
 using testing::closed;
+using testing::delays_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Outcome;
@@ -69,9 +70,9 @@ std::vector<Ending> run_scripted(const std::vector<SimTime>& direct, int ranks,
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto entities = static_cast<std::uint32_t>(ranks);
     Regions regions = regions_of(communicator, entities, blocks(entities), lookahead);
-    regions.delays = closed(direct, entities);
+    regions.delays = delays_of(communicator, closed(direct, entities), direct);
     Engine engine(communicator, regions, lookahead,
-                  make_null_message_policy(communicator, {regions.delays, direct}));
+                  make_null_message_policy(communicator, regions.delays));
     Scripted component;
     script(component);
     engine.attach(component);
@@ -170,9 +171,9 @@ TEST(NullMessages, HaveNothingInFlightAtACut) {
     Regions regions = regions_of(communicator, ranks, blocks(ranks), lookahead);
     std::vector<SimTime> ring = row(ranks, lookahead);
     ring[ranks - 1] = ring[(ranks - 1) * ranks] = lookahead;
-    regions.delays = closed(ring, ranks);
+    regions.delays = delays_of(communicator, closed(ring, ranks), ring);
     Engine engine(communicator, regions, lookahead,
-                  make_null_message_policy(communicator, {regions.delays, ring}));
+                  make_null_message_policy(communicator, regions.delays));
     // Messages run round the ring, one an entity and window; the first arrives in window 1.
     const auto pass_on = [&](Context& context, int left) {
       context.send(EntityId((context.self().value() + 1) % ranks), lookahead, Port(0, 0), left);
@@ -243,9 +244,9 @@ std::string complaint(const std::vector<SimTime>& direct, const std::vector<SimT
   try {
     comm::run_ranks_as_threads(3, [&](comm::Communicator& communicator) {
       Regions regions = regions_of(communicator, 3, blocks(3), lookahead);
-      regions.delays = closed_delays;
+      regions.delays = delays_of(communicator, closed_delays, direct);
       Engine engine(communicator, regions, lookahead,
-                    make_null_message_policy(communicator, {closed_delays, direct}));
+                    make_null_message_policy(communicator, regions.delays));
       Scripted component;
       component.on_start = [](Context& context) { context.send_self(lookahead, Port(0, 0), 200); };
       component.on_event = [&](Context& context, const Event& event) {

@@ -94,10 +94,10 @@ struct Outcome {
 };
 
 // What one entity of PHOLD may send to another.
-inline RegionDelays delays_of(const PholdSettings& settings, std::uint32_t ranks,
+inline RegionDelays delays_of(const comm::Communicator& communicator, const PholdSettings& settings,
                               const std::vector<std::uint32_t>& owner) {
-  RegionDelays delays;
-  delays.direct.assign(std::size_t{ranks} * ranks, SimTime::never());
+  const auto ranks = static_cast<std::uint32_t>(communicator.size());
+  std::vector<SimTime> direct(std::size_t{ranks} * ranks, SimTime::never());
   const std::uint32_t n = settings.entities;
   for (std::uint32_t a = 0; a < n; ++a) {
     for (std::uint32_t b = 0; b < n; ++b) {
@@ -105,12 +105,11 @@ inline RegionDelays delays_of(const PholdSettings& settings, std::uint32_t ranks
       const bool reached = settings.reach == Reach::anywhere || apart <= 2 ||
                            (settings.reach == Reach::ring && apart >= n - 2);
       if (reached && owner[a] != owner[b]) {
-        delays.direct[owner[a] * ranks + owner[b]] = settings.lookahead;
+        direct[owner[a] * ranks + owner[b]] = settings.lookahead;
       }
     }
   }
-  delays.least = closed(delays.direct, ranks);
-  return delays;
+  return delays_of(communicator, closed(direct, ranks), direct);
 }
 
 inline void run_rank(comm::Communicator& communicator, const PholdSettings& settings,
@@ -118,11 +117,9 @@ inline void run_rank(comm::Communicator& communicator, const PholdSettings& sett
                      const std::function<void(Engine&)>& prepare, std::mutex& mutex,
                      Outcome& outcome) {
   Regions regions = regions_of(communicator, settings.entities, owner, settings.lookahead);
-  const RegionDelays delays =
-      delays_of(settings, static_cast<std::uint32_t>(communicator.size()), regions.owner);
-  regions.delays = delays.least;
+  regions.delays = delays_of(communicator, settings, regions.owner);
   Engine engine(communicator, regions, settings.lookahead,
-                sync_policies().at(settings.policy)(communicator, delays));
+                sync_policies().at(settings.policy)(communicator, regions.delays));
   Phold phold(engine, settings);
   engine.attach(phold);
   prepare(engine);

@@ -54,8 +54,8 @@ Counts run(int ranks, const std::function<void(Scripted&, std::uint32_t rank)>& 
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto size = static_cast<std::uint32_t>(ranks);
     Regions regions = regions_of(communicator, size, testing::blocks(size), lookahead);
-    const RegionDelays delays{regions.delays, regions.delays};
-    Engine engine(communicator, regions, lookahead, make_promise_policy(communicator, delays));
+    Engine engine(communicator, regions, lookahead,
+                  make_promise_policy(communicator, regions.delays));
     Scripted model;
     script(model, static_cast<std::uint32_t>(communicator.rank()));
     engine.attach(model);

@@ -36,6 +36,14 @@ inline std::vector<SimTime> closed(std::vector<SimTime> delays, std::size_t rank
   return delays;
 }
 
+// As this rank sees them, of all pairs.
+inline RegionDelays delays_of(const comm::Communicator& communicator,
+                              const std::vector<SimTime>& least,
+                              const std::vector<SimTime>& direct) {
+  return RegionDelays::seen_from(static_cast<std::size_t>(communicator.rank()),
+                                 static_cast<std::size_t>(communicator.size()), least, direct);
+}
+
 // Every two regions `distance` apart.
 inline Regions regions_of(const comm::Communicator& communicator, std::uint32_t entities,
                           const Owner& owner, SimTime distance) {
@@ -47,10 +55,11 @@ inline Regions regions_of(const comm::Communicator& communicator, std::uint32_t 
       regions.members.emplace_back(entity);
     }
   }
-  regions.delays.assign(std::size_t{ranks} * ranks, distance);
+  std::vector<SimTime> delays(std::size_t{ranks} * ranks, distance);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    regions.delays[rank * ranks + rank] = ranks == 1 ? SimTime::never() : distance * 2;
+    delays[rank * ranks + rank] = ranks == 1 ? SimTime::never() : distance * 2;
   }
+  regions.delays = delays_of(communicator, delays, delays);
   return regions;
 }
 

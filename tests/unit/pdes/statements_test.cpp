@@ -16,9 +16,8 @@ SimTime ps(std::int64_t count) {
 // Of a circle in which each rank sends to the next one.
 RegionDelays circle(std::size_t ranks) {
   RegionDelays delays;
-  delays.direct.assign(ranks * ranks, SimTime::never());
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    delays.direct[rank * ranks + (rank + 1) % ranks] = ps(1);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    delays.direct.push_back({rank, static_cast<std::uint32_t>((rank + 1) % ranks), ps(1)});
   }
   return delays;
 }

@@ -1,0 +1,19 @@
+"""Every tile of a wafer at work in a training step."""
+
+from ranks_cases import EXPLANATION, HEAD, Case, Runs, gain_row, scale_table
+
+CASE = Case("wafer_training", 1.7, 3, repeats=1)
+CPU_MINUTES = 30
+
+
+def sections(report, program, folder, setting):
+    report.say("## A training step on a whole wafer")
+    report.say()
+    if setting.reduced:
+        return
+    report.say(EXPLANATION)
+    report.say()
+    runs = Runs(program, folder)
+    predictions = runs.scale(CASE, "2,16,64,256", "auto")
+    report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
+    scale_table(report, CASE, predictions, {16: 12, 64: 30, 256: 60}, {})
