@@ -352,8 +352,8 @@ class PacketNetwork final : public CountedNetwork {
     SimTime now;
     SimTime then;
   };
-  void report(const Packet& packet, pdes::Port on, EntityId next, const Hop& hop, std::uint16_t tag,
-              std::uint8_t flags) {
+  [[gnu::noinline]] void report(const Packet& packet, pdes::Port on, EntityId next, const Hop& hop,
+                                std::uint16_t tag, std::uint8_t flags) {
     if (on == followed_port_) {
       progress_sink_({packet.source, packet.target, deliver_port(flags), tag, packet.word,
                       tail_at(packet, hop.then)});

@@ -16,9 +16,9 @@ namespace {
 // MPI's buffers for messages between processes; measured on small runs.
 constexpr std::size_t program_bytes = 28U << 20;
 constexpr std::size_t mpi_bytes = 10U << 20;
-// Delays between all pairs of regions while the rank is built: the engine's, and the policy's
-// least and direct ones.
-constexpr std::size_t delay_tables = 3;
+// What a rank keeps for each of all: delays to and from it, links between regions, an outbox,
+// counts.
+constexpr std::size_t bytes_a_rank = 256;
 // Events pending at a time for each tile: its operator or its message, and a packet under way.
 constexpr std::size_t events_a_tile = 2;
 
@@ -66,9 +66,7 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
                             largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
                             largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
   forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +
-                           local +
-                           delay_tables * sizeof(SimTime) * static_cast<std::size_t>(ranks) *
-                               static_cast<std::size_t>(ranks);
+                           local + bytes_a_rank * static_cast<std::size_t>(ranks);
   return forecast;
 }
 

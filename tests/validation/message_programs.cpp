@@ -174,7 +174,8 @@ void run(const MachineModels& models, const MessageProgram& program, int ranks) 
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
     pdes::Engine engine(communicator,
-                        {partition.owner, members, machine::region_delays(topology, partition)},
+                        {partition.owner, members,
+                         machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Driver driver(program, starts, waits, busy_until);
     const auto network = models.network->build({models.machine, members, Driver::network});

@@ -85,7 +85,9 @@ TEST(Roofline, TheComponentTakesAsLongAsPlanned) {
   const Described tile = described("peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 1 TB/s");
   const auto communicator = comm::make_in_process();
   const std::vector<EntityId> members{EntityId(0), EntityId(1)};
-  pdes::Engine engine(*communicator, {{0, 0}, members, {SimTime::never()}}, SimTime::from_ps(1000));
+  pdes::Engine engine(*communicator,
+                      {{0, 0}, members, {{SimTime::never()}, {SimTime::never()}, {}}},
+                      SimTime::from_ps(1000));
   Driver driver;
   const std::vector<workload::Operation> operations{vector_work(400, 500), vector_work(900, 500)};
   const auto model = tile.model->build({tile.machine, members, operations, 1});
@@ -111,7 +113,9 @@ TEST(Roofline, TakesTheTypeOfEachTile) {
   const auto model = read_compute(section.section("compute"));
   const std::vector<EntityId> members{EntityId(0), EntityId(1)};
   const auto communicator = comm::make_in_process();
-  pdes::Engine engine(*communicator, {{0, 0}, members, {SimTime::never()}}, SimTime::from_ps(1000));
+  pdes::Engine engine(*communicator,
+                      {{0, 0}, members, {{SimTime::never()}, {SimTime::never()}, {}}},
+                      SimTime::from_ps(1000));
   Driver driver;
   // Tile 0 is slow, and its bytes count; tile 1 is fast, and computes fp32 at half its rate.
   const std::vector<workload::Operation> operations{vector_work(400, 500),
