@@ -11,7 +11,7 @@ HEAD = ["experiment", "cut", "events", "one rank [s]", "two ranks [s]", "gain", 
         "waits of a rank", "under perfect lookahead", "events that cross"]
 EXPLANATION = (
     "Wall times are of the simulation alone (`wall_s` of summary.json), one rank and two in turns, the "
-    "best of each. Whether two processors were there for them is what *room* says: how much more two "
+    "best of each; what takes minutes is run once or twice. Whether two processors were there for them is what *room* says: how much more two "
     "runs of one rank do side by side than one alone, 2 where neither hinders the other; no cut can "
     "gain more. Waits are of the rank that waits most often, those of perfect lookahead are replayed by "
     "`tessera scale` for the same cut.")
