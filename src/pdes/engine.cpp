@@ -12,6 +12,11 @@ namespace {
 
 // Events from other ranks ahead of the one being put in whose place is called into cache.
 constexpr std::size_t load_distance = 8;
+// State of all entities, beyond which an event most often finds its own in memory.
+constexpr std::size_t state_in_cache = std::size_t{16} << 20;
+// An event sent for one of so many windows after the next one finds its state called for at once:
+// so long it stays in cache.
+constexpr std::int64_t soon_windows = 2;
 // From one look for news from other ranks to the next: some microseconds of work.
 constexpr std::uint64_t events_between_looks = 64;
 
@@ -153,7 +158,9 @@ Outlook Engine::outlook(std::uint32_t rank, SimTime wanted) {
 void Engine::find_state_lines() {
   constexpr std::size_t cache_line = 64;
   const auto* const here = reinterpret_cast<const unsigned char*>(this);
+  std::size_t bytes = 0;  // of an entity's state
   for (std::size_t number = 0; number < components_.size(); ++number) {
+    bytes += components_[number]->state_array().bytes;
     auto& lines = state_lines_[number];
     lines.fill({here, 0});
     auto line = lines.begin();
@@ -166,6 +173,7 @@ void Engine::find_state_lines() {
       }
     }
   }
+  is_large_ = bytes * processes_.size() > state_in_cache;
 }
 
 bool Engine::run(const EngineHooks& hooks) {
@@ -297,6 +305,7 @@ void Engine::finish_boundaries(SimTime end) {
 void Engine::run_window(WindowNumber window) {
   window_ = window;
   window_end_ = calendar_.start_of(window) + calendar_.width();
+  soon_ = is_large_ ? window_end_ + calendar_.width() * soon_windows : SimTime::zero();
   if (window_end_ > next_boundary_) [[unlikely]] {
     pass_boundaries(window_end_);
   }
@@ -306,6 +315,9 @@ void Engine::run_window(WindowNumber window) {
     return;
   }
   calendar_.take(window);
+  if (calendar_.takes_blocks()) {
+    soon_ = SimTime::zero();  // whole windows do not fit the cache
+  }
   for (Calendar::List list = calendar_.next_list(); list.chunks != nullptr;
        list = calendar_.next_list()) {
     EventChunk* const last = run_list(list);

@@ -135,6 +135,8 @@ class Calendar {
     taken_->count = 0;
     next_block_ = 0;
   }
+  // Whether the window taken has a list for each block.
+  bool takes_blocks() const { return taken_->is_split; }
   List next_list() {
     if (taken_->is_split) [[unlikely]] {
       return next_block();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
+#include "tessera/core/cache.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/region_delays.hpp"
@@ -211,6 +212,13 @@ class Engine {
   void run_entity(std::uint32_t index, const Event** next, const Event** end);
   const Event& event_of(Key key) const;
   void load_ahead(const Event& event);
+  // As load_ahead, for an event that is to be handled in a microsecond.
+  void prefetch_state(std::uint32_t index, Port port) const {
+    prefetch(&processes_[index]);
+    for (const StateLine& line : state_lines_[port.component()]) {
+      prefetch(line.first + index * line.stride);
+    }
+  }
   void handle(const Event& event);
   void pass_boundaries(SimTime window_end);
   Event& enqueue_remote(std::size_t rank, EntityId target, SimTime time);
@@ -240,6 +248,8 @@ class Engine {
   WindowNumber window_ = 0;           // being run
   bool is_urgent_ = false;            // something was sent to a rank that waits
   SimTime window_end_;
+  bool is_large_ = false;  // state fits no cache
+  SimTime soon_;           // events before it find their state called for when they are sent
   SimTime last_time_;
   SimTime boundary_period_ = SimTime::never();
   SimTime next_boundary_ = SimTime::never();
@@ -308,6 +318,9 @@ void Context::send(EntityId target, SimTime delay, Port port, const Payload& pay
       fill(event);
       event.target = index;
     });
+    if (time < engine.soon_) {
+      engine.prefetch_state(index, port);
+    }
   } else {
     const auto rank = static_cast<std::size_t>(~place);
     if (delay < engine.delay_to_[rank]) [[unlikely]] {
