@@ -20,6 +20,9 @@ from pathlib import Path
 from page import ROOT, Report, missed_text, part_lines, put_in, version
 
 
+NOT_MADE = "This part has not been made yet"
+
+
 @dataclass
 class Setting:
     reduced: bool
@@ -58,6 +61,10 @@ def make_page(description, prefix, heading, parts):
     report.say(f"Made by `scripts/validate {prefix}`; below each part stands which program made it.")
     report.say()
     page = ROOT / "results" / f"{prefix}.md"
+    if options.update and not page.exists():
+        page.write_text("\n".join(report.lines + [line for name in parts for line in
+                                                  part_lines(name, [f"{NOT_MADE}: {name}.", ""])]) + "\n",
+                        encoding="utf-8")
     missed = []
     with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
         for name in options.part or parts:
@@ -73,4 +80,7 @@ def make_page(description, prefix, heading, parts):
         print("\n".join(report.lines))
     elif not options.part and not options.reduced:
         page.write_text("\n".join(report.lines) + "\n", encoding="utf-8")
+    if options.update and NOT_MADE in page.read_text(encoding="utf-8"):
+        print(f"{page} is not whole: some parts were not made")
+        return 1
     return 1 if missed else 0

@@ -9,12 +9,14 @@ from page import EXPERIMENTS, call, launched, summary_of
 
 HEAD = ["experiment", "cut", "events", "one rank [s]", "two ranks [s]", "gain", "room", "meetings",
         "waits of a rank", "under perfect lookahead", "events that cross"]
+FOUR_HEAD = ["experiment", "of four ranks work", "two ranks [s]", "four ranks [s]", "four over two"]
+MOST_OF_FOUR = 1.25
 EXPLANATION = (
     "Wall times are of the simulation alone (`wall_s` of summary.json), one rank and two in turns, the "
-    "best of each; what takes minutes is run once or twice. Whether two processors were there for them is what *room* says: how much more two "
-    "runs of one rank do side by side than one alone, 2 where neither hinders the other; no cut can "
-    "gain more. Waits are of the rank that waits most often, those of perfect lookahead are replayed by "
-    "`tessera scale` for the same cut.")
+    "best of each; what takes minutes is run once or twice. Whether two processors were there for them "
+    "is what *room* says: how much more two runs of one rank do side by side than one alone, 2 where "
+    "neither hinders the other; no cut can gain more. Waits are of the rank that waits most often, "
+    "those of perfect lookahead are replayed by `tessera scale` for the same cut.")
 
 
 @dataclass
@@ -97,6 +99,21 @@ def gain_row(report, runs, case, setting, predictions=None):
             f"{best[0]:.3f}", f"{best[1]:.3f}", gain_cell,
             f"{2 * best[0] / min(pairs):.2f}" if pairs else "", two[0]["rounds"], waits_cell, perfect,
             two[0]["remote_events"]]
+
+
+def four_row(report, runs, case, setting):
+    """Of the table with FOUR_HEAD: where there are two processors, four ranks against two."""
+    two, four = [], []
+    for _ in range(1 if setting.counts_only else case.repeats):
+        two.append(runs.run(case, 2))
+        four.append(runs.run(case, 4))
+    report.bound(len({summary["result_digest"] for summary in two + four}) == 1,
+                 f"{case.name}: one digest on 2 and 4 ranks")
+    best = [min(summary["wall_s"] for summary in summaries) for summaries in (two, four)]
+    ratio = best[1] / best[0]
+    cell = f"{ratio:.2f}" if setting.counts_only else report.at_most(
+        ratio, MOST_OF_FOUR, f"{case.name}: time on four ranks over that on two", "{:.2f}")
+    return [case.name, four[0]["ranks"], f"{best[0]:.3f}", f"{best[1]:.3f}", cell]
 
 
 def scale_table(report, case, predictions, speed_ups, bounds):

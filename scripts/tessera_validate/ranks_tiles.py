@@ -1,6 +1,6 @@
 """Experiments of the PALM paper in which every tile is simulated."""
 
-from ranks_cases import HEAD, Case, Runs, gain_row
+from ranks_cases import FOUR_HEAD, HEAD, Case, Runs, four_row, gain_row
 
 EVERY_TILE = ("strategy.aggregation=none", "run.replay=none")
 CASES = [
@@ -20,3 +20,6 @@ def sections(report, program, folder, setting):
     report.say()
     runs = Runs(program, folder)
     report.table(HEAD, [gain_row(report, runs, case, setting) for case in CASES])
+    report.say("Four ranks where there are two processors: only as many work, unless all are told to.")
+    report.say()
+    report.table(FOUR_HEAD, [four_row(report, runs, case, setting) for case in CASES[1:]])

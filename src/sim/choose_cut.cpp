@@ -17,7 +17,7 @@ namespace {
 
 using Weights = std::vector<std::uint32_t>;
 
-constexpr double moment_s = 0.02;          // a run that is over in it is not worth a message
+constexpr double moment_s = 0.05;          // a run that is over in it is not worth a message
 constexpr double least_gain = 1.1;         // below that, one rank
 constexpr double worth_more_ranks = 1.02;  // of the speed-up with fewer
 // Whole replicas exchange nothing during a pass, so that ranks run freely; where something crosses
