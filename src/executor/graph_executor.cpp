@@ -165,6 +165,9 @@ class GraphExecutor final : public Executor {
       ready_.clear();
       npu.tasks.read(work_, npu.number, idle && nothing_queued(npu), ready_);
       enqueue_ready(npu);
+      if (npu.tasks.is_behind()) {  // tasks that do nothing were over at once
+        continue;
+      }
       if (begin_tasks(context, npu)) {
         continue;
       }

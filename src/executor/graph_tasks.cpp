@@ -26,22 +26,34 @@ Lane Task::lane() const {
 
 void GraphTasks::read(const GraphWork& work, std::uint32_t npu, bool stuck,
                       std::vector<Place>& ready) {
-  const std::uint32_t window = work.options.window;
-  if (at_end_ || (waiting_ > window / 2 && !stuck)) {
-    return;
+  if (!at_end_ && (waiting_ <= work.options.window / 2 || stuck)) {
+    read_some(work, npu, ready);
   }
-  const std::uint32_t room = waiting_ < window ? window - waiting_ : window;
-  const std::vector<workload::GraphNode> nodes = work.source->read(npu, position_, room);
-  at_end_ = nodes.empty();
-  for (const workload::GraphNode& node : nodes) {
-    add(work, node, ready);
+  // What a short graph needs is known when it has been read.
+  if (!at_end_ && !ahead_) {
+    ahead_.emplace(*work.source, npu);
+  }
+  while (is_behind()) {
+    read_some(work, npu, ready);
   }
 }
 
-void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node,
+void GraphTasks::read_some(const GraphWork& work, std::uint32_t npu, std::vector<Place>& ready) {
+  const std::uint32_t window = work.options.window;
+  const std::uint32_t room = waiting_ < window ? window - waiting_ : window;
+  std::uint64_t in_graph = position_.nodes;
+  const std::vector<workload::GraphNode> nodes = work.source->read(npu, position_, room);
+  at_end_ = nodes.size() < room;
+  for (const workload::GraphNode& node : nodes) {
+    add(work, node, in_graph++, ready);
+  }
+}
+
+void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std::uint64_t in_graph,
                      std::vector<Place>& ready) {
   Task task;
   task.id = node.id;
+  task.place = in_graph;
   task.bytes = node.bytes.count();
   task.flops = node.flops.count();
   task.recorded_ps = node.recorded_duration ? node.recorded_duration->ps() : -1;
@@ -126,6 +138,7 @@ void GraphTasks::end(Place place, std::vector<Place>& ready) {
     }
   }
   dependents_.erase(first, last);
+  over_below_ = std::max(over_below_, tasks_[place].place + 1);
   parts_.erase(place);
   free_.push_back(place);
   --held_;
@@ -137,17 +150,20 @@ void GraphTasks::rewind() {
   GraphTasks next;
   next.over_count_ = over_count_;
   next.counters_ = std::move(counters_);  // messages of both iterations may be under way
+  next.ahead_ = std::move(ahead_);
   *this = std::move(next);
 }
 
 std::size_t GraphTasks::resident_bytes() const {
   return tasks_.capacity() * sizeof(Task) + free_.capacity() * sizeof(Place) +
          dependents_.size() * sizeof(Dependent) + counters_.capacity() * sizeof(Counter) +
-         over_.intervals().capacity() * sizeof(IdSet::Interval);
+         over_.intervals().capacity() * sizeof(IdSet::Interval) +
+         (ahead_ ? ahead_->resident_bytes() : 0);
 }
 
 void GraphTasks::save(pdes::StateWriter& writer) const {
   writer.put(position_);
+  writer.put(over_below_);
   writer.put(static_cast<std::uint8_t>(at_end_ ? 1 : 0));
   writer.put(waiting_);
   writer.put(held_);
@@ -166,6 +182,7 @@ void GraphTasks::save(pdes::StateWriter& writer) const {
 
 void GraphTasks::restore(pdes::StateReader& reader) {
   position_ = reader.get<workload::GraphPosition>();
+  over_below_ = reader.get<std::uint64_t>();
   at_end_ = reader.get<std::uint8_t>() != 0;
   waiting_ = reader.get<std::uint32_t>();
   held_ = reader.get<std::uint32_t>();

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "id_set.hpp"
+#include "read_ahead.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/pdes/state.hpp"
 
@@ -16,6 +18,7 @@ namespace tessera::executor {
 // A node in few bytes: names and communicators by number.
 struct Task {
   std::uint64_t id = 0;
+  std::uint64_t place = 0;  // in the graph
   std::uint64_t bytes = 0;
   std::uint64_t flops = 0;
   std::int64_t recorded_ps = -1;  // duration; -1: none
@@ -42,7 +45,8 @@ class GraphTasks {
  public:
   using Place = std::uint32_t;
 
-  // Reads on when fewer than half of a window wait, or `stuck`; adds those that are ready.
+  // Reads on when fewer than half of a window wait, or `stuck`, and as far as dependencies of those
+  // that are over ask; adds those that are ready.
   void read(const GraphWork& work, std::uint32_t npu, bool stuck, std::vector<Place>& ready);
   // Takes it out of those that wait; it is over later.
   void begin(Place) { --waiting_; }
@@ -56,6 +60,10 @@ class GraphTasks {
   const std::vector<std::uint64_t>& parts(Place place) const { return parts_.at(place); }
   bool all_over() const { return at_end_ && held_ == 0; }
   bool at_end() const { return at_end_; }
+  // Whether some that are ready may not have been read.
+  bool is_behind() const {
+    return !at_end_ && ahead_ && position_.nodes < ahead_->nodes(over_below_);
+  }
   std::uint64_t over() const { return over_count_; }
   std::size_t resident_bytes() const;
 
@@ -72,11 +80,15 @@ class GraphTasks {
     std::uint32_t next = 0;
   };
 
-  void add(const GraphWork& work, const workload::GraphNode& node, std::vector<Place>& ready);
+  void read_some(const GraphWork& work, std::uint32_t npu, std::vector<Place>& ready);
+  void add(const GraphWork& work, const workload::GraphNode& node, std::uint64_t in_graph,
+           std::vector<Place>& ready);
   std::uint32_t next_number(std::uint32_t group);
   void wait_for(std::uint64_t id, Place place);
 
   workload::GraphPosition position_;
+  std::optional<ReadAhead> ahead_;  // none: not known yet, or all has been read
+  std::uint64_t over_below_ = 0;    // no node from this place on is over
   bool at_end_ = false;
   std::uint32_t waiting_ = 0;  // not begun
   std::uint32_t held_ = 0;     // not over

@@ -267,7 +267,8 @@ std::vector<ParameterInfo> execution_parameters() {
            "memory nodes: request (sent), or free: loads take the data's way alone; stores "
            "(acknowledged), or posted"},
           {"data_type", "", "fp16", "of work whose type a graph does not tell"},
-          {"window", "", "512", "nodes of an NPU that are read ahead of their begin"},
+          {"window", "", "512",
+           "nodes of an NPU that are read at a time, more where dependencies ask for it"},
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
            "nodes at a time; 0: all that are ready; and collective_queue: fifo, lifo"},
           {"collectives", "", "",

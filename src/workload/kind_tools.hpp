@@ -9,15 +9,15 @@
 
 namespace tessera::workload {
 
-using Inputs = std::vector<Tensor>;
-using Output = std::optional<Tensor>;
+using Inputs = std::vector<LayerTensor>;
+using Output = std::optional<LayerTensor>;
 
 // Complains about a key of the operator; always without output.
 Output refuse(OperatorSpec& spec, const char* key, const std::string& message);
 // Complains when the elements of a shape, or these times `work`, may be beyond 64 bits.
 bool too_large(OperatorSpec& spec, const Shape& shape, double work);
 // Of an operator without a product of its own.
-Sharding sharding_after(const Tensor& tensor);
+Sharding sharding_after(const LayerTensor& tensor);
 
 bool read_linear(config::Section& section, OperatorSpec& spec);
 bool read_convolution(config::Section& section, OperatorSpec& spec);

@@ -35,13 +35,13 @@ std::string Shape::to_string() const {
 LayerBuilder::LayerBuilder(const OperatorMaker& make, bool training, Shape input)
     : make_(make), training_(training), input_{0, std::move(input), false, std::nullopt} {}
 
-Tensor LayerBuilder::add(Operator op, Shape shape, bool cut) {
+LayerTensor LayerBuilder::add(Operator op, Shape shape, bool cut) {
   operators_.push_back(std::move(op));
   kept_.push_back(false);
   return {kept_.size() - 1, std::move(shape), cut, operators_.size() - 1};
 }
 
-void LayerBuilder::keep_input(Operator& op, const Tensor& tensor) {
+void LayerBuilder::keep_input(Operator& op, const LayerTensor& tensor) {
   if (!kept_[tensor.number]) {
     kept_[tensor.number] = true;
     (tensor.cut ? op.stored_cut : op.stored_whole) += make_.bytes(tensor.shape.elements());
@@ -65,7 +65,7 @@ bool too_large(OperatorSpec& spec, const Shape& shape, double work) {
   return true;
 }
 
-Sharding sharding_after(const Tensor& tensor) {
+Sharding sharding_after(const LayerTensor& tensor) {
   return tensor.cut ? Sharding::heads : Sharding::replicated;
 }
 

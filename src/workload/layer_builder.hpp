@@ -28,7 +28,7 @@ struct Shape {
 };
 
 // What one operator hands to others.
-struct Tensor {
+struct LayerTensor {
   std::size_t number = 0;
   Shape shape;
   bool cut = false;                     // along its features over the tensor group
@@ -69,18 +69,18 @@ class LayerBuilder {
 
   const OperatorMaker& make() const { return make_; }
   bool training() const { return training_; }
-  const Tensor& input() const { return input_; }
+  const LayerTensor& input() const { return input_; }
   std::vector<Operator>& operators() { return operators_; }
 
   // Appends the operator, whose output the tensor is.
-  Tensor add(Operator op, Shape shape, bool cut);
+  LayerTensor add(Operator op, Shape shape, bool cut);
   // The operator keeps the tensor for backward unless another one of the layer does.
-  void keep_input(Operator& op, const Tensor& tensor);
+  void keep_input(Operator& op, const LayerTensor& tensor);
 
  private:
   OperatorMaker make_;
   bool training_;
-  Tensor input_;
+  LayerTensor input_;
   std::vector<Operator> operators_;
   std::vector<bool> kept_{false};  // by number of the tensor
 };
@@ -90,8 +90,8 @@ struct OperatorKind {
   // there are none.
   bool (*read)(config::Section& section, OperatorSpec& spec);
   // Appends the operator and gives its output; without one after a complaint.
-  std::optional<Tensor> (*build)(LayerBuilder& layer, OperatorSpec& spec,
-                                 const std::vector<Tensor>& inputs);
+  std::optional<LayerTensor> (*build)(LayerBuilder& layer, OperatorSpec& spec,
+                                      const std::vector<LayerTensor>& inputs);
   bool joins = false;  // several inputs, else one
 
   bool keyless() const { return read == nullptr && !joins; }

@@ -192,9 +192,10 @@ std::optional<Shape> read_input(config::Section& section) {
 }
 
 // The inputs of an operator, by name; empty after a complaint.
-std::vector<Tensor> inputs_of(OperatorSpec& spec, const std::map<std::string, Tensor>& known,
-                              const Tensor& previous, std::vector<bool>& used) {
-  std::vector<Tensor> inputs;
+std::vector<LayerTensor> inputs_of(OperatorSpec& spec,
+                                   const std::map<std::string, LayerTensor>& known,
+                                   const LayerTensor& previous, std::vector<bool>& used) {
+  std::vector<LayerTensor> inputs;
   if (spec.from.empty()) {
     inputs.push_back(previous);
   }
@@ -210,7 +211,7 @@ std::vector<Tensor> inputs_of(OperatorSpec& spec, const std::map<std::string, Te
     }
     inputs.push_back(found->second);
   }
-  for (const Tensor& input : inputs) {
+  for (const LayerTensor& input : inputs) {
     used[input.number] = true;
   }
   return inputs;
@@ -220,16 +221,17 @@ std::vector<Tensor> inputs_of(OperatorSpec& spec, const std::map<std::string, Te
 std::optional<Layer> build_layer(LayerSpec& spec, const OperatorMaker& make, bool training,
                                  Shape& shape) {
   LayerBuilder builder(make, training, shape);
-  std::map<std::string, Tensor> known{{"input", builder.input()}};
-  Tensor last = builder.input();
+  std::map<std::string, LayerTensor> known{{"input", builder.input()}};
+  LayerTensor last = builder.input();
   // By number of the tensor; an operator makes three at most.
   std::vector<bool> used(3 * spec.operators.size() + 1, false);
   for (OperatorSpec& op : spec.operators) {
-    const std::vector<Tensor> inputs = inputs_of(op, known, last, used);
+    const std::vector<LayerTensor> inputs = inputs_of(op, known, last, used);
     if (inputs.empty()) {
       return std::nullopt;
     }
-    const std::optional<Tensor> output = operator_kinds().at(op.kind).build(builder, op, inputs);
+    const std::optional<LayerTensor> output =
+        operator_kinds().at(op.kind).build(builder, op, inputs);
     if (!output) {
       return std::nullopt;
     }

@@ -27,7 +27,7 @@
 namespace tessera::workload {
 namespace {
 
-Output add_norm(LayerBuilder& layer, OperatorSpec& spec, const Tensor& input, Norm norm) {
+Output add_norm(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& input, Norm norm) {
   const Shape& shape = input.shape;
   const std::uint64_t elements = shape.elements();
   Operator op =
@@ -68,7 +68,7 @@ Output build_gelu(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs)
 }
 
 Output build_softmax(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {
-  const Tensor& input = inputs[0];
+  const LayerTensor& input = inputs[0];
   if (input.cut) {
     return refuse(spec, "kind", "needs all features, but a column has cut its input");
   }
@@ -77,7 +77,7 @@ Output build_softmax(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inpu
 }
 
 bool all_cut_alike(OperatorSpec& spec, const Inputs& inputs) {
-  for (const Tensor& input : inputs) {
+  for (const LayerTensor& input : inputs) {
     if (input.cut != inputs[0].cut) {
       refuse(spec, "from", "some inputs are cut by a column, others are whole");
       return false;
@@ -88,7 +88,7 @@ bool all_cut_alike(OperatorSpec& spec, const Inputs& inputs) {
 
 Output build_sum(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {
   const Shape& shape = inputs[0].shape;
-  for (const Tensor& input : inputs) {
+  for (const LayerTensor& input : inputs) {
     if (input.shape != shape) {
       return refuse(
           spec, "from",
@@ -109,7 +109,7 @@ Output build_sum(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) 
 Output build_concat(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {
   const Shape& first = inputs[0].shape;
   Shape shape = first.with_features(0);
-  for (const Tensor& input : inputs) {
+  for (const LayerTensor& input : inputs) {
     if (input.shape.with_features(0) != first.with_features(0)) {
       return refuse(spec, "from",
                     "inputs that differ in more than their features, " + first.to_string() +
@@ -128,7 +128,7 @@ Output build_concat(LayerBuilder& layer, OperatorSpec& spec, const Inputs& input
 
 // No work: the elements stay where they are.
 Output build_flatten(LayerBuilder&, OperatorSpec&, const Inputs& inputs) {
-  Tensor tensor = inputs[0];
+  LayerTensor tensor = inputs[0];
   tensor.shape = Shape{{tensor.shape.elements()}};
   return tensor;
 }
@@ -173,7 +173,7 @@ bool read_attention(config::Section& section, OperatorSpec& spec) {
 }
 
 Output build_attention(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {
-  const Tensor& input = inputs[0];
+  const LayerTensor& input = inputs[0];
   if (input.shape.sides.size() != 2) {
     return refuse(spec, "kind",
                   "needs [tokens, features]; its input is " + input.shape.to_string());

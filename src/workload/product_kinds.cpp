@@ -73,7 +73,7 @@ std::optional<Pair> window_positions(OperatorSpec& spec, const Shape& input) {
 }
 
 // A product with a weight of `product.columns` x `product.depth`, `product.count` times.
-Output add_product(LayerBuilder& layer, OperatorSpec& spec, const Tensor& input, Shape shape,
+Output add_product(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& input, Shape shape,
                    const MatrixProduct& product) {
   if (spec.sharding == Sharding::row && !input.cut) {
     return refuse(spec, "sharding", "a row needs an input that a column has cut");

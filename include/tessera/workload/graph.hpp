@@ -108,8 +108,8 @@ class GraphSource {
  public:
   virtual ~GraphSource() = default;
   virtual std::uint32_t npus() const = 0;
-  // Up to `most` (> 0) nodes from a place on, which moves behind them; none at the end. Throws
-  // ConfigError naming file, node and offset.
+  // The next nodes from a place on, which moves behind them: `most` (> 0), a little more where some
+  // go together, fewer only at the end. Throws ConfigError naming file, node and offset.
   virtual std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
                                       std::size_t most) const = 0;
   // The graph of an NPU, for messages: "w.3.et".

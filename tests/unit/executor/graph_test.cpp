@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "graph_tasks.hpp"
 #include "harness.hpp"
 #include "tessera/machine/routing.hpp"
 
@@ -396,6 +398,76 @@ TEST(Graph, DependenciesOnLaterNodes) {
     EXPECT_EQ(outcome.unfinished, 0U);
     EXPECT_EQ(outcome.end.ps(), static_cast<std::int64_t>(count) * us);
   }
+}
+
+// Nodes of three lanes that depend on any that came before, some on none and on one far back.
+std::vector<GraphNode> tangled(std::uint64_t seed, std::uint64_t count) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  std::vector<GraphNode> graph;
+  for (std::uint64_t id = 0; id < count; ++id) {
+    std::vector<std::uint64_t> after;
+    for (std::uint64_t left = id == 0 ? 0 : below(3); left > 0; --left) {
+      after.push_back(below(4) == 0 ? below(id) : id - 1 - below(std::min<std::uint64_t>(id, 9)));
+    }
+    const auto ps = static_cast<std::int64_t>(1 + below(1000));
+    switch (below(4)) {
+      case 0:
+        graph.push_back(node(id, GraphAction::nothing, after));
+        break;
+      case 1:
+        graph.push_back(host(id, ps, after));
+        break;
+      default:
+        graph.push_back(compute(id, ps, after));
+    }
+  }
+  return graph;
+}
+
+TEST(Graph, WindowsBoundNoResults) {
+  const machine::Machine machine = stack("Ring(2)");
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    GraphWork work = work_on(machine, {tangled(seed, 700), tangled(1000 + seed, 400)});
+    work.options.window = 1'000'000;
+    const Outcome whole = run(machine, work, 1, 2);
+    EXPECT_EQ(whole.unfinished, 0U);
+    for (const std::uint32_t window : {1U, 7U, 64U, 512U}) {
+      work.options.window = window;
+      const Outcome outcome = run(machine, work, 1, 2);
+      EXPECT_EQ(outcome.end, whole.end) << "seed " << seed << ", window " << window;
+      for (std::uint32_t npu = 0; npu < 2; ++npu) {
+        EXPECT_EQ(times_of(work, outcome, npu), times_of(work, whole, npu))
+            << "seed " << seed << ", window " << window;
+      }
+    }
+  }
+}
+
+// A chain needs no more than a window at a time, however long it is.
+TEST(Graph, ChainsAreReadPieceByPiece) {
+  const machine::Machine machine = stack("Ring(2)");
+  const auto bytes_with = [&](std::uint64_t count) {
+    std::vector<GraphNode> graph{compute(0, us)};
+    for (std::uint64_t id = 1; id < count; ++id) {
+      graph.push_back(compute(id, us, {id - 1}));
+    }
+    GraphWork work = work_on(machine, {graph, {}});
+    work.options.window = 16;
+    GraphTasks tasks;
+    std::vector<GraphTasks::Place> ready;
+    tasks.read(work, 0, false, ready);
+    while (!ready.empty()) {
+      const GraphTasks::Place place = ready.back();
+      ready.pop_back();
+      tasks.begin(place);
+      tasks.end(place, ready);
+      tasks.read(work, 0, false, ready);
+    }
+    EXPECT_TRUE(tasks.all_over());
+    return tasks.resident_bytes();
+  };
+  EXPECT_LT(bytes_with(40'000), 2 * bytes_with(1000));
 }
 
 // The fourth node is memory, 1 us away; 64 B take 6.4 ns. Only the store asks the two others, a
