@@ -1,6 +1,7 @@
 """Experiments on one rank and on two, and what `tessera scale` says of more: for parts of results/ranks.md."""
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,17 +44,20 @@ class Runs:
     def __init__(self, program, folder):
         self.program, self.folder, self.number = program, Path(folder), 0
 
-    def run(self, case, ranks, settings=(), name=""):
-        """The summary, as a user without further options gets it."""
+    def run(self, case, ranks, settings=(), may_refuse=False):
+        """The summary, as a user without further options gets it; none where the cut that is named
+        cannot be made, and that may be."""
         self.number += 1
-        output = self.folder / f"{case.name}{name}-{ranks}-{self.number}"
+        output = self.folder / f"{case.name}-{ranks}-{self.number}"
         words = [self.program, "run", case.file, "-q", "-q", "-o", output, *case.words, "--trace",
                  "none"]
         for setting in settings:
             words += ["--set", setting]
         print(f"run     {case.name} on {ranks} rank(s) {' '.join(settings)}".rstrip(), flush=True)
-        call(launched(ranks, words))
-        return summary_of(output)
+        done = call(launched(ranks, words), (0, 2) if may_refuse else (0,))
+        if done.returncode == 2 and "cannot cut" not in done.stderr:
+            sys.exit(f"error: {case.name} on {ranks} ranks: {done.stderr}")
+        return summary_of(output) if done.returncode == 0 else None
 
     def side_by_side(self, case):
         """Wall time of the longer one of two runs of one rank at the same time."""
