@@ -168,9 +168,10 @@ def accesses(done, number):
 
 
 def build(table="printed", batch=1, decoders=None, remote=("forward", "backward"), gather="sent",
-          overlap=True, make=Graph, tensors=False, shape=PRESETS["13b"]):
+          overlap=True, make=Graph, tensors=False, shape=PRESETS["13b"], gradient=HALF):
     """The graph. `make` may be networkx.DiGraph. Without `overlap` the backward pass of a decoder
-    waits for the gradients of the one behind it. `remote` is of no effect with `tensors`, `shape`
+    waits for the gradients of the one behind it. `gradient` is the bytes of one where they are added
+    up. `remote` is of no effect with `tensors`, `shape`
     with Table 4."""
     decoders = decoders or shape.layers
     decoder = decoder_of(table, batch, shape)
@@ -203,7 +204,8 @@ def build(table="printed", batch=1, decoders=None, remote=("forward", "backward"
         for place, layer in reversed(list(enumerate(decoder.layers))):
             add(f"B{number} {place} {layer.name}", number, layer.backward, "backward" in remote)
         over = f"S{number} gradients"
-        graph.add_node(over, collective="all-reduce", bytes=round(decoder.weights), gather=gather)
+        graph.add_node(over, collective="all-reduce", gather=gather,
+                       bytes=round(decoder.weights * gradient / HALF))
         graph.add_edge(last, over)
         if tensors:
             update = f"U{number} update"
@@ -261,13 +263,16 @@ def main():
                        help="write tensors: what is remote follows from the XPUs' memory")
     parser.add_argument("--gather", choices=("sent", "read", "free"), default="sent",
                         help="of gradients: everywhere, read where needed, reads not counted")
+    parser.add_argument("--gradient", type=int, choices=(2, 4), default=HALF,
+                        help="bytes of one where they are added up (the paper's text says FP32)")
     parser.add_argument("--no-overlap", action="store_true",
                         help="the backward pass waits for gradients")
     parser.add_argument("--iterations", type=int, default=1)
     arguments = parser.parse_args()
     shape = shape_of(parser, arguments)
     graph = build(arguments.table, arguments.batch, arguments.decoders, arguments.remote,
-                  arguments.gather, not arguments.no_overlap, tensors=arguments.tensors, shape=shape)
+                  arguments.gather, not arguments.no_overlap, tensors=arguments.tensors, shape=shape,
+                  gradient=arguments.gradient)
     name = f"llama_{arguments.preset or 'own'}" if arguments.table == "llama" else \
         f"llama2_13b_{arguments.table}"
     graph_yaml.write(graph, arguments.output, access=arguments.access,

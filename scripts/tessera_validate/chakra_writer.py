@@ -49,6 +49,10 @@ class Trace:
     def compute(self, name, flops, tensor_bytes, after):
         return self._add(name, COMPUTE, after, {"num_ops": flops, "tensor_size": tensor_bytes})
 
+    def host(self, name, after):
+        """Work of the processor of the host, without a time."""
+        return self._add(name, COMPUTE, after, {"is_cpu_op": 1, "num_ops": 5})
+
     def access(self, name, kind, tensor_bytes, after, in_switch=False):
         """A load or a store of remote memory."""
         return self._add(name, kind, after, {"tensor_size": tensor_bytes, "tensor_loc": 1,

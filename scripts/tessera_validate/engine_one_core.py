@@ -128,8 +128,7 @@ def speed(report, bench, setting):
 def simgrid(report, bench, setting):
     beside = Path(bench.program).parent / "tessera-bench-ring-simgrid"
     if not beside.exists():
-        report.say("No SimGrid on this machine: its ring was not run.")
-        report.say()
+        report.not_run("SimGrid's ring, for there is no SimGrid on this machine")
         return
     sizes = (16,) if setting.reduced else (64, 256)
     rows = []

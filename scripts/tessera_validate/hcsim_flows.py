@@ -19,8 +19,7 @@ def sections(report, program, folder, setting):
     report.say()
     binary = Path(program).parent / "tests" / TESTS
     if not binary.exists():
-        report.say(f"`{TESTS}` is not built beside the program: not run.")
-        report.say()
+        report.not_run(f"`{TESTS}` is not built beside the program")
         return
     out = folder / "flows.json"
     call([str(binary), "--gtest_filter=SimgridFlows.*", f"--gtest_output=json:{out}"])

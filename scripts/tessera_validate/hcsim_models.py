@@ -5,8 +5,9 @@ from hcsim_systems import batches, experiment, hcsim_llama2, settings, workload
 from page import Runner
 
 XPUS = 64
-# Table, preset, data type, whether what is remote follows from the XPUs' memory.
-ROWS = (("printed", "13b", "fp32", False), ("corrected", "13b", "fp32", False),
+# Table, preset, data type, whether what is remote follows from the XPUs' memory, and bytes of a gradient
+# where they are added up: 16-bit ones fit Table 4's bytes, the paper's text says FP32.
+ROWS = (("printed", "13b", "fp32", False), ("printed", "13b", "fp32", False, 4), ("corrected", "13b", "fp32", False),
         ("corrected", "13b", "fp16", False), ("corrected", "13b", "fp16", True),
         ("llama", "7b", "fp16", True), ("llama", "70b", "fp16", True))
 # Of the CXL links, and XPUs.
@@ -14,10 +15,10 @@ LATENCIES = ("200ns", "10us", "100us", "1ms")
 SIZES = (64, 256)
 
 
-def seconds(runner, folder, coherent, table, preset, data_type, tensors):
+def seconds(runner, folder, coherent, table, preset, data_type, tensors, gradient=2):
     more = {"shape": hcsim_llama2.PRESETS[preset]} if table == "llama" else {}
-    written = workload(folder, "coherent" if coherent else "move", table=table, label=preset,
-                       tensors=tensors, **more)
+    written = workload(folder, "coherent" if coherent else "move", table=table,
+                       label=f"{preset}-{gradient}", tensors=tensors, gradient=gradient, **more)
     path = experiment(folder, coherent, written)
     words = settings(coherent, "H100", XPUS, more=(f"execution.data_type={data_type}",))
     return runner.run(str(path), 1, tuple(words))["simulated_time_ps"] / 1e12
@@ -37,11 +38,12 @@ def sections(report, program, folder, setting):
     rows = []
     for row in ROWS:
         both = [seconds(runner, folder, coherent, *row) for coherent in (False, True)]
-        table, preset, data_type, tensors = row
-        rows.append([f"{table} {preset}", data_type, "by capacity" if tensors else "all",
+        table, preset, data_type, tensors, *gradient = row
+        gradient = gradient[0] if gradient else 2
+        rows.append([f"{table} {preset}", data_type, 8 * gradient, "by capacity" if tensors else "all",
                      f"{both[0]:.3f}", f"{both[1]:.3f}", f"{both[0] / both[1]:.3f}"])
         report.bound(both[1] < both[0], f"{table} {preset}, {data_type}: coherent is faster")
-    report.table(["table", "arithmetic", "remote", "without coherence [s]", "with [s]", "ratio"], rows)
+    report.table(["table", "arithmetic", "bits of a gradient", "remote", "without coherence [s]", "with [s]", "ratio"], rows)
     requests(report, runner, folder)
 
 

@@ -36,6 +36,12 @@ class Report:
             self.missed.append(text)
         return "holds" if holds else "**missed**"
 
+    def not_run(self, what):
+        """A part that could not run is no part that holds."""
+        self.say(f"**Not run**: {what}.")
+        self.say()
+        self.bound(False, f"not run: {what}")
+
     def at_least(self, value, bound, what, form="{:.1f}"):
         """A cell: value, bound, and whether it holds."""
         value_text, bound_text = form.format(value), form.format(bound)

@@ -198,5 +198,9 @@ def sections(report, program, folder, setting):
     pipelined_products(report, arrays)
     in_a_machine(report, Runner(program, folder), setting.reduced)
     binary = Path(program).parent / "tessera-bench"
-    if binary.exists() and not setting.counts_only:
+    if setting.counts_only:
+        return
+    if not binary.exists():
+        report.not_run("speed of systolic arrays, for `tessera-bench` is not built beside the program")
+    else:
         speed(report, Bench(str(binary)), setting.reduced)

@@ -203,7 +203,7 @@ void print_job(const machine::Machine& machine, const sim::Job& job, const std::
     add_programs(job, entities);
     std::cout << entities.to_string() << "\n# memory of one tile of each stage\n"
               << memory_table(job) << traffic_table(machine, job);
-    run.add({head + "ideal iteration (arithmetic only, PALM eq. 1)", to_string(job.ideal_time)});
+    run.add({head + "ideal iteration (arithmetic only)", to_string(job.ideal_time)});
   }
 }
 

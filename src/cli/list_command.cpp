@@ -105,10 +105,11 @@ void print(const std::string& kind, const Parts& parts) {
     if (part.parameters.empty()) {
       continue;
     }
-    TextTable table({"    parameter", "unit", "default", "meaning"});
+    TextTable table({"    parameter", "unit", "default", "of cost", "meaning"});
     for (const ParameterInfo& parameter : part.parameters) {
       table.add({"    " + parameter.name, parameter.unit,
-                 parameter.default_value.empty() ? "-" : parameter.default_value, parameter.help});
+                 parameter.default_value.empty() ? "-" : parameter.default_value,
+                 parameter.is_cost ? "cost" : "", parameter.help});
     }
     std::cout << table.to_string();
   }

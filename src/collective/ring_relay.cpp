@@ -34,6 +34,7 @@ class RingRelay final : public Algorithm {
     ensure(size <= 65536, "the steps of so large a relay cannot be counted");
     return static_cast<std::uint32_t>(std::uint64_t{size} * (size - 1) / 2);
   }
+  bool turns_round() const override { return true; }
   bool is_steady(Kind kind) const override { return ring_->is_steady(kind); }
   bool is_passed_on(Kind kind) const override { return ring_->is_passed_on(kind); }
 

@@ -73,6 +73,30 @@ void add_phases(Kind kind, const StackedOptions& options, ChunkPlan& plan) {
   }
 }
 
+// In the order in which the chunks would go if none had to wait, as NPUs cannot know when others
+// come.
+void choose_queues(std::span<const StackedDimension> dimensions, std::vector<ChunkPlan>& plans) {
+  std::vector<std::uint32_t> next(dimensions.size());
+  for (ChunkPlan& plan : plans) {
+    for (Phase& phase : plan.phases) {
+      phase.queue = next[phase.dimension]++ % dimensions[phase.dimension].queues;
+    }
+  }
+}
+
+// Turned by one with each chunk. The public code of ASTRA-sim turns the order in which an
+// all-gather goes through the dimensions, which is this one from behind.
+void turn(Kind kind, std::uint32_t chunk, const StackedOptions& options,
+          std::vector<std::uint32_t>& order) {
+  const std::size_t by = chunk % order.size();
+  const bool from_behind = kind == Kind::all_gather && options.as_astra;
+  std::rotate(
+      order.begin(),
+      order.begin() + static_cast<std::ptrdiff_t>(from_behind ? (order.size() - by) % order.size()
+                                                              : by),
+      order.end());
+}
+
 }  // namespace
 
 std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
@@ -102,7 +126,7 @@ std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
     const bool may_turn = kind == Kind::all_reduce || kind == Kind::reduce_scatter ||
                           kind == Kind::all_gather || kind == Kind::all_to_all;
     if (may_turn && options.order == DimensionOrder::round_robin) {
-      std::rotate(order.begin(), order.begin() + chunk % order.size(), order.end());
+      turn(kind, chunk, options, order);
     } else if (may_turn && options.order == DimensionOrder::themis) {
       const double first = kind == Kind::all_gather ? static_cast<double>(npus) : 1.0;
       order = themis.order(static_cast<double>(chunk_bytes(bytes, options.chunks, chunk).count()) /
@@ -113,6 +137,7 @@ std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
     }
     add_phases(kind, options, plans[chunk]);
   }
+  choose_queues(dimensions, plans);
   return plans;
 }
 

@@ -42,8 +42,8 @@ StackedRun::StackedRun(const StackedCollective& collective, std::vector<std::uin
       coordinates_(std::move(coordinates)),
       root_(std::move(root)),
       chunk_phase_(collective.turns.chunks.size()),
-      next_turn_(collective.dimensions.size()),
-      under_way_(collective.dimensions.size()) {
+      next_turn_(collective.turns.of.size()),
+      under_way_(collective.turns.of.size()) {
   for (std::size_t d = 0; d < coordinates_.size(); ++d) {
     const std::uint32_t size = collective.dimensions[d].dimension.size;
     ensure(coordinates_[d] < size && root_[d] < size, "a coordinate outside its dimension");
@@ -64,6 +64,13 @@ bool StackedRun::takes_part(const Turn& turn) const {
   return std::all_of(order.begin(), end, [this](std::uint32_t d) { return coordinates_[d] == 0; });
 }
 
+Member StackedRun::counted(const Phase& phase, Member member) const {
+  const RunDimension& dimension = collective_.dimensions[phase.dimension];
+  const std::uint32_t queues = dimension.dimension.queues;
+  const bool is_round = queues > 1 && phase.queue >= queues / 2 && dimension.algorithm->turns_round();
+  return is_round && member != 0 ? dimension.dimension.size - member : member;
+}
+
 Step StackedRun::step_of(const Turn& turn, std::uint32_t lane, std::uint32_t number) const {
   const ChunkPlan& chunk = collective_.turns.chunks[turn.chunk];
   const Phase& phase = phase_of(turn);
@@ -73,8 +80,8 @@ Step StackedRun::step_of(const Turn& turn, std::uint32_t lane, std::uint32_t num
                                   collective_.shape, coordinates_);
   const std::uint32_t lanes = dimension.algorithm->lanes(phase.kind);
   return dimension.algorithm->step(phase.kind, dimension.dimension.size,
-                                   coordinates_[phase.dimension], chunk_bytes(bytes, lanes, lane),
-                                   number, lane);
+                                   counted(phase, coordinates_[phase.dimension]),
+                                   chunk_bytes(bytes, lanes, lane), number, lane);
 }
 
 StackedRun::PhaseRun* StackedRun::find(const Turn& turn) {
@@ -83,16 +90,16 @@ StackedRun::PhaseRun* StackedRun::find(const Turn& turn) {
   return found == running_.end() ? nullptr : &*found;
 }
 
-// Those of all dimensions that may begin; a phase that is over at once makes room for others.
+// Those of all queues that may begin; a phase that is over at once makes room for others.
 void StackedRun::begin_turns(RunActions& actions) {
   for (bool again = true; again;) {
     again = false;
-    for (std::size_t d = 0; d < next_turn_.size(); ++d) {
-      const std::vector<Turn>& turns = collective_.turns.of[d];
-      while (next_turn_[d] < turns.size() && under_way_[d] < collective_.at_a_time &&
-             chunk_phase_[turns[next_turn_[d]].chunk] == turns[next_turn_[d]].phase) {
-        const Turn turn = turns[next_turn_[d]++];
-        ++under_way_[d];
+    for (std::size_t queue = 0; queue < next_turn_.size(); ++queue) {
+      const std::vector<Turn>& turns = collective_.turns.of[queue];
+      while (next_turn_[queue] < turns.size() && under_way_[queue] < collective_.at_a_time &&
+             chunk_phase_[turns[next_turn_[queue]].chunk] == turns[next_turn_[queue]].phase) {
+        const Turn turn = turns[next_turn_[queue]++];
+        ++under_way_[queue];
         begin_phase(turn, actions);
         again = true;
       }
@@ -142,7 +149,8 @@ void StackedRun::begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& acti
     StepName name{run.turn.chunk, static_cast<std::uint16_t>(run.turn.phase),
                   static_cast<std::uint16_t>(lane), step.send_step};
     if (step.send_to != nobody) {
-      actions.send(phase.dimension, (step.send_to + root_[phase.dimension]) % size, name,
+      actions.send(phase.dimension,
+                   (counted(phase, step.send_to) + root_[phase.dimension]) % size, name,
                    dimension.costs.on_wire(step.send_bytes));
     }
     name.step = number;
@@ -195,7 +203,7 @@ void StackedRun::settle(PhaseRun& run, RunActions& actions) {
   if (!run.lanes.empty()) {
     actions.phase_ends(turn.chunk, static_cast<std::uint16_t>(turn.phase));
   }
-  --under_way_[phase_of(turn).dimension];
+  --under_way_[collective_.turns.queue_of(phase_of(turn))];
   running_.erase(running_.begin() + (&run - running_.data()));
   if (++chunk_phase_[turn.chunk] == collective_.turns.chunks[turn.chunk].phases.size()) {
     ++chunks_over_;
@@ -288,7 +296,7 @@ void StackedRun::restore(const std::vector<std::uint32_t>& state) {
         lane.ended[number] = number < lane.over || next() != 0;
       }
     }
-    ++under_way_[phase_of(run.turn).dimension];
+    ++under_way_[collective_.turns.queue_of(phase_of(run.turn))];
   }
 }
 

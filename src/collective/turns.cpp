@@ -19,15 +19,15 @@ constexpr int passes_of_an_addition = 3;
 class ListSchedule {
  public:
   // `bytes` gives the vector of a turn, `time` how long it takes.
-  ListSchedule(Turns& turns, std::size_t dimensions, const TurnOptions& options,
+  ListSchedule(Turns& turns, std::size_t queues, const TurnOptions& options,
                std::function<Bytes(const Turn&)> bytes, std::function<SimTime(const Turn&)> time)
       : turns_(turns),
         options_(options),
         bytes_(std::move(bytes)),
         time_(std::move(time)),
-        queues_(dimensions),
-        under_way_(dimensions) {
-    turns_.of.resize(dimensions);
+        queues_(queues),
+        under_way_(queues) {
+    turns_.of.resize(queues);
   }
 
   void run() {
@@ -38,7 +38,7 @@ class ListSchedule {
     while (!ends_.empty()) {
       const End end = ends_.top();
       ends_.pop();
-      --under_way_[end.dimension];
+      --under_way_[queue_of(end.turn)];
       enqueue({end.turn.chunk, end.turn.phase + 1});
       begin_turns(end.time);
     }
@@ -55,16 +55,17 @@ class ListSchedule {
     }
   };
 
-  std::uint32_t dimension_of(const Turn& turn) const {
-    return turns_.chunks[turn.chunk].phases[turn.phase].dimension;
+  const Phase& phase_of(const Turn& turn) const {
+    return turns_.chunks[turn.chunk].phases[turn.phase];
   }
+  std::uint32_t queue_of(const Turn& turn) const { return turns_.queue_of(phase_of(turn)); }
 
   void enqueue(const Turn& turn) {
     const std::size_t phases = turns_.chunks[turn.chunk].phases.size();
     if (turn.phase >= phases) {
       return;
     }
-    std::deque<Turn>& queue = queues_[dimension_of(turn)];
+    std::deque<Turn>& queue = queues_[queue_of(turn)];
     auto place = queue.end();
     if (options_.queue == ChunkQueue::smallest_first) {
       const Bytes bytes = bytes_(turn);
@@ -83,14 +84,14 @@ class ListSchedule {
   }
 
   void begin_turns(SimTime now) {
-    for (std::size_t dimension = 0; dimension < queues_.size(); ++dimension) {
-      std::deque<Turn>& queue = queues_[dimension];
-      while (!queue.empty() && under_way_[dimension] < options_.at_a_time) {
+    for (std::size_t number = 0; number < queues_.size(); ++number) {
+      std::deque<Turn>& queue = queues_[number];
+      while (!queue.empty() && under_way_[number] < options_.at_a_time) {
         const Turn turn = queue.front();
         queue.pop_front();
-        ++under_way_[dimension];
-        turns_.of[dimension].push_back(turn);
-        ends_.push({now + time_(turn), static_cast<std::uint32_t>(dimension), begun_++, turn});
+        ++under_way_[number];
+        turns_.of[number].push_back(turn);
+        ends_.push({now + time_(turn), phase_of(turn).dimension, begun_++, turn});
       }
     }
   }
@@ -133,13 +134,18 @@ Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimen
   ensure(turn_options.at_a_time > 0, "a dimension that nothing may go through");
   Turns turns;
   turns.chunks = plan_chunks(kind, bytes, dimensions, options);
+  std::uint32_t queues = 0;
+  for (const StackedDimension& dimension : dimensions) {
+    turns.first_queue.push_back(queues);
+    queues += dimension.queues;
+  }
   const std::vector<std::uint32_t> origin(dimensions.size());
   const auto bytes_of = [&](const Turn& turn) {
     const ChunkPlan& chunk = turns.chunks[turn.chunk];
     return phase_bytes(chunk, chunk.phases[turn.phase],
                        chunk_bytes(bytes, options.chunks, turn.chunk), dimensions, origin);
   };
-  ListSchedule(turns, dimensions.size(), turn_options, bytes_of, [&](const Turn& turn) {
+  ListSchedule(turns, queues, turn_options, bytes_of, [&](const Turn& turn) {
     return time(turns.chunks[turn.chunk].phases[turn.phase], bytes_of(turn));
   }).run();
   return turns;

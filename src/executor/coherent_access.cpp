@@ -38,9 +38,10 @@ struct CoherentAccess::Word {
   Word as(Kind other) const { return {other, stores, npu, lines}; }
 };
 
-std::uint32_t CoherentAccess::begin(pdes::Context& context, std::uint32_t npu, Bytes bytes,
-                                    bool stores, std::uint16_t tag) {
+std::uint32_t CoherentAccess::begin(pdes::Context& context, const Access& access,
+                                    SimTime& asked_until) {
   const memory::Coherence& coherence = *setup_.work.coherence;
+  const auto [npu, bytes, stores, tag] = access;
   const Word word{Kind::opening, stores, npu, coherence.lines_of(bytes)};
   if (word.lines >> Word::lines_bits != 0 || npu >> Word::npu_bits != 0) {
     throw ModelError("a coherent access of " + std::to_string(word.lines) + " lines by NPU " +
@@ -53,13 +54,16 @@ std::uint32_t CoherentAccess::begin(pdes::Context& context, std::uint32_t npu, B
   const memory::Lines lines = coherence.split(word.lines, stores);
   const memory::AccessMessages messages = coherence.messages(lines);
   const EntityId device = setup_.work.remote_of[npu];
+  const SimTime begin = std::max(context.now(), asked_until);
+  const SimTime wait = begin - context.now();
+  asked_until = begin + coherence.asking_time(word.lines, round_trip(word));
   std::uint32_t parts = 0;
   if (messages.opening > Bytes()) {
-    send(context, device, messages.opening, word, tag, false);
+    send(context, device, messages.opening, word, tag, false, wait);
     ++parts;
   }
   if (messages.up > Bytes()) {
-    send(context, device, messages.up, word.as(Kind::up), tag, true);
+    send(context, device, messages.up, word.as(Kind::up), tag, true, wait);
     ++parts;
   }
   return parts + (coherence.owner_messages(lines) ? coherence.owners() : 0);
@@ -111,11 +115,12 @@ void CoherentAccess::send(pdes::Context& context, EntityId to, Bytes bytes, cons
   network::send_after(context, setup_.network_slot, delay, request, tag);
 }
 
+// Their answers take as long as all lines, and go beside the data.
 void CoherentAccess::snoop(pdes::Context& context, const Word& word, std::uint16_t tag) {
   const memory::Coherence& coherence = *setup_.work.coherence;
   const auto messages = coherence.owner_messages(coherence.split(word.lines, word.stores));
   for (std::uint32_t number = 0; messages && number < coherence.owners(); ++number) {
-    send(context, owner(word.npu, number), messages->snoop, word.as(Kind::snoop), tag, true);
+    send(context, owner(word.npu, number), messages->snoop, word.as(Kind::snoop), tag, false);
   }
 }
 

@@ -19,10 +19,17 @@ class CoherentAccess {
   // `arrival` is where its messages are delivered to, at every node.
   CoherentAccess(const GraphSetup& setup, pdes::Port arrival) : setup_(setup), arrival_(arrival) {}
 
-  // Sends what opens an access to the memory of this NPU. Returns how many arrivals end it, each
-  // with `tag`: 0 if local memory has it all.
-  std::uint32_t begin(pdes::Context& context, std::uint32_t npu, Bytes bytes, bool stores,
-                      std::uint16_t tag);
+  // An access to the memory of an NPU.
+  struct Access {
+    std::uint32_t npu = 0;
+    Bytes bytes;
+    bool stores = false;
+    std::uint16_t tag = 0;
+  };
+  // Sends what opens it, once `asked_until`, when the NPU has asked for the lines of those before,
+  // which it moves on. Returns how many arrivals end it, each with its tag: 0 if local memory has
+  // it all.
+  std::uint32_t begin(pdes::Context& context, const Access& access, SimTime& asked_until);
   // At the device or an owner. False at the NPU that accesses, of which then a part is over.
   bool answer(pdes::Context& context, const network::Arrival& arrival, std::uint16_t tag);
 

@@ -145,6 +145,8 @@ CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
   std::transform(options.all_to_all.begin(), options.all_to_all.end(),
                  std::back_inserter(all_to_all_), make);
   other_algorithm_ = make(options.other_algorithm);
+  const bool relays = options.collectives.as_astra && options.other_algorithm == "ring";
+  other_all_to_all_ = make(relays ? "ring-relay" : options.other_algorithm);
 }
 
 const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t dimension) const {
@@ -155,7 +157,7 @@ const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t d
 const PlannedCollective& CollectivePlans::of(const Task& task) {
   const auto [box, is_new_box] = boxes_.try_emplace(task.group);
   if (is_new_box) {
-    box->second = box_of(setup_.work.groups[task.group].members, sizes_);
+    box->second = box_of_group(setup_.work.groups[task.group].members);
   }
   const auto [entry, is_new] = plans_.try_emplace(
       Key{task.group, task.dimensions, task.collective, task.bytes, task.has_parts});
@@ -163,6 +165,14 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
     entry->second = make(task);
   }
   return *entry->second;
+}
+
+// ASTRA-sim 2.0 knows dimensions of the whole machine only: any other communicator is one ring.
+std::vector<std::vector<std::uint32_t>> CollectivePlans::box_of_group(
+    const std::vector<std::uint32_t>& members) const {
+  const bool is_ring =
+      setup_.work.options.collectives.as_astra && members.size() != setup_.work.npus();
+  return is_ring ? std::vector<std::vector<std::uint32_t>>{} : box_of(members, sizes_);
 }
 
 // Programs are for whole communicators.
@@ -192,12 +202,13 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
   if (plan->is_list_) {
     plan->members_.push_back(setup_.work.groups[task.group].members);
     members = plan->members_[0].size();
-    const Bandwidth bandwidth =
-        options.dimensions.empty() ? Bandwidth() : options.dimensions.front().bandwidth;
-    dimensions.push_back(
-        {{static_cast<std::uint32_t>(members), bandwidth},
-         other_algorithm_.get(),
-         options.step_costs.empty() ? collective::StepCosts{} : options.step_costs.front()});
+    collective::RunDimension& only = dimensions.emplace_back();
+    if (!options.dimensions.empty()) {
+      only = {options.dimensions.front(), nullptr, options.step_costs.front()};
+    }
+    only.dimension.size = static_cast<std::uint32_t>(members);
+    only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
+    only.costs.free_additions = 0;
   } else {
     plan->sizes_ = sizes_;
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
@@ -206,9 +217,8 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
       }
       const auto size = std::max<std::size_t>(1, plan->members_[d].size());
       members *= size;
-      dimensions.push_back({{static_cast<std::uint32_t>(size), options.dimensions[d].bandwidth},
-                            algorithm(kind, d),
-                            options.step_costs[d]});
+      dimensions.push_back({options.dimensions[d], algorithm(kind, d), options.step_costs[d]});
+      dimensions.back().dimension.size = static_cast<std::uint32_t>(size);
     }
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();

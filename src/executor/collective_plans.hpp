@@ -65,6 +65,8 @@ class CollectivePlans {
 
   std::unique_ptr<PlannedCollective> make(const Task& task) const;
   const collective::Program* program_of(const Task& task) const;
+  std::vector<std::vector<std::uint32_t>> box_of_group(
+      const std::vector<std::uint32_t>& members) const;
 
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
@@ -73,6 +75,7 @@ class CollectivePlans {
   std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions]
   std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]
   std::unique_ptr<collective::Algorithm> other_algorithm_;
+  std::unique_ptr<collective::Algorithm> other_all_to_all_;
   std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>> boxes_;  // by group
   std::map<Key, std::unique_ptr<PlannedCollective>> plans_;
 };

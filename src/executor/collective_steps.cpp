@@ -8,7 +8,7 @@ namespace tessera::executor {
 using plan::Instruction;
 
 CollectiveSteps::CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes,
-                                 const TileMessages& messages)
+                                 TileMessages& messages)
     : plan_(plan), inboxes_(inboxes), messages_(messages) {
   for (const plan::GroupShape& shape : plan.groups) {
     Group& group = groups_.emplace_back(
@@ -81,7 +81,8 @@ void CollectiveSteps::send(pdes::Context& context, const TileCollective& of, std
   if (step.send_to != collective::nobody) {
     messages_.send(context, member(of, step.send_to), step.send_bytes,
                    tag_of(of.instruction.traffic, of.background, at),
-                   of.background || messages_.are_watched(of.tile, of.instruction));
+                   of.background || messages_.are_watched(of.tile, of.instruction),
+                   network::connection_flag);
   }
 }
 

@@ -25,7 +25,7 @@ struct TileCollective {
 // Of the tiles of a rank.
 class CollectiveSteps {
  public:
-  CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes, const TileMessages& messages);
+  CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes, TileMessages& messages);
 
   // Sends what the first step of every channel sends.
   void start(pdes::Context& context, const TileCollective& of);
@@ -92,7 +92,7 @@ class CollectiveSteps {
 
   const plan::Plan& plan_;
   InboxPool& inboxes_;
-  const TileMessages& messages_;
+  TileMessages& messages_;
   std::vector<Group> groups_;  // as Plan::groups
   OtherSteps others_;
   Looked looked_;

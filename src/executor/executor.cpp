@@ -200,10 +200,15 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
   }
 
-  void save_totals(pdes::StateWriter& writer) const override { writer.put(instructions_done_); }
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(instructions_done_);
+    messages_.save(writer);
+  }
   void add_totals(pdes::StateReader& reader) override {
     instructions_done_ += reader.get<std::uint64_t>();
+    messages_.add(reader);
   }
+  std::vector<Balance> balances() const override { return messages_.balances(); }
 
   std::uint64_t unfinished() const override { return unfinished_; }
   std::uint64_t instructions_done() const override { return instructions_done_; }

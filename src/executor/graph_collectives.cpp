@@ -29,7 +29,7 @@ class GraphCollectives::Actions final : public collective::RunActions {
     const std::uint32_t to = active_.plan->npu_at(npu_.number, dimension, coordinate);
     const MessageId id = collectives_.message_of(active_.id, name);
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
-                  collectives_.ports_.arrival, id.tag, id.word);
+                  collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
   }
   bool take_early(const collective::StepName& name) override {
     return npu_.take_early(collectives_.message_of(active_.id, name));

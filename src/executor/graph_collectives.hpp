@@ -16,7 +16,7 @@ class GraphCollectives {
   GraphCollectives(const GraphSetup& setup, const GraphPorts& ports)
       : setup_(setup), work_(setup.work), ports_(ports), plans_(setup) {}
 
-  // Of a task that has just begun. One that is over ends its task in an event of its own.
+  // Of a task that has begun. One that is over ends its task in an event of its own.
   void begin(pdes::Context& context, GraphNpu& npu, Place place);
   // The wait of a step is over.
   void elapsed(pdes::Context& context, GraphNpu& npu, const pdes::Event& event);

@@ -23,7 +23,8 @@ constexpr unsigned begin_kind = 0;
 constexpr unsigned over_kind = 1;      // a task that takes a time of its own
 constexpr unsigned accessed_kind = 2;  // of local memory
 constexpr unsigned arrival_kind = 3;
-constexpr unsigned step_kind = 4;  // of a collective
+constexpr unsigned step_kind = 4;      // of a collective
+constexpr unsigned launched_kind = 5;  // a collective whose overhead is over
 
 // Of tasks that wait for a lane: puts the first to begin at the front of a heap.
 struct BeginsLater {
@@ -84,6 +85,9 @@ class GraphExecutor final : public Executor {
           return;
         }
         break;
+      case launched_kind:
+        collectives_.begin(context, npu, event.as<Place>());
+        return;
       default:
         collectives_.elapsed(context, npu, event);
         return;  // a collective that is over ends its task in an event of its own
@@ -145,10 +149,17 @@ class GraphExecutor final : public Executor {
     }
   }
 
-  void save_totals(pdes::StateWriter& writer) const override { writer.put(tasks_done_); }
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(tasks_done_);
+    writer.put(sent_);
+    writer.put(taken_);
+  }
   void add_totals(pdes::StateReader& reader) override {
     tasks_done_ += reader.get<std::uint64_t>();
+    sent_ += reader.get<std::uint64_t>();
+    taken_ += reader.get<std::uint64_t>();
   }
+  std::vector<Balance> balances() const override { return {{"messages", sent_, taken_}}; }
 
  private:
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
@@ -249,6 +260,7 @@ class GraphExecutor final : public Executor {
         accesses_.begin(context, npu, place);
         return;
       case GraphAction::send:
+        ++sent_;
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
                       port(arrival_kind), 0, task.tag);
         end_after(context, place, send_time(context.self(), task));
@@ -256,6 +268,7 @@ class GraphExecutor final : public Executor {
       case GraphAction::receive: {
         const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
         if (npu.take_early(message)) {
+          ++taken_;
           end_after(context, place, SimTime::zero());
         } else {
           npu.receives.push_back({message, place});
@@ -263,7 +276,11 @@ class GraphExecutor final : public Executor {
         return;
       }
       case GraphAction::collective:
-        collectives_.begin(context, npu, place);
+        if (setup_.collective_overhead > SimTime::zero()) {
+          context.send_self(setup_.collective_overhead, port(launched_kind), place);
+        } else {
+          collectives_.begin(context, npu, place);
+        }
         return;
       case GraphAction::nothing:
         break;
@@ -356,6 +373,7 @@ class GraphExecutor final : public Executor {
     }
     const Place place = receive->place;
     npu.receives.erase(receive);
+    ++taken_;
     end_task(context, npu, place);
     return true;
   }
@@ -394,6 +412,8 @@ class GraphExecutor final : public Executor {
   std::vector<Npu> npus_;  // by index of the entity
   std::uint64_t unfinished_ = 0;
   std::uint64_t tasks_done_ = 0;
+  std::uint64_t sent_ = 0;  // messages of sends, and those that receives took
+  std::uint64_t taken_ = 0;
   std::vector<Place> ready_;  // of the present event
 };
 

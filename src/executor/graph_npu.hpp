@@ -70,6 +70,7 @@ struct GraphNpu {
   std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
   std::vector<BegunTask> begun;              // under way
   SimTime since;                             // of the present activity
+  SimTime asked_until;                       // by coherent accesses: see CoherentAccess
   std::array<std::int64_t, activities> time_ps{};
 
   static constexpr std::uint32_t unused = 0xFFFFFFFFU;

@@ -76,7 +76,8 @@ bool ServingExchanges::go_on(pdes::Context& context, Part& part) {
       const EntityId to = work_.npus[tenant.npus[exchange.first + step.send_to]][part.place];
       network::send(context, setup_.network_slot, to, at_least_one(step.send_bytes),
                     pdes::Port(setup_.slot, serving_exchanged_kind),
-                    static_cast<std::uint16_t>(step.send_step), part.slot);
+                    static_cast<std::uint16_t>(step.send_step), part.slot,
+                    network::connection_flag);
     }
   }
   if (part.begun < steps || (steps > 0 && !is_over(steps - 1))) {

@@ -64,6 +64,17 @@ class TenantsExecutor final : public Executor {
     return sum([](const Executor& executor) { return executor.instructions_done(); });
   }
 
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all;
+    for (const TenantPart& part : setup_.parts) {
+      for (Balance& balance : part.executor->balances()) {
+        balance.what.insert(0, part.name + ": ");
+        all.push_back(std::move(balance));
+      }
+    }
+    return all;
+  }
+
   std::vector<std::string> waiting(std::size_t most) const override {
     std::vector<std::string> lines;
     for (const TenantPart& part : setup_.parts) {

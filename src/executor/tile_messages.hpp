@@ -1,7 +1,10 @@
 // Messages between tiles: how their tags name them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "inbox.hpp"
 #include "program_outlook.hpp"
@@ -32,14 +35,15 @@ class TileMessages {
   TileMessages(const ExecutorSetup& setup, pdes::Port arrival)
       : network_slot_(setup.network_slot), observer_(setup.observer), arrival_(arrival) {}
 
-  // `watched`: the outlook is told.
-  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag,
-            bool watched) const {
+  // `watched`: the outlook is told. `flags`: see network::send.
+  void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag, bool watched,
+            std::uint8_t flags = 0) {
+    sent_[static_cast<unsigned>(tag) & (background_bit - 1)] += bytes.count();
     const bool is_followed = outlook_ != nullptr && watched &&
                              outlook_->send(context.self(), target, tag, bytes, context.now());
     network::send(context, network_slot_, target, bytes, arrival_, tag,
                   static_cast<std::uint64_t>(context.now().ps()),
-                  is_followed ? network::followed_flag : std::uint8_t{0});
+                  is_followed ? static_cast<std::uint8_t>(flags | network::followed_flag) : flags);
   }
   // Whether the outlook is told of what this collective of the tile's program sends: all its
   // members stand at the same place of the same program, so that all agree.
@@ -52,14 +56,41 @@ class TileMessages {
 
   // Of a message that the tile takes now.
   void report(pdes::Context& context, plan::Traffic traffic, Bytes bytes,
-              const InboxPool::Message& message) const {
+              const InboxPool::Message& message) {
+    received_[static_cast<std::size_t>(traffic)] += bytes.count();
     if (observer_ != nullptr) {
       observer_->on_message({message.source, context.self(), traffic, bytes, message.sent,
                              message.arrived, context.now()});
     }
   }
 
+  // Bytes by traffic.
+  std::vector<Balance> balances() const {
+    std::vector<Balance> all;
+    for (std::size_t kind = 0; kind < plan::traffic_kinds; ++kind) {
+      all.push_back({plan::to_string(static_cast<plan::Traffic>(kind)) + " bytes", sent_[kind],
+                     received_[kind]});
+    }
+    return all;
+  }
+  void save(pdes::StateWriter& writer) const {
+    writer.put(sent_);
+    writer.put(received_);
+  }
+  void add(pdes::StateReader& reader) {
+    for (auto* sums : {&sent_, &received_}) {
+      const auto more = reader.get<Sums>();
+      for (std::size_t kind = 0; kind < more.size(); ++kind) {
+        (*sums)[kind] += more[kind];
+      }
+    }
+  }
+
  private:
+  using Sums = std::array<std::uint64_t, std::size_t{background_bit}>;  // [B] by traffic
+
+  Sums sent_{};
+  Sums received_{};
   unsigned network_slot_;
   Observer* observer_;
   pdes::Port arrival_;

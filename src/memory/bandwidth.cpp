@@ -1,6 +1,9 @@
 // The `bandwidth` memory: latency + size / bandwidth of the tile's channel, nothing shared (PALM,
 // equation (4)).
 
+#include <string>
+#include <vector>
+
 #include "tessera/core/error.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
@@ -44,6 +47,15 @@ class BandwidthModel final : public MemoryModel {
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t) const override { return 0; }
   bool sends_along_links() const override { return true; }
   bool promises() const override { return true; }
+  Account account() const override { return Account::none; }
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    if (machine.channels.empty()) {
+      return {};
+    }
+    return {
+        "every access to memory has the whole bandwidth of its channel, whatever else is under way "
+        "there (machine.memory.model)"};
+  }
 };
 
 const Registration registration(

@@ -84,6 +84,13 @@ SimTime Coherence::least_time(std::uint64_t lines, SimTime round_trip) const {
                              static_cast<std::uint64_t>(round_trip.ps()), *options_.outstanding);
 }
 
+SimTime Coherence::asking_time(std::uint64_t lines, SimTime round_trip) const {
+  return options_.outstanding
+             ? rounded_up_duration(lines, static_cast<std::uint64_t>(round_trip.ps()),
+                                   *options_.outstanding)
+             : SimTime::zero();
+}
+
 std::optional<Bandwidth> Coherence::limit(Bytes bytes, std::uint64_t lines,
                                           SimTime round_trip) const {
   const SimTime least = least_time(lines, round_trip);
@@ -138,7 +145,7 @@ SimTime Coherence::owner_delay(const Lines& lines, SimTime owner_trip) const {
 
 std::vector<ParameterInfo> coherence_parameters() {
   return {{"line", "B", "64 B", "of access and of coherence"},
-          {"outstanding", "", "none", "lines of an access under way at once"},
+          {"outstanding", "", "none", "lines of an NPU under way at once, of all its accesses"},
           {"device_latency", "ps", "0 ps", "from request to data at the device"},
           {"flit", "", "none", "none, 68 B or 256 B, as CXL's"},
           {"headers", "", "1", "of messages, in one slot of a flit"},

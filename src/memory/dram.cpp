@@ -301,6 +301,7 @@ class DramModel final : public MemoryModel {
   std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
     return std::make_unique<DramMemory>(setup, parameters_);
   }
+  Account account() const override { return Account::bursts; }
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
     return nodes * (sizeof(OpenAccesses) + sizeof(std::uint32_t)) +
            machine.channels.size() *

@@ -251,7 +251,8 @@ class BankQueues final : public DramScheduler {
     if (--sizes_[bank] == 0) {
       state_.banks_with &= ~bit(bank);
     }
-    const bool close = controller_.closed_page && may_close_after(queue, sizes_[bank], entry.row);
+    const bool close = controller_.strict_page ||
+                       (controller_.closed_page && may_close_after(queue, sizes_[bank], entry.row));
     banks_.column(bank, entry.write != 0, close, now);
     const std::uint64_t burst = requests_[entry.place].burst;
     if (entry.write != 0) {

@@ -88,11 +88,12 @@ void read_organization(config::Section& section, DramOrganization& of) {
 void read_timing(config::Section& section, DramTiming& timing) {
   timing.clock = section.get_or<Clock>("clock", timing.clock, config::at_least(Clock::hertz(1)));
   config::Section keys = section.section("timing");
+  const bool usual = timing.refi > 0;  // of the preset
   for (const TimingKey& key : timing_keys) {
     timing.*key.member = keys.get_or<std::int64_t>(
         key.name, timing.*key.member, config::between<std::int64_t>(key.least, 1'000'000'000));
   }
-  if (!section.get_or<bool>("refresh", timing.refi > 0)) {
+  if (!section.get_or<bool>("refresh", usual)) {
     timing.refi = 0;
   } else if (timing.refi <= timing.rfc) {
     keys.error("tREFI", "must be above tRFC, or `refresh: false`");
@@ -141,8 +142,12 @@ std::uint32_t read_count(config::Section& section, const char* key, std::uint32_
 void read_controller(config::Section& section, DramController& controller) {
   controller.scheduler =
       section.get_name("scheduler", dram_schedulers().names(), controller.scheduler);
-  controller.closed_page = section.get_name("page", {"open", "closed"},
-                                            controller.closed_page ? "closed" : "open") == "closed";
+  const std::string page = section.get_name("page", {"open", "closed", "strict"},
+                                            controller.strict_page   ? "strict"
+                                            : controller.closed_page ? "closed"
+                                                                     : "open");
+  controller.closed_page = page == "closed";
+  controller.strict_page = page == "strict";
   controller.two_commands =
       read_count(section, "commands", controller.two_commands ? 2 : 1, 1, 2) == 2;
   controller.hash_channels = section.get_name("hash", {"none", "ipoly"}, "none") == "ipoly";
@@ -206,7 +211,8 @@ std::vector<ParameterInfo> dram_parameters() {
       {"timing", "", "of the preset", "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"},
       {"refresh", "", "true", "of a rank every tREFI"},
       {"scheduler", "", "oldest-ready", "or bank-queues"},
-      {"page", "", "open", "or closed: a row no request waits for is closed at once"},
+      {"page", "", "open", "or closed: a row no request waits for is closed at once; strict: every row is, by the "
+       "request that opened it"},
       {"commands", "", "of the preset", "commands a cycle: 2 is one for rows and one for columns"},
       {"mapping", "", "of the preset", "fields of an address, the highest first"},
       {"hash", "", "none", "or ipoly: pseudo-random channels"},

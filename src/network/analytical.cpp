@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "counted_network.hpp"
 #include "tessera/machine/routing.hpp"
@@ -16,12 +17,26 @@ namespace {
 // One event a message, from end to end: overhead, latency of every link on the route and the time
 // of the whole message at the slowest one. Links are not shared and no account of them is kept. A
 // smaller message may overtake a larger one of the same pair.
+//
+// With `ports: shared` the messages that leave a node by one link go one after the other, each for
+// the time that the slowest link of its route takes: a bound where a node talks to many at once,
+// which costs no event and is the same on any number of ranks. Else what that would have delayed is
+// noted. What nodes share beyond their first link, and what comes in, neither counts.
 class AnalyticalNetwork final : public CountedNetwork {
  public:
-  AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model)
+  AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model, bool shares_ports)
       : topology_(*setup.machine.topology),
         routing_(machine::make_routing(model.routing(), topology_)),
-        model_(model) {}
+        model_(model),
+        shares_ports_(shares_ports) {
+    std::size_t ports = 0;
+    for (const EntityId member : setup.members) {
+      first_port_.push_back(ports);
+      ports += topology_.ports(member);
+    }
+    first_port_.push_back(ports);
+    free_at_.resize(ports);
+  }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     const auto request = event.as<SendRequest>();
@@ -35,30 +50,77 @@ class AnalyticalNetwork final : public CountedNetwork {
         machine::path_between(topology_, *routing_, context.self(), request.target);
     path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     hops_ += path.hops;
-    context.send(request.target, model_.idle_time(path, Bytes(request.bytes)), request.deliver,
-                 arrival, event.tag);
+    const SimTime wait = wait_for_port(context, request, path);
+    context.send(request.target,
+                 model_.idle_time(path, Bytes(request.bytes)) +
+                     (shares_ports_ ? wait : SimTime::zero()),
+                 request.deliver, arrival, event.tag);
   }
 
   void visit_links(SimTime, const LinkUseSink&) const override {}
   void report_bins(LinkUseSink) override {}
-  void save(std::uint32_t, pdes::StateWriter&) const override {}
-  void restore(std::uint32_t, pdes::StateReader&) override {}
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    for (std::size_t port = first_port_[index]; port < first_port_[index + 1]; ++port) {
+      writer.put(free_at_[port]);
+    }
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    for (std::size_t port = first_port_[index]; port < first_port_[index + 1]; ++port) {
+      free_at_[port] = reader.get<SimTime>();
+    }
+  }
+  std::size_t resident_bytes() const override {
+    return first_port_.capacity() * sizeof(std::size_t) + free_at_.capacity() * sizeof(SimTime);
+  }
+  void save_totals(pdes::StateWriter& writer) const override {
+    CountedNetwork::save_totals(writer);
+    writer.put(longest_unshared_);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    CountedNetwork::add_totals(reader);
+    longest_unshared_ = std::max(longest_unshared_, reader.get<SimTime>());
+  }
+  SimTime longest_unshared() const override { return longest_unshared_; }
 
  private:
+  // For those that left by the same link before.
+  SimTime wait_for_port(const pdes::Context& context, const SendRequest& request,
+                        const machine::Path& path) {
+    const unsigned port = routing_->next_port(context.self(), request.target);
+    SimTime& free_at = free_at_[first_port_[context.index()] + port];
+    const SimTime begin = std::max(context.now(), free_at);
+    free_at = begin + serialization_time(Bytes(request.bytes), path.bottleneck);
+    const SimTime wait = begin - context.now();
+    if (!shares_ports_) {
+      longest_unshared_ = std::max(longest_unshared_, wait);
+    }
+    return wait;
+  }
+
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
   const NetworkModel& model_;  // outlives all networks made from it
+  bool shares_ports_;
+  std::vector<std::size_t> first_port_;  // [members + 1] in free_at_
+  std::vector<SimTime> free_at_;         // [links that leave members]
+  SimTime longest_unshared_;
 };
 
 class AnalyticalModel final : public NetworkModel {
  public:
-  AnalyticalModel(std::string routing, const Overheads& overheads, SimTime tick)
-      : routing_(std::move(routing)), overheads_(overheads), tick_(tick) {}
+  AnalyticalModel(std::string routing, const Overheads& overheads, SimTime tick, bool shares_ports)
+      : routing_(std::move(routing)),
+        overheads_(overheads),
+        tick_(tick),
+        shares_ports_(shares_ports) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
-    return std::make_unique<AnalyticalNetwork>(setup, *this);
+    return std::make_unique<AnalyticalNetwork>(setup, *this, shares_ports_);
   }
-  std::size_t predicted_bytes(const machine::Machine&, std::uint64_t, bool) const override {
-    return 0;
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
+                              bool) const override {
+    const machine::Topology& topology = *machine.topology;
+    return nodes * sizeof(std::size_t) +
+           topology.links() * nodes / topology.nodes() * sizeof(SimTime);
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
@@ -74,15 +136,16 @@ class AnalyticalModel final : public NetworkModel {
   std::string routing_;
   Overheads overheads_;
   SimTime tick_;
+  bool shares_ports_;
 };
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   std::string routing = read_routing(section, machine);
   const Overheads overheads = read_overheads(section);
   constexpr SimTime least = SimTime::from_ps(1);
-  return std::make_unique<AnalyticalModel>(
-      std::move(routing), overheads,
-      section.get_or<SimTime>("message_tick", least, config::at_least(least)));
+  const SimTime tick = section.get_or<SimTime>("message_tick", least, config::at_least(least));
+  const bool shares_ports = section.get_name("ports", {"free", "shared"}, "free") == "shared";
+  return std::make_unique<AnalyticalModel>(std::move(routing), overheads, tick, shares_ports);
 }
 
 const Registration registration(
@@ -93,7 +156,10 @@ const Registration registration(
       message_overhead_parameter(),
       collective_overhead_parameter(),
       {"message_tick", "ps", "1 ps",
-       "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)"}}},
+       "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)"},
+      {"ports", "", "free",
+       "free: messages share nothing; shared: those that leave a node by one link go one after "
+       "the other"}}},
     make);
 
 }  // namespace

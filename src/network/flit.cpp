@@ -10,6 +10,7 @@
 // switch, bounded by the credits.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -246,6 +247,30 @@ class FlitModel final : public NetworkModel {
     return settings.cycle * (settings.switch_allocation_delay + link +
                              std::min(settings.credit_delay, settings.traversal_delay)) -
            step_offset;
+  }
+
+  // A virtual channel carries as many flits in a round trip of credits as it has buffers.
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const FlitSettings& settings = setup_.settings;
+    std::vector<std::string> notes;
+    for (std::size_t number = 0; number < machine.topology->link_classes().size(); ++number) {
+      const LinkTiming& timing = setup_.timings[number];
+      const double round_trip = 2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
+      const double flits =
+          round_trip * (std::uint64_t{1} << interval_bits) / static_cast<double>(timing.interval);
+      if (settings.buffer < flits) {
+        const auto share = [&](double buffers) {
+          return std::to_string(std::lround(std::min(100.0, 100 * buffers / flits))) + " %";
+        };
+        notes.push_back(
+            "links of class '" + machine.topology->link_classes()[number].name + "' have " +
+            std::to_string(std::lround(flits)) + " flits in a round trip, and a virtual channel " +
+            std::to_string(settings.buffer) + " buffers: one stream gets at most " +
+            share(settings.buffer) + " of the bandwidth, all virtual channels " +
+            share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
+      }
+    }
+    return notes;
   }
 
   Bytes flit_size() const override { return Bytes(setup_.settings.flit_bytes); }

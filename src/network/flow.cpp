@@ -64,7 +64,12 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   options.limit = section.get_optional<Bandwidth>("flow_limit");
   options.window = section.get_optional<Bytes>("window", config::at_least(Bytes(1)));
   options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
-  options.in_turn = section.get_name("pairs", {"together", "in-turn"}, "together") == "in-turn";
+  const std::string pairs =
+      section.get_name("pairs", {"collectives-in-turn", "together", "in-turn"},
+                       "collectives-in-turn");
+  options.in_turn = pairs == "together"  ? InTurn::none
+                    : pairs == "in-turn" ? InTurn::all
+                                         : InTurn::connected;
   options.lumps_rings =
       section.get_name("uncontended_steps", {"each", "lumped"}, "each") == "lumped";
   if (machine.topology->smallest_latency() < least_latency) {
@@ -89,11 +94,12 @@ const Registration registration(
       {"flow_limit", "B/s", "none", "of the rate of each flow"},
       {"window", "B", "none",
        "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)"},
-      {"pairs", "", "together",
-       "messages from one node to another flow together, or in-turn, as through one connection"},
+      {"pairs", "", "collectives-in-turn",
+       "messages from one node to another: together, in-turn, as through one connection, or those "
+       "of collectives in turn and others together"},
       {"uncontended_steps", "", "each",
        "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-       "with the same times"}}},
+       "with the same times", true}}},
     make);
 
 }  // namespace

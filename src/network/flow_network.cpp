@@ -77,7 +77,7 @@ void FlowNetwork::handle(pdes::Context& context, const pdes::Event& event) {
       resume(context, event.as<OfRing>());
       break;
     default:
-      inject(context, event.as<SendRequest>(), event.tag);
+      inject(context, event.as<SendRequest>(), event.tag, event.flags);
   }
 }
 
@@ -101,7 +101,8 @@ void FlowNetwork::visit_links(SimTime end, const LinkUseSink& sink) const {
   }
 }
 
-void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag) {
+void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag,
+                         std::uint8_t flags) {
   ++count_;
   if (request.target == context.self()) {
     context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
@@ -115,7 +116,12 @@ void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std
                pdes::Port(slot_, flow_port::begin),
                Begin{request.target, request.limit,
                      request.bytes << port_bits | request.deliver.code(), request.word},
-               tag);
+               tag, flags);
+}
+
+bool FlowNetwork::goes_in_turn(std::uint8_t flags) const {
+  return options_.in_turn == InTurn::all ||
+         (options_.in_turn == InTurn::connected && (flags & connection_flag) != 0);
 }
 
 void FlowNetwork::begin(pdes::Context& context, const Begin& begin, const pdes::Event& event) {
@@ -128,6 +134,7 @@ void FlowNetwork::begin(pdes::Context& context, const Begin& begin, const pdes::
   message.tag = event.tag;
   message.limit = begin.limit;
   message.active = true;
+  message.in_turn = goes_in_turn(event.flags);
   if (message.bytes == 0) {
     deliver(context, message, 0);
   } else if (!comes_late(message)) {
@@ -138,7 +145,7 @@ void FlowNetwork::begin(pdes::Context& context, const Begin& begin, const pdes::
 // When it is its turn.
 void FlowNetwork::begin_message(pdes::Context& context, const Message& message) {
   disturb_rings(context, message);
-  if (!options_.in_turn || turns_.take(message.pair(), message)) {
+  if (!message.in_turn || turns_.take(message.pair(), message)) {
     begin_flow(context, message);
   }
 }
@@ -246,9 +253,7 @@ void FlowNetwork::end_flows(pdes::Context& context) {
     }
     free_flow(number);
   }
-  if (options_.in_turn) {
-    start_next(context);
-  }
+  start_next(context);
   if (ended_.empty()) {
     context.pass();  // flows have been sped up or slowed down since
   } else {
@@ -270,6 +275,9 @@ void FlowNetwork::free_flow(std::uint32_t number) {
 void FlowNetwork::start_next(pdes::Context& context) {
   next_.clear();
   for (const std::uint32_t number : ended_) {
+    if (!messages_[number].in_turn) {
+      continue;
+    }
     if (const auto next = turns_.pass_on(messages_[number].pair())) {
       next_.push_back(*next);
     }

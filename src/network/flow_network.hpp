@@ -19,13 +19,16 @@
 
 namespace tessera::network {
 
+// Which messages of one pair of nodes go one after the other.
+enum class InTurn : std::uint8_t { none, connected, all };  // connected: see connection_flag
+
 struct FlowOptions {
   std::string routing;
   Overheads overheads;
   bool by_latency = false;         // weight 1 / latency of the route, as SimGrid's CM02
   std::optional<Bandwidth> limit;  // of each flow
   std::optional<Bytes> window;     // of each flow: bytes under way in a round trip
-  bool in_turn = false;            // messages of one pair of nodes go one after the other
+  InTurn in_turn = InTurn::connected;
   bool lumps_rings = false;        // see ring.hpp
 };
 
@@ -67,6 +70,7 @@ class FlowNetwork final : public Network {
     std::uint16_t tag = 0;
     std::uint8_t port = 0;
     bool active = false;
+    bool in_turn = false;
     RateLimit limit;
     std::uint32_t chain = no_chain;  // of the ring that `word` names
 
@@ -87,8 +91,12 @@ class FlowNetwork final : public Network {
     std::uint32_t number = 0;  // step, or Ring::lumps
   };
 
-  void inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag);
+  void inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag,
+              std::uint8_t flags);
   void begin(pdes::Context& context, const Begin& begin, const pdes::Event& event);
+  bool goes_in_turn(std::uint8_t flags) const;
+  // Of rings.
+  bool has_turns() const { return options_.in_turn != InTurn::none; }
   void begin_message(pdes::Context& context, const Message& message);
   void begin_flow(pdes::Context& context, const Message& message);
   std::uint32_t add_flow(const Message& message, SimTime since);

@@ -36,7 +36,7 @@ void FlowNetwork::announce(pdes::Context& context, const RingPart& part) const {
 void FlowNetwork::join(const RingPart& part, EntityId member) {
   const auto [entry, is_new] = rings_.try_emplace(part.word);
   if (is_new) {
-    entry->second.ring = Ring(part.members, part.steps, options_.in_turn);
+    entry->second.ring = Ring(part.members, part.steps, has_turns());
   }
   entry->second.ring.join(part.member, member);
 }
@@ -80,6 +80,7 @@ FlowNetwork::Message FlowNetwork::message_of(std::uint64_t word, std::uint32_t c
   message.tag = static_cast<std::uint16_t>(step);
   message.port = known.port;
   message.active = true;
+  message.in_turn = has_turns();
   message.chain = chain;
   return message;
 }
@@ -172,7 +173,7 @@ void FlowNetwork::lump_if_alone(pdes::Context& context, std::uint64_t word) {
       account_.taken_out(link, chain.begun_at);
     }
     flows_.take_out(chain.flow);
-    if (options_.in_turn) {
+    if (has_turns()) {
       turns_.clear(messages_[chain.flow].pair());
     }
     free_flow(chain.flow);
@@ -283,7 +284,7 @@ void FlowNetwork::disband(pdes::Context& context, std::uint64_t word) {
     const Message message = message_of(word, one.chain, one.step);
     switch (one.state) {
       case Ring::Resumed::State::flows: {
-        if (options_.in_turn) {
+        if (has_turns()) {
           turns_.take(message.pair(), message);
         }
         const std::uint32_t flow = add_flow(message, one.begin);

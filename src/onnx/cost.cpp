@@ -71,16 +71,28 @@ std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
   return sum;
 }
 
+bool is_table_of_positions(const Node& node, std::size_t input) {
+  return node.domain == "com.microsoft" &&
+         ((node.op == "GroupQueryAttention" && (input == 7 || input == 8)) ||
+          (node.op == "RotaryEmbedding" && (input == 2 || input == 3)));
+}
+
+Bytes bytes_of(std::uint64_t elements, ElementType type) {
+  return Bytes((elements * bits_of(type) + 7) / 8);
+}
+
 // What is read of an input: a lookup its rows, a movement no more than it writes.
-Bytes read_of(const Work& work, const Tensor& tensor, std::size_t at, Bytes written) {
+Bytes read_of(const Graph& graph, const Node& node, const Work& work, std::size_t at,
+              Bytes written) {
+  const Tensor& tensor = graph.tensor(node.inputs[at]);
   if (at == 0 && std::holds_alternative<Lookup>(work)) {
     const auto& lookup = std::get<Lookup>(work);
-    return Bytes((lookup.rows * lookup.row_elements * bits_of(tensor.type) + 7) / 8);
+    return bytes_of(lookup.rows * lookup.row_elements, tensor.type);
   }
   if (at == 0 && std::holds_alternative<Movement>(work)) {
     return std::min(tensor.bytes(), written);
   }
-  return tensor.bytes();
+  return bytes_of(elements_read(graph, node, at), tensor.type);
 }
 
 }  // namespace
@@ -95,6 +107,21 @@ Work work_of(const Graph& graph, const Node& node) {
   } catch (const NotKnown&) {
     return Other{};
   }
+}
+
+std::uint64_t elements_read(const Graph& graph, const Node& node, std::size_t input) {
+  const Tensor& tensor = graph.tensor(node.inputs[input]);
+  if (!is_table_of_positions(node, input) || !tensor.shape || tensor.shape->size() != 2 ||
+      node.inputs[0] == no_tensor || !graph.tensor(node.inputs[0]).shape) {
+    return tensor.elements();
+  }
+  // [batch, tokens, width] or [batch, heads, tokens, width]
+  const Shape& tokens = *graph.tensor(node.inputs[0]).shape;
+  if (tokens.size() < 3) {
+    return tensor.elements();
+  }
+  const Shape rows{tokens[0], tokens[tokens.size() - 2], (*tensor.shape)[1]};
+  return std::min(tensor.elements(), elements_of(rows));
 }
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -138,7 +165,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
       continue;
     }
     const Tensor& tensor = graph.tensor(at);
-    const Bytes bytes = read_of(work, tensor, i, cost.written);
+    const Bytes bytes = read_of(graph, node, work, i, cost.written);
     const bool weight = tensor.role == Role::parameter;
     (weight ? cost.weights : cost.read) += bytes;
     if (weight && counts_as_parameter(tensor.type)) {

@@ -8,9 +8,44 @@ SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape
                               collective::Kind kind, Bytes bytes) {
   const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes});
   if (fresh) {
-    place->second = compute(stage, group, shape, kind, bytes);
+    place->second = compute(stage, group, shape, kind, bytes, 0);
   }
   return place->second;
+}
+
+SimTime CollectiveClock::slowest(std::uint32_t stage, Group group, const GroupShape& shape,
+                                 collective::Kind kind, Bytes bytes) const {
+  std::vector<std::uint32_t> firsts;
+  for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); ++place) {
+    if (shape.member(place) == 0) {
+      firsts.push_back(place);
+    }
+  }
+  SimTime longest;
+  const std::size_t looked_at = std::min<std::size_t>(firsts.size(), most_groups);
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    const std::uint32_t base = firsts[i * firsts.size() / looked_at];
+    longest = std::max(longest, compute(stage, group, shape, kind, bytes, base));
+  }
+  return longest;
+}
+
+SimTime CollectiveClock::boundary(std::uint32_t stage, std::uint32_t other, const GroupShape& shape,
+                                  Bytes bytes) const {
+  Loads loads;
+  std::vector<std::uint32_t> senders;
+  for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); ++place) {
+    if (shape.leads(shape.member(place))) {
+      senders.push_back(place);
+      add_load(tile(stage, place), tile(other, place), loads);
+    }
+  }
+  SimTime longest;
+  for (const std::uint32_t place : senders) {
+    const Transit way = transit(tile(stage, place), tile(other, place), bytes, loads);
+    longest = std::max(longest, way.latency + way.on_links);
+  }
+  return longest;
 }
 
 void CollectiveClock::add_load(EntityId from, EntityId to, Loads& loads) const {
@@ -50,7 +85,8 @@ CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, By
 }
 
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
-                                 collective::Kind kind, Bytes bytes) const {
+                                 collective::Kind kind, Bytes bytes,
+                                 std::uint32_t base) const {
   using From = std::tuple<collective::Member, collective::Member, Bytes>;
   // Steps that are steady look all like the first.
   const bool changes = !plan_.algorithm(group).is_steady(kind);
@@ -78,8 +114,9 @@ SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupSh
       const auto [place, fresh] =
           transits.try_emplace(From{now.receive_from, member, now.receive_bytes});
       if (fresh) {
-        place->second = transit(tile(stage, shape.place_of(now.receive_from, 0)),
-                                tile(stage, shape.place_of(member, 0)), now.receive_bytes, loads);
+        place->second =
+            transit(tile(stage, shape.place_of(now.receive_from, base)),
+                    tile(stage, shape.place_of(member, base)), now.receive_bytes, loads);
       }
       const Transit& way = place->second;
       free[i] =

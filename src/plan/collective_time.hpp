@@ -26,6 +26,17 @@ class CollectiveClock {
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes);
 
+  // The same of the slowest group of the stage, of at most `most_groups` that are looked at; where
+  // groups do not all lie alike.
+  SimTime slowest(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                  Bytes bytes) const;
+  static constexpr std::uint32_t most_groups = 64;
+
+  // What a tile's message to its peer in the other stage takes at most, when all that lead groups of
+  // this shape send so much.
+  SimTime boundary(std::uint32_t stage, std::uint32_t other, const GroupShape& shape,
+                   Bytes bytes) const;
+
   // Messages on the busiest link on the way of the first tile's to its peer in the other stage,
   // when of the first `tiles` of the stage all that lead groups of this shape send.
   std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles,
@@ -34,8 +45,9 @@ class CollectiveClock {
  private:
   using Loads = std::map<machine::Hop, std::uint32_t>;
 
+  // Of the group of the tile in place `base`.
   SimTime compute(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-                  Bytes bytes) const;
+                  Bytes bytes, std::uint32_t base) const;
   EntityId tile(std::uint32_t stage, std::uint32_t place) const {
     return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
   }

@@ -59,6 +59,8 @@ struct Template {
 // Walks through a program as a tile would, and notes what each instruction waits for.
 class Walk {
  public:
+  explicit Walk(const Plan& plan) : plan_(plan) {}
+
   std::vector<Template> over(const Program& program) {
     for (const ScheduleEntry& entry : program.schedule) {
       for (const Instruction& instruction : program.instructions(entry)) {
@@ -77,9 +79,15 @@ class Walk {
       case Action::wait_access:
         wait_for(instruction.bytes, accesses_);
         return;
+      // What every collective takes before its first message: whoever runs the graph adds it for
+      // members.
       case Action::elapse:
+        if (plan_.group(instruction.group).among_leaders) {
+          waits_ = {add(instruction, pass)};
+        }
+        return;
       case Action::start_elapse:
-        throw ConfigError("aggregation: a tile that stands for others has no graph");
+        return;
       case Action::send:
         add(instruction, pass);
         return;
@@ -120,6 +128,7 @@ class Walk {
     }
   }
 
+  const Plan& plan_;
   std::vector<Template> nodes_;
   std::vector<std::uint64_t> waits_;  // what the next instruction begins after
   std::array<std::optional<std::uint64_t>, slots> accesses_;
@@ -138,7 +147,7 @@ class PlanSource final : public workload::GraphSource {
       npu_of_[npus_[npu].value()] = npu;
     }
     for (const Stage& stage : plan_.stages) {
-      nodes_.push_back(Walk().over(stage.program));
+      nodes_.push_back(Walk(plan_).over(stage.program));
     }
     find_groups();
   }
@@ -204,6 +213,13 @@ class PlanSource final : public workload::GraphSource {
         node.bytes = operation.bytes + operation.added;
         break;
       }
+      case Action::elapse:
+        if (!plan_.leads(instruction.group, role)) {
+          node.action = GraphAction::compute;
+          node.recorded_duration = SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
+        }
+        node.bytes = Bytes(0);
+        break;
       case Action::read:
         node.action = GraphAction::load;
         break;

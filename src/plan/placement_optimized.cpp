@@ -115,6 +115,9 @@ class Annealing {
 
 Placement place_optimized(const machine::Machine& machine, const PlacementRequest& request,
                           const TrafficSource& traffic) {
+  if (!request.tiles.empty()) {
+    return Placement(request.degrees, request.tiles, machine.topology->nodes());
+  }
   const std::uint64_t usual = std::min(most_moves, moves_a_role * request.degrees.tiles());
   Annealing annealing(machine, request, traffic());
   return Placement(request.degrees, annealing.run(request.optimization.moves.value_or(usual)),

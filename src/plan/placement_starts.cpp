@@ -98,6 +98,31 @@ std::vector<std::string> start_names() {
   return {"best", "line", "linear", "s-shape"};
 }
 
+std::vector<std::vector<EntityId>> named_starts(const machine::Machine& machine,
+                                                const PlacementRequest& request) {
+  const std::string& start = request.optimization.start;
+  std::vector<std::vector<EntityId>> found;
+  for (const std::string& name : start_names()) {
+    if (name == "best" || (start != "best" && start != name)) {
+      continue;
+    }
+    for (const TensorMembers members : {TensorMembers::near, TensorMembers::far}) {
+      PlacementRequest asked = request;
+      asked.tensor_members = members;
+      try {
+        std::vector<EntityId> tiles =
+            placements().at(name)(machine, asked, TrafficSource()).tiles();
+        if (std::find(found.begin(), found.end(), tiles) == found.end()) {
+          found.push_back(std::move(tiles));
+        }
+      } catch (const ConfigError&) {
+        continue;  // it does not fit here
+      }
+    }
+  }
+  return found;
+}
+
 void visit_starts(const machine::Machine& machine, const PlacementRequest& request,
                   const std::function<void(const std::vector<EntityId>&)>& visit) {
   const auto layout = [&](const std::string& name, const PlacementRequest& asked) {

@@ -6,6 +6,7 @@
 #include "capacity.hpp"
 #include "collective_time.hpp"
 #include "cutter.hpp"
+#include "placed_time.hpp"
 #include "program_builder.hpp"
 #include "stage_tiles.hpp"
 #include "tessera/core/error.hpp"
@@ -175,17 +176,6 @@ std::vector<GroupShape> standard_groups(const Strategy& strategy) {
   return groups;
 }
 
-SimTime Plan::ideal_time() const {
-  SimTime slowest;
-  SimTime sum;
-  for (const Stage& stage : stages) {
-    const SimTime time = stage.forward_compute + stage.backward_compute;
-    slowest = std::max(slowest, time);
-    sum += time;
-  }
-  return slowest * (std::int64_t{strategy.micro_batches} - 1) + sum;
-}
-
 std::uint32_t Plan::simulated_tiles() const {
   switch (strategy.aggregation) {
     case Aggregation::none:
@@ -275,10 +265,6 @@ class PlanMaker {
       for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
         const std::size_t part = std::size_t{chunk} * stages + number;
         stage.chunks.push_back({cuts[part], cuts[part + 1]});
-        for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
-          stage.forward_compute += times[kind_of[number]][layer].forward;
-          stage.backward_compute += times[kind_of[number]][layer].backward;
-        }
       }
       stage.memory =
           decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
@@ -297,6 +283,22 @@ class PlanMaker {
     plan.groups = tables.groups;
   }
 
+  // This placement, or a named layout that it may have begun from and that is faster: hop-weighted
+  // traffic, which the optimisation makes small, is not time.
+  Placement fastest(const Strategy& strategy, Placement placement,
+                    const Transfers& transfers) const {
+    SimTime least = time_of(strategy, placement, transfers);
+    for (const std::vector<EntityId>& tiles : named_starts(machine_, strategy.placement)) {
+      Placement named(strategy.degrees, tiles, machine_.topology->nodes());
+      const SimTime time = time_of(strategy, named, transfers);
+      if (time < least) {
+        least = time;
+        placement = std::move(named);
+      }
+    }
+    return placement;
+  }
+
   // What roles send to each other, wherever they will lie.
   RoleTrafficList traffic(Strategy strategy) const {
     strategy.aggregation = Aggregation::none;
@@ -306,6 +308,18 @@ class PlanMaker {
   }
 
  private:
+  // Of an iteration, roughly.
+  SimTime time_of(Strategy strategy, const Placement& placement, const Transfers& transfers) const {
+    strategy.aggregation = Aggregation::none;
+    Plan plan = begin(strategy);
+    plan.placement = placement;
+    for (GroupShape& shape : plan.groups) {
+      shape.channels = channels_of(shape, placement, *machine_.topology);
+    }
+    add_stages({}, plan);
+    return placed_time(machine_, plan, operation_time_, transfers);
+  }
+
   KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Cutter& cutter) const {
     KindTimes times;
     for (const workload::Layer& layer : workload_.layers) {
@@ -334,6 +348,9 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
                                                     [&] { return maker.traffic(strategy); });
+  if (strategy.layout == "optimized" && strategy.placement.tiles.empty()) {
+    plan.placement = maker.fastest(strategy, std::move(plan.placement), transfers);
+  }
   check_types(machine, plan);
   for (GroupShape& shape : plan.groups) {
     shape.channels = channels_of(shape, plan.placement, *machine.topology);

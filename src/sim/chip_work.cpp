@@ -29,6 +29,12 @@ class ChipsWork final : public Work {
     return sum;
   }
 
+  std::vector<std::string> notes() const override {
+    return experiment_.network->overheads().collective > SimTime::zero()
+               ? std::vector<std::string>{"machine.network.collective_overhead has no effect on "
+                                          "operators on a chip"}
+               : std::vector<std::string>{};
+  }
   std::vector<std::string> phases() const override { return {"operator"}; }
   std::vector<executor::Activity> activities() const override {
     return {executor::Activity::compute, executor::Activity::bubble};

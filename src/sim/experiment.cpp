@@ -7,6 +7,7 @@
 #include "experiment_parts.hpp"
 #include "job_reader.hpp"
 #include "run_options.hpp"
+#include "settle_placement.hpp"
 #include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -186,6 +187,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   if (const auto reach = experiment.network->reach(experiment.machine)) {
     experiment.lookahead = std::min(experiment.lookahead, *reach);
   }
+  settle_placement(experiment);
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));
   return experiment;

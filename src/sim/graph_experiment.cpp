@@ -94,6 +94,20 @@ std::vector<std::string> read_algorithms(Section& section, const char* key,
   return names;
 }
 
+// [dimensions]
+std::vector<std::uint32_t> read_queues(Section& section, std::size_t dimensions) {
+  const std::vector<std::int64_t> given =
+      section.get_list<std::int64_t>("queues", std::vector<std::int64_t>(dimensions, 1));
+  constexpr std::int64_t most = 1024;
+  if (given.size() != dimensions ||
+      std::any_of(given.begin(), given.end(), [](auto n) { return n < 1 || n > most; })) {
+    section.error("queues", "one number from 1 to " + std::to_string(most) + " for each of the " +
+                                std::to_string(dimensions) + " dimensions is needed");
+    return std::vector<std::uint32_t>(dimensions, 1);
+  }
+  return {given.begin(), given.end()};
+}
+
 // By size, each for what is larger than the one before takes.
 std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTime endpoint) {
   std::vector<executor::CollectiveProtocol> protocols;
@@ -181,8 +195,12 @@ void read_collectives(Section section, const machine::Topology& topology,
   costs.whole_ns = astra;
   options.collectives.as_astra = astra;
   options.turns.as_astra = astra;
+  const std::vector<std::uint32_t> queues = read_queues(section, dimensions.size());
+  if (!queues.empty()) {
+    options.turns.at_a_time = (options.turns.at_a_time + queues[0] - 1) / queues[0];
+  }
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
-    options.dimensions.push_back({dimensions[d].size, given[d]});
+    options.dimensions.push_back({dimensions[d].size, given[d], queues[d]});
     options.step_costs.push_back(costs);
     options.step_costs.back().free_additions =
         astra && options.algorithms[d] == "halving-doubling" ? 1 : 0;
@@ -268,13 +286,14 @@ std::vector<ParameterInfo> execution_parameters() {
            "(acknowledged), or posted"},
           {"data_type", "", "fp16", "of work whose type a graph does not tell"},
           {"window", "", "512",
-           "nodes of an NPU that are read at a time, more where dependencies ask for it"},
+           "nodes of an NPU that are read at a time, more where dependencies ask for it", true},
           {"lanes", "", "host, compute, memory: 1; collective, message: 0",
-           "nodes at a time; 0: all that are ready; and collective_queue: fifo, lifo"},
+           "nodes at a time; 0: all that are ready, as memory of programs; and collective_queue: "
+           "fifo, lifo"},
           {"collectives", "", "",
            "shape, algorithms, all_to_all, other_algorithm, algorithm_window, programs, protocols, "
            "chunks, "
-           "active_chunks, queue, order, decomposition, bandwidths, endpoint_delay, local_memory, "
+           "active_chunks, queues, queue, order, decomposition, bandwidths, endpoint_delay, local_memory, "
            "compatible"}};
 }
 
@@ -287,12 +306,13 @@ bool is_graph(const config::Value& workload) {
 std::unique_ptr<executor::GraphWork> read_execution(Section execution,
                                                     const machine::Machine& machine,
                                                     const std::vector<EntityId>& npus,
-                                                    DataType data_type,
+                                                    const executor::GraphOptions& usual,
                                                     const config::TextLoader& load) {
   auto work = std::make_unique<executor::GraphWork>();
   const machine::Topology& topology = *machine.topology;
   work->nodes = npus;
   executor::GraphOptions& options = work->options;
+  options = usual;
   options.times = execution.get_name("times", {"model", "recorded"}, "model") == "recorded"
                       ? executor::NodeTimes::recorded
                       : executor::NodeTimes::model;
@@ -303,9 +323,9 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   options.remote.requests = remote.get_name("request", {"sent", "free"}, "sent") == "sent";
   options.remote.acknowledged =
       remote.get_name("stores", {"acknowledged", "posted"}, "acknowledged") == "acknowledged";
-  const std::string usual = to_string(data_type);
-  options.data_type =
-      data_type_from(execution.get_name("data_type", data_type_names(), usual)).value_or(data_type);
+  options.data_type = data_type_from(execution.get_name("data_type", data_type_names(),
+                                                        to_string(usual.data_type)))
+                          .value_or(usual.data_type);
   options.window = static_cast<std::uint32_t>(
       execution.get_or<std::int64_t>("window", 512, config::between<std::int64_t>(1, 1'000'000)));
   read_lanes(execution.section("lanes"), options);
@@ -335,7 +355,8 @@ std::string ignored_nodes(const workload::GraphLook& look) {
   }
   if (look.without_work > 0) {
     parts.push_back(std::to_string(look.without_work) +
-                    " nodes compute, but give neither work nor a time and take none");
+                    " nodes compute, but give neither work nor a time (on the host: no time) and "
+                    "take none");
   }
   return parts.empty() ? "" : "of " + std::to_string(look.nodes) + " nodes " + join(parts);
 }

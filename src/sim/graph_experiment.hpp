@@ -13,11 +13,12 @@ namespace tessera::sim {
 // Whether the workload section names a kind of graphs.
 bool is_graph(const config::Value& workload);
 
-// Reads the section `execution` of graphs on these NPUs: options, no graphs yet.
+// Reads the section `execution` of graphs on these NPUs: options, no graphs yet. `usual`: what
+// holds where it says nothing of data types and lanes.
 std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
                                                     const machine::Machine& machine,
                                                     const std::vector<EntityId>& npus,
-                                                    DataType data_type,
+                                                    const executor::GraphOptions& usual,
                                                     const config::TextLoader& load);
 
 // Reads the section of a workload that is graphs; null after complaints.

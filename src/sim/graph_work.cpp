@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph_experiment.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/routing.hpp"
 #include "work.hpp"
 
 namespace tessera::sim {
 namespace {
+
+using workload::GraphCollective;
 
 // State of an NPU beside its graph: a few tables, most of them empty or short; and of a node that
 // has been read, with what depends on it (measured).
@@ -36,6 +39,27 @@ class GraphsWork final : public Work {
     return graph_.look.flops / graph_.source->iterations() / static_cast<double>(samples());
   }
 
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
+      notes.push_back(ignored);
+    }
+    const auto& options = graph_.options;
+    const bool adds =
+        graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +
+            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter)] +
+            graph_.look.collectives[static_cast<std::size_t>(
+                GraphCollective::reduce_scatter_block)] +
+            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce)] >
+        0;
+    const bool is_free =
+        std::all_of(options.step_costs.begin(), options.step_costs.end(),
+                    [](const auto& costs) { return costs.local_memory == Bandwidth(); });
+    if (adds && is_free) {
+      notes.emplace_back(free_additions + " (execution.collectives.local_memory)");
+    }
+    return notes;
+  }
   std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more
   std::vector<executor::Activity> activities() const override {
     return {executor::Activity::compute, executor::Activity::memory,
@@ -100,8 +124,8 @@ class GraphsWork final : public Work {
            return experiment.remote_memory->access_time(
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
-         job_.iterations, experiment_.network->lumps_rings(), executor_slot, network_slot,
-         memory_slot, observer});
+         job_.iterations, experiment_.network->overheads().collective,
+         experiment_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer});
   }
 
  private:

@@ -99,6 +99,17 @@ std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
   return kinds;
 }
 
+namespace {
+
+// The experiment's own compute model; it must outlive what is given.
+plan::OperationTime operation_time_of(const Experiment& experiment) {
+  return [&experiment](const machine::Tile& tile, const workload::Operation& operation) {
+    return experiment.compute->duration(experiment.machine, tile, operation);
+  };
+}
+
+}  // namespace
+
 plan::Plan plan_of(const Experiment& experiment, const workload::Workload& workload,
                    const plan::Strategy& strategy) {
   const machine::Topology& topology = *experiment.machine.topology;
@@ -108,12 +119,8 @@ plan::Plan plan_of(const Experiment& experiment, const workload::Workload& workl
                                   },
                                   experiment.network->overheads().message,
                                   experiment.network->overheads().collective};
-  return plan::make_plan(
-      experiment.machine, workload, strategy,
-      [&](const machine::Tile& tile, const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, tile, operation);
-      },
-      transfers);
+  return plan::make_plan(experiment.machine, workload, strategy, operation_time_of(experiment),
+                         transfers);
 }
 
 JobReader::JobReader(const Experiment& experiment, Section section, Section machine, Tiles tiles,
@@ -162,8 +169,11 @@ bool JobReader::read_programs(Job& job) {
   check_peaks(job.workload);
   if (section_.has("execution")) {
     // The programs of the plan are run as graphs.
+    executor::GraphOptions usual;
+    usual.data_type = job.workload.data_type;
+    usual.slots[static_cast<std::size_t>(executor::Lane::memory)] = 0;  // programs wait by slot
     job.graph = read_execution(section_.section("execution"), experiment_.machine, tiles_.nodes,
-                               job.workload.data_type, load_);
+                               usual, load_);
     replay_objection_ = "graphs are simulated whole";
   }
   return true;
@@ -179,7 +189,7 @@ void JobReader::read_graphs(Job& job) {
                    "they run");
   }
   Section execution = section_.section("execution");
-  job.graph = read_execution(execution, experiment_.machine, tiles_.nodes, DataType::fp16, load_);
+  job.graph = read_execution(execution, experiment_.machine, tiles_.nodes, {}, load_);
   const memory::RemoteMemory* const remote = experiment_.remote_memory.get();
   std::unique_ptr<workload::GraphSource> source =
       read_graph_source(workload_section, experiment_.machine, remote, job.graph->nodes, load_);
@@ -259,7 +269,8 @@ void JobReader::plan(Job& job) {
   }
   try {
     job.plan = plan_of(experiment_, job.workload, *strategy_);
-    job.ideal_time = job.plan.ideal_time();
+    job.ideal_time = plan::ideal_time(experiment_.machine, job.plan,
+                                      operation_time_of(experiment_), job.iterations);
     if (strategy_->check_capacity) {
       job.in_channels = plan::bytes_in_channels(experiment_.machine, job.plan);
     }

@@ -51,13 +51,18 @@ void Lowering::begin(const Node& node) {
 std::vector<Lowering::Read> Lowering::reads(const npu::Target& target) const {
   std::vector<Read> found;
   std::set<TensorIndex> seen;
-  for (const TensorIndex at : node_->inputs) {
+  for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
+    const TensorIndex at = node_->inputs[i];
     if (at == onnx::no_tensor || !seen.insert(at).second) {
       continue;
     }
     const Tensor& tensor = graph_.tensor(at);
     if (tensor.elements() > 1) {
-      found.push_back({tensor.name, size_of(tensor, target)});
+      const std::uint64_t whole = size_of(tensor, target);
+      const std::uint64_t read = onnx::elements_read(graph_, *node_, i);
+      found.push_back({tensor.name, read == tensor.elements()
+                                        ? whole
+                                        : read * quotient_up(whole, tensor.elements())});
     }
   }
   return found;

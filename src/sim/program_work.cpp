@@ -1,4 +1,5 @@
 // Work that is the programs of a plan.
+#include <algorithm>
 #include <utility>
 
 #include "predicted_events.hpp"
@@ -78,6 +79,19 @@ class ProgramWork final : public Work {
     return static_cast<double>(job_.workload.flops_per_sample().count());
   }
 
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (plan_.strategy.aggregation != plan::Aggregation::none) {
+      notes.push_back("a tile stands for " +
+                      std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
+                      ": what they send to each other takes the time of a closed form, and meets "
+                      "nothing else (strategy.aggregation)");
+    }
+    if (adds_up()) {
+      notes.push_back(free_additions);
+    }
+    return notes;
+  }
   std::vector<std::string> phases() const override {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < plan::phases; ++i) {
@@ -125,6 +139,17 @@ class ProgramWork final : public Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return experiment_.compute->predicted_bytes(nodes);
   }
+  std::optional<Accessed> accessed() const override {
+    Accessed accessed;
+    for (const plan::Stage& stage : plan_.stages) {
+      for (const auto& [access, count] : plan::work_of(stage.program).accesses) {
+        const auto& [writes, bytes] = access;
+        (writes ? accessed.written : accessed.read) +=
+            bytes * count * plan_.simulated_tiles() * job_.iterations;
+      }
+    }
+    return accessed;
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return Prediction(experiment_, plan_).make();
   }
@@ -156,6 +181,26 @@ class ProgramWork final : public Work {
   }
 
  private:
+  // Whether any collective does.
+  bool adds_up() const {
+    const auto adds = [](const plan::Instruction& instruction) {
+      const bool is_collective = instruction.action == plan::Action::collective ||
+                                 instruction.action == plan::Action::start_collective ||
+                                 instruction.action == plan::Action::elapse ||
+                                 instruction.action == plan::Action::start_elapse;
+      const auto kind = static_cast<collective::Kind>(instruction.collective);
+      return is_collective &&
+             (kind == collective::Kind::all_reduce || kind == collective::Kind::reduce_scatter ||
+              kind == collective::Kind::reduce);
+    };
+    return std::any_of(plan_.stages.begin(), plan_.stages.end(), [&](const plan::Stage& stage) {
+      return std::any_of(stage.program.pieces.begin(), stage.program.pieces.end(),
+                         [&](const std::vector<plan::Instruction>& piece) {
+                           return std::any_of(piece.begin(), piece.end(), adds);
+                         });
+    });
+  }
+
   const Experiment& experiment_;
   const Job& job_;
   const plan::Plan& plan_;

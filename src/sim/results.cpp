@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "conservation.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/core/wide.hpp"
@@ -170,6 +171,23 @@ void fill_costs(const std::vector<trace::Segment>& segments, trace::Summary& sum
   summary.events_per_s = static_cast<double>(summary.events) / std::max(summary.wall_s, 1e-9);
 }
 
+// What the run itself has found out.
+void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Summary& summary) {
+  std::array<std::uint64_t, 1> unshared{
+      static_cast<std::uint64_t>(models.network->longest_unshared().ps())};
+  models.communicator.reduce_max(unshared);
+  if (unshared[0] > 0) {
+    summary.notes.push_back(
+        "messages shared no link: had those that leave a node by one link gone one after the "
+        "other, one would have come " +
+        to_string(SimTime::from_ps(static_cast<std::int64_t>(unshared[0]))) +
+        " later (machine.network.ports: shared)");
+  }
+  if (complete && end == SimTime::zero()) {
+    summary.notes.emplace_back("nothing in this run took any time");
+  }
+}
+
 void fill_digest(const RankModels& models, trace::Summary& summary) {
   const Digest& digest = models.recorder.digest();
   const auto whole = static_cast<Wide>(digest.high()) << 64 | digest.low();
@@ -201,6 +219,16 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.ideal_time_ps = experiment.ideal_time.ps();
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.iterations = work->iterations();
+  summary.notes = work->notes();
+  for (std::string& note : experiment.network->notes(experiment.machine)) {
+    summary.notes.push_back(std::move(note));
+  }
+  const auto accessed = work->accessed();
+  if (experiment.memory && (!accessed || accessed->read + accessed->written > 0)) {
+    for (std::string& note : experiment.memory->notes(experiment.machine)) {
+      summary.notes.push_back(std::move(note));
+    }
+  }
   summary.tiles = work->tiles();
   summary.peak_flops_per_s = work->peak_flops_per_s();
   summary.ranks = communicator.size();
@@ -279,6 +307,10 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_costs(segments, summary);
   fill_digest(models, summary);
   fill_services(models, summary);
+  fill_notes(models, end, complete, summary);
+  if (complete) {
+    check_conservation(models);
+  }
 
   summary.simulated_time_ps = end.ps();
   fill_tenants(models, complete, summary);

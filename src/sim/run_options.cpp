@@ -42,17 +42,18 @@ RunOptions read_run_options(config::Section section, const machine::Topology& to
 std::vector<ParameterInfo> run_parameters() {
   return {
       {"iterations", "", "1", "training steps to simulate"},
-      {"trace", "", "summary", "none, summary or full"},
-      {"bins", "", "64", "time bins of links and channels that are aimed at"},
-      {"bin", "ps", "", "length of a bin, instead of bins"},
-      {"partition", "", "auto", "how the machine is cut over ranks"},
+      {"trace", "", "summary", "none, summary or full", true},
+      {"bins", "", "64", "time bins of links and channels that are aimed at", true},
+      {"bin", "ps", "", "length of a bin, instead of bins", true},
+      {"partition", "", "auto", "how the machine is cut over ranks", true},
       {"idle_ranks", "", "true",
-       "whether ranks stay idle that would not make the run faster, where partition is auto"},
+       "whether ranks stay idle that would not make the run faster, where partition is auto", true},
       {"weights", "", "predicted",
-       "what makes a node heavy: none, predicted, or the folder of an earlier run"},
-      {"synchronization", "", "promise", "how ranks keep in step: promise, window or null-message"},
+       "what makes a node heavy: none, predicted, or the folder of an earlier run", true},
+      {"synchronization", "", "promise", "how ranks keep in step: promise, window or null-message",
+       true},
       {"replay", "", "none",
-       "none, or exact: do not simulate micro-batches that repeat the ones before"}};
+       "none, or exact: do not simulate micro-batches that repeat the ones before", true}};
 }
 
 }  // namespace tessera::sim

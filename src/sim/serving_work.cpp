@@ -23,6 +23,12 @@ class ServedWork final : public Work {
   std::uint64_t samples() const override { return work_.requests(); }
   double flops_of_sample() const override { return 0; }
 
+  std::vector<std::string> notes() const override {
+    return experiment_.network->overheads().collective > SimTime::zero()
+               ? std::vector<std::string>{"machine.network.collective_overhead has no effect on "
+                                          "exchanges of served models"}
+               : std::vector<std::string>{};
+  }
   std::vector<std::string> phases() const override { return services(); }
   std::vector<std::string> services() const override {
     std::vector<std::string> names;

@@ -50,7 +50,7 @@ SimTime bin_length(const Experiment& experiment) {
   if (experiment.options.bin) {
     return *experiment.options.bin;
   }
-  const std::int64_t expected = experiment.ideal_time.ps() * experiment.iterations;
+  const std::int64_t expected = (experiment.ideal_time * experiment.iterations).ps();
   return SimTime::from_ps(std::max<std::int64_t>(1, expected / experiment.options.bins));
 }
 

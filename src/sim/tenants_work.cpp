@@ -116,6 +116,15 @@ class TenantsWork final : public Work {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const std::string& note : works_[number]->notes()) {
+        notes.push_back(experiment_.tenants[number].name + ": " + note);
+      }
+    }
+    return notes;
+  }
   std::vector<std::string> phases() const override { return phases_; }
   std::vector<Part> parts() const override { return parts_; }
   std::size_t part_of(std::uint32_t role) const override {

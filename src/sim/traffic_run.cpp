@@ -30,13 +30,14 @@ class PointRun {
  public:
   PointRun(const TrafficExperiment& experiment, pdes::Engine& engine,
            network::TrafficSource& source, const network::Network& network,
-           comm::Communicator& communicator)
+           comm::Communicator& communicator, double rate)
       : experiment_(experiment),
         phases_(experiment.phases),
         engine_(engine),
         source_(source),
         network_(network),
         communicator_(communicator) {
+    point_.rate = rate;
     engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
   }
 
@@ -151,7 +152,10 @@ class PointRun {
     if (alike_ < 3 && samples_ < phases_.most_samples) {
       return;
     }
-    status_ = phases_.throughput ? "overload" : alike_ >= 3 ? "steady" : "not steady";
+    const bool takes_all = point_.accepted_rate >= (1 - phases_.threshold) * point_.rate;
+    status_ = phases_.throughput && !takes_all ? "overload"
+              : alike_ >= 3                    ? "steady"
+                                               : "not steady";
     if (phases_.throughput) {
       finish(status_);
       return;
@@ -237,7 +241,8 @@ class Measurement {
     const auto network = experiment_.network->build({experiment_.machine, members, network_slot});
     engine.attach(source);
     engine.attach(*network);
-    PointRun run(experiment_, engine, source, *network, communicator_);
+    PointRun run(experiment_, engine, source, *network, communicator_,
+                 experiment_.rates[number]);
     pdes::EngineHooks hooks;
     bool stopped = false;
     hooks.stop_requested = [&] {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@
 
 namespace tessera::sim {
 
+// In notes.
+inline const std::string free_additions = "what collectives add up takes no time";
+
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
 
@@ -25,6 +29,12 @@ class Work {
   struct Part {
     std::string name;
     std::uint64_t tiles = 0;  // simulated
+  };
+
+  // Bytes that the whole run reads from and writes to memory.
+  struct Accessed {
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
   };
 
   // What a tenant does.
@@ -51,6 +61,8 @@ class Work {
   virtual double flops_of_sample() const = 0;
 
   virtual std::vector<executor::Activity> activities() const = 0;
+  // What its levels leave out, and what of it has no effect; for users.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Names of what computing is for, by the numbers of plan::Phase.
   virtual std::vector<std::string> phases() const = 0;
   virtual std::vector<Part> parts() const = 0;
@@ -71,6 +83,8 @@ class Work {
   virtual std::size_t bytes_a_tile() const = 0;
   // Of the cores, where a rank has so many nodes.
   virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
+  // None: not known beforehand.
+  virtual std::optional<Accessed> accessed() const { return std::nullopt; }
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against

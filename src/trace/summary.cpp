@@ -32,6 +32,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("experiment", summary.experiment);
   visit("machine", summary.machine);
   visit("workload", summary.workload);
+  visit("notes", summary.notes);
   visit("simulated_time_ps", summary.simulated_time_ps);
   visit("iteration_time_ps", summary.iteration_time_ps);
   visit("ideal_time_ps", summary.ideal_time_ps);
@@ -229,7 +230,9 @@ void read(const Json& json, const Spot& spot, Integer& value) {
   value = json.get<Integer>();
 }
 
-void read(const Json& json, const Spot& spot, std::vector<std::uint64_t>& value) {
+template <class Item>
+requires std::is_integral_v<Item> || std::is_same_v<Item, std::string>
+void read(const Json& json, const Spot& spot, std::vector<Item>& value) {
   if (!json.is_array()) {
     spot.refuse("is not a list");
   }

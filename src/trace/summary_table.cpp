@@ -171,6 +171,9 @@ std::string listing(const Summary& summary) {
   }
   list.add("memory", memory_text(summary));
   list.add_if_known("digest", summary.result_digest);
+  for (const std::string& note : summary.notes) {
+    list.add("note", note);
+  }
   return list.text();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -46,6 +47,12 @@ std::string described(const SeenCollective& seen) {
          (seen.has_parts ? "a size for each member" : to_string(seen.bytes));
 }
 
+// Work of the host has no model.
+bool takes_no_time(const GraphNode& node) {
+  const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
+  return !node.recorded_duration && (node.on_host || !has_work);
+}
+
 class Look {
  public:
   explicit Look(const GraphSource& source) : source_(source) {}
@@ -68,6 +75,9 @@ class Look {
   struct Messages {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
+    Wide sent_bytes = 0;
+    Wide received_bytes = 0;
+    bool is_open = false;  // a receive does not say how much
     NodePlace sender;  // the last node
     NodePlace receiver;
   };
@@ -169,8 +179,7 @@ class Look {
         break;
       case GraphAction::compute:
         look_.flops += static_cast<double>(node.flops.count());
-        look_.without_work +=
-            node.flops.count() == 0 && node.bytes.count() == 0 && !node.recorded_duration ? 1 : 0;
+        look_.without_work += takes_no_time(node) ? 1 : 0;
         break;
       case GraphAction::load:
       case GraphAction::store:
@@ -186,6 +195,8 @@ class Look {
         Messages& messages =
             messages_[{sends ? npu : node.peer, sends ? node.peer : npu, node.tag}];
         (sends ? messages.sent : messages.received) += 1;
+        (sends ? messages.sent_bytes : messages.received_bytes) += node.bytes.count();
+        messages.is_open = messages.is_open || (!sends && node.bytes == Bytes());
         (sends ? messages.sender : messages.receiver) = place_of(node);
         break;
       }
@@ -243,10 +254,18 @@ class Look {
 
   void check_messages() const {
     for (const auto& [key, messages] : messages_) {
+      const auto& [from, to, tag] = key;
       if (messages.sent == messages.received) {
+        if (messages.sent_bytes != messages.received_bytes && !messages.is_open) {
+          refuse(to, messages.receiver,
+                 "what NPU " + std::to_string(to) + " receives with tag " + std::to_string(tag) +
+                     " from NPU " + std::to_string(from) + " is " +
+                     to_string(Bytes(static_cast<std::uint64_t>(messages.received_bytes))) +
+                     ", but that sends " +
+                     to_string(Bytes(static_cast<std::uint64_t>(messages.sent_bytes))));
+        }
         continue;
       }
-      const auto& [from, to, tag] = key;
       const bool more_sent = messages.sent > messages.received;
       refuse(more_sent ? from : to, more_sent ? messages.sender : messages.receiver,
              "NPU " + std::to_string(from) + " sends " + std::to_string(messages.sent) +

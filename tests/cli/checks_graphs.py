@@ -119,9 +119,43 @@ def graphs_that_cannot_run(program):
     alone, nobody = traces(lambda trace: trace.message("s", chakra.SEND, 1, 10, []),
                            lambda trace: trace.compute("x", 5, 0, []))
     refused(alone, nobody, r"w\.0\.et: node 0 at byte \d+: NPU 0 sends 1 messages .* receives 0")
+    sent, = traces(lambda trace: trace.message("s", chakra.SEND, 1, 10, []))
+    other, = traces(lambda trace: trace.message("r", chakra.RECEIVE, 0, 20, []))
+    refused(sent, other, r"w\.1\.et: node 0 at byte \d+: what NPU 1 receives .* is 20 B, but .* 10 B")
     (program.scratch / "w.1.et").unlink()
     expect_refusal(program.call("check", program.scratch / "pair.yaml"), 2,
                    r"pair\.yaml:6:\d+: error: .* traces of 1 NPUs .* machine has 2")
+
+
+@check
+def what_bends_a_result_is_said(program):
+    def busy(trace):
+        trace.host("host", [])
+
+    def notes(first, second, *more):
+        done = program.call("run", write_pair(program, first, second), "-o", program.folder, "-q", *more)
+        expect(done.returncode == 0, done.stderr_text)
+        return "\n".join(program.summary()["notes"])
+
+    said = notes(*traces(busy, busy))
+    expect("of 2 nodes 2 nodes compute, but give neither work nor a time" in said, said)
+    expect("nothing in this run took any time" in said, said)
+
+    def send(trace):
+        for _ in range(2):
+            trace.message("s", chakra.SEND, 1, 1000, [])
+
+    def receive(trace):
+        for _ in range(2):
+            trace.message("r", chakra.RECEIVE, 0, 1000, [])
+
+    pair = traces(send, receive)
+    said = notes(*pair)
+    expect("one would have come 100 ns later" in said, said)
+    alone = program.summary()["simulated_time_ps"]
+    said = notes(*pair, "--set", "machine.network.ports=shared")
+    expect("would have come" not in said, said)
+    expect(program.summary()["simulated_time_ps"] == alone + 100_000, program.summary())
 
 
 @check

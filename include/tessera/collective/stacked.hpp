@@ -32,13 +32,18 @@ enum class DimensionOrder : std::uint8_t {
 struct StackedDimension {
   std::uint32_t size = 1;
   Bandwidth bandwidth;  // of one NPU into the dimension; for Themis
+  // Chunks that come to the dimension go to one after the other of so many queues. Those of the
+  // second half count members the other way round, where the algorithm can: rings then use both
+  // directions (ASTRA-sim 2.0's queues a dimension).
+  std::uint32_t queues = 1;
 };
 
 struct StackedOptions {
   std::uint32_t chunks = 1;
   Decomposition decomposition = Decomposition::bandwidth_aware;
   DimensionOrder order = DimensionOrder::ascending;
-  bool as_astra = false;  // Themis as the public code of ASTRA-sim 2.0 has it
+  // Themis, and all-gathers in turned orders, as the public code of ASTRA-sim 2.0 has them.
+  bool as_astra = false;
 };
 
 // A collective among those that differ in one dimension only.
@@ -50,6 +55,7 @@ struct Phase {
   // Only NPUs take part that are at the root's coordinate in the first (last, `from_behind`) so
   // many dimensions of the order; with kinds that have a root.
   std::uint32_t with_root = 0;
+  std::uint32_t queue = 0;  // of the dimension
   friend bool operator==(const Phase&, const Phase&) = default;
 };
 

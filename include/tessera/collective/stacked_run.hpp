@@ -24,7 +24,7 @@ struct StackedCollective {
   Bytes bytes;  // of the vector, in the sense of Algorithm
   std::vector<RunDimension> dimensions;
   std::vector<StackedDimension> shape;  // of `dimensions`
-  std::uint32_t at_a_time = 1;          // chunks in a dimension
+  std::uint32_t at_a_time = 1;          // chunks in a queue of a dimension
   Turns turns;
 };
 
@@ -73,7 +73,8 @@ class StackedRun final : public CollectiveRun {
     return collective_.dimensions[phase_of(turn).dimension];
   }
   bool takes_part(const Turn& turn) const;
-  Member member_in(const Phase& phase) const;
+  // Another member as the phase counts them, or a member as the dimension does.
+  Member counted(const Phase& phase, Member member) const;
   Step step_of(const Turn& turn, std::uint32_t lane, std::uint32_t number) const;
   PhaseRun* find(const Turn& turn);
 
@@ -91,8 +92,8 @@ class StackedRun final : public CollectiveRun {
   std::vector<std::uint32_t> root_;
   std::vector<std::uint32_t> chunk_phase_;  // [chunks]
   std::uint32_t chunks_over_ = 0;
-  std::vector<std::uint32_t> next_turn_;  // [dimensions]
-  std::vector<std::uint32_t> under_way_;  // [dimensions]
+  std::vector<std::uint32_t> next_turn_;  // [queues]
+  std::vector<std::uint32_t> under_way_;  // [queues]
   std::vector<PhaseRun> running_;
 };
 

@@ -44,7 +44,12 @@ struct Turn {
 
 struct Turns {
   std::vector<ChunkPlan> chunks;
-  std::vector<std::vector<Turn>> of;  // [dimensions] in order
+  std::vector<std::uint32_t> first_queue;  // [dimensions] of all queues
+  std::vector<std::vector<Turn>> of;       // [queues] in order
+
+  std::uint32_t queue_of(const Phase& phase) const {
+    return first_queue[phase.dimension] + phase.queue;
+  }
 };
 
 // Which chunk goes first where several wait for a dimension.
@@ -55,7 +60,7 @@ enum class ChunkQueue : std::uint8_t {
 };
 
 struct TurnOptions {
-  std::uint32_t at_a_time = 1;  // > 0, chunks in a dimension
+  std::uint32_t at_a_time = 1;  // > 0, chunks in a queue of a dimension
   ChunkQueue queue = ChunkQueue::fifo;
   // Smallest first as the public code of ASTRA-sim 2.0 has it: a chunk comes before others of its
   // size, and behind all when it has but one phase to go after the one it waits for.

@@ -22,6 +22,8 @@ struct ParameterInfo {
   std::string unit;           // "B", "ps", "B/s", or "" for a bare number or name
   std::string default_value;  // as it would stand in YAML; empty: must be given
   std::string help;
+  // Whether it is about what a run costs or shows, so that results are the same whatever it says.
+  bool is_cost = false;
 };
 
 // One part of a registry, as `tessera list` prints it.

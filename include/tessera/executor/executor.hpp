@@ -168,6 +168,13 @@ struct ExecutorSetup {
   OutlookSetup outlook;
 };
 
+// Sums over all ranks that are equal at the end of a run: what went out and what came in.
+struct Balance {
+  std::string what;
+  std::uint64_t out = 0;
+  std::uint64_t in = 0;
+};
+
 class Executor : public pdes::Component {
  public:
   // Every tile of this rank that plays a role, in storage order.
@@ -186,6 +193,8 @@ class Executor : public pdes::Component {
   virtual void follow(const network::Progress& /*message*/) {}
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;
+  // So far on this rank; the same list on every one.
+  virtual std::vector<Balance> balances() const { return {}; }
 };
 
 std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup);

@@ -139,6 +139,7 @@ struct GraphSetup {
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
+  SimTime collective_overhead;  // of each member, before its first message
   bool lumps_rings = false;  // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;

@@ -20,7 +20,9 @@
 // lines under way at most, L of them take L / outstanding round trips of a line. The first ones are
 // under way at once; the others' time is
 //   (L - outstanding) / outstanding * round trip.
-// The round trip is that of an idle machine: what queues on the way does not shorten the rate.
+// The round trip is that of an idle machine: what queues on the way does not shorten the rate. All
+// accesses of an accelerator share its lines: one that comes while another is under way begins when
+// that one's lines have been asked for, L / outstanding round trips after it began.
 //
 // Directory. A line is dirty in another cache (`dirty`), else in `sharers` others, in the mean; the
 // device's snoop filter has lost it (`filter_miss`) and makes room by back-invalidating another.
@@ -47,7 +49,7 @@ namespace tessera::memory {
 
 struct CoherenceOptions {
   Bytes line = Bytes(64);
-  std::optional<std::uint64_t> outstanding;  // lines
+  std::optional<std::uint64_t> outstanding;  // lines of an accelerator
   SimTime device_latency;                    // from request to data at the device
   std::uint64_t flit = 0;                    // [B] 68 or 256; 0: no flits
   std::uint64_t headers = 1;                 // in a slot
@@ -98,6 +100,8 @@ class Coherence {
   Bytes line_message() const { return on_wire(1, 1); }
   // Least time of the lines beyond those that are under way at once.
   SimTime least_time(std::uint64_t lines, SimTime round_trip) const;
+  // Until others may be asked for.
+  SimTime asking_time(std::uint64_t lines, SimTime round_trip) const;
   // The rate at which so many bytes of a message of that access take that time; none: no limit.
   std::optional<Bandwidth> limit(Bytes bytes, std::uint64_t lines, SimTime round_trip) const;
 

@@ -87,6 +87,8 @@ struct DramController {
   std::string scheduler = "oldest-ready";
   // A column command also closes its row unless another request waits for it.
   bool closed_page = false;
+  // Every column command closes its row (DRAMsim3's CLOSE_PAGE).
+  bool strict_page = false;
   // A row and a column command may go in one cycle (HBM has a bus for each).
   bool two_commands = false;
   // From the most significant field to the least.

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
@@ -63,6 +65,15 @@ class MemoryModel {
   virtual bool sends_along_links() const { return false; }
   // As of a network.
   virtual bool promises() const { return false; }
+  // What Memory::visit_channels tells of bytes.
+  enum class Account : std::uint8_t {
+    none,
+    exact,
+    bursts,  // whole ones, so that more may be read than was asked for
+  };
+  virtual Account account() const { return Account::exact; }
+  // What it leaves out on this machine; for users.
+  virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;
   using MessageVisit =
       std::function<void(EntityId from, EntityId to, Bytes bytes, std::uint64_t count)>;

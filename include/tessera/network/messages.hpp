@@ -49,6 +49,9 @@ class RateLimit {
 // Of the event of a SendRequest: someone wants to know how far the message has come
 // (Progress), where the network tells.
 inline constexpr std::uint8_t followed_flag = 1;
+// Of the same event: the message goes through a connection of few buffers, one after the other with
+// those of its pair of nodes, where the network knows of connections (`flow`).
+inline constexpr std::uint8_t connection_flag = 2;
 
 // "Carry `bytes` to `target`, then raise an Arrival there on port `deliver`." The event's tag
 // travels with the message. Messages of one pair of entities arrive in the order sent where the

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
@@ -60,6 +61,9 @@ class Network : public pdes::Component {
   // Link traversals of packets (messages, for a model without packets).
   virtual std::uint64_t packet_hops() const = 0;
   virtual std::uint64_t messages() const = 0;
+  // How much later a message would have come at most, had messages shared what the model lets each
+  // have for itself; of this rank's entities.
+  virtual SimTime longest_unshared() const { return SimTime::zero(); }
 
   // For outlooks; networks that give none know nothing of these.
   // Where a message from `from`, which is here, to `to` first leaves this rank.
@@ -143,6 +147,8 @@ class NetworkModel {
   virtual bool limits_rates() const { return false; }
   // Whether it knows how long it will send nothing into another region: see sim/cuts.hpp.
   virtual bool promises() const { return false; }
+  // What its settings take from links on this machine; for users.
+  virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   // Whether it wants to know of RingPart.
   virtual bool lumps_rings() const { return false; }
   virtual std::unique_ptr<PredictedTraffic> predict_traffic(const machine::Machine&) const {

@@ -132,6 +132,11 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
+// Elements of a node's input that are read, at most: of the tables of rotary positions, which are as
+// long as the longest context, the rows of the tokens (onnxruntime's ContribOperators.md,
+// GroupQueryAttention and RotaryEmbedding); of all else the whole.
+std::uint64_t elements_read(const Graph& graph, const Node& node, std::size_t input);
+
 Cost cost_of(const Graph& graph, const Node& node);
 
 // Of the whole graph. A parameter that several nodes read counts once in `parameters`.

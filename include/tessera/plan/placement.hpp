@@ -98,7 +98,9 @@ struct PlacementRequest {
   TensorMembers tensor_members = TensorMembers::near;
   std::optional<std::uint32_t> band;  // of `replicas`: rows of a band
   ReplicaOrder replica_order = ReplicaOrder::rows;
-  std::vector<EntityId> tiles;  // of `given`: [degrees.tiles()] node of each role, all different
+  // Of `given`: [degrees.tiles()] node of each role, all different; of `optimized`: what it has come
+  // to, or none.
+  std::vector<EntityId> tiles;
   // Where the user says which layers a stage has: first layer of each stage and the end,
   // [stages + 1], as balance_layers gives them. Else empty.
   std::vector<std::size_t> first_layers;
@@ -131,6 +133,10 @@ using TrafficSource = std::function<RoleTrafficList()>;
 using Placer = std::function<Placement(const machine::Machine&, const PlacementRequest&,
                                        const TrafficSource&)>;
 Registry<Placer>& placements();
+
+// Nodes of the roles in each layout by name that `optimized` may begin from and that fits, each once.
+std::vector<std::vector<EntityId>> named_starts(const machine::Machine& machine,
+                                                const PlacementRequest& request);
 
 // An order of the cells of a rectangle in which neighbours in the list, and the last and the first,
 // are one hop apart wherever that is possible: a Hamiltonian cycle when a side is even; one step of

@@ -53,9 +53,6 @@ struct Stage {
   // Numbers in Machine::tiles() of what its tiles are, ascending. They run one program, which is
   // made for the slowest of them and for the least SRAM.
   std::vector<std::uint16_t> tile_types;
-  // Arithmetic of one tile, one micro-batch, alone on the machine; no communication.
-  SimTime forward_compute;
-  SimTime backward_compute;
 };
 
 // Time of an operation on an idle tile of this kind; given by the compute model.
@@ -145,9 +142,6 @@ struct Plan {
   }
   // Tiles simulated in one stage.
   std::uint32_t simulated_tiles() const;
-  // PALM, equation (1): (B/b - 1) * slowest stage + sum of all stages, arithmetic only. A lower
-  // bound on an iteration without the update.
-  SimTime ideal_time() const;
   // Instructions of one iteration over all tiles: the measure of progress.
   std::uint64_t instructions() const;
   std::size_t resident_bytes() const;
@@ -166,6 +160,15 @@ struct Transfers {
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers);
+
+// A lower bound on an iteration, of `iterations` one after the other: what the schedule takes where
+// arithmetic alone takes time, without the update. Stages whose passes take equally long, in one
+// chunk each, give PALM's equation (1), (B/b - 1) * slowest stage + sum of all stages, for 1F1B and
+// GPipe. Elsewhere that is no bound (chunks and weight gradients put off make the pipeline fill
+// sooner; a slow first stage goes on while later ones are idle), so we follow the schedule's own
+// order. O(passes * tuples of tile types).
+SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
+                   const OperationTime& operation_time, std::uint64_t iterations = 1);
 
 // [channels] what tiles keep in each, of what SRAM does not hold.
 std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan);

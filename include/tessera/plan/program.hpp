@@ -26,7 +26,8 @@ enum class Action : std::uint8_t {
   read,              // bytes from DRAM into slot `slot`; goes on at once
   write,             // bytes to DRAM under slot `slot`; goes on at once
   wait_access,       // until the accesses of the slots in mask `bytes` are done
-  elapse,            // a collective of `group` that is not simulated: `bytes` picoseconds
+  elapse,            // `bytes` picoseconds, of a collective of `group` that is not simulated, or
+                     // before the first message of one that is
   start_elapse,      // the same in the background, as start_collective
 };
 

@@ -64,9 +64,10 @@ struct Summary {
   std::string experiment;
   std::string machine;
   std::string workload;
+  std::vector<std::string> notes;  // what bends the result: what levels leave out, and the like
   std::int64_t simulated_time_ps = 0;
   std::int64_t iteration_time_ps = 0;
-  std::int64_t ideal_time_ps = 0;  // PALM, equation (1): arithmetic only
+  std::int64_t ideal_time_ps = 0;  // lower bound on an iteration: arithmetic only
   std::uint32_t iterations = 0;
   std::uint64_t replayed_micro_batches = 0;  // of an iteration, in each replica; not simulated
   double throughput_samples_per_s = 0;

@@ -31,6 +31,7 @@ struct Layer {
   std::int64_t bytes_per_ns = 100;
   std::int64_t latency_ns = 500;
   std::uint32_t free_additions = 0;
+  std::uint32_t queues = 1;
 };
 
 struct Setting {
@@ -55,8 +56,10 @@ class Cluster {
     for (const Layer& layer : layers_) {
       algorithms_.push_back(algorithms().at(layer.algorithm)({}));
       dimensions.push_back(
-          {{layer.size, Bandwidth::bytes_per_second(static_cast<std::uint64_t>(layer.bytes_per_ns) *
-                                                    1'000'000'000U)},
+          {{layer.size,
+            Bandwidth::bytes_per_second(static_cast<std::uint64_t>(layer.bytes_per_ns) *
+                                        1'000'000'000U),
+            layer.queues},
            algorithms_.back().get(),
            {setting.endpoint, setting.local_memory, true, layer.free_additions}});
       npus_ *= layer.size;
@@ -245,6 +248,41 @@ TEST(Turns, AnOrderForEachDimension) {
   // Reduce-scatter, all-reduce, all-gather: 0 of chunk 0, 0 of chunk 1, then the way back.
   EXPECT_EQ(turns.of[0], (std::vector<Turn>{{0, 0}, {1, 0}, {0, 2}, {1, 2}}));
   EXPECT_EQ(turns.of[1], (std::vector<Turn>{{0, 1}, {1, 1}}));
+}
+
+// Reduce-scatters of chunks go to one queue here, all-gathers to the other.
+TEST(Turns, QueuesOfADimensionInTurn) {
+  const std::vector<StackedDimension> shape{{4, per_ns(100), 2}, {2, per_ns(100)}};
+  StackedOptions options;
+  options.chunks = 2;
+  const Turns turns = plan_turns(Kind::all_reduce, Bytes(1U << 20), shape, options, {},
+                                 [](const Phase&, Bytes) { return SimTime::from_ps(ns); });
+  EXPECT_EQ(turns.of[0], (std::vector<Turn>{{0, 0}, {1, 0}}));
+  EXPECT_EQ(turns.of[1], (std::vector<Turn>{{0, 2}, {1, 2}}));
+  EXPECT_EQ(turns.of[2], (std::vector<Turn>{{0, 1}, {1, 1}}));
+}
+
+// Of two queues each takes a chunk, one way round the ring and the other.
+TEST(StackedRun, QueuesWorkAtTheSameTime) {
+  for (const std::string algorithm : {"ring", "direct", "halving-doubling", "ring-relay"}) {
+    for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::broadcast}) {
+      if (!algorithms().at(algorithm)({})->offers(kind)) {
+        continue;
+      }
+      Setting setting{kind, 1U << 20};
+      Cluster half({{algorithm, 4}}, {kind, 1U << 19});
+      half.run();
+      setting.options.chunks = 2;
+      Layer layer{algorithm, 4};
+      layer.queues = 2;
+      Cluster both({layer}, setting);
+      both.run(20);
+      both.save_and_restore();
+      both.go_on(10'000'000);
+      EXPECT_TRUE(both.all_over());
+      EXPECT_EQ(both.last_end_ns(), half.last_end_ns()) << algorithm << to_string(kind);
+    }
+  }
 }
 
 }  // namespace

@@ -276,6 +276,22 @@ TEST(Stacked, OrdersDimensions) {
   EXPECT_THAT(themis[1], ElementsAre(1U, 2U, 0U));
 }
 
+// The public code of ASTRA-sim turns the order from the last dimension to the first.
+TEST(Stacked, AllGathersTurnAsAstra) {
+  const std::vector<StackedDimension> dimensions(3, {4, Bandwidth::bytes_per_second(100)});
+  StackedOptions options{3, Decomposition::bandwidth_aware, DimensionOrder::round_robin};
+  options.as_astra = true;
+  std::vector<std::vector<std::uint32_t>> all;
+  for (const ChunkPlan& plan : plan_chunks(Kind::all_gather, Bytes(1 << 24), dimensions, options)) {
+    std::vector<std::uint32_t>& order = all.emplace_back();
+    for (const Phase& phase : plan.phases) {
+      order.push_back(phase.dimension);
+    }
+  }
+  EXPECT_THAT(all, ElementsAre(ElementsAre(2U, 1U, 0U), ElementsAre(1U, 0U, 2U),
+                               ElementsAre(0U, 2U, 1U)));
+}
+
 // An all-gather goes through an order from its end: the vector grows on the way, so that what comes
 // first in the order gets most.
 TEST(Stacked, ThemisGathersMostInTheLeastLoadedDimension) {

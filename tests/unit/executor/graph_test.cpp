@@ -139,7 +139,7 @@ GraphWork work_on(const machine::Machine& machine, std::vector<std::vector<Graph
 }
 
 Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 1,
-            std::uint32_t iterations = 1) {
+            std::uint32_t iterations = 1, SimTime overhead = SimTime::zero()) {
   return testing::execute_by(
       machine, {}, "network: {model: analytical}", ranks,
       [&](std::span<const EntityId> members, testing::Noted* noted,
@@ -158,7 +158,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              [](Bytes bytes, bool) {
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
-             iterations, network.lumps_rings(), 3, 0, 1, noted});
+             iterations, overhead, network.lumps_rings(), 3, 0, 1, noted});
       });
 }
 
@@ -370,6 +370,37 @@ TEST(Graph, CommunicatorsOfAnyMembers) {
       EXPECT_EQ(outcome.end > SimTime::zero(), members.size() > 1) << kind;
       EXPECT_EQ(run(machine, work, 3).end, outcome.end) << kind;
     }
+  }
+}
+
+// Every member of a collective takes it before its first message, one behind the other.
+TEST(Graph, CollectivesTakeTheirOverhead) {
+  const machine::Machine machine = stack("FC(4)");
+  const std::vector<GraphNode> graph{collective(0, 40'000), collective(1, 40'000, {0})};
+  const GraphWork work = work_on(machine, {graph, graph, graph, graph});
+  const SimTime overhead = SimTime::from_ps(123'000);
+  EXPECT_EQ(run(machine, work, 1, 1, overhead).end, run(machine, work).end + overhead * 2);
+  EXPECT_EQ(run(machine, work, 2, 1, overhead).end, run(machine, work, 1, 1, overhead).end);
+}
+
+// The public code of ASTRA-sim 2.0 knows no dimensions but those of all NPUs: an all-reduce of the
+// four of a plane takes six steps round a ring, and an all-to-all six from neighbour to neighbour.
+TEST(Graph, GroupsAreFlatRingsAsAstra) {
+  const machine::Machine machine = stack("FC(2)_FC(2)_FC(2)");
+  const workload::GraphGroups groups{{"plane", {0, 1, 2, 3}}};
+  for (const GraphCollective kind : {GraphCollective::all_reduce, GraphCollective::all_to_all}) {
+    GraphNode node = collective(0, 40'000, {}, kind);
+    node.group = "plane";
+    std::vector<std::vector<GraphNode>> graphs(8);
+    for (std::uint32_t npu = 0; npu < 4; ++npu) {
+      graphs[npu] = {node};
+    }
+    GraphWork planes = work_on(machine, graphs, groups);
+    GraphWork ring = work_on(machine, graphs, groups);
+    ring.options.collectives.as_astra = true;
+    // 10 kB take 1 us and 1 us for each hop, of which 1 to 2 and 3 to 0 are two.
+    EXPECT_EQ(run(machine, ring).end, SimTime::from_ps(15'000'000)) << static_cast<int>(kind);
+    EXPECT_LT(run(machine, planes).end, run(machine, ring).end);
   }
 }
 

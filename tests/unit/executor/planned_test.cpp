@@ -45,8 +45,21 @@ TEST(Planned, EveryInstantHasOneActivity) {
       EXPECT_EQ(outcome.tiles.size(), work.plan.strategy.degrees.tiles());
       EXPECT_EQ(outcome.unfinished, 0U) << strategy;
       EXPECT_EQ(outcome.instructions, 2 * work.plan.instructions()) << strategy;
-      EXPECT_GE(outcome.end, work.plan.ideal_time() * 2) << strategy;
+      EXPECT_GE(outcome.end, work.ideal_time() * 2) << strategy;
       expect_breakdowns_add_up(outcome);
+    }
+  }
+}
+
+TEST(Planned, NoIterationIsShorterThanIdeal) {
+  for (const std::string strategy :
+       {"pipeline: 3\nchunks: 2\nschedule: interleaved\nmicro_batches: 6\n",
+        "pipeline: 4\nschedule: zb-h1\n", "pipeline: 4\nschedule: gpipe\nrecompute: full\n",
+        "pipeline: 6\ndata: 2\n", "pipeline: 2\nplacement: {first_layers: [0, 7]}\n"}) {
+    for (const std::uint32_t iterations : {1U, 2U, 5U}) {
+      const Planned work = planned(strategy, machine_text("sram: 0 B"));
+      const Outcome outcome = execute(work.machine, work.plan, "", iterations);
+      EXPECT_GE(outcome.end, work.ideal_time(iterations) * iterations) << strategy << iterations;
     }
   }
 }

@@ -119,6 +119,28 @@ TEST_P(Scheduler, ClosedPageHasNoConflicts) {
   EXPECT_LT(measure.latency_sum, open.latency_sum);
 }
 
+// Every access opens its row and closes it: of one row one every tRC, as DRAMsim3's CLOSE_PAGE.
+TEST_P(Scheduler, StrictPagesHaveNoHits) {
+  const DramSpec of = spec("refresh: false, channels: 1, page: strict, preset: DDR4");
+  for (const DramPattern pattern :
+       {DramPattern::hit, DramPattern::random, DramPattern::stream, DramPattern::conflict}) {
+    const DramMeasure measure = drive(of, pattern, 2000);
+    EXPECT_EQ(measure.counts.hits, 0U);
+    EXPECT_EQ(measure.counts.conflicts, 0U);
+    EXPECT_EQ(measure.counts.reads, 2000U);
+  }
+  const double each = static_cast<double>(drive(of, DramPattern::hit, 2000).cycles) / 2000;
+  expect_near(each, static_cast<double>(of.timing.rc), 0.05, "tRC");
+  const DramMeasure mixed = drive(of, DramPattern::random, 5000, 0, Fraction::millionths(400'000));
+  EXPECT_GE(mixed.counts.reads + mixed.counts.writes, 4900U);
+  EXPECT_EQ(mixed.counts.hits, 0U);
+}
+
+TEST(DramSpec, RefreshIsTurnedOffByName) {
+  EXPECT_THROW(spec_of("{preset: DDR4, timing: {tREFI: 0}}"), ConfigError);
+  EXPECT_EQ(spec_of("{preset: DDR4, refresh: false, timing: {tREFI: 0}}").timing.refi, 0);
+}
+
 TEST_P(Scheduler, ReadsOfWaitingWritesAreDoneAtOnce) {
   const auto channel = make_dram_channel(spec("preset: DDR4"));
   std::vector<DramDone> done;

@@ -207,5 +207,27 @@ TEST(Contention, IsTheSameOnAnyNumberOfRanks) {
   }
 }
 
+// By one link one after the other, whatever comes after it; by another link beside.
+TEST(Contention, AnalyticalMessagesShareThePortOfTheirSender) {
+  const auto ends = [](const std::string& ports) {
+    std::vector<std::int64_t> times;
+    for (const Arrived& arrival :
+         carry(network_of(mesh(2, 3), "model: analytical" + ports),
+               {{0, 0, 1, 1000, 1}, {0, 0, 2, 1000, 2}, {0, 0, 3, 1000, 3}})
+             .arrivals) {
+      times.push_back(arrival.at_ps);
+    }
+    return times;
+  };
+  const std::vector<std::int64_t> free = ends("");
+  const std::vector<std::int64_t> shared = ends(", ports: shared");
+  ASSERT_EQ(free.size(), 3U);
+  ASSERT_EQ(shared.size(), 3U);
+  EXPECT_EQ(shared[0], free[0]);
+  EXPECT_EQ(shared[1], free[1]);  // the neighbour to the south
+  EXPECT_EQ(shared[2] - free[2], free[0] - 2000);
+  expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical, ports: shared"), "blocks");
+}
+
 }  // namespace
 }  // namespace tessera::network

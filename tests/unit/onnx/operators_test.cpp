@@ -140,6 +140,30 @@ TEST(Operators, GroupedQueriesReadFewKeys) {
             Flops(2ULL * 4 * 32 * 1 * 100 * 32));
 }
 
+// The tables of rotary positions are as long as the longest context; a token reads a row of each.
+TEST(Operators, GroupedQueriesReadTheRowsOfTheirPositions) {
+  ModelMaker model;
+  model.add_opset("com.microsoft", 1);
+  model.input("q", {4, 3, 32 * 16});
+  model.input("k", {4, 3, 8 * 16});
+  model.input("v", {4, 3, 8 * 16});
+  model.input("past_k", {4, 8, 97, 16});
+  model.input("past_v", {4, 8, 97, 16});
+  model.input("lengths", {4}, 6);
+  model.input("longest", {1}, 6);
+  model.weight("cos", {131'072, 8});
+  model.weight("sin", {131'072, 8});
+  auto* const node = model.node(
+      "GroupQueryAttention",
+      {"q", "k", "v", "past_k", "past_v", "lengths", "longest", "cos", "sin"},
+      {"y", "present_k", "present_v"});
+  node->set_domain("com.microsoft");
+  set(node, "num_heads", 32);
+  set(node, "kv_num_heads", 8);
+  const Import import = model.read();
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).weights, Bytes(2 * 4 * (4 * 3 * 8)));
+}
+
 TEST(Operators, ViewsMoveNothingLookupsTheirRows) {
   ModelMaker model;
   model.input("ids", {2, 5}, 7);

@@ -24,10 +24,19 @@ inline std::string workload_text() {
          "batch: 16\ndata_type: fp16\noptimizer: adam\n";
 }
 
+// At the peak.
+inline SimTime time_at_peak(const machine::Tile& tile, const workload::Operation& operation) {
+  return execution_time(operation.flops, tile.rate(operation.data_type));
+}
+
 struct Planned {
   machine::Machine machine;
   workload::Workload workload;
   Plan plan;
+
+  SimTime ideal_time(std::uint64_t iterations = 1) const {
+    return plan::ideal_time(machine, plan, time_at_peak, iterations);
+  }
 };
 
 // Throws ConfigError on any complaint.
@@ -48,10 +57,7 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
   const auto routing =
       machine::make_routing(result.machine.topology->default_routing(), *result.machine.topology);
   result.plan =
-      make_plan(result.machine, result.workload, read,
-                [&](const machine::Tile& tile, const workload::Operation& operation) {
-                  return execution_time(operation.flops, tile.rate(operation.data_type));
-                },
+      make_plan(result.machine, result.workload, read, time_at_peak,
                 {[&](EntityId from, EntityId to) {
                    return machine::hops_between(*result.machine.topology, *routing, from, to);
                  },

@@ -305,19 +305,6 @@ TEST(Program, ATiedHeadReadsItsWeightsOnAnyNumberOfStages) {
   EXPECT_EQ(traffic_of_head(1, false), traffic_of_head(8, false));
 }
 
-TEST(Plan, IdealTimeIsPalmsEquation) {
-  const Planned work = planned(degrees(4, 1, 2));
-  SimTime slowest;
-  SimTime sum;
-  for (const Stage& stage : work.plan.stages) {
-    const SimTime time = stage.forward_compute + stage.backward_compute;
-    slowest = std::max(slowest, time);
-    sum += time;
-  }
-  EXPECT_EQ(work.plan.strategy.micro_batches, 8U);
-  EXPECT_EQ(work.plan.ideal_time(), slowest * 7 + sum);
-}
-
 std::string complaint_of(const std::string& strategy) {
   try {
     planned(strategy);

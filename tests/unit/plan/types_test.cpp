@@ -55,7 +55,7 @@ TEST(PlannedTypes, StagesAreBalancedByTheirOwnTiles) {
   const auto slow = planned(two_stages, machine_of("slow", "slow"));
   EXPECT_GT(layers_of(mixed.plan)[0], layers_of(slow.plan)[0]);
   EXPECT_LT(layers_of(turned.plan)[0], layers_of(slow.plan)[0]);
-  EXPECT_LT(mixed.plan.ideal_time(), slow.plan.ideal_time());
+  EXPECT_LT(mixed.ideal_time(), slow.ideal_time());
 }
 
 // A stage waits for the slowest of its tiles.
@@ -63,7 +63,7 @@ TEST(PlannedTypes, AStageOfTwoTypesIsAsSlowAsTheSlower) {
   const auto mixed = planned(two_stages, machine_of("fast, slow", "slow"));
   const auto slow = planned(two_stages, machine_of("slow", "slow"));
   EXPECT_EQ(layers_of(mixed.plan), layers_of(slow.plan));
-  EXPECT_EQ(mixed.plan.ideal_time(), slow.plan.ideal_time());
+  EXPECT_EQ(mixed.ideal_time(), slow.ideal_time());
 }
 
 // What fits in the larger SRAM alone is in DRAM for both, where they are in one stage.

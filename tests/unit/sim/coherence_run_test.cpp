@@ -71,6 +71,28 @@ TEST(CoherentRun, OutstandingLinesLimitTheRate) {
   EXPECT_EQ(ns(loaded("device_latency: 50 ns, outstanding: 100")), 201 + 50 + 300);
 }
 
+// Little's law holds for the accelerator, whatever its accesses are: 200 lines, 10 at a time.
+TEST(CoherentRun, AccessesShareTheOutstandingLines) {
+  testing::Files files = experiment("device_latency: 50 ns, outstanding: 10", "4",
+                                    "execution: {lanes: {memory: 0}}\n");
+  std::string& text = files.at("lab/experiment.yaml");
+  text.insert(text.find("{name: load"),
+              "{name: other, start: true, at: 0, bytes: 1 GB, remote: 6400 B}, ");
+  const auto time = static_cast<double>(summary_of(files).simulated_time_ps);
+  EXPECT_NEAR(time, 20 * 452e3, 1e-3 * time);
+  text.replace(text.find("at: 0"), 5, "at: 1");  // another one has its own
+  EXPECT_NEAR(static_cast<double>(summary_of(files).simulated_time_ps), time / 2, 1e-2 * time);
+}
+
+// Ten of ten million: what they take is beside the others, not behind them.
+TEST(CoherentRun, AFewDirtyLinesAreFew) {
+  const std::string outstanding = "device_latency: 50 ns, outstanding: 64";
+  const auto clean = static_cast<double>(loaded(outstanding, "640 MB").simulated_time_ps);
+  const auto dirty =
+      static_cast<double>(loaded(outstanding + ", dirty: 0.000001", "640 MB").simulated_time_ps);
+  EXPECT_NEAR(dirty, clean, 1e-3 * clean);
+}
+
 // 100 slots of requests are 25 flits, of which one opens the access; data and headers 125 flits.
 TEST(CoherentRun, FlitsOfRequestsGoBesideData) {
   const trace::Summary reads = loaded("flit: 68 B");

@@ -55,5 +55,78 @@ TEST(GraphRun, TooManyIterationsInAll) {
             std::string::npos);
 }
 
+// A plan whose programs run as graphs takes the time of the plan: several accesses to memory at
+// once, and what every collective takes before its first message.
+TEST(GraphRun, ProgramsTakeTheirTimeAsGraphs) {
+  for (const std::string strategy :
+       {"pipeline: 2, tensor: 2, data: 2", "pipeline: 4, data: 2, zero: 1",
+        "tensor: 4, data: 2, overlap_gradients: true", "pipeline: 2, data: 4, zero: 3",
+        "pipeline: 2, tensor: 4, recompute: full, schedule: gpipe"}) {
+    const std::string text =
+        "machine:\n"
+        "  topology: {kind: stack, shape: Switch(8), dimensions: [{bandwidth: 10 GB/s, "
+        "latency: 1 us}]}\n"
+        "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
+        "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
+        "  network: {model: packet, collective_overhead: 7 us, message_overhead: 100 ns}\n"
+        "workload: {kind: transformer, layers: 4, hidden: 32, heads: 4, sequence: 16, "
+        "vocabulary: 50, batch: 8}\n"
+        "strategy: {" +
+        strategy + "}\nrun: {trace: none}\n";
+    const trace::Summary plan = summary_of({{"lab/experiment.yaml", text}});
+    const trace::Summary graphs =
+        summary_of({{"lab/experiment.yaml",
+                     text + "execution: {collectives: {algorithms: [ring]}}\n"}});
+    EXPECT_EQ(plan.simulated_time_ps, graphs.simulated_time_ps) << strategy;
+    EXPECT_EQ(plan.messages, graphs.messages) << strategy;
+  }
+}
+
+// Two members of a ring go over one slow link: a message of the next step must not take half of it.
+TEST(GraphRun, CollectivesOfFlowGoThroughConnections) {
+  const auto time = [](const std::string& pairs) {
+    return summary_of({{"lab/experiment.yaml",
+                        "machine:\n"
+                        "  topology:\n"
+                        "    kind: graph\n"
+                        "    nodes: {gpu: {count: 8}, hub: {kind: switch, count: 2}}\n"
+                        "    links:\n"
+                        "      - {from: 'gpu[0-3]', to: 'hub[0]', bandwidth: 40 GB/s, latency: 1 us}\n"
+                        "      - {from: 'gpu[4-7]', to: 'hub[1]', bandwidth: 40 GB/s, latency: 1 us}\n"
+                        "      - {from: 'hub[0]', to: 'hub[1]', bandwidth: 1 GB/s, latency: 1 us}\n"
+                        "  network: {model: flow" +
+                            pairs +
+                            "}\n"
+                            "workload: {kind: collective, collective: all-reduce, size: 8000001 B}\n"
+                            "run: {trace: none}\n"}})
+        .simulated_time_ps;
+  };
+  EXPECT_EQ(time(""), time(", pairs: in-turn"));
+  EXPECT_EQ(time(""), time(", pairs: collectives-in-turn"));
+  EXPECT_LT(time(""), time(", pairs: together"));
+}
+
+// Buffers below the product of bandwidth and delay of a link.
+TEST(GraphRun, NotesSayWhatBuffersTake) {
+  const auto notes = [](const std::string& buffer) {
+    return summary_of({{"lab/experiment.yaml",
+                        "machine:\n"
+                        "  topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 32 GB/s, "
+                        "latency: 100 ns}\n"
+                        "  network: {model: flit, flit_size: 32 B, virtual_channels: 2, buffer: " +
+                            buffer +
+                            "}\n"
+                            "workload: {kind: collective, collective: all-to-all, size: 8 kB}\n"
+                            "run: {trace: none}\n"}})
+        .notes;
+  };
+  ASSERT_EQ(notes("8").size(), 1U);
+  EXPECT_NE(notes("8")[0].find("one stream gets at most 4 % of the bandwidth, all virtual channels "
+                               "8 %"),
+            std::string::npos)
+      << notes("8")[0];
+  EXPECT_TRUE(notes("255").empty());
+}
+
 }  // namespace
 }  // namespace tessera::sim

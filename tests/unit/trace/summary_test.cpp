@@ -24,6 +24,7 @@ Summary sample() {
   s.experiment = "gpt \"small\"";
   s.machine = "4x4 mesh";
   s.workload = "transformer";
+  s.notes = {"a tile stands for 4", "no link is shared"};
   s.simulated_time_ps = std::numeric_limits<std::int64_t>::max();
   s.iteration_time_ps = 2'000'000'000;
   s.ideal_time_ps = 1'000'000'000;
@@ -271,7 +272,8 @@ TEST(SummaryTable, SaysWhatMatters) {
                           "balance         1.062 by weight (predicted), 1.5 by events, 12 links "
                           "cut (25.0 % of all)",
                           "memory          1.235 GB of the largest rank, 1.5 GB predicted",
-                          "digest          00ff", "", "share of time  tiles  compute %  bubble %",
+                          "digest          00ff", "note            a tile stands for 4",
+                          "note            no link is shared", "", "share of time  tiles  compute %  bubble %",
                           "total             16       50.0      50.0",
                           "stage 0            8       75.0      25.0",
                           "stage 1            8  -          -"));

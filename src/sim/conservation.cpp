@@ -1,0 +1,89 @@
+#include "conservation.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::sim {
+namespace {
+
+void require(bool holds, const std::string& what, std::uint64_t one, std::uint64_t other) {
+  if (!holds) {
+    throw InternalError("conservation: " + what + ": " + std::to_string(one) + " and " +
+                        std::to_string(other));
+  }
+}
+
+void check_balances(const RankModels& models) {
+  const std::vector<executor::Balance> balances = models.executor->balances();
+  std::vector<std::uint64_t> sums;
+  for (const executor::Balance& balance : balances) {
+    sums.push_back(balance.out);
+    sums.push_back(balance.in);
+  }
+  models.communicator.reduce_sum(sums);
+  for (std::size_t i = 0; i < balances.size(); ++i) {
+    require(sums[2 * i] == sums[2 * i + 1], balances[i].what + " sent and received", sums[2 * i],
+            sums[2 * i + 1]);
+  }
+}
+
+void check_instructions(const RankModels& models) {
+  std::array<std::uint64_t, 1> done{models.executor->instructions_done()};
+  models.communicator.reduce_sum(done);
+  const std::uint64_t wanted = models.work->instructions() * models.work->iterations();
+  require(done[0] == wanted, "instructions of the work and done", wanted, done[0]);
+}
+
+void check_accesses(const RankModels& models) {
+  const std::optional<Work::Accessed> asked = models.work->accessed();
+  const auto account = models.experiment.memory->account();
+  if (!asked || account == memory::MemoryModel::Account::none) {
+    return;
+  }
+  std::array<std::uint64_t, 2> moved{};
+  models.memory->visit_channels(models.engine.last_event_time(),
+                                [&](const memory::ChannelUse& use) {
+                                  moved[0] += use.read.count();
+                                  moved[1] += use.written.count();
+                                });
+  models.communicator.reduce_sum(moved);
+  const bool rounds = account == memory::MemoryModel::Account::bursts;
+  const auto fits = [&](std::uint64_t wanted, std::uint64_t got) {
+    return got == wanted || (rounds && got > wanted);
+  };
+  require(fits(asked->read, moved[0]), "bytes of memory asked for and read", asked->read, moved[0]);
+  require(fits(asked->written, moved[1]), "bytes of memory to write and written", asked->written,
+          moved[1]);
+}
+
+// Every rank throws, or none.
+void check_times(const RankModels& models) {
+  std::array<std::uint64_t, 3> wrong{};  // tiles; of one of them, both times
+  models.executor->visit_results([&](const executor::TileResult& result) {
+    SimTime sum;
+    for (const SimTime time : result.time) {
+      sum += time;
+    }
+    if (result.finished && sum != result.end) {
+      wrong = {wrong[0] + 1, static_cast<std::uint64_t>(sum.ps()),
+               static_cast<std::uint64_t>(result.end.ps())};
+    }
+  });
+  models.communicator.reduce_max(wrong);
+  require(wrong[0] == 0, "times of a tile [ps] in all and its end", wrong[1], wrong[2]);
+}
+
+}  // namespace
+
+void check_conservation(const RankModels& models) {
+  check_balances(models);
+  check_instructions(models);
+  check_accesses(models);
+  check_times(models);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,83 @@
+#include "settle_placement.hpp"
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "job_reader.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/plan/placement.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// Of an iteration: some tenths of a second for each placement.
+constexpr std::uint64_t most_events = 2'000'000;
+
+std::uint64_t predicted_events(const Experiment& experiment) {
+  const std::vector<std::uint64_t> events = work_of(experiment)->predicted_events();
+  return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
+}
+
+// The experiment's plan on these tiles.
+plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& tiles) {
+  plan::Strategy strategy = experiment.plan.strategy;
+  strategy.placement.tiles = tiles;
+  return plan_of(experiment, experiment.workload, strategy);
+}
+
+// Of one iteration, on one rank; `never` where it does not come to its end, or memories are too
+// small.
+SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
+  plan::Plan plan;
+  try {
+    plan = placed(experiment, tiles);
+  } catch (const ConfigError&) {
+    return SimTime::never();
+  }
+  std::swap(experiment.plan, plan);
+  const RunOptions options = experiment.options;
+  const std::uint32_t iterations = std::exchange(experiment.iterations, 1);
+  experiment.options.trace = TraceLevel::none;
+  experiment.options.weights = "none";
+  experiment.options.replay = false;
+  const auto communicator = comm::make_in_process();
+  const trace::Summary summary = run(experiment, *communicator, {});
+  experiment.options = options;
+  experiment.iterations = iterations;
+  std::swap(experiment.plan, plan);
+  return summary.status == "finished" ? SimTime::from_ps(summary.simulated_time_ps)
+                                      : SimTime::never();
+}
+
+}  // namespace
+
+void settle_placement(Experiment& experiment) {
+  if (experiment.plan.stages.empty() || experiment.plan.strategy.layout != "optimized") {
+    return;
+  }
+  std::vector<EntityId> best = experiment.plan.placement.tiles();
+  const std::vector<std::vector<EntityId>> others =
+      plan::named_starts(experiment.machine, experiment.plan.strategy.placement);
+  if (predicted_events(experiment) <= most_events) {
+    SimTime least = simulated(experiment, best);
+    for (const std::vector<EntityId>& tiles : others) {
+      if (tiles == experiment.plan.placement.tiles()) {
+        continue;
+      }
+      const SimTime time = simulated(experiment, tiles);
+      if (time < least) {
+        least = time;
+        best = tiles;
+      }
+    }
+  }
+  experiment.plan = placed(experiment, best);
+  if (experiment.plan.strategy.check_capacity) {
+    experiment.in_channels = plan::bytes_in_channels(experiment.machine, experiment.plan);
+  }
+}
+
+}  // namespace tessera::sim
