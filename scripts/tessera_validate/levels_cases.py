@@ -21,11 +21,13 @@ class Rule:
     low: float = 1.0
     high: float = 1.0
     why: str = ""
+    slack_ps: int = 0  # of those that are equal
     seen: list = field(default_factory=list)
     outside: list = field(default_factory=list)
 
     def bound(self):
-        return "equal" if self.low == self.high == 1 else f"{self.low:g} to {self.high:g}"
+        equal = "equal" if not self.slack_ps else f"within {self.slack_ps} ps"
+        return equal if self.low == self.high == 1 else f"{self.low:g} to {self.high:g}"
 
 
 class Family:
@@ -62,7 +64,8 @@ class Family:
                 continue
             ratio = times[rule.level] / times[rule.base]
             exact = rule.low == rule.high == 1
-            holds = times[rule.level] == times[rule.base] if exact else rule.low <= ratio <= rule.high
+            holds = abs(times[rule.level] - times[rule.base]) <= rule.slack_ps if exact else \
+                rule.low <= ratio <= rule.high
             rule.seen.append(ratio)
             if not holds:
                 rule.outside.append((ratio, experiment))

@@ -25,7 +25,8 @@ def sections(report, program, folder, setting):
         Rule("packet", "analytical", why="latency of the links, and the bytes once: packets follow each "
                                          "other without a gap on links that are alike"),
         Rule("one packet", "analytical", why="cut-through"),
-        Rule("flow", "analytical", why="latency first, then the whole bandwidth"),
+        Rule("flow", "analytical", why="latency first, then the whole bandwidth; ends of flows are rounded",
+             slack_ps=1),
         Rule("flit", "analytical", 1, 60, "four cycles a router, a cycle to and from the node, whole flits")])
     family.many(8 if setting.reduced else 80, experiment)
     family.report(report)

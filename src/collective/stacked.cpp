@@ -90,11 +90,10 @@ void turn(Kind kind, std::uint32_t chunk, const StackedOptions& options,
           std::vector<std::uint32_t>& order) {
   const std::size_t by = chunk % order.size();
   const bool from_behind = kind == Kind::all_gather && options.as_astra;
-  std::rotate(
-      order.begin(),
-      order.begin() + static_cast<std::ptrdiff_t>(from_behind ? (order.size() - by) % order.size()
-                                                              : by),
-      order.end());
+  std::rotate(order.begin(),
+              order.begin() + static_cast<std::ptrdiff_t>(
+                                  from_behind ? (order.size() - by) % order.size() : by),
+              order.end());
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ bool StackedRun::takes_part(const Turn& turn) const {
 Member StackedRun::counted(const Phase& phase, Member member) const {
   const RunDimension& dimension = collective_.dimensions[phase.dimension];
   const std::uint32_t queues = dimension.dimension.queues;
-  const bool is_round = queues > 1 && phase.queue >= queues / 2 && dimension.algorithm->turns_round();
+  const bool is_round =
+      queues > 1 && phase.queue >= queues / 2 && dimension.algorithm->turns_round();
   return is_round && member != 0 ? dimension.dimension.size - member : member;
 }
 
@@ -149,9 +150,8 @@ void StackedRun::begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& acti
     StepName name{run.turn.chunk, static_cast<std::uint16_t>(run.turn.phase),
                   static_cast<std::uint16_t>(lane), step.send_step};
     if (step.send_to != nobody) {
-      actions.send(phase.dimension,
-                   (counted(phase, step.send_to) + root_[phase.dimension]) % size, name,
-                   dimension.costs.on_wire(step.send_bytes));
+      actions.send(phase.dimension, (counted(phase, step.send_to) + root_[phase.dimension]) % size,
+                   name, dimension.costs.on_wire(step.send_bytes));
     }
     name.step = number;
     if (step.receive_from == nobody) {

@@ -7,8 +7,7 @@ namespace tessera::executor {
 
 using plan::Instruction;
 
-CollectiveSteps::CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes,
-                                 TileMessages& messages)
+CollectiveSteps::CollectiveSteps(const plan::Plan& plan, InboxPool& inboxes, TileMessages& messages)
     : plan_(plan), inboxes_(inboxes), messages_(messages) {
   for (const plan::GroupShape& shape : plan.groups) {
     Group& group = groups_.emplace_back(

@@ -51,8 +51,7 @@ void GraphAccesses::ask_coherently(pdes::Context& context, GraphNpu& npu, Place 
   const Task& task = npu.tasks[place];
   std::uint32_t& parts = npu.begun.back().parts;
   parts = coherent_->begin(
-      context,
-      {npu.number, Bytes(task.bytes), stores(task), static_cast<std::uint16_t>(place)},
+      context, {npu.number, Bytes(task.bytes), stores(task), static_cast<std::uint16_t>(place)},
       npu.asked_until);
   const Bytes hit = work_.coherence->local_part(Bytes(task.bytes));
   if (work_.hits_in_channels && hit > Bytes()) {

@@ -225,21 +225,33 @@ class GraphExecutor final : public Executor {
     return {npu.tasks, lane == Lane::collective && work_.options.newest_collective_first};
   }
 
-  // As many as lanes allow; whether there was any.
+  // As many as lanes allow, of all lanes the first to begin first, as what begins at one instant
+  // may meet on links and in memories. Whether there was any.
   bool begin_tasks(pdes::Context& context, Npu& npu) {
     bool any = false;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t lane = next_lane(npu); lane < lanes; lane = next_lane(npu)) {
       std::vector<Place>& queue = npu.queues[lane];
-      const std::uint32_t slots = work_.options.slots[lane];
-      while (!queue.empty() && (slots == 0 || npu.under_way[lane] < slots)) {
-        std::pop_heap(queue.begin(), queue.end(), begins_later(npu, static_cast<Lane>(lane)));
-        const Place place = queue.back();
-        queue.pop_back();
-        begin_task(context, npu, place);
-        any = true;
-      }
+      std::pop_heap(queue.begin(), queue.end(), begins_later(npu, static_cast<Lane>(lane)));
+      const Place place = queue.back();
+      queue.pop_back();
+      begin_task(context, npu, place);
+      any = true;
     }
     return any;
+  }
+
+  // With room for a task, whose task comes first; `lanes` when there is none.
+  std::size_t next_lane(const Npu& npu) const {
+    std::size_t best = lanes;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint32_t slots = work_.options.slots[lane];
+      const std::vector<Place>& queue = npu.queues[lane];
+      if (!queue.empty() && (slots == 0 || npu.under_way[lane] < slots) &&
+          (best == lanes || BeginsLater{npu.tasks}(npu.queues[best].front(), queue.front()))) {
+        best = lane;
+      }
+    }
+    return best;
   }
 
   void begin_task(pdes::Context& context, Npu& npu, Place place) {

@@ -271,9 +271,8 @@ class OldestReady final : public DramScheduler {
     const std::uint32_t bank = request.bank;
     // Not while the request waits that the row was opened for.
     const bool close =
-        controller_.strict_page ||
-        (controller_.closed_page && (banks_served_ & bit(bank)) == 0 &&
-         lists_[0][bank].hit == none && lists_[1][bank].hit == none);
+        controller_.strict_page || (controller_.closed_page && (banks_served_ & bit(bank)) == 0 &&
+                                    lists_[0][bank].hit == none && lists_[1][bank].hit == none);
     banks_.column(bank, request.write != 0, close, now);
     done.push_back({request.id, request.write != 0 ? now : now + banks_.read_latency(), now});
     requests_.remove(place);
@@ -283,8 +282,7 @@ class OldestReady final : public DramScheduler {
   void append(std::size_t kind, std::uint32_t place) {
     const HeldRequest& request = requests_[place];
     Lists& lists = lists_[kind][request.bank];
-    const bool hits =
-        !controller_.strict_page && request.row == banks_.open_row(request.bank);
+    const bool hits = !controller_.strict_page && request.row == banks_.open_row(request.bank);
     std::uint32_t* first = hits ? &lists.hit : &lists.others;
     while (*first != none && requests_[*first].row != request.row) {
       first = &requests_[*first].next_list;

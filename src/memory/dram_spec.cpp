@@ -211,7 +211,8 @@ std::vector<ParameterInfo> dram_parameters() {
       {"timing", "", "of the preset", "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"},
       {"refresh", "", "true", "of a rank every tREFI"},
       {"scheduler", "", "oldest-ready", "or bank-queues"},
-      {"page", "", "open", "or closed: a row no request waits for is closed at once; strict: every row is, by the "
+      {"page", "", "open",
+       "or closed: a row no request waits for is closed at once; strict: every row is, by the "
        "request that opened it"},
       {"commands", "", "of the preset", "commands a cycle: 2 is one for rows and one for columns"},
       {"mapping", "", "of the preset", "fields of an address, the highest first"},

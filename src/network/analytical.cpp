@@ -51,10 +51,10 @@ class AnalyticalNetwork final : public CountedNetwork {
     path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     hops_ += path.hops;
     const SimTime wait = wait_for_port(context, request, path);
-    context.send(request.target,
-                 model_.idle_time(path, Bytes(request.bytes)) +
-                     (shares_ports_ ? wait : SimTime::zero()),
-                 request.deliver, arrival, event.tag);
+    context.send(
+        request.target,
+        model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero()),
+        request.deliver, arrival, event.tag);
   }
 
   void visit_links(SimTime, const LinkUseSink&) const override {}

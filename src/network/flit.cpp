@@ -255,19 +255,20 @@ class FlitModel final : public NetworkModel {
     std::vector<std::string> notes;
     for (std::size_t number = 0; number < machine.topology->link_classes().size(); ++number) {
       const LinkTiming& timing = setup_.timings[number];
-      const double round_trip = 2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
+      const double round_trip =
+          2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
       const double flits =
           round_trip * (std::uint64_t{1} << interval_bits) / static_cast<double>(timing.interval);
       if (settings.buffer < flits) {
         const auto share = [&](double buffers) {
           return std::to_string(std::lround(std::min(100.0, 100 * buffers / flits))) + " %";
         };
-        notes.push_back(
-            "links of class '" + machine.topology->link_classes()[number].name + "' have " +
-            std::to_string(std::lround(flits)) + " flits in a round trip, and a virtual channel " +
-            std::to_string(settings.buffer) + " buffers: one stream gets at most " +
-            share(settings.buffer) + " of the bandwidth, all virtual channels " +
-            share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
+        notes.push_back("links of class '" + machine.topology->link_classes()[number].name +
+                        "' have " + std::to_string(std::lround(flits)) +
+                        " flits in a round trip, and a virtual channel " +
+                        std::to_string(settings.buffer) + " buffers: one stream gets at most " +
+                        share(settings.buffer) + " of the bandwidth, all virtual channels " +
+                        share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
       }
     }
     return notes;

@@ -64,9 +64,8 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   options.limit = section.get_optional<Bandwidth>("flow_limit");
   options.window = section.get_optional<Bytes>("window", config::at_least(Bytes(1)));
   options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
-  const std::string pairs =
-      section.get_name("pairs", {"collectives-in-turn", "together", "in-turn"},
-                       "collectives-in-turn");
+  const std::string pairs = section.get_name(
+      "pairs", {"collectives-in-turn", "together", "in-turn"}, "collectives-in-turn");
   options.in_turn = pairs == "together"  ? InTurn::none
                     : pairs == "in-turn" ? InTurn::all
                                          : InTurn::connected;
@@ -99,7 +98,8 @@ const Registration registration(
        "of collectives in turn and others together"},
       {"uncontended_steps", "", "each",
        "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-       "with the same times", true}}},
+       "with the same times",
+       true}}},
     make);
 
 }  // namespace

@@ -29,7 +29,7 @@ struct FlowOptions {
   std::optional<Bandwidth> limit;  // of each flow
   std::optional<Bytes> window;     // of each flow: bytes under way in a round trip
   InTurn in_turn = InTurn::connected;
-  bool lumps_rings = false;        // see ring.hpp
+  bool lumps_rings = false;  // see ring.hpp
 };
 
 class FlowNetwork final : public Network {

@@ -85,8 +85,7 @@ CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, By
 }
 
 SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
-                                 collective::Kind kind, Bytes bytes,
-                                 std::uint32_t base) const {
+                                 collective::Kind kind, Bytes bytes, std::uint32_t base) const {
   using From = std::tuple<collective::Member, collective::Member, Bytes>;
   // Steps that are steady look all like the first.
   const bool changes = !plan_.algorithm(group).is_steady(kind);

@@ -32,8 +32,8 @@ class CollectiveClock {
                   Bytes bytes) const;
   static constexpr std::uint32_t most_groups = 64;
 
-  // What a tile's message to its peer in the other stage takes at most, when all that lead groups of
-  // this shape send so much.
+  // What a tile's message to its peer in the other stage takes at most, when all that lead groups
+  // of this shape send so much.
   SimTime boundary(std::uint32_t stage, std::uint32_t other, const GroupShape& shape,
                    Bytes bytes) const;
 

@@ -57,8 +57,9 @@ SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
       times.pieces.push_back(times_of(plan, plan.stages[stage].program,
                                       machine.tiles()[types[stage]], operation_time));
     }
-    longest = std::max(longest, ScheduleClock(plan, std::move(times))
-                                    .iteration(static_cast<std::int64_t>(iterations)));
+    longest = std::max(
+        longest,
+        ScheduleClock(plan, std::move(times)).iteration(static_cast<std::int64_t>(iterations)));
   }
   return longest;
 }

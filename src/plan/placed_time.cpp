@@ -1,4 +1,4 @@
-#include "placed_time.hpp"
+#include "tessera/plan/placed_time.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,6 @@
 #include "capacity.hpp"
 #include "collective_time.hpp"
 #include "cutter.hpp"
-#include "placed_time.hpp"
 #include "program_builder.hpp"
 #include "stage_tiles.hpp"
 #include "tessera/core/error.hpp"
@@ -283,22 +282,6 @@ class PlanMaker {
     plan.groups = tables.groups;
   }
 
-  // This placement, or a named layout that it may have begun from and that is faster: hop-weighted
-  // traffic, which the optimisation makes small, is not time.
-  Placement fastest(const Strategy& strategy, Placement placement,
-                    const Transfers& transfers) const {
-    SimTime least = time_of(strategy, placement, transfers);
-    for (const std::vector<EntityId>& tiles : named_starts(machine_, strategy.placement)) {
-      Placement named(strategy.degrees, tiles, machine_.topology->nodes());
-      const SimTime time = time_of(strategy, named, transfers);
-      if (time < least) {
-        least = time;
-        placement = std::move(named);
-      }
-    }
-    return placement;
-  }
-
   // What roles send to each other, wherever they will lie.
   RoleTrafficList traffic(Strategy strategy) const {
     strategy.aggregation = Aggregation::none;
@@ -308,18 +291,6 @@ class PlanMaker {
   }
 
  private:
-  // Of an iteration, roughly.
-  SimTime time_of(Strategy strategy, const Placement& placement, const Transfers& transfers) const {
-    strategy.aggregation = Aggregation::none;
-    Plan plan = begin(strategy);
-    plan.placement = placement;
-    for (GroupShape& shape : plan.groups) {
-      shape.channels = channels_of(shape, placement, *machine_.topology);
-    }
-    add_stages({}, plan);
-    return placed_time(machine_, plan, operation_time_, transfers);
-  }
-
   KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Cutter& cutter) const {
     KindTimes times;
     for (const workload::Layer& layer : workload_.layers) {
@@ -348,9 +319,6 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
                                                     [&] { return maker.traffic(strategy); });
-  if (strategy.layout == "optimized" && strategy.placement.tiles.empty()) {
-    plan.placement = maker.fastest(strategy, std::move(plan.placement), transfers);
-  }
   check_types(machine, plan);
   for (GroupShape& shape : plan.groups) {
     shape.channels = channels_of(shape, plan.placement, *machine.topology);

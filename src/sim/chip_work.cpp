@@ -1,4 +1,5 @@
 // Work that is operators on a chip.
+#include <cmath>
 #include <utility>
 
 #include "npu_effort.hpp"
@@ -30,10 +31,24 @@ class ChipsWork final : public Work {
   }
 
   std::vector<std::string> notes() const override {
-    return experiment_.network->overheads().collective > SimTime::zero()
-               ? std::vector<std::string>{"machine.network.collective_overhead has no effect on "
-                                          "operators on a chip"}
-               : std::vector<std::string>{};
+    std::vector<std::string> notes;
+    if (experiment_.network->overheads().collective > SimTime::zero()) {
+      notes.emplace_back(
+          "machine.network.collective_overhead has no effect on operators on a chip");
+    }
+    // The array takes an element of any type in a cycle.
+    constexpr double likeness = 1.01;
+    const double of_arrays = 2.0 * static_cast<double>(chip_.core.array_size()) *
+                             static_cast<double>(chip_.core.clock.frequency_hz()) *
+                             static_cast<double>(chip_.cores.size());
+    const double of_tiles = peak_flops_per_s();
+    if (of_tiles > of_arrays * likeness) {
+      const auto giga = [](double rate) { return std::to_string(std::llround(rate * 1e-9)); };
+      notes.push_back("the arrays of the cores do " + giga(of_arrays) +
+                      " GFLOP/s in any data type, less than the " + giga(of_tiles) +
+                      " that the tiles have as their peak in " + to_string(chip_.data_type));
+    }
+    return notes;
   }
   std::vector<std::string> phases() const override { return {"operator"}; }
   std::vector<executor::Activity> activities() const override {

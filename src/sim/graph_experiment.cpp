@@ -293,7 +293,8 @@ std::vector<ParameterInfo> execution_parameters() {
           {"collectives", "", "",
            "shape, algorithms, all_to_all, other_algorithm, algorithm_window, programs, protocols, "
            "chunks, "
-           "active_chunks, queues, queue, order, decomposition, bandwidths, endpoint_delay, local_memory, "
+           "active_chunks, queues, queue, order, decomposition, bandwidths, endpoint_delay, "
+           "local_memory, "
            "compatible"}};
 }
 
@@ -323,9 +324,9 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   options.remote.requests = remote.get_name("request", {"sent", "free"}, "sent") == "sent";
   options.remote.acknowledged =
       remote.get_name("stores", {"acknowledged", "posted"}, "acknowledged") == "acknowledged";
-  options.data_type = data_type_from(execution.get_name("data_type", data_type_names(),
-                                                        to_string(usual.data_type)))
-                          .value_or(usual.data_type);
+  options.data_type =
+      data_type_from(execution.get_name("data_type", data_type_names(), to_string(usual.data_type)))
+          .value_or(usual.data_type);
   options.window = static_cast<std::uint32_t>(
       execution.get_or<std::int64_t>("window", 512, config::between<std::int64_t>(1, 1'000'000)));
   read_lanes(execution.section("lanes"), options);

@@ -48,8 +48,8 @@ class GraphsWork final : public Work {
     const bool adds =
         graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +
             graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter)] +
-            graph_.look.collectives[static_cast<std::size_t>(
-                GraphCollective::reduce_scatter_block)] +
+            graph_.look
+                .collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter_block)] +
             graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce)] >
         0;
     const bool is_free =

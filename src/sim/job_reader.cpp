@@ -9,6 +9,7 @@
 #include "serving_experiment.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/plan/graph_source.hpp"
+#include "tessera/plan/placed_time.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -108,19 +109,32 @@ plan::OperationTime operation_time_of(const Experiment& experiment) {
   };
 }
 
+// Calls `use` with what messages take on the idle machine.
+template <class Use>
+auto with_transfers(const Experiment& experiment, const Use& use) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  const auto routing = machine::make_routing(experiment.network->routing(), topology);
+  return use(plan::Transfers{[&](EntityId from, EntityId to) {
+                               return machine::hops_between(topology, *routing, from, to);
+                             },
+                             experiment.network->overheads().message,
+                             experiment.network->overheads().collective});
+}
+
 }  // namespace
 
 plan::Plan plan_of(const Experiment& experiment, const workload::Workload& workload,
                    const plan::Strategy& strategy) {
-  const machine::Topology& topology = *experiment.machine.topology;
-  const auto routing = machine::make_routing(experiment.network->routing(), topology);
-  const plan::Transfers transfers{[&](EntityId from, EntityId to) {
-                                    return machine::hops_between(topology, *routing, from, to);
-                                  },
-                                  experiment.network->overheads().message,
-                                  experiment.network->overheads().collective};
-  return plan::make_plan(experiment.machine, workload, strategy, operation_time_of(experiment),
-                         transfers);
+  return with_transfers(experiment, [&](const plan::Transfers& transfers) {
+    return plan::make_plan(experiment.machine, workload, strategy, operation_time_of(experiment),
+                           transfers);
+  });
+}
+
+SimTime estimated_iteration(const Experiment& experiment, const plan::Plan& plan) {
+  return with_transfers(experiment, [&](const plan::Transfers& transfers) {
+    return plan::placed_time(experiment.machine, plan, operation_time_of(experiment), transfers);
+  });
 }
 
 JobReader::JobReader(const Experiment& experiment, Section section, Section machine, Tiles tiles,
@@ -269,8 +283,8 @@ void JobReader::plan(Job& job) {
   }
   try {
     job.plan = plan_of(experiment_, job.workload, *strategy_);
-    job.ideal_time = plan::ideal_time(experiment_.machine, job.plan,
-                                      operation_time_of(experiment_), job.iterations);
+    job.ideal_time = plan::ideal_time(experiment_.machine, job.plan, operation_time_of(experiment_),
+                                      job.iterations);
     if (strategy_->check_capacity) {
       job.in_channels = plan::bytes_in_channels(experiment_.machine, job.plan);
     }

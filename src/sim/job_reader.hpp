@@ -62,6 +62,9 @@ class JobReader {
 // Why a job cannot be run as often as it says; "" when it can.
 std::string iterations_objection(const Job& job);
 
+// Of an iteration of a plan, see plan::placed_time.
+SimTime estimated_iteration(const Experiment& experiment, const plan::Plan& plan);
+
 plan::Plan plan_of(const Experiment& experiment, const workload::Workload& workload,
                    const plan::Strategy& strategy);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "predicted_events.hpp"
+#include "tessera/npu/cores.hpp"
 #include "tessera/plan/stage_work.hpp"
 #include "work.hpp"
 
@@ -140,6 +141,13 @@ class ProgramWork final : public Work {
     return experiment_.compute->predicted_bytes(nodes);
   }
   std::optional<Accessed> accessed() const override {
+    const std::span<const machine::Tile> tiles = experiment_.machine.tiles();
+    const bool has_cores = std::any_of(tiles.begin(), tiles.end(), [&](const machine::Tile& tile) {
+      return npu::core_of(experiment_.compute->of(tile)) != nullptr;
+    });
+    if (has_cores) {
+      return std::nullopt;  // they access memory by themselves
+    }
     Accessed accessed;
     for (const plan::Stage& stage : plan_.stages) {
       for (const auto& [access, count] : plan::work_of(stage.program).accesses) {

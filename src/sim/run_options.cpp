@@ -53,7 +53,7 @@ std::vector<ParameterInfo> run_parameters() {
       {"synchronization", "", "promise", "how ranks keep in step: promise, window or null-message",
        true},
       {"replay", "", "none",
-       "none, or exact: do not simulate micro-batches that repeat the ones before", true}};
+       "none, or exact: do not simulate micro-batches that repeat the ones before"}};
 }
 
 }  // namespace tessera::sim

@@ -52,26 +52,32 @@ SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
                                       : SimTime::never();
 }
 
+SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& tiles) {
+  try {
+    return estimated_iteration(experiment, placed(experiment, tiles));
+  } catch (const ConfigError&) {
+    return SimTime::never();
+  }
+}
+
 }  // namespace
 
 void settle_placement(Experiment& experiment) {
   if (experiment.plan.stages.empty() || experiment.plan.strategy.layout != "optimized") {
     return;
   }
+  const bool is_small = predicted_events(experiment) <= most_events;
+  const auto time_of = [&](const std::vector<EntityId>& tiles) {
+    return is_small ? simulated(experiment, tiles) : estimated(experiment, tiles);
+  };
   std::vector<EntityId> best = experiment.plan.placement.tiles();
-  const std::vector<std::vector<EntityId>> others =
-      plan::named_starts(experiment.machine, experiment.plan.strategy.placement);
-  if (predicted_events(experiment) <= most_events) {
-    SimTime least = simulated(experiment, best);
-    for (const std::vector<EntityId>& tiles : others) {
-      if (tiles == experiment.plan.placement.tiles()) {
-        continue;
-      }
-      const SimTime time = simulated(experiment, tiles);
-      if (time < least) {
-        least = time;
-        best = tiles;
-      }
+  SimTime least = time_of(best);
+  for (const std::vector<EntityId>& tiles :
+       plan::named_starts(experiment.machine, experiment.plan.strategy.placement)) {
+    const SimTime time = time_of(tiles);
+    if (time < least) {
+      least = time;
+      best = tiles;
     }
   }
   experiment.plan = placed(experiment, best);

@@ -5,11 +5,11 @@
 
 namespace tessera::sim {
 
-// Of `placement.layout: optimized`: what is optimised is traffic, and what the plan chose among that
-// and the named layouts is an estimate. Where the work is small enough, an iteration with each is
-// simulated, every rank for itself, and the fastest taken; the first of those that are equally fast,
-// the plan's own before all. From then on the placement stands, so that plans made again, with fewer
-// micro-batches, lie alike. Leaves other work, and tenants, as they are.
+// Of `placement.layout: optimized`: what is optimised is traffic, not time, and a named layout may
+// be faster. Where the work is small enough, an iteration with each is simulated, every rank for
+// itself, else estimated, and the fastest taken; the first of those that are equally fast, the
+// optimised one before all. From then on the placement stands, so that plans made again,
+// with fewer micro-batches, lie alike. Leaves other work, and tenants, as they are.
 void settle_placement(Experiment& experiment);
 
 }  // namespace tessera::sim

@@ -153,9 +153,7 @@ class PointRun {
       return;
     }
     const bool takes_all = point_.accepted_rate >= (1 - phases_.threshold) * point_.rate;
-    status_ = phases_.throughput && !takes_all ? "overload"
-              : alike_ >= 3                    ? "steady"
-                                               : "not steady";
+    status_ = phases_.throughput && !takes_all ? "overload" : alike_ >= 3 ? "steady" : "not steady";
     if (phases_.throughput) {
       finish(status_);
       return;
@@ -241,8 +239,7 @@ class Measurement {
     const auto network = experiment_.network->build({experiment_.machine, members, network_slot});
     engine.attach(source);
     engine.attach(*network);
-    PointRun run(experiment_, engine, source, *network, communicator_,
-                 experiment_.rates[number]);
+    PointRun run(experiment_, engine, source, *network, communicator_, experiment_.rates[number]);
     pdes::EngineHooks hooks;
     bool stopped = false;
     hooks.stop_requested = [&] {

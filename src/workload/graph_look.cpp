@@ -78,7 +78,7 @@ class Look {
     Wide sent_bytes = 0;
     Wide received_bytes = 0;
     bool is_open = false;  // a receive does not say how much
-    NodePlace sender;  // the last node
+    NodePlace sender;      // the last node
     NodePlace receiver;
   };
 

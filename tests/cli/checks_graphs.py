@@ -44,7 +44,8 @@ def exported_plan_runs_alike(program):
     text = plan.read_text(encoding="utf-8")
     again = program.scratch / "again.yaml"
     again.write_text(text[:text.index("workload:")] +
-                     "workload: {kind: chakra, traces: w, groups: w.json}\n", encoding="utf-8")
+                     "workload: {kind: chakra, traces: w, groups: w.json}\n"
+                     "execution: {lanes: {memory: 0}}\n", encoding="utf-8")
     second = program.scratch / "second"
     for ranks in (1, 2):
         done = program.call("run", again, "-o", second, "-q", ranks=ranks)

@@ -31,7 +31,6 @@ VALUES = {
     "idle_ranks": ("run.idle_ranks", ["true", "false"]),
     "weights": ("run.weights", ["none", "predicted"]),
     "synchronization": ("run.synchronization", ["promise", "window", "null-message"]),
-    "replay": ("run.replay", ["none", "exact"]),
     "window": ("execution.window", [1, 3, 50, 512, 100000]),
     "uncontended_steps": ("machine.network.uncontended_steps", ["each", "lumped"]),
 }

@@ -2,7 +2,8 @@
 //
 // Nodes that are ready go to lanes, each of which holds so many at a time; of those that wait for a
 // lane the one of the highest priority goes first, then the one of the lowest number (of
-// collectives, by choice, of the highest). So compute, memory accesses, collectives and messages
+// collectives, by choice, of the highest); so it is among lanes for what begins at one instant, as
+// that may meet on links and in memories. So compute, memory accesses, collectives and messages
 // overlap as far as dependencies and lanes let them.
 //
 // Collectives: the k-th one of a communicator in the file of an NPU is the k-th of all its members.
@@ -140,7 +141,7 @@ struct GraphSetup {
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
   SimTime collective_overhead;  // of each member, before its first message
-  bool lumps_rings = false;  // see NetworkModel
+  bool lumps_rings = false;     // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;
   unsigned memory_slot = 0;

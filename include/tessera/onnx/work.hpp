@@ -132,8 +132,8 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
-// Elements of a node's input that are read, at most: of the tables of rotary positions, which are as
-// long as the longest context, the rows of the tokens (onnxruntime's ContribOperators.md,
+// Elements of a node's input that are read, at most: of the tables of rotary positions, which are
+// as long as the longest context, the rows of the tokens (onnxruntime's ContribOperators.md,
 // GroupQueryAttention and RotaryEmbedding); of all else the whole.
 std::uint64_t elements_read(const Graph& graph, const Node& node, std::size_t input);
 

@@ -98,8 +98,8 @@ struct PlacementRequest {
   TensorMembers tensor_members = TensorMembers::near;
   std::optional<std::uint32_t> band;  // of `replicas`: rows of a band
   ReplicaOrder replica_order = ReplicaOrder::rows;
-  // Of `given`: [degrees.tiles()] node of each role, all different; of `optimized`: what it has come
-  // to, or none.
+  // Of `given`: [degrees.tiles()] node of each role, all different; of `optimized`: what it has
+  // come to, or none.
   std::vector<EntityId> tiles;
   // Where the user says which layers a stage has: first layer of each stage and the end,
   // [stages + 1], as balance_layers gives them. Else empty.
@@ -134,7 +134,8 @@ using Placer = std::function<Placement(const machine::Machine&, const PlacementR
                                        const TrafficSource&)>;
 Registry<Placer>& placements();
 
-// Nodes of the roles in each layout by name that `optimized` may begin from and that fits, each once.
+// Nodes of the roles in each layout by name that `optimized` may begin from and that fits, each
+// once.
 std::vector<std::vector<EntityId>> named_starts(const machine::Machine& machine,
                                                 const PlacementRequest& request);
 

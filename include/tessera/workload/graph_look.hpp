@@ -12,7 +12,8 @@ namespace tessera::workload {
 //     same, or does not have the NPU that uses it; a peer that is no NPU; a root that is no member
 //   - collectives of a communicator that its members do not all have, in one order
 //   - a message that is sent and never received, or the other way; messages of one pair and tag
-//     that together are received larger or smaller than they are sent, where receives say how large.
+//     that together are received larger or smaller than they are sent, where receives say how
+//     large.
 // Circles of dependencies show as deadlocks when they run.
 GraphLook look_through(const GraphSource& source);
 

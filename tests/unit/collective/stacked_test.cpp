@@ -288,8 +288,8 @@ TEST(Stacked, AllGathersTurnAsAstra) {
       order.push_back(phase.dimension);
     }
   }
-  EXPECT_THAT(all, ElementsAre(ElementsAre(2U, 1U, 0U), ElementsAre(1U, 0U, 2U),
-                               ElementsAre(0U, 2U, 1U)));
+  EXPECT_THAT(
+      all, ElementsAre(ElementsAre(2U, 1U, 0U), ElementsAre(1U, 0U, 2U), ElementsAre(0U, 2U, 1U)));
 }
 
 // An all-gather goes through an order from its end: the vector grows on the way, so that what comes

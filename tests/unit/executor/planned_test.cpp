@@ -53,9 +53,10 @@ TEST(Planned, EveryInstantHasOneActivity) {
 
 TEST(Planned, NoIterationIsShorterThanIdeal) {
   for (const std::string strategy :
-       {"pipeline: 3\nchunks: 2\nschedule: interleaved\nmicro_batches: 6\n",
-        "pipeline: 4\nschedule: zb-h1\n", "pipeline: 4\nschedule: gpipe\nrecompute: full\n",
-        "pipeline: 6\ndata: 2\n", "pipeline: 2\nplacement: {first_layers: [0, 7]}\n"}) {
+       {"pipeline: 2\nchunks: 2\nschedule: interleaved\n", "pipeline: 4\nschedule: zb-h1\n",
+        "pipeline: 4\nschedule: gpipe\nrecompute: full\n", "pipeline: 6\ndata: 2\n",
+        "pipeline: 2\nplacement: {layout: given, tiles: [{tiles: 0, layers: [0, 6]}, {tiles: 1, "
+        "layers: [7, 7]}]}\n"}) {
     for (const std::uint32_t iterations : {1U, 2U, 5U}) {
       const Planned work = planned(strategy, machine_text("sram: 0 B"));
       const Outcome outcome = execute(work.machine, work.plan, "", iterations);

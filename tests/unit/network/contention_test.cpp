@@ -94,14 +94,14 @@ TEST(Contention, EqualStreamsEndTogether) {
 
 // Two messages of a pair beside one of another; `star` with links of flows.
 TEST(Contention, FlowsOfAPairTogetherOrInTurn) {
-  const auto ends = [](const std::string& pairs) {
+  const auto ends = [](const std::string& keys, std::uint8_t flags) {
     std::vector<std::pair<std::uint16_t, std::int64_t>> result;
     for (const Arrived& arrival :
          carry(network_of("{kind: graph, nodes: [{name: gpu, count: 10}, "
                           "{name: hub, kind: switch}], links: [{from: gpu, "
                           "to: hub, bandwidth: 1 GB/s, latency: 3 ns}]}",
-                          "model: flow, pairs: " + pairs),
-               {{0, 1, 0, 100, 1}, {0, 1, 0, 100, 2}, {0, 2, 0, 300, 3}})
+                          "model: flow" + keys),
+               {{0, 1, 0, 100, 1, 0, flags}, {0, 1, 0, 100, 2, 0, flags}, {0, 2, 0, 300, 3}})
              .arrivals) {
       result.emplace_back(arrival.tag, arrival.at_ps);
     }
@@ -109,9 +109,15 @@ TEST(Contention, FlowsOfAPairTogetherOrInTurn) {
   };
   using End = std::pair<std::uint16_t, std::int64_t>;
   // A third of 1 B/ns each until 300 ns, then 200 B alone.
-  EXPECT_THAT(ends("together"), ElementsAre(End(1, 306'000), End(2, 306'000), End(3, 506'000)));
+  const auto together = ElementsAre(End(1, 306'000), End(2, 306'000), End(3, 506'000));
   // A half each until 200 and 400 ns, then 100 B alone.
-  EXPECT_THAT(ends("in-turn"), ElementsAre(End(1, 206'000), End(2, 406'000), End(3, 506'000)));
+  const auto in_turn = ElementsAre(End(1, 206'000), End(2, 406'000), End(3, 506'000));
+  EXPECT_THAT(ends(", pairs: together", 0), together);
+  EXPECT_THAT(ends(", pairs: in-turn", 0), in_turn);
+  // Those of collectives go through connections, by default.
+  EXPECT_THAT(ends("", 0), together);
+  EXPECT_THAT(ends("", connection_flag), in_turn);
+  EXPECT_THAT(ends(", pairs: together", connection_flag), together);
 }
 
 TEST(Contention, MessagesOfOnePairArriveInTheOrderSent) {
@@ -209,23 +215,21 @@ TEST(Contention, IsTheSameOnAnyNumberOfRanks) {
 
 // By one link one after the other, whatever comes after it; by another link beside.
 TEST(Contention, AnalyticalMessagesShareThePortOfTheirSender) {
-  const auto ends = [](const std::string& ports) {
-    std::vector<std::int64_t> times;
+  const auto end = [](const std::string& ports, std::uint16_t tag) {
     for (const Arrived& arrival :
-         carry(network_of(mesh(2, 3), "model: analytical" + ports),
-               {{0, 0, 1, 1000, 1}, {0, 0, 2, 1000, 2}, {0, 0, 3, 1000, 3}})
+         carry(network_of(mesh(3, 3), "model: analytical" + ports),
+               {{0, 4, 5, 1000, 1}, {10, 4, 2, 1000, 2}, {20, 4, 7, 1000, 3}})
              .arrivals) {
-      times.push_back(arrival.at_ps);
+      if (arrival.tag == tag) {
+        return arrival.at_ps;
+      }
     }
-    return times;
+    return std::int64_t{0};
   };
-  const std::vector<std::int64_t> free = ends("");
-  const std::vector<std::int64_t> shared = ends(", ports: shared");
-  ASSERT_EQ(free.size(), 3U);
-  ASSERT_EQ(shared.size(), 3U);
-  EXPECT_EQ(shared[0], free[0]);
-  EXPECT_EQ(shared[1], free[1]);  // the neighbour to the south
-  EXPECT_EQ(shared[2] - free[2], free[0] - 2000);
+  EXPECT_EQ(end(", ports: shared", 1), end("", 1));
+  EXPECT_EQ(end(", ports: shared", 3), end("", 3));  // to the south
+  // To the north-east, by the same link, when the first has left it.
+  EXPECT_EQ(end(", ports: shared", 2) - end("", 2), end("", 1) - 2000 - 10);
   expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical, ports: shared"), "blocks");
 }
 

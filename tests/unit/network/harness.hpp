@@ -44,6 +44,7 @@ struct Send {
   std::uint64_t bytes = 0;
   std::uint16_t tag = 0;
   std::uint64_t limit = 0;  // [B/s]; 0: none
+  std::uint8_t flags = 0;   // of network::send
 };
 
 struct Arrived {
@@ -102,7 +103,8 @@ class Driver final : public pdes::Component {
       if (send.limit > 0) {
         request.limit = RateLimit(Bandwidth::bytes_per_second(send.limit));
       }
-      send_after(context, network_slot, SimTime::zero(), request, send.tag);
+      context.send_self(SimTime::zero(), pdes::Port(network_slot, send_kind), request, send.tag,
+                        send.flags);
       return;
     }
     const auto arrival = event.as<Arrival>();

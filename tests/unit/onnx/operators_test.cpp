@@ -153,10 +153,10 @@ TEST(Operators, GroupedQueriesReadTheRowsOfTheirPositions) {
   model.input("longest", {1}, 6);
   model.weight("cos", {131'072, 8});
   model.weight("sin", {131'072, 8});
-  auto* const node = model.node(
-      "GroupQueryAttention",
-      {"q", "k", "v", "past_k", "past_v", "lengths", "longest", "cos", "sin"},
-      {"y", "present_k", "present_v"});
+  auto* const node =
+      model.node("GroupQueryAttention",
+                 {"q", "k", "v", "past_k", "past_v", "lengths", "longest", "cos", "sin"},
+                 {"y", "present_k", "present_v"});
   node->set_domain("com.microsoft");
   set(node, "num_heads", 32);
   set(node, "kv_num_heads", 8);

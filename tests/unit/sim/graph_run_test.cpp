@@ -74,36 +74,11 @@ TEST(GraphRun, ProgramsTakeTheirTimeAsGraphs) {
         "strategy: {" +
         strategy + "}\nrun: {trace: none}\n";
     const trace::Summary plan = summary_of({{"lab/experiment.yaml", text}});
-    const trace::Summary graphs =
-        summary_of({{"lab/experiment.yaml",
-                     text + "execution: {collectives: {algorithms: [ring]}}\n"}});
+    const trace::Summary graphs = summary_of(
+        {{"lab/experiment.yaml", text + "execution: {collectives: {algorithms: [ring]}}\n"}});
     EXPECT_EQ(plan.simulated_time_ps, graphs.simulated_time_ps) << strategy;
     EXPECT_EQ(plan.messages, graphs.messages) << strategy;
   }
-}
-
-// Two members of a ring go over one slow link: a message of the next step must not take half of it.
-TEST(GraphRun, CollectivesOfFlowGoThroughConnections) {
-  const auto time = [](const std::string& pairs) {
-    return summary_of({{"lab/experiment.yaml",
-                        "machine:\n"
-                        "  topology:\n"
-                        "    kind: graph\n"
-                        "    nodes: {gpu: {count: 8}, hub: {kind: switch, count: 2}}\n"
-                        "    links:\n"
-                        "      - {from: 'gpu[0-3]', to: 'hub[0]', bandwidth: 40 GB/s, latency: 1 us}\n"
-                        "      - {from: 'gpu[4-7]', to: 'hub[1]', bandwidth: 40 GB/s, latency: 1 us}\n"
-                        "      - {from: 'hub[0]', to: 'hub[1]', bandwidth: 1 GB/s, latency: 1 us}\n"
-                        "  network: {model: flow" +
-                            pairs +
-                            "}\n"
-                            "workload: {kind: collective, collective: all-reduce, size: 8000001 B}\n"
-                            "run: {trace: none}\n"}})
-        .simulated_time_ps;
-  };
-  EXPECT_EQ(time(""), time(", pairs: in-turn"));
-  EXPECT_EQ(time(""), time(", pairs: collectives-in-turn"));
-  EXPECT_LT(time(""), time(", pairs: together"));
 }
 
 // Buffers below the product of bandwidth and delay of a link.

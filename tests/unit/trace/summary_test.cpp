@@ -258,25 +258,24 @@ TEST(SummaryTable, SaysWhatMatters) {
   s.throughput_samples_per_s = 1234.5678;
   s.peak_rss_bytes = {1'000'000'000, 1'234'567'890};
   const std::vector<std::string> lines = lines_of(to_table(s));
-  EXPECT_THAT(lines,
-              ElementsAre("status          finished", "experiment      gpt \"small\"",
-                          "machine         4x4 mesh", "workload        transformer",
-                          "simulated time  4 ms", "iteration time  2 ms, 2 iterations",
-                          "ideal time      1 ms (50.0 % of the iteration time)",
-                          "throughput      1.235 ksamples/s",
-                          "achieved        1.25 TFLOP/s (25.0 % of the peak of 5 TFLOP/s)",
-                          "tiles           16", "messages        3, 9007199254740993 packet hops",
-                          "events          18446744073709551615, 12.5 Mevents/s",
-                          "wall time       1.500 s, processors 3.000 s, waiting 0.250 s a rank",
-                          "ranks           2, mpi, blocks, window",
-                          "balance         1.062 by weight (predicted), 1.5 by events, 12 links "
-                          "cut (25.0 % of all)",
-                          "memory          1.235 GB of the largest rank, 1.5 GB predicted",
-                          "digest          00ff", "note            a tile stands for 4",
-                          "note            no link is shared", "", "share of time  tiles  compute %  bubble %",
-                          "total             16       50.0      50.0",
-                          "stage 0            8       75.0      25.0",
-                          "stage 1            8  -          -"));
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          "status          finished", "experiment      gpt \"small\"", "machine         4x4 mesh",
+          "workload        transformer", "simulated time  4 ms",
+          "iteration time  2 ms, 2 iterations",
+          "ideal time      1 ms (50.0 % of the iteration time)", "throughput      1.235 ksamples/s",
+          "achieved        1.25 TFLOP/s (25.0 % of the peak of 5 TFLOP/s)", "tiles           16",
+          "messages        3, 9007199254740993 packet hops",
+          "events          18446744073709551615, 12.5 Mevents/s",
+          "wall time       1.500 s, processors 3.000 s, waiting 0.250 s a rank",
+          "ranks           2, mpi, blocks, window",
+          "balance         1.062 by weight (predicted), 1.5 by events, 12 links "
+          "cut (25.0 % of all)",
+          "memory          1.235 GB of the largest rank, 1.5 GB predicted", "digest          00ff",
+          "note            a tile stands for 4", "note            no link is shared", "",
+          "share of time  tiles  compute %  bubble %", "total             16       50.0      50.0",
+          "stage 0            8       75.0      25.0", "stage 1            8  -          -"));
 }
 
 TEST(SummaryTable, RoundsToTheNextPrefix) {
