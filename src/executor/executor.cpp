@@ -208,7 +208,11 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     instructions_done_ += reader.get<std::uint64_t>();
     messages_.add(reader);
   }
-  std::vector<Balance> balances() const override { return messages_.balances(); }
+  // A tile that stands for others sends what they send.
+  std::vector<Balance> balances() const override {
+    return plan_.strategy.aggregation == plan::Aggregation::none ? messages_.balances()
+                                                                 : std::vector<Balance>{};
+  }
 
   std::uint64_t unfinished() const override { return unfinished_; }
   std::uint64_t instructions_done() const override { return instructions_done_; }

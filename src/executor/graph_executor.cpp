@@ -328,7 +328,11 @@ class GraphExecutor final : public Executor {
     operation.flops = Flops(task.flops);
     operation.bytes = Bytes(task.bytes);
     operation.data_type = work_.options.data_type;
-    return setup_.compute_time(self, operation);
+    const SimTime time = setup_.compute_time(self, operation);
+    // The public code of ASTRA-sim 2.0 counts whole nanoseconds.
+    constexpr std::int64_t ps_of_ns = 1000;
+    return work_.options.collectives.as_astra ? SimTime::from_ps(time.ps() / ps_of_ns * ps_of_ns)
+                                              : time;
   }
 
   // Whether the access is over now.

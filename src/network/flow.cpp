@@ -98,8 +98,7 @@ const Registration registration(
        "of collectives in turn and others together"},
       {"uncontended_steps", "", "each",
        "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-       "with the same times",
-       true}}},
+       "with the same times"}}},
     make);
 
 }  // namespace

@@ -21,8 +21,7 @@ from random_runs import call
 HERE = pathlib.Path(__file__).resolve().parent
 EXPERIMENTS = ["wafer_zero_bubble", "mesh_packet", "mesh_dram", "wafer_interleaved", "graph_trace", "graph_rings",
                "graph_vertices", "graph_tensors", "npu_chip", "npu_serving", "tenants"]
-# By the name in `tessera list`: where it stands, and values. Those of flows are for machines that
-# have them.
+# By the name in `tessera list`: where it stands, and values.
 VALUES = {
     "trace": ("run.trace", ["none", "summary", "full"]),
     "bins": ("run.bins", [1, 7, 64, 1000]),
@@ -32,7 +31,6 @@ VALUES = {
     "weights": ("run.weights", ["none", "predicted"]),
     "synchronization": ("run.synchronization", ["promise", "window", "null-message"]),
     "window": ("execution.window", [1, 3, 50, 512, 100000]),
-    "uncontended_steps": ("machine.network.uncontended_steps", ["each", "lumped"]),
 }
 SAME = ["status", "simulated_time_ps", "iteration_time_ps", "messages", "packet_hops", "result_digest"]
 
