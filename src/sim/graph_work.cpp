@@ -44,6 +44,11 @@ class GraphsWork final : public Work {
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
     }
+    if (experiment_.options.trace == TraceLevel::full) {
+      notes.emplace_back(
+          "the table `messages` of the trace is of programs: sends and receives of graphs are "
+          "operators, what collectives send is in none");
+    }
     const auto& options = graph_.options;
     const bool adds =
         graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +
