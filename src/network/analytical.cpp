@@ -48,9 +48,9 @@ class AnalyticalNetwork final : public CountedNetwork {
     }
     machine::Path path =
         machine::path_between(topology_, *routing_, context.self(), request.target);
-    path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     hops_ += path.hops;
     const SimTime wait = wait_for_port(context, request, path);
+    path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     context.send(
         request.target,
         model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero()),
@@ -83,7 +83,7 @@ class AnalyticalNetwork final : public CountedNetwork {
   SimTime longest_unshared() const override { return longest_unshared_; }
 
  private:
-  // For those that left by the same link before.
+  // For those that left by the same link before. A message held to a rate leaves room for others.
   SimTime wait_for_port(const pdes::Context& context, const SendRequest& request,
                         const machine::Path& path) {
     const unsigned port = routing_->next_port(context.self(), request.target);

@@ -22,8 +22,10 @@ std::uint64_t predicted_events(const Experiment& experiment) {
 }
 
 // The experiment's plan on these tiles.
-plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& tiles) {
+plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& tiles,
+                  plan::Aggregation aggregation) {
   plan::Strategy strategy = experiment.plan.strategy;
+  strategy.aggregation = aggregation;
   strategy.placement.tiles = tiles;
   return plan_of(experiment, experiment.workload, strategy);
 }
@@ -33,7 +35,7 @@ plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& til
 SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
   plan::Plan plan;
   try {
-    plan = placed(experiment, tiles);
+    plan = placed(experiment, tiles, experiment.plan.strategy.aggregation);
   } catch (const ConfigError&) {
     return SimTime::never();
   }
@@ -54,7 +56,7 @@ SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
 
 SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& tiles) {
   try {
-    return estimated_iteration(experiment, placed(experiment, tiles));
+    return estimated_iteration(experiment, placed(experiment, tiles, plan::Aggregation::none));
   } catch (const ConfigError&) {
     return SimTime::never();
   }
@@ -80,7 +82,7 @@ void settle_placement(Experiment& experiment) {
       best = tiles;
     }
   }
-  experiment.plan = placed(experiment, best);
+  experiment.plan = placed(experiment, best, experiment.plan.strategy.aggregation);
   if (experiment.plan.strategy.check_capacity) {
     experiment.in_channels = plan::bytes_in_channels(experiment.machine, experiment.plan);
   }

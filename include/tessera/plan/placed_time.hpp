@@ -5,10 +5,11 @@
 
 namespace tessera::plan {
 
-// To choose among placements of one plan, with programs and groups as they stand: the schedule,
-// with the arithmetic of the slowest tiles of each stage, its collectives as if all groups of the
-// stage began them together, and boundary tensors likewise (CollectiveClock). What stages do to
-// each other's messages, accesses to memory and the sums of tied weights are left out.
+// To choose among placements of one plan without aggregation, with programs and groups as they
+// stand: the schedule, with the arithmetic of the slowest tiles of each stage, its collectives as
+// if all groups of the stage began them together, and boundary tensors likewise (CollectiveClock).
+// What stages do to each other's messages, accesses to memory and the sums of tied weights are left
+// out.
 SimTime placed_time(const machine::Machine& machine, const Plan& plan,
                     const OperationTime& operation_time, const Transfers& transfers);
 
