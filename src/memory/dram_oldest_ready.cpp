@@ -130,12 +130,15 @@ class OldestReady final : public DramScheduler {
       refresh_due_ += banks_.timing().refi;
     }
     Cycle later = no_cycle;  // than now, when nothing is ready: the first cycle in which it is
-    bool busy = banks_served_ != 0 && serve(now, later, done);
-    if (!busy && !refreshing_.empty()) {
-      busy = advance_refresh(now, later);
-    } else if (!busy) {
-      writing_ = turns_to_writes();
-      busy = issue_queued(now, later, done);
+    const bool served = banks_served_ != 0 && serve(now, later, done);
+    bool busy = served;
+    if (!served || controller_.two_commands) {
+      if (!refreshing_.empty()) {
+        busy |= advance_refresh(now, later);
+      } else {
+        writing_ = turns_to_writes();
+        busy |= issue_queued(now, !served, later, done);
+      }
     }
     wake_ = std::min(busy ? now + 1 : later, refresh_due_);
   }
@@ -210,39 +213,59 @@ class OldestReady final : public DramScheduler {
                     : queued_[1] >= controller_.write_high || queued_[0] == 0;
   }
 
-  // Of requests of the kind that it is the turn of; true when one is ready.
-  bool issue_queued(Cycle now, Cycle& later, std::vector<DramDone>& done) {
+  // Of requests of the kind that it is the turn of; true when one is ready. With two commands a
+  // cycle one for rows and, unless a column command was issued before, one for columns.
+  bool issue_queued(Cycle now, bool column_is_free, Cycle& later, std::vector<DramDone>& done) {
     const std::size_t kind = writing_ ? 1 : 0;
+    const std::uint32_t hit = column_is_free ? oldest_hit(kind, now, later) : none;
+    const std::uint64_t before =
+        controller_.two_commands || hit == none ? ~std::uint64_t{0} : requests_[hit].order;
+    const bool row = issue_row(kind, before, now, later);
+    if (hit == none || (row && !controller_.two_commands)) {
+      return row;
+    }
+    take_hit(hit);
+    finish(hit, now, done);
+    return true;
+  }
+
+  std::uint32_t oldest_hit(std::size_t kind, Cycle now, Cycle& later) const {
     const BanksByAge& hits = hits_[kind];
-    std::uint64_t oldest = ~std::uint64_t{0};
-    std::uint32_t hit = none;
     for (std::size_t i = 0; i < hits.size(); ++i) {
       const std::uint32_t bank = hits.bank(i);
-      const Cycle ready = banks_.column_at(bank, kind);
+      const Cycle ready = banks_.column_at(bank, kind != 0);
       if (ready <= now) {
-        oldest = hits.order(i);
-        hit = lists_[kind][bank].hit;
-        break;
+        return lists_[kind][bank].hit;
       }
       later = std::min(later, ready);
     }
+    return none;
+  }
+
+  // For the oldest request that is older than `before` and whose row can be opened or made room
+  // for.
+  bool issue_row(std::size_t kind, std::uint64_t before, Cycle now, Cycle& later) {
     const BanksByAge& others = others_[kind];
-    for (std::size_t i = 0; i < others.size() && others.order(i) < oldest; ++i) {
+    for (std::size_t i = 0; i < others.size() && others.order(i) < before; ++i) {
       const std::uint32_t bank = others.bank(i);
       const bool closed = banks_.open_row(bank) == DramBanks::closed;
       const Cycle ready = closed ? banks_.activate_at(bank) : banks_.precharge_at(bank);
+      if (controller_.two_commands && !closed && keeps_row(kind, bank, others.order(i))) {
+        continue;
+      }
       if (ready <= now) {
         closed ? activate(kind, bank, now) : precharge(bank, now);
         return true;
       }
       later = std::min(later, ready);
     }
-    if (hit == none) {
-      return false;
-    }
-    take_hit(hit);
-    finish(hit, now, done);
-    return true;
+    return false;
+  }
+
+  // An older request hits the open row, or the row was opened for one that is not served yet.
+  bool keeps_row(std::size_t kind, std::uint32_t bank, std::uint64_t order) const {
+    const std::uint32_t hit = lists_[kind][bank].hit;
+    return (banks_served_ & bit(bank)) != 0 || (hit != none && requests_[hit].order < order);
   }
 
   // For the oldest of the bank's others.

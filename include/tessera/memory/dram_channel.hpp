@@ -12,7 +12,9 @@
 //                 writes wait or no read does, and ends when at most `write_low` wait and a read
 //                 does. All ranks refresh at once, before other requests. A write is done when its
 //                 command issues. After the generic controller of Ramulator 2 (H. Luo et al., IEEE
-//                 CAL 2023, doi:10.1109/LCA.2023.3333759).
+//                 CAL 2023, doi:10.1109/LCA.2023.3333759). With two commands a cycle (HBM) the
+//                 oldest ready one of rows and the oldest ready one of columns issue together, and
+//                 no row is closed that an older request still hits.
 //   bank-queues   requests move, one a cycle, from a queue of reads or of writes into a queue of
 //                 their bank; banks take turns. A bank issues its first request whose command is
 //                 ready; the first closes the row when no other waits for it, or after four column
