@@ -217,10 +217,13 @@ class OldestReady final : public DramScheduler {
   // cycle one for rows and, unless a column command was issued before, one for columns.
   bool issue_queued(Cycle now, bool column_is_free, Cycle& later, std::vector<DramDone>& done) {
     const std::size_t kind = writing_ ? 1 : 0;
-    const std::uint32_t hit = column_is_free ? oldest_hit(kind, now, later) : none;
+    std::uint32_t hit = column_is_free ? oldest_hit(kind, now, later) : none;
     const std::uint64_t before =
         controller_.two_commands || hit == none ? ~std::uint64_t{0} : requests_[hit].order;
     const bool row = issue_row(kind, before, now, later);
+    if (hit != none && row && controller_.two_commands) {
+      hit = oldest_hit(kind, now, later);  // the row command may have closed its row
+    }
     if (hit == none || (row && !controller_.two_commands)) {
       return row;
     }

@@ -117,6 +117,33 @@ TEST(OldestReady, OpensRowsBesideAStreamOfHbm3) {
   expect_near(measure.utilization(of), rest, 0.03, "utilization");
 }
 
+// A row is closed for a request that is older than one that has just come and would hit it: of the
+// two commands that could go in this cycle one only.
+TEST(OldestReady, AClosedRowIsNotReadInTheSameCycle) {
+  const DramSpec spec = spec_of("{preset: HBM2, refresh: false, channels: 1, commands: 2}");
+  for (Cycle arrival = 1; arrival < 80; ++arrival) {
+    const std::unique_ptr<DramChannel> channel = make_dram_channel(spec);
+    std::vector<DramDone> done;
+    channel->submit(0, {0, 100, 0, 5, false}, done);
+    channel->submit(0, {1, 200, 0, 6, false}, done);
+    for (Cycle now = 0; now < 400; ++now) {
+      if (now == arrival) {
+        channel->submit(now, {2, 101, 0, 5, false}, done);
+      }
+      if (now == 100) {
+        channel->submit(now, {3, 300, 0, 7, false}, done);
+      }
+      channel->tick(now, done);
+    }
+    std::vector<std::uint64_t> served(4);
+    for (const DramDone& one : done) {
+      ++served.at(one.id);
+    }
+    EXPECT_EQ(served, std::vector<std::uint64_t>(4, 1)) << arrival;
+    EXPECT_EQ(channel->waiting(), 0U) << arrival;
+  }
+}
+
 TEST_P(Scheduler, ClosedPageHasNoConflicts) {
   const DramSpec of = spec("refresh: false, page: closed, preset: DDR4");
   const DramMeasure measure = drive(of, DramPattern::random, 2000, 1);
