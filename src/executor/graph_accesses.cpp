@@ -14,14 +14,14 @@ bool stores(const Task& task) {
 
 GraphAccesses::GraphAccesses(const GraphSetup& setup, const GraphPorts& ports)
     : setup_(setup), work_(setup.work), ports_(ports), nodes_(setup, ports.arrival) {
-  if (work_.coherence) {
+  if (work_.coherence && !work_.coherent_in_channels) {
     coherent_.emplace(setup, ports.arrival);
   }
 }
 
 void GraphAccesses::begin(pdes::Context& context, GraphNpu& npu, Place place) {
   const Task& task = npu.tasks[place];
-  if (task.in_remote && coherent_) {
+  if (task.in_remote && work_.coherence) {
     ask_coherently(context, npu, place);
   } else if (task.in_remote && !work_.remote_of.empty()) {
     ask_node(context, npu, place);
@@ -34,6 +34,7 @@ void GraphAccesses::begin(pdes::Context& context, GraphNpu& npu, Place place) {
 
 void GraphAccesses::access_locally(pdes::Context& context, const Task& task, Bytes bytes,
                                    Place place) {
+  (stores(task) ? asked_.written : asked_.read) += bytes.count();
   memory::access(context, setup_.memory_slot, bytes, stores(task), ports_.accessed,
                  static_cast<std::uint16_t>(place));
 }
@@ -49,12 +50,18 @@ void GraphAccesses::ask_node(pdes::Context& context, const GraphNpu& npu, Place 
 
 void GraphAccesses::ask_coherently(pdes::Context& context, GraphNpu& npu, Place place) {
   const Task& task = npu.tasks[place];
+  const auto tag = static_cast<std::uint16_t>(place);
   std::uint32_t& parts = npu.begun.back().parts;
-  parts = coherent_->begin(
-      context, {npu.number, Bytes(task.bytes), stores(task), static_cast<std::uint16_t>(place)},
-      npu.asked_until);
+  if (coherent_) {
+    parts = coherent_->begin(context, {npu.number, Bytes(task.bytes), stores(task), tag},
+                             npu.asked_until);
+  } else {
+    parts = 1;
+    memory::access(context, setup_.coherent_slot, Bytes(task.bytes), stores(task), ports_.accessed,
+                   tag);
+  }
   const Bytes hit = work_.coherence->local_part(Bytes(task.bytes));
-  if (work_.hits_in_channels && hit > Bytes()) {
+  if (work_.hits_in_channels.at(npu.number) && hit > Bytes()) {
     access_locally(context, task, hit, place);
     ++parts;
   }

@@ -20,6 +20,12 @@ class GraphAccesses {
 
   // Of the task that has begun last.
   void begin(pdes::Context& context, GraphNpu& npu, Place place);
+  // Bytes of memory components, so far on this rank.
+  const AskedOfMemory& asked() const { return asked_; }
+  void add_asked(const AskedOfMemory& more) {
+    asked_.read += more.read;
+    asked_.written += more.written;
+  }
   // At a node that is memory and no NPU.
   void answer(pdes::Context& context, const network::Arrival& arrival, std::uint16_t tag);
   // At an NPU: answers what others ask it for. False for a part of its own access, which is over.
@@ -37,6 +43,7 @@ class GraphAccesses {
   GraphPorts ports_;
   NodeAccess nodes_;
   std::optional<CoherentAccess> coherent_;
+  AskedOfMemory asked_;
 };
 
 }  // namespace tessera::executor

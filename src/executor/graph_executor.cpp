@@ -153,12 +153,15 @@ class GraphExecutor final : public Executor {
     writer.put(tasks_done_);
     writer.put(sent_);
     writer.put(taken_);
+    writer.put(accesses_.asked());
   }
   void add_totals(pdes::StateReader& reader) override {
     tasks_done_ += reader.get<std::uint64_t>();
     sent_ += reader.get<std::uint64_t>();
     taken_ += reader.get<std::uint64_t>();
+    accesses_.add_asked(reader.get<AskedOfMemory>());
   }
+  std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
   std::vector<Balance> balances() const override { return {{"messages", sent_, taken_}}; }
 
  private:

@@ -75,6 +75,20 @@ class TenantsExecutor final : public Executor {
     return all;
   }
 
+  // Of all tenants or of none.
+  std::optional<AskedOfMemory> asked_of_memory() const override {
+    AskedOfMemory all;
+    for (const TenantPart& part : setup_.parts) {
+      const std::optional<AskedOfMemory> own = part.executor->asked_of_memory();
+      if (!own) {
+        return std::nullopt;
+      }
+      all.read += own->read;
+      all.written += own->written;
+    }
+    return all;
+  }
+
   std::vector<std::string> waiting(std::size_t most) const override {
     std::vector<std::string> lines;
     for (const TenantPart& part : setup_.parts) {

@@ -61,6 +61,27 @@ Nodes memory_nodes(config::Section& dram, const Topology& topology) {
   return nodes;
 }
 
+// Channels of memories beside those of tiles.
+void add_memories(config::Section& dram, const Topology& topology,
+                  std::vector<MemoryChannel>& channels) {
+  if (!dram.has("memories")) {
+    return;
+  }
+  config::Section section = dram.section("memories");
+  MemoryChannel channel;
+  channel.bandwidth =
+      section.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
+  channel.latency = section.get<SimTime>("latency", config::at_least(SimTime::zero()));
+  if (topology.memory_nodes().empty()) {
+    dram.error("memories", "needs nodes of 'kind: memory' in the topology");
+  }
+  for (const MemoryNode& memory : topology.memory_nodes()) {
+    channel.node = memory.node;
+    channel.capacity = memory.capacity;
+    channels.push_back(channel);
+  }
+}
+
 void refuse(config::Section& dram, const char* key, const char* placement) {
   if (dram.has(key)) {
     dram.raw(key);
@@ -94,6 +115,9 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
   if (at != "nodes") {
     refuse(dram, "nodes", "nodes");
   }
+  if (at != "each") {
+    refuse(dram, "memories", "each");
+  }
   MemoryChannel channel;
   channel.bandwidth =
       dram.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
@@ -114,6 +138,8 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     for (std::size_t i = 0; i < channels.size(); ++i) {
       channels[i].capacity = topology.memory_nodes()[i].capacity;
     }
+  } else if (at == "each") {
+    add_memories(dram, topology, channels);
   }
   return channels;
 }

@@ -22,7 +22,9 @@ std::vector<ParameterInfo> dram_parameters() {
           {"nodes", "", "", "for nodes: numbers or names of nodes"},
           {"bandwidth", "B/s", "", "of one channel, shared by reads and writes"},
           {"latency", "ps", "", "response of an idle channel"},
-          {"capacity", "B", "0 B", "of one channel; 0: not stated"}};
+          {"capacity", "B", "0 B", "of one channel; 0: not stated"},
+          {"memories", "", "none",
+           "for each: bandwidth and latency of a channel at each node of kind memory as well"}};
 }
 
 }  // namespace tessera::machine

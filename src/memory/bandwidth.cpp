@@ -1,6 +1,9 @@
 // The `bandwidth` memory: latency + size / bandwidth of the tile's channel, nothing shared (PALM,
-// equation (4)).
+// equation (4)). A channel that is asked in parts for others has its bandwidth for each of them, of
+// whom one part comes after the other.
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,9 +23,14 @@ class BandwidthMemory final : public Memory {
     const auto request = event.as<AccessRequest>();
     const machine::MemoryChannel& channel =
         machine_.channels[machine_.channel_of[context.self().value()]];
-    const SimTime delay =
-        channel.latency + serialization_time(Bytes(request.bytes), channel.bandwidth);
-    context.send_self(delay, request.done, std::uint32_t{0}, event.tag);
+    SimTime moved = context.now() + serialization_time(Bytes(request.bytes), channel.bandwidth);
+    if (request.of.valid()) {
+      SimTime& free_at = free_at_[context.index()][request.of.value()];
+      moved += std::max(free_at, context.now()) - context.now();
+      free_at = moved;
+    }
+    context.send_self(moved + channel.latency - context.now(), request.done, std::uint32_t{0},
+                      event.tag);
   }
 
   const char* name() const override { return "memory bandwidth"; }
@@ -30,13 +38,32 @@ class BandwidthMemory final : public Memory {
   std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
     return pdes::Outlook{};
   }
-  void save(std::uint32_t, pdes::StateWriter&) const override {}
-  void restore(std::uint32_t, pdes::StateReader&) override {}
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    std::vector<FreeAt> all;
+    if (const auto here = free_at_.find(index); here != free_at_.end()) {
+      for (const auto& [entity, time] : here->second) {
+        all.push_back({entity, time.ps()});
+      }
+    }
+    writer.put_all(all);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    for (const FreeAt& one : reader.get_all<FreeAt>()) {
+      free_at_[index][static_cast<std::uint32_t>(one.entity)] = SimTime::from_ps(one.ps);
+    }
+  }
   void visit_channels(SimTime, const ChannelUseSink&) const override {}
   void report_bins(ChannelUseSink) override {}
 
  private:
+  struct FreeAt {
+    std::uint64_t entity = 0;
+    std::int64_t ps = 0;
+  };
+
   const machine::Machine& machine_;
+  // By index of a channel's node and the entity that it was asked for.
+  std::map<std::uint32_t, std::map<std::uint32_t, SimTime>> free_at_;
 };
 
 class BandwidthModel final : public MemoryModel {

@@ -10,6 +10,8 @@
 namespace tessera::memory {
 namespace {
 
+constexpr std::uint64_t most_lines_of_piece = 65'536;  // that messages have bits for
+
 constexpr std::uint64_t slot_bytes = 16;
 constexpr std::uint64_t bare_message = 64;  // assumed: as of memory channels
 
@@ -57,6 +59,21 @@ Bytes Coherence::on_wire(std::uint64_t headers, std::uint64_t data_lines) const 
   const std::uint64_t slots =
       rounded_up(headers, options_.headers) + data_lines * (options_.line.count() / slot_bytes);
   return Bytes(rounded_up(slots, slots_of_flit(options_.flit)) * options_.flit);
+}
+
+std::uint64_t Coherence::piece_lines(std::uint64_t lines) const {
+  const std::uint64_t usual = options_.piece.count() / options_.line.count();
+  if (!options_.outstanding) {
+    constexpr std::uint64_t pieces = 256;
+    return std::clamp(rounded_up(lines, pieces), usual, most_lines_of_piece);
+  }
+  constexpr std::uint64_t pieces = 16;
+  const std::uint64_t window = *options_.outstanding;
+  std::uint64_t best = std::clamp<std::uint64_t>(window / pieces, 1, usual);
+  for (std::uint64_t size = best; size > best / 2; --size) {
+    best = window % size < window % best ? size : best;
+  }
+  return best;
 }
 
 AccessMessages Coherence::messages(const Lines& lines) const {
@@ -154,7 +171,8 @@ std::vector<ParameterInfo> coherence_parameters() {
           {"dirty", "", "0", "share of lines that another cache has changed"},
           {"filter_miss", "", "0", "share of lines that the snoop filter has lost"},
           {"hit_rate", "", "0", "share of the bytes that local memory has"},
-          {"used_of_line", "", "1", "share of a line that is used"}};
+          {"used_of_line", "", "1", "share of a line that is used"},
+          {"piece", "B", "4 KiB", "that one message asks for at most, of a device with a channel"}};
 }
 
 Coherence read_coherence(config::Section section) {
@@ -185,6 +203,9 @@ Coherence read_coherence(config::Section section) {
   options.hit_rate = section.get_or<Fraction>("hit_rate", none);
   options.used_of_line = section.get_or<Fraction>(
       "used_of_line", Fraction(), config::between(Fraction::millionths(1), Fraction()));
+  options.piece =
+      section.get_or<Bytes>("piece", std::max(options.piece, options.line),
+                            config::between(options.line, options.line * most_lines_of_piece));
   return Coherence(options);
 }
 

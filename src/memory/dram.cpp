@@ -72,7 +72,8 @@ class DramMemory final : public Memory {
         memory_at_[index] = static_cast<std::uint32_t>(memories_.size());
         memories_.push_back({index,
                              channel,
-                             DramStack(parameters_.spec, parameters_.port, parameters_.latency),
+                             DramStack(parameters_.spec_of(machine_, channel), parameters_.port,
+                                       parameters_.latency),
                              SimTime::never(),
                              {},
                              {},
@@ -180,9 +181,12 @@ class DramMemory final : public Memory {
     access.tag = event.tag;
     access.done = request.done;
     access.write = request.write ? 1 : 0;
+    access.at_once = request.of.valid() ? 1 : 0;
     if (request.address.is_next()) {
-      access.address = map_.region_address(context.self(), open.cursor);
-      open.cursor = (open.cursor + request.bytes) % map_.region_bytes();
+      const EntityId of = request.of.valid() ? request.of : context.self();
+      std::uint64_t& cursor = open.cursor_of(request.of);
+      access.address = map_.region_address(of, context.self(), cursor);
+      cursor = (cursor + request.bytes) % map_.region_bytes(context.self());
     }
     open.open(access);
     ask(context);
@@ -267,7 +271,7 @@ class DramMemory final : public Memory {
 
   ChannelUse use(const LocalMemory& memory, SimTime begin, SimTime end, const Done& now,
                  const Done& before, SimTime longest) const {
-    const Bytes burst = parameters_.spec.organization.burst;
+    const Bytes burst = parameters_.spec_of(machine_, memory.channel).organization.burst;
     ChannelUse use;
     use.channel = memory.channel;
     use.node = machine_.channels[memory.channel].node;
@@ -303,17 +307,23 @@ class DramModel final : public MemoryModel {
   }
   Account account() const override { return Account::bursts; }
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
+    std::size_t stack = DramStack(parameters_.spec).resident_bytes();
+    if (parameters_.memories) {
+      stack = std::max(stack, DramStack(*parameters_.memories).resident_bytes());
+    }
     return nodes * (sizeof(OpenAccesses) + sizeof(std::uint32_t)) +
-           machine.channels.size() *
-               (sizeof(LocalMemory) + DramStack(parameters_.spec).resident_bytes());
+           machine.channels.size() * (sizeof(LocalMemory) + stack);
   }
   bool sends_along_links() const override { return true; }
+  bool serves_at_node() const override { return !parameters_.spread; }
 
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
                       const EventVisit& events, const MessageVisit& messages) const override {
-    const EntityId node = machine.channels[machine.channel_of[tile.value()]].node;
+    const std::uint32_t channel = machine.channel_of[tile.value()];
+    const EntityId node = machine.channels[channel].node;
+    const DramOrganization& device = parameters_.spec_of(machine, channel).organization;
     const std::uint64_t pieces = bytes.count() / parameters_.transfer.count() + 1;
-    const std::uint64_t bursts = bytes.count() / parameters_.spec.organization.burst.count() + 1;
+    const std::uint64_t bursts = bytes.count() / device.burst.count() + 1;
     const Bytes piece(bytes.count() / pieces);
     events(tile, 2);
     events(node, bursts + pieces);
@@ -333,7 +343,9 @@ std::vector<ParameterInfo> parameters_of_model() {
       {"latency", "ps", "0 ps", "of a message between network and controller"},
       {"port", "B/s", "0 B/s",
        "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"},
-      {"spread", "", "nearest", "or all: addresses are spread over all memories of the machine"}};
+      {"spread", "", "nearest", "or all: addresses are spread over all memories of the machine"},
+      {"memories", "", "none",
+       "the device at nodes of kind memory, with keys of a device; none: as at others"}};
   const std::vector<ParameterInfo> device = dram_parameters();
   list.insert(list.end(), device.begin(), device.end());
   return list;
@@ -342,7 +354,12 @@ std::vector<ParameterInfo> parameters_of_model() {
 std::unique_ptr<MemoryModel> make(config::Section& section) {
   DramParameters parameters;
   parameters.spec = read_dram_spec(section);
-  const Bytes burst = parameters.spec.organization.burst;
+  Bytes burst = parameters.spec.organization.burst;
+  if (section.has("memories")) {
+    config::Section memories = section.section("memories");
+    parameters.memories = read_dram_spec(memories);
+    burst = std::max(burst, parameters.memories->organization.burst);
+  }
   parameters.transfer = section.get_or<Bytes>("transfer", std::max(Bytes(4096), burst),
                                               config::between(burst, largest_dram_transfer));
   if (!std::has_single_bit(parameters.transfer.count())) {
@@ -356,6 +373,9 @@ std::unique_ptr<MemoryModel> make(config::Section& section) {
       section.get_or<SimTime>("latency", SimTime::zero(), config::at_least(SimTime::zero()));
   parameters.port = section.get_or<Bandwidth>("port", Bandwidth());
   parameters.spread = section.get_name("spread", {"nearest", "all"}, "nearest") == "all";
+  if (parameters.spread && parameters.memories) {
+    section.error("memories", "devices that addresses are spread over must be alike");
+  }
   return std::make_unique<DramModel>(std::move(parameters));
 }
 

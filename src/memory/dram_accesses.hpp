@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "dram_stack.hpp"
@@ -21,6 +22,7 @@ struct OpenAccess {
   std::uint16_t tag = 0;
   pdes::Port done;
   std::uint8_t write = 0;
+  std::uint8_t at_once = 0;  // no window holds it back
 };
 
 // Of one tile. Pieces come back in any order: a write may stay in a controller while any number of
@@ -43,7 +45,7 @@ class OpenAccesses {
     }
     OpenAccess& access = queue_.front();
     bytes = std::min(access.to_ask, block - access.address % block);
-    if (under_way_ > 0 && under_way_ + bytes > window) {
+    if (access.at_once == 0 && under_way_ > 0 && under_way_ + bytes > window) {
       return false;
     }
     const bool is_first = access.to_ask == access.to_come;
@@ -84,7 +86,12 @@ class OpenAccesses {
     writer.put_all(begun_);
     writer.put_all(free_);
     writer.put(under_way_);
-    writer.put(cursor);
+    writer.put(cursor_);
+    std::vector<Cursor> cursors;
+    for (const auto& [entity, offset] : cursors_of_others_) {
+      cursors.push_back({entity, offset});
+    }
+    writer.put_all(cursors);
   }
   void restore(pdes::StateReader& reader) {
     const auto queue = reader.get_all<OpenAccess>();
@@ -92,12 +99,24 @@ class OpenAccesses {
     begun_ = reader.get_all<OpenAccess>();
     free_ = reader.get_all<std::uint16_t>();
     under_way_ = reader.get<std::uint64_t>();
-    cursor = reader.get<std::uint64_t>();
+    cursor_ = reader.get<std::uint64_t>();
+    cursors_of_others_.clear();
+    for (const Cursor& cursor : reader.get_all<Cursor>()) {
+      cursors_of_others_[cursor.entity] = cursor.offset;
+    }
   }
 
-  std::uint64_t cursor = 0;  // [B] how far accesses without an address have come in their region
+  // [B] How far accesses without an address have come in the region of an entity; none: the own.
+  std::uint64_t& cursor_of(EntityId of) {
+    return of.valid() ? cursors_of_others_[of.value()] : cursor_;
+  }
 
  private:
+  struct Cursor {
+    std::uint64_t entity = 0;
+    std::uint64_t offset = 0;
+  };
+
   bool take_number(OpenAccess& access) {
     if (!free_.empty()) {
       access.number = free_.back();
@@ -117,6 +136,8 @@ class OpenAccesses {
   std::vector<OpenAccess> begun_;    // [numbers] of which pieces are under way
   std::vector<std::uint16_t> free_;  // numbers
   std::uint64_t under_way_ = 0;      // [B]
+  std::uint64_t cursor_ = 0;
+  std::map<std::uint64_t, std::uint64_t> cursors_of_others_;  // by entity
 };
 
 }  // namespace tessera::memory

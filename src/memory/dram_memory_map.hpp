@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "dram_stack.hpp"
 #include "tessera/machine/machine.hpp"
@@ -16,12 +17,20 @@ inline constexpr Bytes largest_dram_transfer(std::uint64_t{1} << dram_size_bits)
 
 struct DramParameters {
   DramSpec spec;
+  std::optional<DramSpec> memories;  // at nodes that are memory; none: as others
   Bytes transfer;
   Bytes window;
   Bytes request;
   SimTime latency;
   Bandwidth port;  // of a channel; 0 B/s: none
   bool spread = false;
+
+  const DramSpec& spec_of(const machine::Machine& machine, std::uint32_t channel) const {
+    const bool own =
+        memories.has_value() &&
+        machine.topology->role(machine.channels[channel].node) == machine::NodeRole::memory;
+    return own ? *memories : spec;
+  }
 };
 
 // The word of a message: write, bytes - 1, address. The number of the access travels as the tag.
@@ -61,20 +70,24 @@ class DramMemoryMap {
     const std::uint64_t size = parameters_.transfer.count();
     return address / size / machine_.channels.size() * size + address % size;
   }
-  // Of the tile's own region.
-  std::uint64_t region_address(EntityId tile, std::uint64_t offset) const {
-    const std::uint64_t stagger =
-        parameters_.spec.organization.burst.count() * parameters_.spec.organization.bursts;
+  // Of the tile's own region in the memory that serves `asking`: itself, or who asks for it.
+  std::uint64_t region_address(EntityId tile, EntityId asking, std::uint64_t offset) const {
+    const DramOrganization& device = device_of(asking);
+    const std::uint64_t stagger = device.burst.count() * device.bursts;
     const std::uint64_t number = tile.value() % regions;
-    return number * region_bytes() + (offset + number * stagger) % region_bytes();
+    const std::uint64_t size = region_bytes(asking);
+    return number * size + (offset + number * stagger) % size;
   }
-  std::uint64_t region_bytes() const {
+  std::uint64_t region_bytes(EntityId asking) const {
     const std::uint64_t memories = parameters_.spread ? machine_.channels.size() : 1;
-    return std::max(parameters_.spec.organization.capacity().count() / regions * memories,
+    return std::max(device_of(asking).capacity().count() / regions * memories,
                     parameters_.transfer.count());
   }
 
  private:
+  const DramOrganization& device_of(EntityId asking) const {
+    return parameters_.spec_of(machine_, machine_.channel_of[asking.value()]).organization;
+  }
   bool hashes() const {
     return parameters_.spec.controller.hash_channels && machine_.channels.size() <= 4096 &&
            std::has_single_bit(machine_.channels.size());

@@ -38,10 +38,45 @@ void check_instructions(const RankModels& models) {
   require(done[0] == wanted, "instructions of the work and done", wanted, done[0]);
 }
 
+void check_coherent(const RankModels& models) {
+  if (!models.coherent) {
+    return;
+  }
+  const memory::CoherentTotals totals = models.coherent->totals();
+  std::array<std::uint64_t, 6> sums{totals.lines_asked,    totals.lines_delivered,
+                                    totals.bytes_to_read,  totals.bytes_read,
+                                    totals.bytes_to_write, totals.bytes_written};
+  models.communicator.reduce_sum(sums);
+  require(sums[0] == sums[1], "coherent lines asked for and delivered", sums[0], sums[1]);
+  require(sums[2] == sums[3], "coherent bytes to read and read", sums[2], sums[3]);
+  require(sums[4] == sums[5], "coherent bytes to write and written", sums[4], sums[5]);
+}
+
+// By all ranks. None: not counted.
+std::optional<Work::Accessed> asked_for(const RankModels& models) {
+  if (const auto known = models.work->accessed()) {
+    return known;
+  }
+  const auto counted = models.executor->asked_of_memory();
+  if (!counted) {
+    return std::nullopt;
+  }
+  std::array<std::uint64_t, 2> sums{counted->read, counted->written};
+  if (models.coherent) {
+    sums[0] += models.coherent->totals().bytes_to_read;
+    sums[1] += models.coherent->totals().bytes_to_write;
+  }
+  models.communicator.reduce_sum(sums);
+  return Work::Accessed{sums[0], sums[1]};
+}
+
 void check_accesses(const RankModels& models) {
-  const std::optional<Work::Accessed> asked = models.work->accessed();
   const auto account = models.experiment.memory->account();
-  if (!asked || account == memory::MemoryModel::Account::none) {
+  if (account == memory::MemoryModel::Account::none) {
+    return;
+  }
+  const std::optional<Work::Accessed> asked = asked_for(models);
+  if (!asked) {
     return;
   }
   std::array<std::uint64_t, 2> moved{};
@@ -83,6 +118,7 @@ void check_conservation(const RankModels& models) {
   check_balances(models);
   check_instructions(models);
   check_accesses(models);
+  check_coherent(models);
   check_times(models);
 }
 

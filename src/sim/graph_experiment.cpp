@@ -232,8 +232,10 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
   }
 }
 
-void note_look(const machine::Machine& machine, const memory::RemoteMemory* remote,
-               Section& section, Section collectives, executor::GraphWork& work) {
+void note_look(const MemoryParts& parts, Section& section, Section collectives,
+               executor::GraphWork& work) {
+  const machine::Machine& machine = parts.machine;
+  const memory::RemoteMemory* const remote = parts.remote;
   const std::optional<workload::GraphLook> known = work.source->known();
   work.look = known ? *known : workload::look_through(*work.source);
   const workload::GraphLook& look = work.look;
@@ -257,7 +259,7 @@ void note_look(const machine::Machine& machine, const memory::RemoteMemory* remo
                               std::to_string(look.local_accesses) +
                               " times, but the machine has none (machine.dram)");
   }
-  work.remote_in_channels = remote_in_channels(machine, remote);
+  work.remote_in_channels = remote_in_channels(parts);
   if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
     work.remote_of = remote_memories_of(machine, work.nodes);
   }
@@ -335,15 +337,14 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
 }
 
 std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload,
-                                                         const machine::Machine& machine,
-                                                         const memory::RemoteMemory* remote,
+                                                         const MemoryParts& parts,
                                                          const std::vector<EntityId>& npus,
                                                          const config::TextLoader& load) {
   const std::string kind = workload.get_name("kind", workload::graph_workloads().names());
   workload.get_or<std::string>("name", kind);
   auto source = workload::graph_workloads().at(kind)(
-      workload, {static_cast<std::uint32_t>(npus.size()), load,
-                 [&] { return npu_memories(machine, remote, npus); }});
+      workload,
+      {static_cast<std::uint32_t>(npus.size()), load, [&] { return npu_memories(parts, npus); }});
   workload.finish();
   return source;
 }
@@ -363,8 +364,7 @@ std::string ignored_nodes(const workload::GraphLook& look) {
 }
 
 void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
-                const machine::Machine& machine, const memory::RemoteMemory* remote,
-                Section& workload, Section execution) {
+                const MemoryParts& parts, Section& workload, Section execution) {
   work.source = std::move(source);
   std::vector<std::uint32_t> everybody;
   for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
@@ -375,7 +375,7 @@ void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource
     work.group_numbers[name] = static_cast<std::uint32_t>(work.groups.size());
     work.groups.push_back({name, members});
   }
-  note_look(machine, remote, workload, execution.section("collectives"), work);
+  note_look(parts, workload, execution.section("collectives"), work);
 }
 
 }  // namespace tessera::sim

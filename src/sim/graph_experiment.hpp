@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "npu_memories.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/memory/remote.hpp"
 
 namespace tessera::sim {
 
@@ -23,8 +23,7 @@ std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
 
 // Reads the section of a workload that is graphs; null after complaints.
 std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& workload,
-                                                         const machine::Machine& machine,
-                                                         const memory::RemoteMemory* remote,
+                                                         const MemoryParts& parts,
                                                          const std::vector<EntityId>& npus,
                                                          const config::TextLoader& load);
 
@@ -34,7 +33,6 @@ std::string ignored_nodes(const workload::GraphLook& look);
 // Puts the graphs in and looks through them. Complaints go to the diagnostics of the sections;
 // ConfigError for those of trace files.
 void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
-                const machine::Machine& machine, const memory::RemoteMemory* remote,
-                config::Section& workload, config::Section execution);
+                const MemoryParts& parts, config::Section& workload, config::Section execution);
 
 }  // namespace tessera::sim

@@ -130,7 +130,8 @@ class GraphsWork final : public Work {
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
          job_.iterations, experiment_.network->overheads().collective,
-         experiment_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer});
+         experiment_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer,
+         coherent_slot});
   }
 
  private:

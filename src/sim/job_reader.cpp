@@ -1,10 +1,12 @@
 #include "job_reader.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "chip_experiment.hpp"
 #include "graph_experiment.hpp"
+#include "npu_memories.hpp"
 #include "served_memory.hpp"
 #include "serving_experiment.hpp"
 #include "tessera/machine/routing.hpp"
@@ -19,9 +21,65 @@ using config::Value;
 
 constexpr std::uint64_t most_iterations = 1'000'000'000;
 
+// Nodes that are memory and have a channel.
+std::set<EntityId> memories_with_channels(const machine::Machine& machine) {
+  std::set<EntityId> nodes;
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    if (machine.topology->role(channel.node) == machine::NodeRole::memory) {
+      nodes.insert(channel.node);
+    }
+  }
+  return nodes;
+}
+
+// Where memories that graphs access have channels, these serve coherent accesses, and nobody else.
+void use_channels(const Experiment& experiment, Section machine, executor::GraphWork& graph) {
+  const std::set<EntityId> nodes = memories_with_channels(experiment.machine);
+  const auto has_channel = [&](EntityId node) { return nodes.count(node) > 0; };
+  const auto& devices = graph.remote_of;
+  const auto with = std::find_if(devices.begin(), devices.end(), has_channel);
+  if (with == devices.end()) {
+    return;
+  }
+  Section dram = machine.section("dram");
+  const char* const key = dram.has("memories") ? "memories" : "at";
+  const auto name = [&](EntityId node) { return experiment.machine.topology->node_name(node); };
+  const auto without = std::find_if_not(devices.begin(), devices.end(), has_channel);
+  if (!experiment.coherence) {
+    dram.error(key, "puts a channel at " + name(*with) +
+                        ", which answers at once without machine.coherence: nothing would use it");
+  } else if (without != devices.end()) {
+    dram.error("at",
+               "puts a channel at " + name(*with) + ", but none at " + name(*without) +
+                   ", which is accessed by lines as well; all such memories need one or none");
+  } else if (!experiment.memory->serves_at_node()) {
+    machine.section("memory").error("spread",
+                                    "'all' has one address space over all memories, but lines are "
+                                    "those of one device (machine.coherence)");
+  } else {
+    graph.coherent_in_channels = true;
+  }
+}
+
+// [npus] Whether the memory that an NPU uses is local: no node for all to access by lines.
+std::vector<bool> hits_in_channels(const machine::Machine& machine,
+                                   const std::vector<EntityId>& npus) {
+  const std::set<EntityId> remote = memories_with_channels(machine);
+  std::vector<bool> hits;
+  for (const EntityId npu : npus) {
+    hits.push_back(!machine.channels.empty() &&
+                   remote.count(machine.channels[machine.channel_of[npu.value()]].node) == 0);
+  }
+  return hits;
+}
+
 // Of graphs that access memory nodes; other work leaves it alone.
 void use_coherence(const Experiment& experiment, Section machine, executor::GraphWork& graph) {
-  if (!experiment.coherence || graph.look.remote_accesses == 0) {
+  if (graph.look.remote_accesses == 0) {
+    return;
+  }
+  use_channels(experiment, machine, graph);
+  if (!experiment.coherence) {
     return;
   }
   const memory::Coherence& coherence = *experiment.coherence;
@@ -32,7 +90,8 @@ void use_coherence(const Experiment& experiment, Section machine, executor::Grap
                       std::string(experiment.remote_memory ? "remote_memory" : "dram"));
     return;
   }
-  if (coherence.options().outstanding && !experiment.network->limits_rates()) {
+  if (coherence.options().outstanding && !graph.coherent_in_channels &&
+      !experiment.network->limits_rates()) {
     section.error("outstanding",
                   "this network cannot hold a message to a rate; flow and analytical can");
   }
@@ -43,7 +102,7 @@ void use_coherence(const Experiment& experiment, Section machine, executor::Grap
                       std::to_string(graph.npus() - 1) + " other NPUs");
   }
   graph.coherence = coherence;
-  graph.hits_in_channels = !experiment.machine.channels.empty();
+  graph.hits_in_channels = hits_in_channels(experiment.machine, graph.nodes);
 }
 
 void check_remote_access(const executor::GraphWork& graph, Section remote) {
@@ -204,12 +263,11 @@ void JobReader::read_graphs(Job& job) {
   }
   Section execution = section_.section("execution");
   job.graph = read_execution(execution, experiment_.machine, tiles_.nodes, {}, load_);
-  const memory::RemoteMemory* const remote = experiment_.remote_memory.get();
+  const MemoryParts parts = memory_parts(experiment_);
   std::unique_ptr<workload::GraphSource> source =
-      read_graph_source(workload_section, experiment_.machine, remote, job.graph->nodes, load_);
+      read_graph_source(workload_section, parts, job.graph->nodes, load_);
   if (source) {
-    add_source(*job.graph, std::move(source), experiment_.machine, remote, workload_section,
-               execution);
+    add_source(*job.graph, std::move(source), parts, workload_section, execution);
     use_coherence(experiment_, machine_, *job.graph);
     check_remote_access(*job.graph, execution.section("remote"));
   }
@@ -291,8 +349,8 @@ void JobReader::plan(Job& job) {
     if (job.graph) {
       Section workload = section_.section("workload");
       const auto plan = std::make_shared<plan::Plan>(std::exchange(job.plan, {}));
-      add_source(*job.graph, plan::make_graph_source(plan, job.graph->nodes), experiment_.machine,
-                 nullptr, workload, section_.section("execution"));
+      add_source(*job.graph, plan::make_graph_source(plan, job.graph->nodes), {experiment_.machine},
+                 workload, section_.section("execution"));
     }
   } catch (const ConfigError& error) {
     throw placed(error);

@@ -25,8 +25,10 @@ void add_holder(EntityId node, Bytes capacity, const machine::Topology& topology
 
 }  // namespace
 
-bool remote_in_channels(const machine::Machine& machine, const memory::RemoteMemory* remote) {
-  return remote == nullptr && !machine.channels.empty() &&
+bool remote_in_channels(const MemoryParts& parts) {
+  const machine::Machine& machine = parts.machine;
+  const bool coherent = parts.coherent && !machine.topology->memory_nodes().empty();
+  return parts.remote == nullptr && !coherent && !machine.channels.empty() &&
          std::none_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
            return machine.topology->computes(channel.node);
          });
@@ -58,13 +60,12 @@ std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
   return memories;
 }
 
-std::vector<EntityId> holders_of(const machine::Machine& machine,
-                                 const memory::RemoteMemory* remote,
-                                 const std::vector<EntityId>& npus) {
-  if (remote != nullptr) {
+std::vector<EntityId> holders_of(const MemoryParts& parts, const std::vector<EntityId>& npus) {
+  const machine::Machine& machine = parts.machine;
+  if (parts.remote != nullptr) {
     return {};
   }
-  if (!remote_in_channels(machine, remote)) {
+  if (!remote_in_channels(parts)) {
     return remote_memories_of(machine, npus);
   }
   std::vector<EntityId> nodes;
@@ -74,14 +75,14 @@ std::vector<EntityId> holders_of(const machine::Machine& machine,
   return nodes;
 }
 
-std::map<EntityId, Bytes> memory_capacities(const machine::Machine& machine,
-                                            const memory::RemoteMemory* remote) {
+std::map<EntityId, Bytes> memory_capacities(const MemoryParts& parts) {
+  const machine::Machine& machine = parts.machine;
   std::map<EntityId, Bytes> capacities;
   for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
     capacities[memory.node] = memory.capacity;
   }
   for (const machine::MemoryChannel& channel : machine.channels) {
-    if (remote_in_channels(machine, remote)) {
+    if (remote_in_channels(parts)) {
       capacities[channel.node] = channel.capacity;
     } else {
       capacities.emplace(channel.node, channel.capacity);
@@ -94,9 +95,8 @@ bool has_own_channel(const machine::Machine& machine, EntityId npu) {
   return !machine.channels.empty() && machine.channels[machine.channel_of[npu.value()]].node == npu;
 }
 
-workload::NpuMemories npu_memories(const machine::Machine& machine,
-                                   const memory::RemoteMemory* remote,
-                                   const std::vector<EntityId>& npus) {
+workload::NpuMemories npu_memories(const MemoryParts& parts, const std::vector<EntityId>& npus) {
+  const machine::Machine& machine = parts.machine;
   workload::NpuMemories memories;
   std::map<std::pair<std::string, Bytes>, std::uint32_t> kinds;
   for (const EntityId npu : npus) {
@@ -109,12 +109,12 @@ workload::NpuMemories npu_memories(const machine::Machine& machine,
     memories.kind_of.push_back(found->second);
   }
   std::map<EntityId, std::uint32_t> numbers;
-  if (remote != nullptr) {
+  if (parts.remote != nullptr) {
     memories.holders.push_back({"machine.remote_memory", Bytes()});
     memories.holder_of.assign(npus.size(), 0);
   } else {
-    std::map<EntityId, Bytes> capacities = memory_capacities(machine, remote);
-    for (const EntityId node : holders_of(machine, remote, npus)) {
+    std::map<EntityId, Bytes> capacities = memory_capacities(parts);
+    for (const EntityId node : holders_of(parts, npus)) {
       add_holder(node, capacities[node], *machine.topology, numbers, memories);
     }
   }

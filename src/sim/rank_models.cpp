@@ -68,6 +68,26 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
   return setup;
 }
 
+// Of all graphs whose accesses it serves; null: there are none.
+std::unique_ptr<memory::CoherentMemory> coherent_memory_of(const Experiment& experiment,
+                                                           const std::vector<EntityId>& members) {
+  std::vector<memory::CoherentGroup> groups;
+  const auto add = [&groups](const Job& job) {
+    if (job.graph && job.graph->coherent_in_channels) {
+      groups.push_back({job.graph->nodes, job.graph->remote_of});
+    }
+  };
+  add(experiment);
+  for (const Tenant& tenant : experiment.tenants) {
+    add(tenant.job);
+  }
+  if (groups.empty()) {
+    return nullptr;
+  }
+  return memory::make_coherent_memory({*experiment.coherence, std::move(groups), members,
+                                       coherent_slot, network_slot, memory_slot});
+}
+
 }  // namespace
 
 RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the_communicator,
@@ -91,10 +111,14 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       recorder(experiment, *work),
       executor(work->make_executor(
           members, &recorder,
-          promises() ? outlook_setup(experiment, regions, *network) : executor::OutlookSetup{})) {
+          promises() ? outlook_setup(experiment, regions, *network) : executor::OutlookSetup{})),
+      coherent(coherent_memory_of(experiment, members)) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
              engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
          "components have the slots they were told");
+  if (coherent) {
+    ensure(engine.attach(*coherent) == coherent_slot, "coherent memory has the last slot");
+  }
   if (promises()) {
     learn_routes();
   }

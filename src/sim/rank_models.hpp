@@ -8,6 +8,7 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/machine/partition.hpp"
+#include "tessera/memory/coherent_memory.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -35,6 +36,7 @@ struct RankModels {
   std::unique_ptr<compute::Compute> compute;
   Recorder recorder;
   std::unique_ptr<executor::Executor> executor;
+  std::unique_ptr<memory::CoherentMemory> coherent;  // null where nothing uses it
 
  private:
   // Whether ranks are told what models send: else these need not keep it.

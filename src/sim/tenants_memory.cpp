@@ -58,8 +58,7 @@ void add_tensors(const Experiment& experiment, const executor::GraphWork& graph,
     return;
   }
   const machine::Machine& machine = experiment.machine;
-  const std::vector<EntityId> holders =
-      holders_of(machine, experiment.remote_memory.get(), graph.nodes);
+  const std::vector<EntityId> holders = holders_of(memory_parts(experiment), graph.nodes);
   for (std::uint32_t npu = 0; npu < graph.npus(); ++npu) {
     const workload::TensorPlacement::Class& own = tensors->classes[tensors->class_of[npu]];
     if (has_own_channel(machine, graph.nodes[npu])) {
@@ -89,8 +88,7 @@ Kept kept_by(const Experiment& experiment, const ServingMemory& memory, const Jo
 // False: some memory cannot hold it all, which has been complained about.
 bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
                 std::vector<Section>& sections) {
-  for (const auto& [node, capacity] :
-       memory_capacities(experiment.machine, experiment.remote_memory.get())) {
+  for (const auto& [node, capacity] : memory_capacities(memory_parts(experiment))) {
     Bytes sum;
     std::vector<std::string> shares;
     std::size_t last = 0;

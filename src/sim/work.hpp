@@ -21,7 +21,7 @@ namespace tessera::sim {
 inline const std::string free_additions = "what collectives add up takes no time";
 
 // The components' numbers at the engine.
-enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
+enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot, coherent_slot };
 
 class Work {
  public:

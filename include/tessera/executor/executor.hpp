@@ -175,6 +175,12 @@ struct Balance {
   std::uint64_t in = 0;
 };
 
+// Bytes that memory is asked for.
+struct AskedOfMemory {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
+
 class Executor : public pdes::Component {
  public:
   // Every tile of this rank that plays a role, in storage order.
@@ -195,6 +201,8 @@ class Executor : public pdes::Component {
   virtual std::uint64_t instructions_done() const = 0;
   // So far on this rank; the same list on every one.
   virtual std::vector<Balance> balances() const { return {}; }
+  // Of the memory component, so far on this rank; none, on every rank: it is not counted.
+  virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
 };
 
 std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup);

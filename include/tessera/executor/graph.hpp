@@ -125,7 +125,10 @@ struct GraphWork {
   std::vector<EntityId> remote_of;
   // How nodes that answer are accessed; none: in one message, at once.
   std::optional<memory::Coherence> coherence;
-  bool hits_in_channels = false;  // what local memory has of it takes the time of its channel
+  // They have channels of the machine: memory::CoherentMemory does what is to be done.
+  bool coherent_in_channels = false;
+  // [npus] whether what local memory has of an access takes the time of its channel; or empty.
+  std::vector<bool> hits_in_channels;
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
@@ -146,6 +149,7 @@ struct GraphSetup {
   unsigned network_slot = 0;
   unsigned memory_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
+  unsigned coherent_slot = 0;    // of memory::CoherentMemory, where there is one
 };
 
 collective::Kind kind_of(workload::GraphCollective collective);

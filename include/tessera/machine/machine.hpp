@@ -78,7 +78,7 @@ struct Machine {
 //   types: {NAME: {peak: …, …, dram: {bandwidth, latency, capacity}, nodes: [5, 6]}, …}
 //   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5],
 //   bandwidth: 64 GB/s,
-//          latency: 100 ns, capacity: 16 GB}
+//          latency: 100 ns, capacity: 16 GB, memories: {bandwidth, latency} of `at: each`}
 // | key                 | default  | unit   | meaning                                            |
 // | name                | machine  |        | title of the machine                               |
 // | tile.peak           | required | FLOP/s | by data type, dense                                |

@@ -34,6 +34,9 @@
 // (invalidations of several sharers at once). After D. Sorin et al., "A Primer on Memory
 // Consistency and Cache Coherence" (2011), chapter 8, and CXL 3.1, section 3.3 (BISnp). Deviation:
 // means, so that nothing depends on which lines are touched.
+//
+// All of that is of devices that have a latency and nothing else. Where a device has a channel of
+// the machine, coherent_memory.hpp has what goes on, with the same lines and sizes of messages.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +62,7 @@ struct CoherenceOptions {
   Fraction filter_miss = Fraction::millionths(0);
   Fraction hit_rate = Fraction::millionths(0);
   Fraction used_of_line;
+  Bytes piece = Bytes(4096);  // of an access to a channel, at most
 };
 
 // Lines of an access.
@@ -95,6 +99,12 @@ class Coherence {
   std::uint64_t lines_of(Bytes bytes) const;
   Lines split(std::uint64_t lines, bool stores) const;
 
+  // Size of a message with so many headers and the data of so many lines.
+  Bytes on_wire(std::uint64_t headers, std::uint64_t data_lines) const;
+  // Of an access of so many lines to a channel, those that one message asks for. Without
+  // `outstanding` there are 256 such messages at most, as long as each has few enough. With it at
+  // least 16 are under way at a time, and as few lines as may be are left over.
+  std::uint64_t piece_lines(std::uint64_t lines) const;
   AccessMessages messages(const Lines& lines) const;
   Bytes header_message() const { return on_wire(1, 0); }
   Bytes line_message() const { return on_wire(1, 1); }
@@ -114,8 +124,6 @@ class Coherence {
   SimTime owner_delay(const Lines& lines, SimTime owner_trip) const;
 
  private:
-  Bytes on_wire(std::uint64_t headers, std::uint64_t data_lines) const;
-
   CoherenceOptions options_;
 };
 

@@ -72,6 +72,8 @@ class MemoryModel {
     bursts,  // whole ones, so that more may be read than was asked for
   };
   virtual Account account() const { return Account::exact; }
+  // Whether the channel at a node serves what that node asks for, rather than that and others.
+  virtual bool serves_at_node() const { return true; }
   // What it leaves out on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;

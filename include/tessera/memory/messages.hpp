@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tessera/core/ids.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/event.hpp"
@@ -32,11 +33,16 @@ class Address {
 // on port `done` with the same tag." A tag must not be in use by another access of the entity. An
 // access may have any size: a model that serves smaller requests cuts it up, and `done` is raised
 // after the last of them.
+//
+// `of`: the entity has a channel and asks for another one that uses it, perhaps in parts. What has
+// no address then follows what that one accessed before, in its region; and no limit holds that is
+// of who asks over the network.
 struct AccessRequest {
   std::uint64_t bytes = 0;
   Address address;
   pdes::Port done;
   bool write = false;
+  EntityId of = EntityId::none();
 };
 static_assert(sizeof(AccessRequest) <= pdes::payload_bytes);
 
@@ -44,11 +50,16 @@ static_assert(sizeof(AccessRequest) <= pdes::payload_bytes);
 inline void access(pdes::Context& context, unsigned slot, Address address, Bytes bytes, bool write,
                    pdes::Port done, std::uint16_t tag) {
   context.send_self(SimTime::zero(), pdes::Port(slot, access_kind),
-                    AccessRequest{bytes.count(), address, done, write}, tag);
+                    AccessRequest{bytes.count(), address, done, write, EntityId::none()}, tag);
 }
 inline void access(pdes::Context& context, unsigned slot, Bytes bytes, bool write, pdes::Port done,
                    std::uint16_t tag) {
   access(context, slot, Address::next(), bytes, write, done, tag);
+}
+inline void access_for(pdes::Context& context, unsigned slot, EntityId of, Bytes bytes, bool write,
+                       pdes::Port done, std::uint16_t tag) {
+  context.send_self(SimTime::zero(), pdes::Port(slot, access_kind),
+                    AccessRequest{bytes.count(), Address::next(), done, write, of}, tag);
 }
 
 }  // namespace tessera::memory

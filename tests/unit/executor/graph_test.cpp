@@ -515,6 +515,7 @@ TEST(Graph, CoherentStoresInvalidateAndLoadsDoNot) {
     options.device_latency = SimTime::from_ps(50'000);
     options.sharers_millionths = 2 * Fraction::one;
     work.coherence = memory::Coherence(options);
+    work.hits_in_channels = std::vector<bool>(3, false);
     const Outcome outcome = run(machine, work);
     EXPECT_EQ(outcome.unfinished, 0U);
     return times_of(work, outcome, 0).at("n0").second;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/partition.hpp"
+#include "tessera/memory/coherent_memory.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/network.hpp"
@@ -24,6 +26,18 @@ struct Described {
   machine::Machine machine;
   std::unique_ptr<network::NetworkModel> network;
   std::unique_ptr<MemoryModel> memory;
+  std::optional<Coherence> coherence;  // of all accesses
+
+  // All tiles together, whose devices are the memories of the topology in turn.
+  CoherentGroup group() const {
+    CoherentGroup group;
+    const auto& memories = machine.topology->memory_nodes();
+    for (const EntityId node : machine.topology->computing_node_ids()) {
+      group.devices.push_back(memories[group.nodes.size() % memories.size()].node);
+      group.nodes.push_back(node);
+    }
+    return group;
+  }
 };
 
 // Throws ConfigError on any complaint.
@@ -32,9 +46,12 @@ inline Described described(const std::string& text) {
   config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
   std::optional<machine::Machine> machine = machine::read_machine(section);
   diagnostics.throw_if_any();
-  Described result{*std::move(machine), nullptr, nullptr};
+  Described result{*std::move(machine), nullptr, nullptr, std::nullopt};
   result.network = network::read_network(section.section("network"), result.machine);
   result.memory = read_memory(section.section("memory"));
+  if (section.has("coherence")) {
+    result.coherence = read_coherence(section.section("coherence"));
+  }
   section.finish();
   diagnostics.throw_if_any();
   return result;
@@ -86,7 +103,9 @@ class Driver final : public pdes::Component {
   static constexpr unsigned slot = 0;
   static constexpr unsigned network_slot = 1;
   static constexpr unsigned memory_slot = 2;
-  explicit Driver(const std::vector<Access>& accesses) : accesses_(accesses) {}
+  static constexpr unsigned coherent_slot = 3;
+  Driver(const std::vector<Access>& accesses, unsigned target)
+      : accesses_(accesses), target_(target) {}
   void start(pdes::Context& context) override {
     for (std::uint32_t i = 0; i < accesses_.size(); ++i) {
       if (accesses_[i].tile == context.self().value()) {
@@ -97,7 +116,7 @@ class Driver final : public pdes::Component {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     if (event.port.kind() == 0) {
       const Access& access = accesses_[event.as<std::uint32_t>()];
-      memory::access(context, memory_slot, access.address, Bytes(access.bytes), access.write,
+      memory::access(context, target_, access.address, Bytes(access.bytes), access.write,
                      pdes::Port(slot, 1), access.tag);
     } else {
       done.push_back({context.now().ps(), context.self().value(), event.tag});
@@ -107,6 +126,7 @@ class Driver final : public pdes::Component {
 
  private:
   const std::vector<Access>& accesses_;
+  unsigned target_;
 };
 
 inline Outcome run(const Described& described, const std::vector<Access>& accesses, int ranks = 1,
@@ -117,11 +137,15 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
   const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
-    pdes::Engine engine(communicator,
-                        {partition.owner, members,
-                         machine::region_delays(topology, partition, communicator.rank())},
-                        topology.smallest_latency());
-    Driver driver(accesses);
+    const auto reach = described.network->reach(described.machine);
+    RegionDelays delays = machine::region_delays(topology, partition, communicator.rank());
+    if (reach) {
+      delays.connect_all(static_cast<std::size_t>(communicator.rank()), reach);
+    }
+    const SimTime lookahead = topology.smallest_latency();
+    pdes::Engine engine(communicator, {partition.owner, members, std::move(delays)},
+                        reach ? std::min(*reach, lookahead) : lookahead);
+    Driver driver(accesses, described.coherence ? Driver::coherent_slot : Driver::memory_slot);
     const auto network =
         described.network->build({described.machine, members, Driver::network_slot});
     const auto memory = described.memory->build(
@@ -129,6 +153,16 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
     engine.attach(driver);
     engine.attach(*network);
     engine.attach(*memory);
+    std::unique_ptr<CoherentMemory> coherent;
+    if (described.coherence) {
+      coherent = make_coherent_memory({*described.coherence,
+                                       {described.group()},
+                                       members,
+                                       Driver::coherent_slot,
+                                       Driver::network_slot,
+                                       Driver::memory_slot});
+      engine.attach(*coherent);
+    }
     const auto noted_in = [&](std::vector<Use>& uses) {
       return [&](const ChannelUse& use) {
         const std::scoped_lock lock(mutex);
