@@ -101,6 +101,32 @@ TEST(CoherentChannels, OutstandingLinesNeedNoLimitedMessages) {
             100 * 400);
 }
 
+// A pipeline whose tensors are in the same DRAM, which its tile accesses without lines.
+TEST(CoherentChannels, OthersUseTheSameChannel) {
+  testing::Files files = experiment(memories + hbm2, "outstanding: 512");
+  std::string& text = files.at("lab/experiment.yaml");
+  text.replace(
+      text.find("workload:"), std::string::npos,
+      "workload:\n"
+      "  kind: tenants\n"
+      "  tenants:\n"
+      "    - {name: lines, tiles: [0], workload: {kind: graph, vertices: [{name: load, start: "
+      "true, bytes: 1 MB, remote: 1 MB}]}}\n"
+      "run: {trace: none}\n");
+  text.replace(text.find("model: dram, preset: HBM2"), 25,
+               "model: dram, preset: HBM2, channels: 1");
+  text.replace(text.find("tile: {"), 7, "tile: {sram: 1 kB, ");
+  const trace::Summary alone = summary_of(files);
+  text.insert(
+      text.find("run:"),
+      "    - {name: layers, tiles: [2], workload: {kind: transformer, layers: 1, hidden: 256, "
+      "heads: 4, sequence: 32, vocabulary: 100, batch: 2}, strategy: {pipeline: 1}}\n");
+  const trace::Summary both = summary_of(files);
+  ASSERT_EQ(both.tenants.size(), 2U);
+  // 32 kB of lines under way beside 64 kB of tensors, by the first of two memories.
+  EXPECT_GT(both.tenants[0].iteration_time_ps, alone.simulated_time_ps * 3 / 2);
+}
+
 const char* const all_of_it =
     "flit: 68 B, outstanding: 64, reads: 0.7, sharers: 1.5, dirty: 0.1, filter_miss: 0.05, "
     "hit_rate: 0.2, device_latency: 40 ns";
