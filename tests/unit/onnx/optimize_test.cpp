@@ -359,7 +359,7 @@ TEST(Optimize, ChainsTakeOnePass) {
 
 // [16, 32] weights of `type`, with a scale and a zero point for each column.
 ModelMaker quantized(int type) {
-  ModelMaker model(21);
+  ModelMaker model;
   model.input("x", {4, 16});
   model.weight("w", {16, 32}, type);
   model.weight("scale", {32});

@@ -213,13 +213,17 @@ TEST(LoweringOfPackedWeights, TakesWhatIntegerConvolutionsHave) {
     model.output("y");
     const auto lowered = lower(model.read().graph);
     expect_all_macs(*lowered);
-    EXPECT_EQ(weights_of(*lowered), Bytes(16 * 72 + 16 + (linear ? 4 * 16 : 0)));
+    // Blocks of the array, two for each place of the kernel, are of whole bytes.
+    const std::uint64_t exact = 16 * 72 + 16 + (linear ? 4 * 16 : 0);
+    const std::uint64_t found = weights_of(*lowered).count();
+    EXPECT_GE(found, exact);
+    EXPECT_LT(found, exact + 2 * 9);
   }
 }
 
 // What an optimisation has left: a product that widens weights itself, half of them at most.
 TEST(LoweringOfPackedWeights, TakesWhatAProductWidens) {
-  ModelMaker model(21);
+  ModelMaker model;
   model.input("a", {3, 64});
   model.weight("b", {64, 48}, 22);
   model.weight("scale", {4, 48});
