@@ -36,6 +36,7 @@ Options describe() {
       "stride", "of the kernel", text("1"), "N")("padding", "of the images, at each edge",
                                                  text("0"), "N")(
       "groups", "of channels and filters; as many as channels: depth-wise", text("1"), "N")(
+      "macs-per-pe", "multiply-accumulates of a processing element a cycle", text("1"), "N")(
       "step", "step every unit of the array with random data too, and check the products")(
       "type", "of that data", text("int8"), "int8 or fp32")("seed", "of that data", text("1"), "N");
   return options;
@@ -114,10 +115,20 @@ std::int64_t own_cycles(const auto& completions, std::size_t number) {
          (number > 0 ? static_cast<std::int64_t>(completions[number - 1]) : 0);
 }
 
+std::vector<MatrixProduct> folded(const std::vector<MatrixProduct>& products,
+                                  std::uint64_t macs_per_pe) {
+  std::vector<MatrixProduct> all;
+  for (const MatrixProduct& product : products) {
+    all.push_back(compute::folded(product, macs_per_pe));
+  }
+  return all;
+}
+
 std::string table(const MatrixShape& array, const compute::Dataflow& dataflow,
-                  const std::vector<MatrixProduct>& products) {
-  const auto exact = dataflow.completions(array, products);
-  const auto paper = dataflow.paper_completions(array, products);
+                  const std::vector<MatrixProduct>& products, std::uint64_t macs_per_pe) {
+  const std::vector<MatrixProduct> as_taken = folded(products, macs_per_pe);
+  const auto exact = dataflow.completions(array, as_taken);
+  const auto paper = dataflow.paper_completions(array, as_taken);
   std::vector<std::string> head{"product", "cycles", "complete at", "utilisation", "mapped"};
   if (!paper.empty()) {
     head.insert(head.end(), {"paper", "off by"});
@@ -125,12 +136,12 @@ std::string table(const MatrixShape& array, const compute::Dataflow& dataflow,
   TextTable rows(head);
   double macs = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
-    macs += utilisation(array, products[i], 1);
+    macs += utilisation(array, products[i], 1) / static_cast<double>(macs_per_pe);
     const std::int64_t cycles = own_cycles(exact, i);
     std::vector<std::string> row{text_of(products[i]), std::to_string(cycles),
                                  std::to_string(exact[i]),
                                  percent(macs / static_cast<double>(exact[i])),
-                                 percent(mapping_efficiency(dataflow, array, products[i]))};
+                                 percent(mapping_efficiency(dataflow, array, as_taken[i]))};
     if (!paper.empty()) {
       const std::int64_t by_paper = own_cycles(paper, i);
       row.push_back(std::to_string(by_paper));
@@ -151,9 +162,10 @@ DataType read_type(const Options& options) {
 
 // What stepping found, in a line.
 std::string stepped(const MatrixShape& array, const compute::Dataflow& dataflow,
-                    const std::vector<MatrixProduct>& products, DataType type, std::uint64_t seed) {
-  const auto completions = stepped_completions(dataflow, array, products, type, seed);
-  ensure(completions == dataflow.completions(array, products),
+                    const std::vector<MatrixProduct>& products, DataType type, std::uint64_t seed,
+                    std::uint64_t macs_per_pe) {
+  const auto completions = stepped_completions(dataflow, array, products, type, seed, macs_per_pe);
+  ensure(completions == dataflow.completions(array, folded(products, macs_per_pe)),
          "a stepped array takes the cycles of the closed form");
   return "stepped with " + to_string(type) + ": the same cycles, products right\n";
 }
@@ -174,10 +186,12 @@ int systolic_command(const Words& words, comm::Communicator& world) {
   const std::vector<MatrixProduct> products = read_products(options);
   const DataType type = read_type(options);
   const std::int64_t seed = options.number("seed", 0, std::numeric_limits<std::int64_t>::max());
+  const auto macs_per_pe = static_cast<std::uint64_t>(options.number("macs-per-pe", 1, 64));
   if (world.rank() == 0) {
-    std::cout << table(*array, *dataflow, products) << std::flush;
+    std::cout << table(*array, *dataflow, products, macs_per_pe) << std::flush;
     if (options.flag("step")) {
-      std::cout << stepped(*array, *dataflow, products, type, static_cast<std::uint64_t>(seed))
+      std::cout << stepped(*array, *dataflow, products, type, static_cast<std::uint64_t>(seed),
+                           macs_per_pe)
                 << std::flush;
     }
   }

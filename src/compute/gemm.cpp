@@ -101,11 +101,16 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
   if (section.has("array")) {
     refuse_tiles(section);
     settings.device.array = read_array(section);
+    settings.device.macs_per_pe = machine::read_macs_per_pe(section);
   } else {
     if (!section.has("tiles")) {
       section.error("", "'gemm' needs the 'tiles' of a GPU or the 'array' of a systolic core");
     }
     read_tiles(section, settings.device);
+    if (section.has("macs_per_pe")) {
+      section.raw("macs_per_pe");
+      section.error("macs_per_pe", "is of a device with an 'array'");
+    }
   }
   const Fraction whole;
   const auto some = config::at_least(Fraction::millionths(1));
@@ -127,6 +132,7 @@ const std::vector<ParameterInfo>& parameters() {
       {"cache_bandwidth", "B/s", "0 B/s",
        "tiles: of the cache they read from, all units together; 0 B/s: never the limit"},
       {"array", "", "", "instead of tiles: [rows, columns] of a weight-stationary systolic array"},
+      machine::macs_per_pe_parameter(),
       {"matrix_efficiency", "", "1", "share of the peak that a full wave of products reaches"},
       {"memory_efficiency", "", "1", "share of the operands' memory bandwidth that is reached"},
       {"vector_peak", "FLOP/s", "0 FLOP/s",

@@ -52,13 +52,14 @@ SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
                       const workload::Operation& operation) {
   const MatrixProduct& product = operation.product;
   const MatrixShape& array = *device.array;
-  const std::uint64_t folds =
-      product_of({product.count, rounded_up_quotient(product.depth, array.rows),
-                  rounded_up_quotient(product.columns, array.columns)});
+  const std::uint64_t depth = device.macs_per_pe.folded(product.depth, operation.data_type);
+  const std::uint64_t macs = device.macs_per_pe.of(operation.data_type);
+  const std::uint64_t folds = product_of({product.count, rounded_up_quotient(depth, array.rows),
+                                          rounded_up_quotient(product.columns, array.columns)});
   const std::uint64_t cycles = sum_of({product.rows, 2 * array.rows, array.columns}) - 2;
   const SimTime arithmetic =
       wave_time(rounded_up_quotient(folds, device.units), device.units,
-                product_of({2, array.rows, array.columns, cycles}), rates.arithmetic);
+                product_of({2, array.rows, array.columns, macs, cycles}), rates.arithmetic);
   return std::max(arithmetic, traffic_time(operation.bytes, rates.memory));
 }
 

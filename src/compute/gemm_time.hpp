@@ -8,6 +8,7 @@
 #include "tessera/compute/matrix_shape.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/macs_per_pe.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::compute {
@@ -17,6 +18,7 @@ struct MatrixDevice {
   std::uint64_t units = 1;
   std::vector<MatrixShape> tiles;    // of the output, of which the fastest serves; or
   std::optional<MatrixShape> array;  // depth by columns of the weights that a systolic array holds
+  machine::MacsPerPe macs_per_pe;    // of that array
   std::uint64_t tile_depth = 1;      // depth of a step of a tile's main loop
   std::uint64_t fill = 0;            // depth's worth of time before a tile's first step
   std::uint64_t max_split = 1;       // parts that the depth of a tile may be cut in
@@ -43,6 +45,8 @@ struct MatrixRates {
 // Arrays (weight stationary; SCALE-Sim, Samajdar et al., ISPASS'20): depth x columns of weights are
 // cut into folds of the array's size, each of which takes rows + 2 R + C - 2 cycles of R C
 // multiply-adds: to load the weights, pass the inputs and drain. Folds run in waves of `units`.
+// With k MACs a processing element (machine/macs_per_pe.hpp) folds are of k R C weights and cycles
+// of k R C multiply-adds.
 //
 // Throws ModelError for products whose work leaves 64 bits.
 SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,

@@ -25,6 +25,7 @@
 #include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
+#include "tessera/machine/macs_per_pe.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -34,8 +35,9 @@ using workload::Operation;
 
 struct Settings {
   MatrixShape array;
+  machine::MacsPerPe macs_per_pe;
   std::unique_ptr<Dataflow> dataflow;
-  Clock clock;           // 0: of an array that has the tile's peak
+  Clock clock;           // 0: of an array that has the tile's peak of the data type
   FlopRate vector_peak;  // 0: the tile's of the data type
 };
 
@@ -73,7 +75,8 @@ class SystolicModel : public ComputeModel {
       return rounded_up_duration(taken, 1'000'000'000'000ULL, settings_.clock.frequency_hz());
     }
     const auto [rows, columns] = settings_.array;
-    return execution_time(Flops(product_of({2, rows, columns, taken})),
+    const std::uint64_t macs = settings_.macs_per_pe.of(operation.data_type);
+    return execution_time(Flops(product_of({2, rows, columns, macs, taken})),
                           tile.rate(operation.data_type));
   }
 
@@ -92,10 +95,12 @@ class ClosedForm final : public SystolicModel {
 
  private:
   std::uint64_t cycles(const Operation& operation) const override {
-    const auto& [array, dataflow, clock, vector_peak] = settings();
+    const Dataflow& dataflow = *settings().dataflow;
+    const MatrixProduct product =
+        folded(operation.product, settings().macs_per_pe.of(operation.data_type));
     return by_paper_ ? static_cast<std::uint64_t>(
-                           dataflow->paper_completions(array, {&operation.product, 1}).back())
-                     : systolic_cycles(*dataflow, array, operation.product);
+                           dataflow.paper_completions(settings().array, {&product, 1}).back())
+                     : systolic_cycles(dataflow, settings().array, product);
   }
 
   bool by_paper_;
@@ -107,17 +112,19 @@ class CycleByCycle final : public SystolicModel {
       : SystolicModel(std::move(settings)), seed_(seed) {}
 
  private:
-  using Shape = std::array<std::uint64_t, 5>;
+  using Shape = std::array<std::uint64_t, 6>;
 
   std::uint64_t cycles(const Operation& operation) const override {
     const MatrixProduct& product = operation.product;
     const bool int8 = operation.data_type == DataType::int8;
-    const Shape shape{product.rows, product.columns, product.depth, product.count, int8 ? 1U : 0U};
+    const std::uint64_t macs = settings().macs_per_pe.of(operation.data_type);
+    const Shape shape{product.rows,  product.columns, product.depth,
+                      product.count, int8 ? 1U : 0U,  macs};
     const std::scoped_lock lock(mutex_);
     const auto [known, is_new] = known_.try_emplace(shape);
     if (is_new) {
       known->second = stepped_completions(*settings().dataflow, settings().array, {&product, 1},
-                                          operation.data_type, seed_)
+                                          operation.data_type, seed_, macs)
                           .back();
     }
     return known->second;
@@ -135,6 +142,7 @@ Settings read(config::Section& section) {
   }
   constexpr MatrixShape any{1, 1};
   settings.array = read_array(section).value_or(any);
+  settings.macs_per_pe = machine::read_macs_per_pe(section);
   const std::string name = section.get_name("dataflow", dataflows().names(), "tpu");
   settings.dataflow = dataflows().at(dataflows().contains(name) ? name : "tpu")();
   settings.clock = section.get_or<Clock>("clock", Clock());
@@ -162,6 +170,7 @@ std::unique_ptr<ComputeModel> make_cycle_by_cycle(config::Section& section) {
 
 std::vector<ParameterInfo> parameters(ParameterInfo own) {
   return {{"array", "", "", "[rows, columns] of multiply-accumulate units"},
+          machine::macs_per_pe_parameter(),
           {"dataflow", "", "tpu", "how operands go through the array: tessera list dataflows"},
           {"clock", "Hz", "0 Hz", "of the array; 0 Hz: the one at which it has the tile's peak"},
           {"vector_peak", "FLOP/s", "0 FLOP/s",

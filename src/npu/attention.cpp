@@ -74,7 +74,7 @@ std::optional<AttentionTiles> attention_tiles(const AttentionSpec& spec, const T
 class TiledAttention final : public TiledOperator {
  public:
   TiledAttention(const AttentionSpec& spec, const AttentionTiles& tiles, const Target& target)
-      : TiledOperator(target.core),
+      : TiledOperator(target),
         spec_(spec),
         element_(target.element()),
         queries_{spec.queries, tiles.queries},
@@ -129,7 +129,7 @@ class TiledAttention final : public TiledOperator {
     const bool is_last_step = (shape & 4) != 0;
     const bool is_odd = (shape & 8) != 0;
     const bool appends = (shape & 16) != 0;
-    ProgramWriter out(core(), element_);
+    ProgramWriter out(target());
     const std::uint64_t e = element_.count();
     const std::uint64_t tokens = queries_.size_at(is_last_part);
     const std::uint64_t rows = tokens * spec_.sharing();
@@ -183,7 +183,7 @@ class TiledAttention final : public TiledOperator {
 
   void multiply(ProgramWriter& out, BufferId a, BufferId b, BufferId to, std::uint64_t rows,
                 std::uint64_t depth, std::uint64_t columns) const {
-    const Cut heights{depth, std::min(depth, core().rows)};
+    const Cut heights{depth, std::min(depth, target().array_depth())};
     const Cut widths{columns, std::min(columns, core().columns)};
     for (std::uint64_t w = 0; w < widths.parts(); ++w) {
       for (std::uint64_t h = 0; h < heights.parts(); ++h) {

@@ -17,7 +17,7 @@ namespace {
 class TiledConvolution final : public TiledOperator {
  public:
   TiledConvolution(const ConvolutionSpec& spec, const ConvolutionTiles& tiles, const Target& target)
-      : TiledOperator(target.core), layout_(spec, tiles, target) {
+      : TiledOperator(target), layout_(spec, tiles, target) {
     const ConvolutionShape& s = spec.shape;
     const std::uint64_t e = layout_.element();
     const std::uint64_t out = layout_.output_bytes();
@@ -75,7 +75,7 @@ class TiledConvolution final : public TiledOperator {
          first_channel) *
         e;
     tile.origins[weights] =
-        first_group * layout_.group_weight_bytes() +
+        layout_.group_begin(first_group) +
         layout_.weight_begin(cuts.outputs.begin(p.outputs), cuts.kernel_rows.begin(p.kernel_row),
                              cuts.kernel_columns.begin(p.kernel_column),
                              cuts.channels.begin(p.channels));

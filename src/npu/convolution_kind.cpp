@@ -43,6 +43,7 @@ std::unique_ptr<TiledOperator> gathered(const ConvolutionSpec& spec, const Targe
   product.residuals = spec.residuals;
   product.gathers = true;
   product.then = spec.then;
+  product.stored = spec.stored;
   return lower(product, target);
 }
 
@@ -62,6 +63,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.residuals = section.get_or("residual", false) ? 1 : 0;
   spec.gathers = section.get_name("im2col", {"implicit", "explicit"}, "implicit") == "explicit";
   spec.then = read_then(section);
+  spec.stored = read_stored_weights(section);
   if (!is_countable(section, {s.images, s.input[0], s.input[1], s.channels, s.outputs, s.kernel[0],
                               s.kernel[1]})) {
     return nullptr;
@@ -80,27 +82,28 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 
 const Registration registration(
     operators(),
-    {"convolution",
-     "convolutions of images, also grouped and depth-wise",
-     {{"images", "", "1", "in a batch"},
-      {"input", "", "", "[height, width] of an image, or one number"},
-      {"channels", "", "", "of the input"},
-      {"outputs", "", "", "channels of the output"},
-      {"kernel", "", "", "[rows, columns], or one number"},
-      {"stride", "", "1", "the same"},
-      {"padding", "", "0", "the same, on each side"},
-      {"dilation", "", "1", "the same"},
-      {"groups", "", "1", "of channels; as many as channels: depth-wise"},
-      {"bias", "", "false", "added to each position"},
-      {"residual", "", "false", "an image that is added, as of a skip connection"},
-      {"im2col", "", "implicit", "implicit, or explicit: by an instruction"},
-      {"then", "", "none", "a vector operation on the output"}}},
+    {"convolution", "convolutions of images, also grouped and depth-wise",
+     with_stored_weights({{"images", "", "1", "in a batch"},
+                          {"input", "", "", "[height, width] of an image, or one number"},
+                          {"channels", "", "", "of the input"},
+                          {"outputs", "", "", "channels of the output"},
+                          {"kernel", "", "", "[rows, columns], or one number"},
+                          {"stride", "", "1", "the same"},
+                          {"padding", "", "0", "the same, on each side"},
+                          {"dilation", "", "1", "the same"},
+                          {"groups", "", "1", "of channels; as many as channels: depth-wise"},
+                          {"bias", "", "false", "added to each position"},
+                          {"residual", "", "false",
+                           "an image that is added, as of a skip connection"},
+                          {"im2col", "", "implicit", "implicit, or explicit: by an instruction"},
+                          {"then", "", "none", "a vector operation on the output"}})},
     make);
 
 }  // namespace
 
 std::unique_ptr<TiledOperator> lower(const ConvolutionSpec& spec, const Target& target) {
-  const auto tiles = spec.gathers ? std::nullopt : convolution_tiles(spec.shape, target);
+  const StoredWeights weights = spec.stored.value_or(StoredWeights::plain(target.element()));
+  const auto tiles = spec.gathers ? std::nullopt : convolution_tiles(spec.shape, weights, target);
   return tiles ? make_convolution(spec, *tiles, target) : gathered(spec, target);
 }
 

@@ -50,7 +50,11 @@ ConvolutionPlace ConvolutionPlace::from(std::uint64_t code) {
 
 ConvolutionLayout::ConvolutionLayout(const ConvolutionSpec& spec, const ConvolutionTiles& tiles,
                                      const Target& target)
-    : core_(&target.core), spec_(spec), tiles_(tiles), element_(target.element().count()) {
+    : target_(target),
+      spec_(spec),
+      tiles_(tiles),
+      element_(target.element().count()),
+      stored_(spec.stored.value_or(StoredWeights::plain(target.element()))) {
   const ConvolutionShape& s = spec_.shape;
   const Sides positions = s.positions();
   cuts_ = {{s.groups, tiles.groups},
@@ -68,7 +72,10 @@ std::uint64_t ConvolutionLayout::output_bytes() const {
 }
 
 std::uint64_t ConvolutionLayout::weight_bytes() const {
-  return shape().groups * group_weight_bytes();
+  const ConvolutionShape& s = shape();
+  return tiles_.unit == ConvolutionUnit::array
+             ? group_begin(s.groups)
+             : stored_.bytes_of(Wide{s.outputs} * s.group_channels() * s.kernel[0] * s.kernel[1]);
 }
 
 std::uint64_t ConvolutionLayout::groups() const {
@@ -141,28 +148,31 @@ Range ConvolutionLayout::met(std::size_t direction, const Range& positions,
 }
 
 std::uint64_t ConvolutionLayout::block_bytes() const {
-  const std::uint64_t of_output = std::min(shape().group_channels(), core_->rows) * element_;
-  return tiles_.like_onnxim ? rounded_up(of_output, onnxim_request)
-                            : std::min(shape().group_outputs(), core_->columns) * of_output;
+  const std::uint64_t of_output = std::min(shape().group_channels(), target_.array_depth());
+  return tiles_.like_onnxim
+             ? rounded_up(stored_.bytes_of(of_output), onnxim_request)
+             : stored_.bytes_of(Wide{std::min(shape().group_outputs(), core().columns)} *
+                                of_output);
 }
 
 std::uint64_t ConvolutionLayout::weight_begin(std::uint64_t outputs, std::uint64_t kernel_row,
                                               std::uint64_t kernel_column,
                                               std::uint64_t channels) const {
-  const std::uint64_t channel_blocks = quotient_up(shape().group_channels(), core_->rows);
+  const std::uint64_t channel_blocks = quotient_up(shape().group_channels(), target_.array_depth());
   const std::uint64_t block =
-      ((outputs / core_->columns * shape().kernel[0] + kernel_row) * shape().kernel[1] +
+      ((outputs / core().columns * shape().kernel[0] + kernel_row) * shape().kernel[1] +
        kernel_column) *
           channel_blocks +
-      channels / core_->rows;
+      channels / target_.array_depth();
   return block * block_bytes();
 }
 
-std::uint64_t ConvolutionLayout::group_weight_bytes() const {
+std::uint64_t ConvolutionLayout::group_begin(std::uint64_t group) const {
+  const ConvolutionShape& s = shape();
   return tiles_.unit == ConvolutionUnit::array
-             ? weight_begin(rounded_up(shape().group_outputs(), core_->columns), 0, 0, 0)
-             : shape().group_outputs() * shape().group_channels() * shape().kernel[0] *
-                   shape().kernel[1] * element_;
+             ? group * weight_begin(rounded_up(s.group_outputs(), core().columns), 0, 0, 0)
+             : stored_.begin_of(group * s.group_outputs() * s.group_channels() * s.kernel[0] *
+                                s.kernel[1]);
 }
 
 }  // namespace tessera::npu

@@ -2,9 +2,9 @@
 // have in common.
 //
 // Images are [height, width, channels]. Weights of one group at a time are put into blocks of the
-// array beforehand; those of several groups at a time lie group by group without the zeros between
-// them. ONNXim's addresses of weights are the same for all outputs of a block, so that a block has
-// those of one.
+// array beforehand, each of whole bytes; those of several groups at a time lie group by group
+// without the zeros between them. ONNXim's addresses of weights are the same for all outputs of a
+// block, so that a block has those of one.
 #pragma once
 
 #include <cstdint>
@@ -59,13 +59,15 @@ class ConvolutionLayout {
   ConvolutionLayout(const ConvolutionSpec& spec, const ConvolutionTiles& tiles,
                     const Target& target);
 
-  const CoreConfig& core() const { return *core_; }
+  const CoreConfig& core() const { return target_.core; }
+  const Target& target() const { return target_; }
   const ConvolutionSpec& spec() const { return spec_; }
   const ConvolutionShape& shape() const { return spec_.shape; }
   const ConvolutionTiles& tiles() const { return tiles_; }
   const Cuts& cuts() const { return cuts_; }
   std::uint64_t element() const { return element_; }  // [B]
   std::uint64_t output_bytes() const;
+  const StoredWeights& stored() const { return stored_; }
   std::uint64_t weight_bytes() const;
 
   std::uint64_t groups() const;  // of tiles
@@ -84,15 +86,17 @@ class ConvolutionLayout {
   // Where the weights of a block begin, counted from those of its group [B].
   std::uint64_t weight_begin(std::uint64_t outputs, std::uint64_t kernel_row,
                              std::uint64_t kernel_column, std::uint64_t channels) const;
-  std::uint64_t group_weight_bytes() const;
+  // Where those of a group begin [B].
+  std::uint64_t group_begin(std::uint64_t group) const;
 
  private:
   std::uint64_t block_bytes() const;
 
-  const CoreConfig* core_;
+  Target target_;
   ConvolutionSpec spec_;
   ConvolutionTiles tiles_;
   std::uint64_t element_;
+  StoredWeights stored_;
   Cuts cuts_;
 };
 

@@ -20,7 +20,7 @@ class Writing {
         s_(layout.shape()),
         e_(layout.element()),
         p_(place),
-        out_(layout.core(), Bytes(layout.element())),
+        out_(layout.target()),
         rows_(layout.seen(0, cuts_.rows.range(p_.row), cuts_.kernel_rows.range(p_.kernel_row))),
         columns_(layout.seen(1, cuts_.columns.range(p_.column),
                              cuts_.kernel_columns.range(p_.kernel_column))),
@@ -31,10 +31,11 @@ class Writing {
     positions_ = {positions, std::min(positions, block_of_positions())};
     // A block is some outputs of one group, or all of some groups.
     const std::uint64_t outputs = groups_ * cuts_.outputs.size_at(p_.last_outputs);
-    outputs_ = {outputs, std::min(outputs, layout.tiles().unit == ConvolutionUnit::array
-                                               ? core.columns
-                                               : groups_a_block(s_, core) * s_.group_outputs())};
-    channel_blocks_ = {channels_, std::min(channels_, core.rows)};
+    outputs_ = {outputs,
+                std::min(outputs, layout.tiles().unit == ConvolutionUnit::array
+                                      ? core.columns
+                                      : groups_a_block(s_, layout.target()) * s_.group_outputs())};
+    channel_blocks_ = {channels_, std::min(channels_, layout.target().array_depth())};
     pixels_together_ = {kernel_columns(), layout.tiles().pixels};
   }
 
@@ -164,12 +165,14 @@ class Writing {
 
   // Blocks of weights of pixels that enter together are neighbours.
   void load_weights(std::uint64_t m, std::uint64_t row, std::uint64_t column, std::uint64_t c) {
-    const std::uint64_t of_output = pixels_together_.size(column) * channel_blocks_.size(c) * e_;
-    const std::uint64_t bytes = outputs_.size(m) * of_output;
+    const std::uint64_t of_output = pixels_together_.size(column) * channel_blocks_.size(c);
+    const std::uint64_t bytes = layout_.stored().bytes_of(Wide{outputs_.size(m)} * of_output);
     const std::uint64_t offset = layout_.weight_begin(
         outputs_.begin(m), row, pixels_together_.begin(column), channel_blocks_.begin(c));
     const std::uint64_t loaded =
-        layout_.tiles().like_onnxim ? rounded_up(of_output, onnxim_request) : bytes;
+        layout_.tiles().like_onnxim
+            ? rounded_up(layout_.stored().bytes_of(of_output), onnxim_request)
+            : bytes;
     weights_.push_back(out_.scratchpad(Bytes(bytes)));
     out_.mvin(weights, {offset, loaded, 1, loaded}, weights_.back());
   }
@@ -178,11 +181,12 @@ class Writing {
   // stand in the scratchpad only.
   void load_group_weights(std::uint64_t m) {
     const std::uint64_t outputs = outputs_.size(m);
-    const std::uint64_t bytes = outputs * channels_ * window() * e_;
+    const std::uint64_t of_output = channels_ * window();
+    const std::uint64_t bytes = layout_.stored().bytes_of(Wide{outputs} * of_output);
     const std::uint64_t groups = outputs / s_.group_outputs();
     const bool diagonal = layout_.tiles().unit == ConvolutionUnit::diagonal;
     weights_.push_back(out_.scratchpad(Bytes(diagonal ? groups * bytes : bytes)));
-    out_.mvin(weights, {outputs_.begin(m) * channels_ * window() * e_, bytes, 1, bytes},
+    out_.mvin(weights, {layout_.stored().begin_of(outputs_.begin(m) * of_output), bytes, 1, bytes},
               weights_.back());
   }
 

@@ -11,8 +11,8 @@ namespace {
 // One group at a time.
 class Fitting {
  public:
-  Fitting(const ConvolutionShape& shape, const Target& target)
-      : shape_(shape), target_(target), positions_(shape.positions()) {}
+  Fitting(const ConvolutionShape& shape, const StoredWeights& weights, const Target& target)
+      : shape_(shape), weights_(weights), target_(target), positions_(shape.positions()) {}
 
   std::optional<ConvolutionTiles> find() {
     for (const std::uint64_t outputs : lengths(shape_.group_outputs(), target_.core.columns)) {
@@ -31,13 +31,11 @@ class Fitting {
     if (positions[0] * positions[1] * outputs * sum_bytes > core.accumulator_half().count()) {
       return;
     }
-    const std::uint64_t of_channel = shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]) +
-                                     outputs * shape_.kernel[0] * shape_.kernel[1];
-    const std::uint64_t most =
-        core.scratchpad_half().count() / (of_channel * target_.element().count());
-    std::uint64_t channels = std::min(most, shape_.group_channels());
-    if (channels < shape_.group_channels()) {
-      channels = channels / core.rows * core.rows;
+    const Wide room = core.scratchpad_half().count();
+    std::uint64_t channels = shape_.group_channels();
+    if (held(outputs, positions, channels) > room) {
+      const std::uint64_t height = target_.array_depth();
+      channels = static_cast<std::uint64_t>(room / held(outputs, positions, height)) * height;
     }
     if (channels == 0) {
       return;
@@ -50,6 +48,19 @@ class Fitting {
     }
   }
 
+  std::uint64_t pixels(Sides positions) const {
+    return shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]);
+  }
+
+  // In the scratchpad [B], where blocks of weights are buffers of whole bytes.
+  Wide held(std::uint64_t outputs, Sides positions, std::uint64_t channels) const {
+    const std::uint64_t window = shape_.kernel[0] * shape_.kernel[1];
+    const std::uint64_t blocks = quotient_up(outputs, target_.core.columns) * window *
+                                 quotient_up(channels, target_.array_depth());
+    return Wide{pixels(positions)} * channels * target_.element().count() +
+           weights_.bytes_in_parts(Wide{outputs} * window * channels, blocks);
+  }
+
   // As many as fit the array. They are neighbours in the scratchpad too, so that a row of the array
   // is read in one piece (Gemmini's max_pixels_per_row). ONNXim's code has one at a time.
   std::uint64_t pixels_together(std::uint64_t channels) const {
@@ -57,7 +68,7 @@ class Fitting {
         shape_.dilation[1] != 1) {
       return 1;
     }
-    return std::clamp<std::uint64_t>(target_.core.rows / channels, 1, shape_.kernel[1]);
+    return std::clamp<std::uint64_t>(target_.array_depth() / channels, 1, shape_.kernel[1]);
   }
 
   TilingScore score_of(std::uint64_t outputs, Sides positions, std::uint64_t channels) const {
@@ -69,19 +80,20 @@ class Fitting {
     const Wide of_core = (groups + target_.cores - 1) / target_.cores;
     const std::uint64_t window = shape_.kernel[0] * shape_.kernel[1];
     const std::uint64_t folds = quotient_up(shape_.group_channels(), channels) *
-                                quotient_up(channels, core.rows) * shape_.kernel[0] *
+                                quotient_up(channels, target_.array_depth()) * shape_.kernel[0] *
                                 quotient_up(shape_.kernel[1], pixels_together(channels));
     TilingScore score;
     score.busiest = of_core * std::max(positions[0] * positions[1], core.rows) *
                     quotient_up(outputs, core.columns) * folds;
-    score.moved =
-        groups * shape_.group_channels() *
-        (shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]) + outputs * window);
+    const Wide channels_of_group = shape_.group_channels();
+    score.moved = groups * (channels_of_group * pixels(positions) * target_.element().count() +
+                            weights_.bytes_of(channels_of_group * outputs * window));
     score.tiles = groups;
     return score;
   }
 
   const ConvolutionShape& shape_;
+  const StoredWeights& weights_;
   const Target& target_;
   Sides positions_;
   std::optional<ConvolutionTiles> found_;
@@ -94,7 +106,8 @@ class Fitting {
 // would overrun its scratchpad or has no such operator.
 class Heuristic {
  public:
-  Heuristic(const ConvolutionShape& shape, const Target& target) : shape_(shape), target_(target) {}
+  Heuristic(const ConvolutionShape& shape, const StoredWeights& weights, const Target& target)
+      : shape_(shape), weights_(weights), target_(target) {}
 
   std::optional<ConvolutionTiles> find() {
     const CoreConfig& core = target_.core;
@@ -211,14 +224,19 @@ class Heuristic {
   bool holds(const ConvolutionTiles& tiles) const {
     const std::uint64_t input =
         shape_.reach(0, tiles.positions[0]) * shape_.reach(1, tiles.positions[1]);
-    const std::uint64_t weights = tiles.outputs * tiles.kernel[0] * tiles.kernel[1];
-    return (input + weights) * tiles.channels * target_.element().count() <=
-               target_.core.scratchpad_half().count() &&
+    const std::uint64_t window = tiles.kernel[0] * tiles.kernel[1];
+    const std::uint64_t blocks = quotient_up(tiles.outputs, side_) * window *
+                                 quotient_up(tiles.channels, target_.array_depth());
+    const Wide held =
+        Wide{input} * tiles.channels * target_.element().count() +
+        weights_.bytes_in_parts(Wide{tiles.outputs} * window * tiles.channels, blocks);
+    return held <= target_.core.scratchpad_half().count() &&
            tiles.positions[0] * tiles.positions[1] * tiles.outputs * sum_bytes <=
                target_.core.accumulator_half().count();
   }
 
   const ConvolutionShape& shape_;
+  const StoredWeights& weights_;
   const Target& target_;
   std::uint64_t side_ = 1;
   std::uint64_t pad_rows_ = 0;
@@ -239,14 +257,15 @@ Sides ConvolutionShape::positions() const {
 }
 
 std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,
+                                                  const StoredWeights& weights,
                                                   const Target& target) {
   if (target.core.tiling == Tiling::onnxim) {
-    if (const auto tiles = Heuristic(shape, target).find()) {
+    if (const auto tiles = Heuristic(shape, weights, target).find()) {
       return tiles;
     }
   }
-  const auto together = grouped_tiles(shape, target);
-  return together ? together : Fitting(shape, target).find();
+  const auto together = grouped_tiles(shape, weights, target);
+  return together ? together : Fitting(shape, weights, target).find();
 }
 
 }  // namespace tessera::npu

@@ -30,12 +30,14 @@ struct ConvolutionTiles {
 // None where no tile fits in half of the scratchpad: windows are gathered then, see
 // convolution_kind.cpp.
 std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,
+                                                  const StoredWeights& weights,
                                                   const Target& target);
 
 // Groups whose channels and outputs fit the array side by side.
-std::uint64_t groups_a_block(const ConvolutionShape& shape, const CoreConfig& core);
+std::uint64_t groups_a_block(const ConvolutionShape& shape, const Target& target);
 
 // Several groups a tile. None where fewer than two groups fit the array, or no tile the memories.
-std::optional<ConvolutionTiles> grouped_tiles(const ConvolutionShape& shape, const Target& target);
+std::optional<ConvolutionTiles> grouped_tiles(const ConvolutionShape& shape,
+                                              const StoredWeights& weights, const Target& target);
 
 }  // namespace tessera::npu

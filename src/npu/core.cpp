@@ -80,6 +80,7 @@ CoreConfig read_core(config::Section& section) {
   core.word = section.get_or<Bytes>("scratchpad_word", Bytes(0));
   core.banks = count(section, "banks", 1, 2, 4096);
   core.queue = count(section, "queue", 1, 16, 1 << 16);
+  core.macs_per_pe = machine::read_macs_per_pe(section);
   read_timing(section, core);
   core.operands = section.get_name("operands", {"memory", "sram"}, "memory") == "sram"
                       ? Operands::sram
@@ -87,7 +88,8 @@ CoreConfig read_core(config::Section& section) {
   read_dma(section.section("dma"), core.dma);
   // A block of weights with one of activations, of the widest elements, and its sums.
   constexpr std::uint64_t widest = 8;
-  const std::uint64_t block = (core.rows + core.columns) * core.rows * widest;
+  const std::uint64_t depth = core.rows * core.macs_per_pe.most();
+  const std::uint64_t block = (core.rows + core.columns) * depth * widest;
   if (core.scratchpad_half().count() < block) {
     section.error("scratchpad", "half of it must hold a block of weights and one of activations, " +
                                     to_string(Bytes(block)));
@@ -103,6 +105,7 @@ std::vector<ParameterInfo> core_parameters() {
   return {
       {"clock", "Hz", "1 GHz", "of the core"},
       {"array", "", "[128, 128]", "[rows, columns] of the systolic array"},
+      machine::macs_per_pe_parameter(),
       {"vector_width", "", "2048", "elements of the vector unit a cycle: lanes times ALUs"},
       {"latencies.add", "", "1", "cycles of a pass: addition, comparison, move"},
       {"latencies.mul", "", "1", "cycles of a pass: multiplication"},

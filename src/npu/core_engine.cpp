@@ -261,9 +261,8 @@ void CoreEngine::issue_gemm(Resident& resident, const Instruction& instruction, 
   }
   const Cycle finish = start + instruction.cycles + core_->timing.drain;
   use_.matrix_busy += finish - std::max(start, std::min(array_.last_finish, finish));
-  const std::uint64_t macs = instruction.rows * instruction.depth * instruction.columns;
-  use_.macs += macs;
-  use_.matrix_active += macs / core_->array_size();
+  use_.macs += instruction.rows * instruction.depth * instruction.columns;
+  use_.matrix_active += instruction.active;
   array_ = {preload ? start : array_.weights_start, start, finish, instruction.cycles};
   ends_[blocks_++ % ends_.size()] = finish;
   Content& out = content(resident, instruction.out);

@@ -6,7 +6,8 @@
 // as high as the array, the whole depth of a block is loaded at once, all loads come first, and the
 // weights change with every block of the product.
 //
-// In memory weights are stored by columns of the product, as a framework's transposed B.
+// In memory weights are stored by columns of the product, as a framework's transposed B, in as many
+// bytes as they take there (stored_weights.hpp).
 
 #include <algorithm>
 #include <utility>
@@ -45,17 +46,19 @@ struct Shape {
 class TiledProduct final : public TiledOperator {
  public:
   TiledProduct(const ProductSpec& spec, const Target& target)
-      : TiledOperator(target.core),
+      : TiledOperator(target),
         spec_(spec),
         element_(target.element()),
-        tiles_(product_tiles(spec.shape, target)),
+        stored_(spec.stored.value_or(StoredWeights::plain(element_))),
+        tiles_(product_tiles(spec.shape, stored_, target)),
         rows_{spec.shape.rows, tiles_.rows},
         columns_{spec.shape.columns, tiles_.columns},
         depth_{spec.shape.depth, tiles_.depth} {
     const ProductShape& s = spec_.shape;
     operands_ = {
         {"activations", element_ * (s.count * s.rows * s.depth)},
-        {"weights", element_ * ((spec_.shared_weights ? 1 : s.count) * weight_columns() * s.depth)},
+        {"weights",
+         Bytes(weight_bytes((spec_.shared_weights ? 1 : s.count) * weight_columns(), s.depth))},
         {"product", element_ * (s.count * s.rows * s.columns)},
         {"bias", element_ * (spec_.bias ? s.columns : 0)},
         {"residual", element_ * (spec_.residuals * s.count * s.rows * s.columns)}};
@@ -92,7 +95,7 @@ class TiledProduct final : public TiledOperator {
         (spec_.shared_weights ? 0 : number * weight_columns()) + columns_.begin(column);
     const std::uint64_t first_output = first_row * s.columns + columns_.begin(column);
     tile.origins[activations] = (first_row * s.depth + tile.depth.begin) * e;
-    tile.origins[weights] = (first_column * s.depth + tile.depth.begin * weight_pitch()) * e;
+    tile.origins[weights] = weight_begin(first_column, tile.depth.begin);
     tile.origins[product] = first_output * e;
     tile.origins[bias] = columns_.begin(column) * e;
     tile.origins[residual] = first_output * e;
@@ -102,7 +105,7 @@ class TiledProduct final : public TiledOperator {
   TileProgram program(std::uint64_t code) const override {
     const Shape shape = Shape::from(code);
     Writing writing{*this,
-                    ProgramWriter(core(), element_),
+                    ProgramWriter(target()),
                     shape,
                     rows_.size_at(shape.last_rows),
                     columns_.size_at(shape.last_columns),
@@ -152,10 +155,9 @@ class TiledProduct final : public TiledOperator {
     }
 
     std::uint64_t load_depth() const {
-      const std::uint64_t height = op.core().rows;
-      const std::uint64_t widest = std::max(column_blocks.length, row_blocks.length);
+      const std::uint64_t height = op.target().array_depth();
       const std::uint64_t wanted =
-          rounded_up(quotient_up(block_bytes, widest * op.element_.count()), height);
+          rounded_up(op.depth_of_load(row_blocks.length, column_blocks.length), height);
       return std::min(depth, wanted);
     }
 
@@ -168,7 +170,7 @@ class TiledProduct final : public TiledOperator {
       }
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
         for (std::uint64_t k = 0; k < loads.parts(); ++k) {
-          w.push_back(out.scratchpad(Bytes(column_blocks.size(m) * loads.size(k) * e)));
+          w.push_back(out.scratchpad(Bytes(op.weight_bytes(column_blocks.size(m), loads.size(k)))));
         }
       }
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
@@ -186,17 +188,15 @@ class TiledProduct final : public TiledOperator {
     }
 
     void load_weights(std::uint64_t m, std::uint64_t k) {
-      const std::uint64_t e = op.element_.count();
-      const std::uint64_t pitch = op.spec_.shape.depth * e;
-      const std::uint64_t begin = column_blocks.begin(m) * pitch;
+      const std::uint64_t offset = op.weight_begin(column_blocks.begin(m), loads.begin(k));
+      const std::uint64_t columns_here = column_blocks.size(m);
+      const std::uint64_t bytes = op.weight_bytes(columns_here, loads.size(k));
       if (op.tiles_.like_onnxim) {
         out.mvin(weights,
-                 {begin + loads.begin(k) * e, loads.size(k) * e, column_blocks.size(m), pitch},
+                 {offset, bytes / columns_here, columns_here, op.stored_.bytes_of(op.depth())},
                  w_at(m, k));
       } else {
-        const std::uint64_t bytes = loads.size(k) * column_blocks.size(m) * e;
-        out.mvin(weights, {begin + loads.begin(k) * op.weight_pitch() * e, bytes, 1, bytes},
-                 w_at(m, k));
+        out.mvin(weights, {offset, bytes, 1, bytes}, w_at(m, k));
       }
     }
 
@@ -252,7 +252,7 @@ class TiledProduct final : public TiledOperator {
 
     void multiply(std::uint64_t m) {
       for (std::uint64_t k = 0; k < loads.parts(); ++k) {
-        const Cut heights{loads.size(k), std::min(loads.size(k), op.core().rows)};
+        const Cut heights{loads.size(k), std::min(loads.size(k), op.target().array_depth())};
         for (std::uint64_t h = 0; h < heights.parts(); ++h) {
           for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
             out.gemm(n == 0, a_at(n, k), w_at(m, k), sums_at(m, n), row_blocks.size(n),
@@ -263,7 +263,7 @@ class TiledProduct final : public TiledOperator {
     }
 
     void multiply_like_onnxim(std::uint64_t m) {
-      const Cut heights{depth, std::min(depth, op.core().rows)};
+      const Cut heights{depth, std::min(depth, op.target().array_depth())};
       for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
         for (std::uint64_t h = 0; h < heights.parts(); ++h) {
           out.gemm(true, a_at(n, 0), w_at(m, 0), sums_at(m, n), row_blocks.size(n), heights.size(h),
@@ -299,11 +299,27 @@ class TiledProduct final : public TiledOperator {
     return tiles_.like_onnxim ? 1 : std::min(spec_.shape.columns, core().columns);
   }
   std::uint64_t weight_columns() const { return rounded_up(spec_.shape.columns, weight_pitch()); }
+  // Where those of a column begin, so deep [B]. ONNXim's columns are of whole bytes each.
+  std::uint64_t weight_begin(std::uint64_t column, std::uint64_t depth_before) const {
+    const std::uint64_t depth = spec_.shape.depth;
+    return tiles_.like_onnxim ? column * stored_.bytes_of(depth) + stored_.begin_of(depth_before)
+                              : stored_.begin_of(column * depth + depth_before * weight_pitch());
+  }
+  std::uint64_t weight_bytes(std::uint64_t columns, std::uint64_t depth) const {
+    return tiles_.like_onnxim ? columns * stored_.bytes_of(depth)
+                              : stored_.bytes_of(Wide{columns} * depth);
+  }
+  // Of blocks so wide, of which the wider one takes block_bytes.
+  std::uint64_t depth_of_load(std::uint64_t rows, std::uint64_t columns) const {
+    return std::min(quotient_up(stored_.elements_in(block_bytes), columns),
+                    quotient_up(block_bytes, rows * element_.count()));
+  }
 
   std::uint64_t output_bytes() const { return operands_[product].bytes.count(); }
 
   ProductSpec spec_;
   Bytes element_;
+  StoredWeights stored_;
   ProductTiles tiles_;
   Cut rows_;
   Cut columns_;
@@ -321,6 +337,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
   spec.bias = section.get_or("bias", false);
   spec.residuals = section.get_or("residual", false) ? 1 : 0;
   spec.then = read_then(section);
+  spec.stored = read_stored_weights(section);
   const ProductShape& s = spec.shape;
   if (!is_countable(section, {s.rows, s.columns, s.depth, s.count})) {
     return nullptr;
@@ -330,16 +347,16 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 
 const Registration registration(
     operators(),
-    {"gemm",
-     "products of matrices, with a bias, a residual that is added and an activation",
-     {{"rows", "", "", "of the activations and of the output"},
-      {"columns", "", "", "of the weights and of the output"},
-      {"depth", "", "", "that sums go over"},
-      {"count", "", "1", "of such products"},
-      {"shared_weights", "", "false", "all of them have the same weights"},
-      {"bias", "", "false", "a row that is added"},
-      {"residual", "", "false", "a matrix that is added, as of a skip connection"},
-      {"then", "", "none", "a vector operation on the output: relu, gelu, …"}}},
+    {"gemm", "products of matrices, with a bias, a residual that is added and an activation",
+     with_stored_weights(
+         {{"rows", "", "", "of the activations and of the output"},
+          {"columns", "", "", "of the weights and of the output"},
+          {"depth", "", "", "that sums go over"},
+          {"count", "", "1", "of such products"},
+          {"shared_weights", "", "false", "all of them have the same weights"},
+          {"bias", "", "false", "a row that is added"},
+          {"residual", "", "false", "a matrix that is added, as of a skip connection"},
+          {"then", "", "none", "a vector operation on the output: relu, gelu, …"}})},
     make);
 
 }  // namespace

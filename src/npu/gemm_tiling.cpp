@@ -12,7 +12,8 @@ namespace {
 
 class Fitting {
  public:
-  Fitting(const ProductShape& shape, const Target& target) : shape_(shape), target_(target) {}
+  Fitting(const ProductShape& shape, const StoredWeights& weights, const Target& target)
+      : shape_(shape), weights_(weights), target_(target) {}
 
   ProductTiles find() {
     for (const std::uint64_t rows : lengths(shape_.rows, core().rows)) {
@@ -27,14 +28,21 @@ class Fitting {
  private:
   const CoreConfig& core() const { return target_.core; }
 
+  // In the scratchpad [B], where blocks of weights are buffers of whole bytes.
+  Wide held(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) const {
+    const std::uint64_t blocks = quotient_up(columns, core().columns);
+    return Wide{rows} * depth * target_.element().count() +
+           weights_.bytes_in_parts(Wide{columns} * depth,
+                                   blocks * quotient_up(depth, target_.array_depth()));
+  }
+
   // The most depth that fits in half of the scratchpad, in whole heights of the array.
   std::uint64_t depth_for(std::uint64_t rows, std::uint64_t columns) const {
-    const std::uint64_t room = core().scratchpad_half().count();
-    const std::uint64_t most = room / ((rows + columns) * target_.element().count());
-    if (most >= shape_.depth) {
-      return shape_.depth;
-    }
-    return most / core().rows * core().rows;
+    const Wide room = core().scratchpad_half().count();
+    const std::uint64_t height = target_.array_depth();
+    return held(rows, columns, shape_.depth) <= room
+               ? shape_.depth
+               : static_cast<std::uint64_t>(room / held(rows, columns, height)) * height;
   }
 
   void consider(std::uint64_t rows, std::uint64_t columns) {
@@ -47,7 +55,7 @@ class Fitting {
       // Steps of equal length.
       const std::uint64_t steps = quotient_up(shape_.depth, depth);
       const std::uint64_t even =
-          steps == 1 ? depth : rounded_up(quotient_up(shape_.depth, steps), core().rows);
+          steps == 1 ? depth : rounded_up(quotient_up(shape_.depth, steps), target_.array_depth());
       found_ = ProductTiles{rows, columns, std::min(even, depth)};
       score_ = score;
     }
@@ -62,13 +70,15 @@ class Fitting {
     // Cycles of the array for one height of it, by blocks of columns: rows, but at least its
     // height for the next weights to shift in.
     score.busiest = of_core * std::max(rows, core().rows) * quotient_up(columns, core().columns);
-    score.moved = Wide{shape_.count} * shape_.depth *
-                  (Wide{shape_.rows} * column_parts + Wide{shape_.columns} * row_parts);
+    const Wide depth = Wide{shape_.count} * shape_.depth;
+    score.moved = depth * shape_.rows * column_parts * target_.element().count() +
+                  Wide{weights_.bytes_of(depth * shape_.columns)} * row_parts;
     score.tiles = groups;
     return score;
   }
 
   const ProductShape& shape_;
+  const StoredWeights& weights_;
   const Target& target_;
   std::optional<ProductTiles> found_;
   TilingScore score_;
@@ -77,10 +87,13 @@ class Fitting {
 // Heuristic of Gemmini (its function for tiled matrix products with double buffering), with what
 // ONNXim adds: at least a tile a core, and a number of tiles that the cores can share, by cutting
 // the longer side. In blocks of the array's side; half of the accumulator for squares, and the
-// depth that then fits. None where its cuts are no whole block: there ONNXim divides by zero.
+// depth that then fits, of elements of one size: weights that are stored in fewer bytes are moved
+// so, in tiles of the same sizes. None where its cuts are no whole block: there ONNXim divides by
+// zero.
 class Heuristic {
  public:
-  Heuristic(const ProductShape& shape, const Target& target) : shape_(shape), target_(target) {}
+  Heuristic(const ProductShape& shape, const StoredWeights& weights, const Target& target)
+      : shape_(shape), weights_(weights), target_(target) {}
 
   std::optional<ProductTiles> find() {
     const CoreConfig& core = target_.core;
@@ -151,25 +164,28 @@ class Heuristic {
 
   bool fits(const ProductTiles& tiles) const {
     const CoreConfig& core = target_.core;
-    return (tiles.rows + tiles.columns) * tiles.depth * target_.element().count() <=
-               core.scratchpad_half().count() &&
+    const Wide held = Wide{tiles.rows} * tiles.depth * target_.element().count() +
+                      Wide{tiles.columns} * weights_.bytes_of(tiles.depth);
+    return held <= core.scratchpad_half().count() &&
            tiles.rows * tiles.columns * sum_bytes <= core.accumulator_half().count();
   }
 
   const ProductShape& shape_;
+  const StoredWeights& weights_;
   const Target& target_;
   std::uint64_t side_ = 1;
 };
 
 }  // namespace
 
-ProductTiles product_tiles(const ProductShape& shape, const Target& target) {
+ProductTiles product_tiles(const ProductShape& shape, const StoredWeights& weights,
+                           const Target& target) {
   if (target.core.tiling == Tiling::onnxim) {
-    if (const auto tiles = Heuristic(shape, target).find()) {
+    if (const auto tiles = Heuristic(shape, weights, target).find()) {
       return *tiles;
     }
   }
-  return Fitting(shape, target).find();
+  return Fitting(shape, weights, target).find();
 }
 
 }  // namespace tessera::npu

@@ -14,6 +14,8 @@ struct ProductTiles {
   bool like_onnxim = false;  // instructions in its order too
 };
 
-ProductTiles product_tiles(const ProductShape& shape, const Target& target);
+// `weights`: in memory and in the scratchpad.
+ProductTiles product_tiles(const ProductShape& shape, const StoredWeights& weights,
+                           const Target& target);
 
 }  // namespace tessera::npu

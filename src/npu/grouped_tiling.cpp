@@ -14,11 +14,11 @@ namespace {
 
 class Grouping {
  public:
-  Grouping(const ConvolutionShape& shape, const Target& target)
-      : shape_(shape), target_(target), positions_(shape.positions()) {}
+  Grouping(const ConvolutionShape& shape, const StoredWeights& weights, const Target& target)
+      : shape_(shape), weights_(weights), target_(target), positions_(shape.positions()) {}
 
   std::optional<ConvolutionTiles> find() {
-    const std::uint64_t block = groups_a_block(shape_, target_.core);
+    const std::uint64_t block = groups_a_block(shape_, target_);
     if (block < 2) {
       return std::nullopt;
     }
@@ -44,11 +44,14 @@ class Grouping {
     const std::uint64_t outputs = groups * shape_.group_outputs();
     const std::uint64_t pixels = shape_.reach(0, positions[0]) * shape_.reach(1, positions[1]) *
                                  groups * shape_.group_channels();
-    const std::uint64_t zeros =
-        unit == ConvolutionUnit::diagonal ? groups_a_block(shape_, core) : 1;
-    const std::uint64_t held = pixels + groups * weights_of_group() * zeros;
+    const std::uint64_t block = groups_a_block(shape_, target_);
+    const std::uint64_t zeros = unit == ConvolutionUnit::diagonal ? block : 1;
+    const std::uint64_t e = target_.element().count();
+    const Wide weights = Wide{groups} * weights_of_group();
+    const Wide held = Wide{pixels} * e +
+                      Wide{weights_.bytes_in_parts(weights, quotient_up(groups, block))} * zeros;
     if (positions[0] * positions[1] * outputs * sum_bytes > core.accumulator_half().count() ||
-        held * target_.element().count() > core.scratchpad_half().count()) {
+        held > core.scratchpad_half().count()) {
       return;
     }
     const Wide tiles = Wide{shape_.images} * quotient_up(shape_.groups, groups) *
@@ -57,7 +60,7 @@ class Grouping {
     TilingScore score;
     score.busiest = (tiles + target_.cores - 1) / target_.cores *
                     cycles(groups, positions[0] * positions[1], unit);
-    score.moved = tiles * (pixels + groups * weights_of_group());
+    score.moved = tiles * (Wide{pixels} * e + weights_.bytes_of(weights));
     score.tiles = tiles;
     if (!found_ || score.is_better_than(score_)) {
       found_ = {
@@ -73,11 +76,12 @@ class Grouping {
       return vector_cycles(core, multiplications(window() * shape_.group_channels()), positions,
                            groups * shape_.group_outputs());
     }
-    return Wide{quotient_up(groups, groups_a_block(shape_, core))} * window() *
+    return Wide{quotient_up(groups, groups_a_block(shape_, target_))} * window() *
            std::max(positions, core.rows);
   }
 
   const ConvolutionShape& shape_;
+  const StoredWeights& weights_;
   const Target& target_;
   Sides positions_;
   std::optional<ConvolutionTiles> found_;
@@ -86,12 +90,14 @@ class Grouping {
 
 }  // namespace
 
-std::uint64_t groups_a_block(const ConvolutionShape& shape, const CoreConfig& core) {
-  return std::min(core.rows / shape.group_channels(), core.columns / shape.group_outputs());
+std::uint64_t groups_a_block(const ConvolutionShape& shape, const Target& target) {
+  return std::min(target.array_depth() / shape.group_channels(),
+                  target.core.columns / shape.group_outputs());
 }
 
-std::optional<ConvolutionTiles> grouped_tiles(const ConvolutionShape& shape, const Target& target) {
-  return shape.groups > 1 ? Grouping(shape, target).find() : std::nullopt;
+std::optional<ConvolutionTiles> grouped_tiles(const ConvolutionShape& shape,
+                                              const StoredWeights& weights, const Target& target) {
+  return shape.groups > 1 ? Grouping(shape, weights, target).find() : std::nullopt;
 }
 
 }  // namespace tessera::npu

@@ -27,7 +27,7 @@ class Nothing final : public TiledOperator {
 }  // namespace
 
 std::unique_ptr<TiledOperator> lower_nothing(const Target& target) {
-  return std::make_unique<Nothing>(target.core);
+  return std::make_unique<Nothing>(target);
 }
 
 }  // namespace tessera::npu

@@ -105,19 +105,20 @@ void ProgramWriter::gemm(bool preload, BufferId a, BufferId b, BufferId out, std
   instruction.rows = rows;
   instruction.depth = depth;
   instruction.columns = columns;
-  instruction.cycles = streamed_cycles(core_, rows, depth * groups, element_);
+  instruction.cycles = streamed_cycles(target_.core, rows, depth * groups, target_.element());
+  instruction.active = rows * depth * columns / target_.array_macs();
   program_.code.push_back(instruction);
 }
 
 void ProgramWriter::whole_gemm(std::uint64_t cycles, BufferId a, BufferId b, BufferId out,
                                std::uint64_t rows, std::uint64_t depth, std::uint64_t columns) {
   gemm(false, a, b, out, rows, depth, columns);
-  program_.code.back().cycles = std::max(cycles, core_.timing.least_rows);
+  program_.code.back().cycles = std::max(cycles, target_.core.timing.least_rows);
 }
 
 void ProgramWriter::multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows,
                              std::uint64_t depth, std::uint64_t columns) {
-  vector(vector_cycles(core_, multiplications(depth), rows, columns), a, b, out);
+  vector(vector_cycles(target_.core, multiplications(depth), rows, columns), a, b, out);
   Instruction& instruction = program_.code.back();
   instruction.rows = rows;
   instruction.depth = depth;
@@ -135,7 +136,7 @@ void ProgramWriter::vector(std::uint64_t cycles, BufferId a, BufferId b, BufferI
 }
 
 void ProgramWriter::im2col(std::uint64_t elements, BufferId a, BufferId out) {
-  vector(vector_cycles(core_, vector_work("copy"), 1, elements), a, BufferId(), out);
+  vector(vector_cycles(target_.core, vector_work("copy"), 1, elements), a, BufferId(), out);
   program_.code.back().opcode = Opcode::im2col;
 }
 

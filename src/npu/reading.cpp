@@ -1,6 +1,9 @@
 #include "reading.hpp"
 
+#include <utility>
+
 #include "tessera/core/wide.hpp"
+#include "tessera/npu/stored_weights.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -41,6 +44,13 @@ std::optional<VectorWork> read_then(config::Section& section) {
   names.emplace_back("none");
   const std::string name = section.get_name("then", names, "none");
   return name.empty() || name == "none" ? std::nullopt : std::optional(vector_work(name));
+}
+
+std::vector<ParameterInfo> with_stored_weights(std::vector<ParameterInfo> own) {
+  for (ParameterInfo& one : stored_weights_parameters()) {
+    own.push_back(std::move(one));
+  }
+  return own;
 }
 
 }  // namespace tessera::npu

@@ -19,5 +19,7 @@ std::uint64_t read_extent_or(config::Section& section, const char* key, std::uin
 bool is_countable(config::Section& section, std::initializer_list<std::uint64_t> extents);
 // Key `then`: a vector operation on the output; none by default.
 std::optional<VectorWork> read_then(config::Section& section);
+// Parameters of an operator whose weights may be of few bits.
+std::vector<ParameterInfo> with_stored_weights(std::vector<ParameterInfo> own);
 
 }  // namespace tessera::npu

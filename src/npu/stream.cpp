@@ -20,7 +20,7 @@ constexpr std::uint64_t least_tile_bytes = 16 * 1024;
 class TiledStream final : public TiledOperator {
  public:
   TiledStream(const StreamSpec& spec, const Target& target)
-      : TiledOperator(target.core), spec_(spec), element_(target.element()) {
+      : TiledOperator(target), spec_(spec), element_(target.element()) {
     stored_ = {"output", 0, spec_.columns, spec_.stored_per, spec_.stored_of};
     cut(target);
     uniform_ = is_uniform(stored_) &&
@@ -62,7 +62,7 @@ class TiledStream final : public TiledOperator {
   }
 
   TileProgram program(std::uint64_t shape) const override {
-    ProgramWriter out(core(), element_);
+    ProgramWriter out(target());
     const std::uint64_t e = element_.count();
     const std::uint64_t rows = rows_.size_at((shape & 1) != 0);
     const Range columns = columns_.range(shape >> 1U);

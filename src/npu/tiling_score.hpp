@@ -12,7 +12,7 @@ namespace tessera::npu {
 // moved, then the number of tiles.
 struct TilingScore {
   Wide busiest = 0;
-  Wide moved = 0;  // [elements]
+  Wide moved = 0;  // [B]
   Wide tiles = 0;
 
   bool is_better_than(const TilingScore& other) const {

@@ -2,7 +2,8 @@
 // which stay in the core, multiplies again and stores. Each product is one block that takes its
 // weights on the way: that of queries and keys is in the array for a cycle for each key and each
 // whole height of queries, that of scores and values for one for each element of its output. Tokens
-// that are appended to the cache cost nothing.
+// that are appended to the cache cost nothing. An array of k MACs a processing element takes a k-th
+// of the cycles.
 //
 // After ONNXim's public code (its operator Attention), where products of heads are not cut for the
 // array: for 512 queries and keys of 64 elements the second is 16 times as long as it need be.
@@ -23,7 +24,7 @@ enum OperandPlace : std::uint8_t { queries, keys, values, output_place };
 class WholeHeads final : public TiledOperator {
  public:
   WholeHeads(const AttentionSpec& spec, const Target& target)
-      : TiledOperator(target.core), spec_(spec), element_(target.element()) {
+      : TiledOperator(target), spec_(spec), element_(target.element()) {
     const std::uint64_t heads = groups();
     operands_ = {{"queries", Bytes(heads * of_queries())},
                  {"keys", Bytes(heads * of_keys())},
@@ -64,7 +65,7 @@ class WholeHeads final : public TiledOperator {
   }
 
   TileProgram program(std::uint64_t) const override {
-    ProgramWriter out(core(), element_);
+    ProgramWriter out(target());
     const std::uint64_t scores = spec_.queries * spec_.keys;
     const BufferId k = out.scratchpad(Bytes(of_keys()));
     const BufferId v = out.scratchpad(Bytes(of_values()));
@@ -75,12 +76,12 @@ class WholeHeads final : public TiledOperator {
     out.mvin(keys, all_of(of_keys()), k);
     out.mvin(values, all_of(of_values()), v);
     out.mvin(queries, all_of(of_queries()), q);
-    out.whole_gemm(quotient_up(spec_.queries, core().rows) * spec_.keys, q, k, products,
+    out.whole_gemm(folded(quotient_up(spec_.queries, core().rows) * spec_.keys), q, k, products,
                    spec_.queries, spec_.width, spec_.keys);
     out.vector(vector_cycles(core(), vector_work("softmax"), spec_.queries, spec_.keys), products,
                BufferId(), weights);
-    out.whole_gemm(spec_.queries * spec_.value_width, weights, v, sums, spec_.queries, spec_.keys,
-                   spec_.value_width);
+    out.whole_gemm(folded(spec_.queries * spec_.value_width), weights, v, sums, spec_.queries,
+                   spec_.keys, spec_.value_width);
     out.mvout(output_place, all_of(of_output()), sums);
     return out.take();
   }
@@ -92,6 +93,9 @@ class WholeHeads final : public TiledOperator {
   std::uint64_t of_values() const { return spec_.keys * spec_.value_width * element_.count(); }
   std::uint64_t of_output() const { return spec_.queries * spec_.value_width * element_.count(); }
 
+  std::uint64_t folded(std::uint64_t cycles) const {
+    return quotient_up(cycles, target().macs_per_pe());
+  }
   static Region all_of(std::uint64_t bytes) { return {0, bytes, 1, bytes}; }
 
   AttentionSpec spec_;

@@ -48,7 +48,8 @@ void Editor::leave(NodeIndex at) {
 bool Editor::is(NodeIndex at, const char* op) const {
   const Node& node = graph_.nodes[at];
   return alive_[at] && node.domain.empty() && node.op == op && node.epilogue.empty() &&
-         node.unknown.empty() && !node.outputs.empty() && node.outputs[0] != no_tensor;
+         node.widened_by.empty() && node.unknown.empty() && !node.outputs.empty() &&
+         node.outputs[0] != no_tensor;
 }
 
 std::optional<NodeIndex> Editor::maker(TensorIndex at) const {
@@ -98,6 +99,7 @@ void Editor::replace(TensorIndex from, TensorIndex to) {
     for (Epilogue& step : node.epilogue) {
       std::replace(step.operands.begin(), step.operands.end(), from, to);
     }
+    std::replace(node.widened_by.begin(), node.widened_by.end(), from, to);
     put(reader, std::move(node));
   }
   if (output_[from]) {

@@ -23,7 +23,8 @@ class Editor {
   const Tensor& tensor(TensorIndex at) const { return graph_.tensors[at]; }
   const Graph& graph() const { return graph_; }
 
-  // Is alive and of this kind of the standard set, understood, nothing fused to it, with an output.
+  // Is alive and of this kind of the standard set, understood, nothing fused to it nor widened by
+  // it, with an output.
   bool is(NodeIndex at, const char* op) const;
   // Who makes a tensor; none for inputs and constants.
   std::optional<NodeIndex> maker(TensorIndex at) const;

@@ -21,6 +21,7 @@ constexpr std::array list{
     Pass{"channel constants into weights", Level::basic, fold_channel_constants},
     Pass{"bias into products", Level::basic, add_bias_to_products},
     Pass{"dead code", Level::basic, drop_dead_code},
+    Pass{"packed weights into products", Level::extended, take_in_packed_weights},
     Pass{"layer norm recognised", Level::extended, recognise_layer_norm},
     Pass{"RMS norm recognised", Level::extended, recognise_rms_norm},
     Pass{"GELU recognised", Level::extended, recognise_gelu},
@@ -106,12 +107,14 @@ void check_order(const Graph& graph) {
       exists(at);
       ensure(at == no_tensor || made[at], "a tensor is read before it is made");
     }
+    const auto expect_input = [&node](TensorIndex operand) {
+      ensure(std::find(node.inputs.begin(), node.inputs.end(), operand) != node.inputs.end(),
+             "an operand that is no input");
+    };
     for (const Epilogue& step : node.epilogue) {
-      for (const TensorIndex operand : step.operands) {
-        ensure(std::find(node.inputs.begin(), node.inputs.end(), operand) != node.inputs.end(),
-               "an operand that is no input");
-      }
+      std::for_each(step.operands.begin(), step.operands.end(), expect_input);
     }
+    std::for_each(node.widened_by.begin(), node.widened_by.end(), expect_input);
     for (const TensorIndex at : node.outputs) {
       exists(at);
       if (at != no_tensor) {

@@ -47,6 +47,7 @@ npu::ProductSpec LayerOperators::product(std::uint64_t rows, std::uint64_t colum
   npu::ProductSpec spec;
   spec.shape = {rows, columns, depth, 1};
   spec.bias = shape_.biases;
+  spec.stored = setup_.weights;
   return spec;
 }
 
@@ -56,6 +57,7 @@ npu::ProductSpec LayerOperators::expert_product(std::uint64_t rows, std::uint64_
   const std::uint64_t reached = experts_of(rows);
   npu::ProductSpec spec;
   spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth, reached};
+  spec.stored = setup_.weights;
   return spec;
 }
 
@@ -77,6 +79,7 @@ npu::ProductSpec LayerOperators::product_of(Part part, std::uint64_t rows) const
     case router:
       spec = product(rows, shape_.experts->count, hidden);
       spec.bias = false;
+      spec.stored.reset();
       spec.then = vector_work("exp");
       return spec;
     case up:
@@ -96,6 +99,7 @@ npu::ProductSpec LayerOperators::product_of(Part part, std::uint64_t rows) const
     default:
       spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
       spec.bias = false;
+      spec.stored.reset();
       return spec;
   }
 }
@@ -224,8 +228,10 @@ void LayerOperators::place_operands() {
 }
 
 Bytes LayerOperators::bytes_of(const npu::ProductSpec& weights) const {
-  return element() * (weights.shape.depth + (weights.bias ? 1 : 0)) * weights.shape.columns *
-         weights.shape.count;
+  const npu::StoredWeights stored = weights.stored.value_or(npu::StoredWeights::plain(element()));
+  const npu::ProductShape& s = weights.shape;
+  return Bytes(stored.bytes_of(Wide{s.depth} * s.columns * s.count)) +
+         element() * (weights.bias ? s.columns * s.count : 0);
 }
 
 Bytes LayerOperators::weights_of_layer(bool with_experts) const {
@@ -236,7 +242,8 @@ Bytes LayerOperators::weights_of_layer(bool with_experts) const {
   }
   const workload::ExpertShape& experts = *shape_.experts;
   const std::uint64_t one = up_columns(experts.ffn) + quotient_up(experts.ffn, tensor_);
-  return sum + element() * (experts.count * one * shape_.hidden);
+  const npu::StoredWeights stored = setup_.weights.value_or(npu::StoredWeights::plain(element()));
+  return sum + Bytes(stored.bytes_of(Wide{experts.count} * one * shape_.hidden));
 }
 
 Bytes LayerOperators::table() const {

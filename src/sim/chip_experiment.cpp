@@ -131,10 +131,10 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
 }
 
 SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {
-  Wide macs = 0;
+  std::map<std::uint64_t, Wide> macs;  // by those of a processing element a cycle
   Bytes operands;
   for (const executor::ChipOperator& op : work.operators) {
-    macs += op.tiles->macs();
+    macs[op.tiles->target().macs_per_pe()] += op.tiles->macs();
     for (const npu::Operand& operand : op.tiles->operands()) {
       operands += operand.bytes;
     }
@@ -143,8 +143,12 @@ SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machi
   for (const machine::MemoryChannel& channel : machine.channels) {
     bandwidth += channel.bandwidth.bytes_per_second();
   }
+  Wide steps = 0;
+  for (const auto& [a_cycle, count] : macs) {
+    steps += count / a_cycle;
+  }
   const auto cycles =
-      static_cast<std::uint64_t>(macs / (Wide{work.core.array_size()} * work.cores.size()));
+      static_cast<std::uint64_t>(steps / (Wide{work.core.array_size()} * work.cores.size()));
   const SimTime arithmetic = work.core.clock.time_of_cycle(cycles);
   return bandwidth == 0
              ? arithmetic

@@ -36,17 +36,17 @@ class ChipsWork final : public Work {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on operators on a chip");
     }
-    // The array takes an element of any type in a cycle.
     constexpr double likeness = 1.01;
-    const double of_arrays = 2.0 * static_cast<double>(chip_.core.array_size()) *
+    const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};
+    const double of_arrays = 2.0 * static_cast<double>(target.array_macs()) *
                              static_cast<double>(chip_.core.clock.frequency_hz()) *
                              static_cast<double>(chip_.cores.size());
     const double of_tiles = peak_flops_per_s();
     if (of_tiles > of_arrays * likeness) {
       const auto giga = [](double rate) { return std::to_string(std::llround(rate * 1e-9)); };
-      notes.push_back("the arrays of the cores do " + giga(of_arrays) +
-                      " GFLOP/s in any data type, less than the " + giga(of_tiles) +
-                      " that the tiles have as their peak in " + to_string(chip_.data_type));
+      notes.push_back("the arrays of the cores do " + giga(of_arrays) + " GFLOP/s in " +
+                      to_string(chip_.data_type) + ", less than the " + giga(of_tiles) +
+                      " that the tiles have as their peak (macs_per_pe)");
     }
     return notes;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <variant>
@@ -119,9 +120,30 @@ VectorWork Lowering::epilogue_work(bool sums_are_free) const {
   return sum;
 }
 
-bool Lowering::adds_bias() const {
-  static const std::set<std::string> ops{"Gemm", "Conv", "ConvTranspose", "FusedConv", "FusedGemm"};
-  return ops.count(node_->op) > 0;
+const Tensor* Lowering::own_input(std::size_t at) const {
+  const Tensor* const found = input(at);
+  const auto holds = [&](const std::vector<TensorIndex>& list) {
+    return found != nullptr && std::count(list.begin(), list.end(), node_->inputs[at]) > 0;
+  };
+  const bool is_fused =
+      holds(node_->widened_by) ||
+      std::any_of(node_->epilogue.begin(), node_->epilogue.end(),
+                  [&](const onnx::Epilogue& step) { return holds(step.operands); });
+  return is_fused ? nullptr : found;
+}
+
+const Tensor* Lowering::bias() const {
+  static const std::map<std::string, std::size_t> places{{"Gemm", 2},
+                                                         {"Conv", 2},
+                                                         {"ConvTranspose", 2},
+                                                         {"FusedConv", 2},
+                                                         {"FusedGemm", 2},
+                                                         {"QLinearConv", 8},
+                                                         {"MatMulNBits", 5},
+                                                         {"MatMulIntegerToFloat", 6},
+                                                         {"DynamicQuantizeMatMul", 4}};
+  const auto found = places.find(node_->op);
+  return found == places.end() ? nullptr : own_input(found->second);
 }
 
 Lowering::Finish Lowering::finish(std::uint64_t columns) const {
@@ -133,8 +155,8 @@ Lowering::Finish Lowering::finish(std::uint64_t columns) const {
       ++finish.residuals;
     }
   };
-  if (adds_bias() && input(2) != nullptr) {
-    take(*input(2));
+  if (bias() != nullptr) {
+    take(*bias());
   }
   for (const onnx::Epilogue& step : node_->epilogue) {
     for (const TensorIndex operand : step.operands) {
@@ -148,6 +170,22 @@ Lowering::Finish Lowering::finish(std::uint64_t columns) const {
     finish.then = work;
   }
   return finish;
+}
+
+Bytes parameter_bytes(const Graph& graph, std::optional<DataType> data_type) {
+  const Elements elements(data_type);
+  std::set<TensorIndex> seen;
+  Bytes sum;
+  for (const Node& node : graph.nodes) {
+    for (const TensorIndex at : node.inputs) {
+      if (at == onnx::no_tensor || graph.tensor(at).role != onnx::Role::parameter ||
+          !onnx::counts_as_parameter(graph.tensor(at).type) || !seen.insert(at).second) {
+        continue;
+      }
+      sum += Bytes(elements.bytes(graph.tensor(at)));
+    }
+  }
+  return sum;
 }
 
 std::vector<executor::ChipOperator> lower_graph(const Graph& graph,

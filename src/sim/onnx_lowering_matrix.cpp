@@ -45,7 +45,9 @@ void Lowering::operator()(const onnx::Product& work) {
   spec.bias = with.bias;
   spec.residuals = with.residuals;
   spec.then = with.then;
-  add("", npu::lower(spec, product_target()));
+  const npu::Target target = product_target();
+  spec.stored = stored(work.columns * work.depth, target);
+  add("", npu::lower(spec, target));
 }
 
 void Lowering::operator()(const onnx::Convolution& work) {
@@ -80,7 +82,9 @@ void Lowering::operator()(const onnx::Convolution& work) {
   spec.bias = with.bias;
   spec.residuals = with.residuals;
   spec.then = with.then;
-  add("", npu::lower(spec, product_target()));
+  const npu::Target target = product_target();
+  spec.stored = stored(0, target);
+  add("", npu::lower(spec, target));
 }
 
 // Each element of the input becomes a window; overlapping windows are added up.
@@ -90,13 +94,14 @@ void Lowering::transposed(const onnx::Convolution& work) {
   product.shape = {work.batch * onnx::elements_of(work.input),
                    onnx::elements_of(work.kernel) * (work.output_channels / work.groups),
                    work.input_channels / work.groups, work.groups};
+  product.stored = stored(0, target);
   const npu::ProductShape& s = product.shape;
   add("windows", npu::lower(product, target));
   const std::uint64_t parts = s.rows * s.columns * s.count;
   const std::uint64_t stored = written(target);
   std::vector<Read> reads{{"windows", parts}};
-  if (input(2) != nullptr) {
-    reads.push_back({"bias", size_of(*input(2), target)});
+  if (bias() != nullptr) {
+    reads.push_back({"bias", size_of(*bias(), target)});
   }
   for (const onnx::Epilogue& step : node_->epilogue) {
     for (const TensorIndex operand : step.operands) {
@@ -118,7 +123,9 @@ void Lowering::project(std::uint64_t flops) {
   product.shape.columns = side((*weights->shape)[1]);
   product.shape.rows = flops / 2 / (product.shape.depth * product.shape.columns);
   product.bias = input(2) != nullptr;
-  add("projection", npu::lower(product, product_target()));
+  const npu::Target target = product_target();
+  product.stored = stored(0, target);
+  add("projection", npu::lower(product, target));
 }
 
 void Lowering::operator()(const onnx::Attention& work) {

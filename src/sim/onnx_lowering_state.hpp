@@ -36,11 +36,11 @@ class Elements {
   explicit Elements(std::optional<DataType> real) : real_(real) {}
 
   std::uint64_t bytes(const Tensor& tensor) const {
-    return real_ && onnx::is_real(tensor.type) ? tensor.elements() * element_size(*real_).count()
-                                               : tensor.bytes().count();
+    return replaces(tensor.type) ? tensor.elements() * element_size(*real_).count()
+                                 : tensor.bytes().count();
   }
   DataType type(onnx::ElementType type) const {
-    if (real_ && onnx::is_real(type)) {
+    if (replaces(type)) {
       return *real_;
     }
     const std::uint64_t bits = onnx::bits_of(type);
@@ -51,6 +51,11 @@ class Elements {
   }
 
  private:
+  // Numbers of 8 bits and less are what a model was quantised to.
+  bool replaces(onnx::ElementType type) const {
+    return real_ && onnx::is_real(type) && onnx::bits_of(type) > 8;
+  }
+
   std::optional<DataType> real_;
 };
 
@@ -138,9 +143,14 @@ class Lowering {
   void project(std::uint64_t flops);
   void attend_in_parts(const onnx::Attention& work, const npu::Target& target);
 
+  // By position; null for what a fused step or a scale has put there.
+  const Tensor* own_input(std::size_t at) const;
+  // The right operand's in memory, of so many elements where its tensor does not tell.
+  std::optional<npu::StoredWeights> stored(std::uint64_t elements, const npu::Target& target) const;
+
   VectorWork epilogue_work(bool sums_are_free) const;
   Finish finish(std::uint64_t columns) const;
-  bool adds_bias() const;
+  const Tensor* bias() const;
   void transposed(const onnx::Convolution& work);
   void step(const onnx::Recurrent& work, const npu::Target& target);
 

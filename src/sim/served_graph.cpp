@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
-#include "tessera/onnx/work.hpp"
 #include "tessera/sim/onnx_lowering.hpp"
 
 namespace tessera::sim {
@@ -25,8 +24,7 @@ class ServedGraph final : public serving::ServedModel {
       names_.push_back(op.name);
       begins_.push_back(npu::place_operands(*op.tiles, end_));
     }
-    const Bytes element = element_size(setup_.data_type.value_or(DataType::fp32));
-    weights_ = element * onnx::total_cost(graphs_.at(most)).parameters;
+    weights_ = parameter_bytes(graphs_.at(most), setup_.data_type);
   }
 
   std::uint32_t units() const override { return 1; }

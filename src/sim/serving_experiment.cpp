@@ -14,6 +14,7 @@
 //   tenants.batching                    see read_batching below
 //   tenants.tensor         1            NPUs that share each layer of a language model
 //   tenants.pipeline       1            stages, each of that many NPUs
+//   tenants.weights        data_type    of a language model in memory, see npu/stored_weights.hpp
 //   tenants.npus           from 0 on    those that the model runs on: stage by stage
 //   tenants.cores          even parts   of an NPU, FIRST-LAST, for the policy `spatial`
 //   tenants.target                      first_token, between_tokens; latency of other models
@@ -131,6 +132,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   const auto shape = workload::read_transformer_shape(model);
   const std::uint32_t tensor = read_whole(tenant, "tensor", 1, 1 << 12);
   const std::uint32_t pipeline = read_whole(tenant, "pipeline", 1, 1 << 12);
+  const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
   if (!shape) {
     return nullptr;
   }
@@ -139,7 +141,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   try {
     return serving::make_language_model({*shape, work.core, tensor, pipeline, made.batching.block,
                                          made.batching.sequences, made.batching.tokens,
-                                         work.cores()});
+                                         work.cores(), weights});
   } catch (const ConfigError& error) {
     const std::string message = error.diagnostics().front().message;
     const std::string key = message.substr(0, message.find(": "));
@@ -324,7 +326,7 @@ std::vector<ParameterInfo> serving_parameters() {
 }
 
 std::vector<ParameterInfo> served_tenant_parameters() {
-  return {
+  std::vector<ParameterInfo> all{
       {"name", "", "kind and place", ""},
       {"language_model", "", "", "keys of the workload transformer, or a file of them"},
       {"onnx", "", "", "keys of a model of ONNX, and data_type"},
@@ -345,6 +347,10 @@ std::vector<ParameterInfo> served_tenant_parameters() {
       {"target.between_tokens", "ps", "none", "wanted at most"},
       {"target.latency", "ps", "none", "wanted at most, of other models"},
       {"background", "", "false", "asks as long as others are not served"}};
+  for (ParameterInfo& one : npu::stored_weights_parameters()) {
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 bool is_serving(const config::Value& workload) {

@@ -26,6 +26,15 @@ def systolic_prints_cycles(program):
 
 
 @check
+def systolic_folds_the_depth(program):
+    """Two MACs a processing element: half the folds of a product that the array holds twice."""
+    shown = rows(program, "--array", "8x8", "--dataflow", "ws", "16x16x16", "--macs-per-pe", "2",
+                 "--step", "--type", "int8")
+    expect(shown[0]["cycles"] == "76" and shown[0]["utilisation"] == "42.11%", shown)
+    expect(shown[0]["mapped"] == "100.00%", shown)
+
+
+@check
 def systolic_convolves(program):
     shown = program.call("systolic", "--array", "8x8", "--dataflow", "os", "--kernel", "3x3x32",
                          "--padding", "1", "--groups", "32", "14x14x32", "--step")
@@ -43,6 +52,7 @@ def systolic_refuses(program):
                              (["4x4x4", "--array", "4"], "'4' is not an array"),
                              (["4x4x4", "--dataflow", "wz"], "unknown dataflow 'wz'"),
                              (["4x4x4", "--type", "fp16"], "--type: expected int8 or fp32"),
+                             (["4x4x4", "--macs-per-pe", "0"], "--macs-per-pe: must be"),
                              (["4x4x4", "--kernel", "5x5x4"], "--kernel must fit"),
                              (["4x4x4", "--kernel", "3x3x4", "--groups", "3"], "--groups divide"),
                              (["4x4x4", "--kernel", "3x3x4", "--stride", "0"], "--stride: must be")):

@@ -25,6 +25,9 @@
 // max(0, rows - rows before), which it needs: sums of the product before pass the added rows. Tiles
 // of one product, and its `count`, are not padded in `tpu`.
 //
+// A processing element can do k MACs of a data type in a cycle (machine/macs_per_pe.hpp): each
+// product then takes the cycles of its `folded` one, whose depth is a k-th, whatever the dataflow.
+//
 // Left out: what feeds the array and takes its outputs is never the limit; accumulators are as many
 // as the outputs.
 #pragma once
@@ -77,15 +80,20 @@ class Dataflow {
 using DataflowMaker = std::function<std::unique_ptr<Dataflow>()>;
 Registry<DataflowMaker>& dataflows();
 
+// As an array takes it whose processing elements do so many MACs a cycle.
+workload::MatrixProduct folded(const workload::MatrixProduct& product, std::uint64_t macs_per_pe);
+
 // Of one product alone.
 std::uint64_t systolic_cycles(const Dataflow& dataflow, const MatrixShape& array,
                               const workload::MatrixProduct& product);
 
 // Steps `products` with random whole numbers, int8 or, for any other type, fp32, checks the outputs
-// by their column sums, and gives the completions. Throws InternalError for a wrong output.
+// by their column sums, and gives the completions. Each of several MACs of a processing element is
+// stepped with its own elements of the depth, and their sums are added. Throws InternalError for a
+// wrong output.
 std::vector<std::uint64_t> stepped_completions(const Dataflow& dataflow, const MatrixShape& array,
-                                               Products products, DataType type,
-                                               std::uint64_t seed);
+                                               Products products, DataType type, std::uint64_t seed,
+                                               std::uint64_t macs_per_pe = 1);
 
 // Times that the operand lying on the array is changed.
 std::uint64_t folds(const Dataflow& dataflow, const MatrixShape& array,

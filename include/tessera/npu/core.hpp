@@ -10,6 +10,9 @@
 //       that it starts max(l, R) after it, and l after it when the weights stay.
 //   `onnxim` (what its code does): at least 4 rows; R + C - 2 + max(l, 4) cycles; the first weights
 //       take 2R - 1; a tile is over when its last store is issued, not when it is acknowledged.
+//
+// An array of k MACs a processing element (machine/macs_per_pe.hpp) takes blocks of k R x C weights
+// in the same cycles: each row of it holds k of the depth, and k elements enter it at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +21,10 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/macs_per_pe.hpp"
 
 namespace tessera::npu {
 
@@ -78,6 +83,7 @@ struct CoreConfig {
   std::uint64_t banks = 2;
   std::uint64_t queue = 16;  // blocks that wait for or are in the array, at most
   ArrayTiming timing;
+  machine::MacsPerPe macs_per_pe;
   bool waits_for_stores = true;  // a tile is over when its stores are acknowledged
   Tiling tiling = Tiling::fitted;
   Operands operands = Operands::memory;
@@ -88,6 +94,19 @@ struct CoreConfig {
   std::uint64_t array_size() const { return rows * columns; }
   // Bytes that the scratchpad gives in a cycle; 0: any.
   std::uint64_t scratchpad_rate() const { return word.count() * banks; }
+};
+
+// For how many cores, and of which elements.
+struct Target {
+  const CoreConfig& core;
+  std::uint64_t cores = 1;
+  DataType data_type = DataType::fp16;
+  Bytes element() const { return element_size(data_type); }
+  std::uint64_t macs_per_pe() const { return core.macs_per_pe.of(data_type); }
+  // Of a product, in one block of weights: elements, of which each row of the array holds some.
+  std::uint64_t array_depth() const { return core.rows * macs_per_pe(); }
+  // Multiply-accumulates of the array in a cycle.
+  std::uint64_t array_macs() const { return core.array_size() * macs_per_pe(); }
 };
 
 // Of one sum in the accumulator [B].

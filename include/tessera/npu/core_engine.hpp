@@ -56,10 +56,11 @@ struct Transfer {
 
 // What one core did up to now, or will have done when what it has begun is over.
 struct CoreUse {
-  std::uint64_t matrix_busy = 0;    // cycles in which a block is in the array
-  std::uint64_t matrix_active = 0;  // sums over blocks of floor(MACs / size of the array)
-  std::uint64_t vector_busy = 0;    // cycles
-  std::uint64_t bubbles = 0;        // cycles that the array waited between two blocks of a tile
+  std::uint64_t matrix_busy = 0;  // cycles in which a block is in the array
+  // Sum over blocks of floor(MACs / those of the array in a cycle).
+  std::uint64_t matrix_active = 0;
+  std::uint64_t vector_busy = 0;  // cycles
+  std::uint64_t bubbles = 0;      // cycles that the array waited between two blocks of a tile
   std::uint64_t macs = 0;
   std::uint64_t loaded = 0;  // [B]
   std::uint64_t stored = 0;  // [B]

@@ -72,6 +72,7 @@ struct Instruction {
   std::uint64_t depth = 0;
   std::uint64_t columns = 0;  // gemm: columns of the array in use
   std::uint64_t cycles = 0;   // gemm: to stream the rows; vector and im2col: in all
+  std::uint64_t active = 0;   // gemm: whole cycles that its products would fill the array
 };
 
 struct TileProgram {
@@ -88,7 +89,7 @@ struct TileProgram {
 // Puts a program together.
 class ProgramWriter {
  public:
-  ProgramWriter(const CoreConfig& core, Bytes element) : core_(core), element_(element) {}
+  explicit ProgramWriter(const Target& target) : target_(target) {}
 
   BufferId scratchpad(Bytes bytes);
   BufferId accumulator(Bytes bytes);
@@ -111,8 +112,7 @@ class ProgramWriter {
   TileProgram take() { return std::move(program_); }
 
  private:
-  const CoreConfig& core_;
-  Bytes element_;
+  Target target_;
   TileProgram program_;
 };
 

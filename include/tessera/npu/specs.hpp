@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/npu/stored_weights.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 #include "tessera/npu/vector_work.hpp"
 
@@ -32,6 +33,8 @@ struct ProductSpec {
   std::uint64_t residuals = 0;     // matrices as large as the output that go into it
   bool gathers = false;            // activations are gathered from windows of an image (IM2COL)
   std::optional<VectorWork> then;  // on each element of the output
+  // Of the right operands in memory; none: as elements of the target.
+  std::optional<StoredWeights> stored;
 };
 
 // Two directions, rows first.
@@ -65,6 +68,7 @@ struct ConvolutionSpec {
   std::uint64_t residuals = 0;  // images as large as the output that go into it
   bool gathers = false;         // windows are gathered as columns by an instruction
   std::optional<VectorWork> then;
+  std::optional<StoredWeights> stored;  // as of a product
 };
 
 struct AttentionSpec {

@@ -48,10 +48,11 @@ struct Operand {
 // Immutable, and refers to its core.
 class TiledOperator {
  public:
-  explicit TiledOperator(const CoreConfig& core) : core_(core) {}
+  explicit TiledOperator(const Target& target) : target_(target) {}
   virtual ~TiledOperator() = default;
 
-  const CoreConfig& core() const { return core_; }
+  const CoreConfig& core() const { return target_.core; }
+  const Target& target() const { return target_; }
   virtual const std::vector<Operand>& operands() const = 0;
   // Extents of the output and of the sums, in the terms of Tile.
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
@@ -63,15 +64,7 @@ class TiledOperator {
   virtual TileProgram program(std::uint64_t shape) const = 0;
 
  private:
-  const CoreConfig& core_;
-};
-
-// For how many cores, and of which elements.
-struct Target {
-  const CoreConfig& core;
-  std::uint64_t cores = 1;
-  DataType data_type = DataType::fp16;
-  Bytes element() const { return element_size(data_type); }
+  Target target_;
 };
 
 // Kinds of operators by name: attention, concat, convolution, elementwise, embedding, gemm, norm,

@@ -42,6 +42,9 @@ struct Node {
   std::vector<TensorIndex> inputs;
   std::vector<TensorIndex> outputs;
   std::vector<Epilogue> epilogue;
+  // Scales and zero points with which the node widens constants that it reads packed, as
+  // DequantizeLinear does; they are among the inputs of the node.
+  std::vector<TensorIndex> widened_by;
   std::uint64_t offset = 0;  // in the file [B]; of a fused node, of its first
   // Not empty: why the operator was not understood; it costs memory traffic alone.
   std::string unknown;

@@ -4,7 +4,10 @@
 // - basic: constant folding, dead code, views and identities that do nothing, common
 // subexpressions,
 //   Conv with BatchNormalization, Conv with a constant Mul or Add, MatMul with bias
-// - extended: decomposed LayerNormalization, RMS normalization, GELU, SiLU, HardSigmoid and
+// - extended: DequantizeLinear of constants, also through a Transpose, into the products and
+//   convolutions that read them, which read packed weights, scales and zero points then (the
+//   runtime makes them MatMulNBits, QLinearMatMul or QLinearConv at this level); decomposed
+//   LayerNormalization, RMS normalization, GELU, SiLU, HardSigmoid and
 // HardSwish
 //   recognised; attention (with grouped queries) as one operator; skip and bias into norms; bias,
 //   skip and activation into convolutions and products; a cache of keys or values (an input that a

@@ -22,9 +22,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "tessera/core/error.hpp"
 #include "tessera/npu/core.hpp"
+#include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/served_model.hpp"
 #include "tessera/workload/transformer.hpp"
 
@@ -39,6 +41,9 @@ struct LanguageSetup {
   std::uint32_t sequences = 256;  // of a batch, at most
   std::uint32_t tokens = 8192;    // of a step, at most
   std::uint64_t cores = 1;        // of an NPU
+  // Of the products of layers in memory; none: of the model's data type, as all else always is:
+  // norms, biases, the router, the table of the vocabulary, the cache.
+  std::optional<npu::StoredWeights> weights{};
 };
 
 // What a step can be described by.

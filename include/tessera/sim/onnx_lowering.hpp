@@ -5,7 +5,8 @@
 // those that the operators of the chip want; changing them costs nothing unless the graph has a
 // node for it.
 //
-//   product                  one product; a shared right side makes one of all rows
+//   product                  one product; a shared right side makes one of all rows. Weights of few
+//                            bits are moved packed, with their scales and zero points
 //   convolution              one; of one or three dimensions as one of two; a transposed one as a
 //                            product and a sum of its parts into the output
 //   attention                one, in steps of keys; its scores, softmax and sums apart where not
@@ -38,7 +39,8 @@ namespace tessera::sim {
 struct LoweringOptions {
   const npu::CoreConfig& core;  // the operators refer to it
   std::uint64_t cores = 1;
-  // Of all floating-point numbers; none: as the model has them. Others are as the model has them.
+  // Of all floating-point numbers of more than 8 bits; none: as the model has them. Others are as
+  // the model has them.
   std::optional<DataType> data_type;
   // A node begins when the node before it in the graph is over, whether it reads from it or not.
   bool drain = false;
@@ -50,5 +52,9 @@ struct LoweringOptions {
 // Throws ConfigError for a tensor whose shape is not known and sizes that cannot be counted.
 std::vector<executor::ChipOperator> lower_graph(const onnx::Graph& graph,
                                                 const LoweringOptions& options);
+
+// What the parameters of a graph take in memory, each once: numbers that describe shapes and
+// choices do not count.
+Bytes parameter_bytes(const onnx::Graph& graph, std::optional<DataType> data_type);
 
 }  // namespace tessera::sim

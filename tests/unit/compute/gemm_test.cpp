@@ -149,6 +149,16 @@ TEST(Gemm, CountsTheCyclesOfASystolicArray) {
   }
 }
 
+// Of an array with two MACs a processing element the peak is at half the clock.
+TEST(Gemm, FoldsTheDepthWithMoreMacsAProcessingElement) {
+  const Described core = described("peak: {fp16: 128 GFLOP/s, int8: 256 GFLOP/s}",
+                                   "model: gemm, array: [8, 8], macs_per_pe: {int8: 2}");
+  EXPECT_EQ(core.time_of(product_of(16, 8, 8)), 38'000);
+  EXPECT_EQ(core.time_of(product_of(16, 8, 16)), 2 * 38'000);
+  EXPECT_EQ(core.time_of(product_of(16, 8, 16, 1, 0, DataType::int8)), 38'000);
+  EXPECT_EQ(core.time_of(product_of(16, 8, 17, 1, 0, DataType::int8)), 2 * 38'000);
+}
+
 TEST(Gemm, SharesTheFoldsOutToTheArrays) {
   const Described two = described("peak: {fp16: 256 GFLOP/s}, sram_bandwidth: 1 GB/s",
                                   "model: gemm, units: 2, array: [8, 8]");

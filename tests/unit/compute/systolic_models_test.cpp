@@ -86,6 +86,36 @@ TEST(SystolicModel, TakesTheSameTimeSteppedAsInClosedForm) {
   }
 }
 
+// Two MACs a processing element take two of the depth at a time.
+TEST(SystolicModel, FoldsTheDepthWithMoreMacsAProcessingElement) {
+  const Described core = systolic("array: [8, 4], clock: 1 GHz, macs_per_pe: {int8: 2}");
+  EXPECT_EQ(core.time_of(product_of(20, 4, 16, 1, 0, DataType::int8)), 1000 * (20 + 4 + 8 - 2));
+  EXPECT_EQ(core.time_of(product_of(20, 4, 17, 1, 0, DataType::int8)), 1000 * (40 + 4 + 8 - 2));
+  EXPECT_EQ(core.time_of(product_of(20, 4, 16)), 1000 * (40 + 4 + 8 - 2));
+  // Without a clock that at which all MACs have the tile's peak: half as fast, for half as long.
+  const Described peak = systolic("array: [8, 4], macs_per_pe: {int8: 2}");
+  EXPECT_EQ(peak.time_of(product_of(20, 4, 16, 1, 0, DataType::int8)), 30 * 64);
+  const Described paper =
+      systolic("array: [8, 8], clock: 1 GHz, variant: paper, macs_per_pe: {int8: 2}");
+  EXPECT_EQ(paper.time_of(product_of(20, 4, 16, 1, 0, DataType::int8)), 1000 * (8 + 4 + 8 - 2));
+}
+
+TEST(SystolicModel, TakesTheSameTimeSteppedWithMoreMacsAProcessingElement) {
+  RandomStream random(4, EntityId(0), 0);
+  const auto side = [&](std::uint64_t most) { return 1 + random.next_below(most); };
+  for (const std::string& dataflow : dataflows().names()) {
+    const std::string keys =
+        "array: [8, 6], clock: 940 MHz, macs_per_pe: {int8: 3, fp16: 2}, dataflow: " + dataflow;
+    const Described formula = systolic(keys);
+    const Described stepped = systolic(keys, "systolic-cycle");
+    for (int round = 0; round < 20; ++round) {
+      const auto operation = product_of(side(50), side(50), side(50), side(3), 0,
+                                        round % 2 == 0 ? DataType::int8 : DataType::fp16);
+      EXPECT_EQ(stepped.time_of(operation), formula.time_of(operation)) << dataflow;
+    }
+  }
+}
+
 std::string complaint_about(const std::string& keys, const std::string& model = "systolic") {
   try {
     systolic(keys, model);
@@ -104,6 +134,10 @@ TEST(SystolicModel, PointsAtWhatIsWrong) {
   EXPECT_THAT(complaint_about("array: [8, 4], dataflow: ws, variant: paper"),
               HasSubstr("there is no paper for this dataflow"));
   EXPECT_THAT(complaint_about("array: [8, 4], clock: 3"), HasSubstr("no unit"));
+  EXPECT_THAT(complaint_about("array: [8, 4], macs_per_pe: {int9: 2}"),
+              HasSubstr("unknown data type 'int9'; did you mean 'int8'"));
+  EXPECT_THAT(complaint_about("array: [8, 4], macs_per_pe: {int8: 0}"),
+              HasSubstr("must be between 1 and 64"));
 }
 
 }  // namespace

@@ -62,6 +62,33 @@ TEST(Array, WaitsForANarrowScratchpad) {
       4 * 50 + 128 + 128 - 1U);
 }
 
+// Blocks of twice the depth in the same cycles, of half the types.
+TEST(Array, TakesMoreOfTheDepthWithMoreMacsAProcessingElement) {
+  const std::string two = with(server, "macs_per_pe: {fp16: 2, int8: 4}");
+  EXPECT_EQ(run(two, gemm(50, 128, 256)).use.matrix_busy, 50 + 128 + 128 - 1U);
+  EXPECT_EQ(run(two, gemm(300, 128, 128 * 6)).use.matrix_busy, 3 * 300 + 128 + 128 - 1U);
+  EXPECT_EQ(run(two, gemm(300, 128, 128 * 6)).use.matrix_active, 3 * 300U);
+  EXPECT_EQ(run(two, gemm(300, 128, 128 * 6)).use.macs, 300U * 128 * 128 * 6);
+  EXPECT_EQ(run(with(server, "macs_per_pe: {int8: 2}"), gemm(300, 128, 128 * 6)).use.matrix_busy,
+            6 * 300 + 128 + 128 - 1U);
+  // Twice as many elements enter in a cycle, if the scratchpad gives them.
+  EXPECT_EQ(run(with(two, "scratchpad_word: 256 B"), gemm(50, 128, 256)).use.matrix_busy,
+            50 + 128 + 128 - 1U);
+  EXPECT_EQ(run(with(two, "scratchpad_word: 128 B"), gemm(50, 128, 256)).use.matrix_busy,
+            2 * 50 + 128 + 128 - 1U);
+}
+
+TEST(Array, TakesAKernelsPixelsAndHeadsByTheDepthToo) {
+  const std::string two = with(server, "macs_per_pe: {fp16: 2}");
+  const std::string convolution =
+      "{kind: convolution, input: 32, channels: 256, outputs: 128, kernel: 3, padding: 1}";
+  EXPECT_EQ(2 * run(two, convolution).use.matrix_active,
+            run(server, convolution).use.matrix_active);
+  const std::string head = "{kind: attention, heads: 1, queries: 512, keys: 512, head_width: 256}";
+  EXPECT_EQ(2 * run(two, head).use.matrix_active, run(server, head).use.matrix_active);
+  EXPECT_LT(run(two, head).use.matrix_busy * 10, run(server, head).use.matrix_busy * 6);
+}
+
 // ../shared: onnxim_cycles.csv, busiest_matmul_active and tiles.
 TEST(LikeOnnxim, ActiveCyclesAreTheirs) {
   const std::string big = with(server, like);
@@ -126,6 +153,42 @@ TEST(Core, OverlapsMemoryWithTheArray) {
   const IdleRun bound = run(server, gemm(4096, 4096, 4096), slow);
   const double seconds = static_cast<double>(bound.use.loaded + bound.use.stored) / 19.2e9;
   EXPECT_NEAR(static_cast<double>(bound.cycles), seconds * 1e9, seconds * 1e9 * 0.15);
+}
+
+// A product of one row is bound by its weights: in fewer bits it takes as much less time.
+TEST(PackedWeights, MoveAsTheyLie) {
+  const IdleMemory slow{Bandwidth::bytes_per_second(50'000'000'000), SimTime::from_ps(100'000)};
+  const auto product = [](std::uint64_t rows, const std::string& weights) {
+    std::string text = gemm(rows, 4096, 4096);
+    text.insert(text.size() - 1, weights);
+    return text;
+  };
+  for (const std::string& core : {std::string(server), with(server, like)}) {
+    const auto cycles = [&](std::uint64_t rows, const std::string& weights,
+                            const IdleMemory& memory) {
+      return static_cast<double>(run(core, product(rows, weights), memory).cycles);
+    };
+    const double plain = cycles(1, "", slow);
+    EXPECT_NEAR(cycles(1, ", weights: {type: int8}", slow) / plain, 0.5, 0.01);
+    EXPECT_NEAR(cycles(1, ", weights: {type: int4}", slow) / plain, 0.25, 0.01);
+    // With a scale of two bytes for 32: 4.5 bits each.
+    EXPECT_NEAR(cycles(1, ", weights: {type: int4, group_size: 32}", slow) / plain, 4.5 / 16, 0.01);
+    // All loaded, with the row and the output.
+    EXPECT_EQ(run(core, product(1, ", weights: {type: int4}"), slow).use.loaded,
+              4096U * 4096 / 2 + run(core, product(1, ""), slow).use.loaded - 4096 * 4096 * 2);
+    // What the array bounds stays as it is.
+    const double bound = cycles(4096, "", {});
+    EXPECT_NEAR(cycles(4096, ", weights: {type: int4}", {}) / bound, 1, 0.01);
+  }
+}
+
+TEST(PackedWeights, GiveRoomForLargerTiles) {
+  const CoreConfig core = core_from(mobile);
+  const auto plain = operator_from(gemm(64, 64, 4096), core, 1);
+  std::string text = gemm(64, 64, 4096);
+  text.insert(text.size() - 1, ", weights: {type: int4}");
+  const auto packed = operator_from(text, core, 1);
+  EXPECT_LT(packed->steps(), plain->steps());
 }
 
 TEST(Core, MovesNothingTwiceAndMissesNothing) {

@@ -157,6 +157,64 @@ TEST_P(AnyShape, ProductsAreCoveredOnceAndFit) {
   }
 }
 
+// Weights of all widths, with groups that share a scale, on arrays of one and of several MACs a
+// processing element.
+std::string packed(Numbers& numbers) {
+  const std::array<std::string, 4> types{"int3", "int4", "fp6", "int8"};
+  std::string text = ", weights: {type: " + types[numbers.to(types.size()) - 1];
+  if (numbers.coin()) {
+    text += ", group_size: " + n(numbers.to(200)) + ", scale: " + n(numbers.to(4)) + " B";
+  }
+  return text + "}";
+}
+
+TEST_P(AnyShape, PackedWeightsAreCoveredOnceAndFit) {
+  for (const char* const macs : {"{}", "{fp16: 2}", "{fp16: 3}"}) {
+    const std::string keys = "macs_per_pe: " + std::string(macs);
+    const CoreConfig core = core_from(testing::with(GetParam(), keys));
+    Numbers numbers(5);
+    for (int i = 0; i < 200; ++i) {
+      const std::uint64_t rows = numbers.to(core.rows * 10);
+      const std::uint64_t columns = numbers.to(core.rows * 30);
+      const std::uint64_t depth = numbers.to(core.rows * 30);
+      const std::uint64_t cores = numbers.to(20);
+      const std::string text = "{kind: gemm, rows: " + n(rows) + ", columns: " + n(columns) +
+                               ", depth: " + n(depth) + ", count: 2" + packed(numbers) + "}";
+      SCOPED_TRACE(text);
+      const auto op = operator_from(text, core, cores);
+      const Totals totals = look_at(*op, cores);
+      ASSERT_EQ(totals.macs, 2 * rows * columns * depth);
+      ASSERT_GE(totals.loaded, 2 * (rows * depth * 2 + columns * depth * 3 / 8));
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+}
+
+TEST_P(AnyShape, PackedWeightsOfConvolutionsAreCoveredOnceAndFit) {
+  for (const char* const macs : {"{}", "{fp16: 2}"}) {
+    const std::string keys = "macs_per_pe: " + std::string(macs);
+    const CoreConfig core = core_from(testing::with(GetParam(), keys));
+    Numbers numbers(6);
+    for (int i = 0; i < 100; ++i) {
+      const std::uint64_t side = numbers.to(30);
+      const std::uint64_t kernel = numbers.to(std::min<std::uint64_t>(side, 5));
+      const std::uint64_t groups = numbers.coin() ? 1 : numbers.to(core.rows * 2);
+      const std::uint64_t channels = groups * numbers.to(groups > 1 ? 4 : core.rows * 3);
+      const std::uint64_t outputs = groups * numbers.to(groups > 1 ? 4 : core.rows * 3);
+      const std::uint64_t cores = numbers.to(8);
+      const std::string text = "{kind: convolution, input: " + n(side) +
+                               ", channels: " + n(channels) + ", outputs: " + n(outputs) +
+                               ", kernel: " + n(kernel) + ", groups: " + n(groups) +
+                               packed(numbers) + "}";
+      SCOPED_TRACE(text);
+      const auto op = operator_from(text, core, cores);
+      const Totals totals = look_at(*op, cores);
+      ASSERT_EQ(totals.macs, op->macs());
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+}
+
 TEST_P(AnyShape, ConvolutionsAreCoveredOnceAndFit) {
   const CoreConfig core = core_from(GetParam());
   Numbers numbers(2);

@@ -357,6 +357,103 @@ TEST(Optimize, ChainsTakeOnePass) {
   EXPECT_EQ(cost.traffic(), Bytes(3 * 4 * 32));
 }
 
+// [16, 32] weights of `type`, with a scale and a zero point for each column.
+ModelMaker quantized(int type) {
+  ModelMaker model;
+  model.input("x", {4, 16});
+  model.weight("w", {16, 32}, type);
+  model.weight("scale", {32});
+  model.weight("zero", {32}, type);
+  set(model.node("DequantizeLinear", {"w", "scale", "zero"}, {"f"}), "axis", 1);
+  model.node("MatMul", {"x", "f"}, {"y"});
+  model.output("y");
+  return model;
+}
+
+TEST(Optimize, ProductsReadPackedWeights) {
+  constexpr std::uint64_t others = 4 * (4 * 16 + 4 * 32);  // input and output
+  for (const auto& [type, bits] : {std::pair(3, 8U), {22, 4U}}) {
+    const std::uint64_t packed = 16 * 32 * bits / 8 + 32 * 4 + 32 * bits / 8;
+    const Graph basic = at(quantized(type), Level::basic);
+    ASSERT_THAT(kinds_of(basic), ElementsAre("DequantizeLinear", "MatMul"));
+    // Written, and read by the product.
+    EXPECT_EQ(total_cost(basic).traffic(), Bytes(packed + 2 * 16 * 32 * 4 + others));
+    EXPECT_EQ(total_cost(basic).vector, Flops(2 * 16 * 32));
+    for (const Level level : {Level::extended, Level::all}) {
+      const Graph graph = at(quantized(type), level);
+      ASSERT_THAT(kinds_of(graph), ElementsAre("MatMul"));
+      const Cost cost = total_cost(graph);
+      EXPECT_EQ(cost.weights, Bytes(packed));
+      EXPECT_EQ(cost.traffic(), Bytes(packed + others));
+      EXPECT_EQ(cost.parameters, 16U * 32 + 2 * 32);
+      EXPECT_EQ(cost.matrix, Flops(2 * 4 * 16 * 32));
+      EXPECT_EQ(cost.vector, Flops(0));
+    }
+  }
+}
+
+TEST(Optimize, PackedWeightsOfSeveralProductsAndOfABias) {
+  ModelMaker model = quantized(3);
+  model.weight("packed_bias", {32}, 6);
+  model.weight("bias_scale", {32});
+  model.node("DequantizeLinear", {"packed_bias", "bias_scale"}, {"bias"});
+  model.node("Gemm", {"x", "f", "bias"}, {"g"});
+  model.node("Relu", {"g"}, {"z"});
+  model.output("z");
+  const Graph graph = at(model, Level::extended);
+  ASSERT_THAT(kinds_of(graph), ElementsAre("MatMul", "Gemm+Relu"));
+  EXPECT_EQ(cost_of(graph, graph.nodes[1]).weights, Bytes(16 * 32 + 32 * 4 + 32 + 2 * 32 * 4));
+}
+
+TEST(Optimize, PackedWeightsThroughATranspose) {
+  ModelMaker model;
+  model.input("x", {4, 16});
+  model.weight("w", {32, 16}, 3);
+  model.weight("scale", {32});
+  set(model.node("DequantizeLinear", {"w", "scale"}, {"f"}), "axis", 0);
+  model.node("Transpose", {"f"}, {"t"});
+  model.node("MatMul", {"x", "t"}, {"y"});
+  model.output("y");
+  const Graph graph = at(model, Level::extended);
+  ASSERT_THAT(kinds_of(graph), ElementsAre("MatMul"));
+  EXPECT_EQ(total_cost(graph).weights, Bytes(16 * 32 + 32 * 4));
+  EXPECT_EQ(total_cost(graph).matrix, Flops(2 * 4 * 16 * 32));
+}
+
+TEST(Optimize, ConvolutionsReadPackedWeightsAndFuse) {
+  ModelMaker model;
+  model.input("x", {1, 8, 6, 6});
+  model.weight("w", {8, 8, 3, 3}, 3);
+  model.weight("scale", {8});
+  set(model.node("DequantizeLinear", {"w", "scale"}, {"f"}), "axis", 0);
+  set(model.node("Conv", {"x", "f"}, {"c"}), "pads", {1, 1, 1, 1});
+  model.node("Add", {"c", "x"}, {"s"});
+  model.node("Relu", {"s"}, {"y"});
+  model.output("y");
+  const Graph graph = at(model, Level::extended);
+  ASSERT_THAT(kinds_of(graph), ElementsAre("Conv+Add+Relu"));
+  EXPECT_EQ(total_cost(graph).weights, Bytes(8 * 8 * 9 + 8 * 4));
+}
+
+// Who reads them otherwise, and who reads what is no constant, reads them widened.
+TEST(Optimize, DequantizeLinearStaysForOtherReaders) {
+  ModelMaker other = quantized(3);
+  other.node("Exp", {"f"}, {"e"});
+  other.output("e");
+  EXPECT_THAT(kinds_of(at(other, Level::all)), ElementsAre("DequantizeLinear", "MatMul", "Exp"));
+  ModelMaker given = quantized(3);
+  given.output("f");
+  EXPECT_THAT(kinds_of(at(given, Level::all)), ElementsAre("DequantizeLinear", "MatMul"));
+  ModelMaker left;
+  left.weight("w", {4, 16}, 3);
+  left.real("scale", 1.0F);
+  left.input("x", {16, 8});
+  left.node("DequantizeLinear", {"w", "scale"}, {"f"});
+  left.node("MatMul", {"f", "x"}, {"y"});
+  left.output("y");
+  EXPECT_THAT(kinds_of(at(left, Level::all)), ElementsAre("DequantizeLinear", "MatMul"));
+}
+
 TEST(Optimize, ChecksWhatPassesMustKeep) {
   Graph graph = residual_block().read().graph;
   std::swap(graph.nodes[0], graph.nodes[1]);

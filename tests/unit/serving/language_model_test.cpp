@@ -72,6 +72,30 @@ TEST_F(LanguageModel, HasTheWeightsAndTheCacheOfItsShape) {
   EXPECT_EQ(gpt->cache_of_token(), Bytes(2 * 2 * 768 * 12));
 }
 
+// Products of layers in 4 bits and a scale of two bytes for 32; the table, norms and biases stay.
+TEST_F(LanguageModel, HasWeightsOfFewBits) {
+  LanguageSetup setup{gpt3_small(), core_};
+  const auto plain = make_language_model(setup);
+  setup.weights = npu::StoredWeights(4 * 32 + 16, 8 * 32);
+  const auto packed = make_language_model(setup);
+  const std::uint64_t of_products = 12ULL * 12 * 768 * 768;
+  EXPECT_EQ(plain->weights() - packed->weights(), Bytes(of_products * 2 - of_products * 45 / 80));
+  Batch token;
+  token.groups = {{1, 1, 512}};
+  token.emitting = 1;
+  const auto loaded = [&](const ServedModel& of) {
+    Bytes sum;
+    for (const StepPart& part : of.step(token)) {
+      for (const npu::Operand& operand : of.make(of.kind_of(part.op), part.shape, 4)->operands()) {
+        sum += operand.name == "weights" ? operand.bytes : Bytes();
+      }
+    }
+    return sum;
+  };
+  EXPECT_EQ(loaded(*plain) - loaded(*packed), Bytes(of_products * 2 - of_products * 45 / 80));
+  EXPECT_LT(packed->memory_end(), plain->memory_end());
+}
+
 TEST_F(LanguageModel, IsCutOverNpus) {
   const workload::TransformerShape shape = gpt3_small();
   const auto whole = model(shape);

@@ -95,6 +95,25 @@ TEST(Serving, IsTheSameOnAnyNumberOfRanks) {
   }
 }
 
+// Products of layers are loaded packed, on any number of ranks; what did not fit the memory does.
+TEST(Serving, LoadsWeightsOfFewBits) {
+  std::string packed = two_tenants;
+  const std::string place = "      npus: [1]\n";
+  packed.insert(packed.find(place), "      weights: {type: int4, group_size: 16}\n");
+  const Experiment experiment = read(experiment_of(packed));
+  const trace::Summary summary = run_on(1, experiment);
+  const trace::Summary plain = run_on(1, read(experiment_of(two_tenants)));
+  EXPECT_EQ(summary.services[1].tokens, plain.services[1].tokens);
+  EXPECT_LT(summary.services[1].between_tokens.p50, plain.services[1].between_tokens.p50);
+  EXPECT_EQ(run_on(3, experiment).result_digest, summary.result_digest);
+  const std::string large =
+      "  tenants:\n"
+      "    - language_model: {layers: 30, hidden: 64, heads: 4, sequence: 64, vocabulary: 50}\n"
+      "      requests: {arrivals: fixed, count: 1, prompt: 8, generate: 2}\n";
+  EXPECT_THAT(complaint_of(experiment_of(large)), HasSubstr("its memory has"));
+  EXPECT_NO_THROW(read(experiment_of(large + "      weights: {type: int4}\n")));
+}
+
 TEST(Serving, GoesOnFromACheckpoint) {
   const std::string folder =
       (std::filesystem::path(::testing::TempDir()) / "tessera_serving_checkpoint").string();

@@ -1,0 +1,1 @@
+// Gives the precompiled headers of this folder a target each.

@@ -1,0 +1,48 @@
+// Multiply-accumulates (MACs) that a processing element (PE) of a systolic array does in a cycle,
+// by data type.
+//
+// A PE of k MACs takes k neighbours of the depth at a time: it multiplies k elements with k weights
+// that it holds and adds the k products to one sum, as the dot-product units of arrays with narrow
+// types do. The depth is folded: a product takes the cycles of one with a k-th of the depth,
+// rounded up, in closed form and stepped, and rows are streamed one a cycle as ever.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/core/registry.hpp"
+
+namespace tessera::machine {
+
+class MacsPerPe {
+ public:
+  std::uint64_t of(DataType type) const {
+    const auto found = macs_.find(type);
+    return found == macs_.end() ? 1 : found->second;
+  }
+  std::uint64_t most() const {
+    std::uint64_t most = 1;
+    for (const auto& [type, macs] : macs_) {
+      most = std::max(most, macs);
+    }
+    return most;
+  }
+  void set(DataType type, std::uint64_t macs) { macs_[type] = macs; }
+  // Steps that the depth of a product takes in such an array.
+  std::uint64_t folded(std::uint64_t depth, DataType type) const {
+    return quotient_up(depth, of(type));
+  }
+
+ private:
+  std::map<DataType, std::uint64_t> macs_;  // others: 1
+};
+
+// The key `macs_per_pe`, a mapping of data types; 1 each by default.
+MacsPerPe read_macs_per_pe(config::Section& section);
+ParameterInfo macs_per_pe_parameter();
+
+}  // namespace tessera::machine

@@ -1,0 +1,34 @@
+#include "tessera/machine/macs_per_pe.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/text.hpp"
+
+namespace tessera::machine {
+
+MacsPerPe read_macs_per_pe(config::Section& section) {
+  constexpr std::int64_t most = 64;
+  MacsPerPe macs;
+  if (!section.has("macs_per_pe")) {
+    return macs;
+  }
+  config::Section by_type = section.section("macs_per_pe");
+  for (const std::string& key : by_type.keys()) {
+    const std::optional<DataType> type = data_type_from(key);
+    if (type) {
+      const auto number = by_type.get<std::int64_t>(key, config::between<std::int64_t>(1, most));
+      macs.set(*type, static_cast<std::uint64_t>(std::max<std::int64_t>(1, number)));
+    } else {
+      by_type.raw(key);
+      by_type.error(key, unknown_name("data type", key, data_type_names()));
+    }
+  }
+  return macs;
+}
+
+ParameterInfo macs_per_pe_parameter() {
+  return {"macs_per_pe", "", "1 each",
+          "multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}"};
+}
+
+}  // namespace tessera::machine
