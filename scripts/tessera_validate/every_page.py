@@ -88,10 +88,13 @@ def show(rows):
               flush=True)
 
 
-def refuse_other_programs(program, commit):
+def refuse_changed_tree(commit):
     if commit.endswith(CHANGED):
         sys.exit(f"error: the tree has changes (git diff HEAD): pages are made by a commit, and what "
                  f"{commit} is nobody can look up; commit them first")
+
+
+def refuse_other_program(program, commit):
     theirs = commit_of(program)
     if theirs != commit:
         sys.exit(f"error: {program} is of commit {theirs}, the tree of {commit}; "
@@ -109,6 +112,9 @@ def run_parts(chosen, options, program, commit):
             continue
         if deadline and time.time() > deadline:
             print(f"time is up before {page.name}/{part}; call it again to go on", flush=True)
+            break
+        if not options.reduced and commit_of_tree() != commit:
+            print(f"the tree is no longer {commit}: nothing more is made", flush=True)
             break
         print(f"== {page.name}/{part}", flush=True)
         words = [str(word) for word in command_of(page, part, program, options.reduced)]
@@ -169,9 +175,9 @@ def main(words):
     chosen = chosen_parts(options)
     if options.list:
         return listing(chosen, commit)
+    if not options.reduced:
+        refuse_changed_tree(commit)
     if not options.program:
-        if commit.endswith(CHANGED):
-            refuse_other_programs("", commit)
         build(sorted({"tessera", *(target for page, _ in chosen for target in page.targets)}))
     program = str(Path(options.program or PROGRAM).resolve())
     if options.reduced:
@@ -179,6 +185,6 @@ def main(words):
         print("did not run, or missed: " + ", ".join("/".join(each) for each in sorted(failed))
               if failed else "all held")
         return 1 if failed else 0
-    refuse_other_programs(program, commit)
+    refuse_other_program(program, commit)
     failed = run_parts(chosen, options, program, commit)
     return conclude(chosen, commit, failed)

@@ -132,13 +132,15 @@ class EveryPage(WithFolder):
         stated = f"tessera 0.1.0 ({COMMIT}), MPI: none"
         self.program = self.write("tessera", f"#!/bin/sh\necho '{stated}'\n", 0o755)
 
+    tree = None  # what the commit of the tree is from call to call, where not the same
+
     def call(self, *words, commit=COMMIT):
         """What it ends with, and prints."""
         def command(_, part, *__):
             return [sys.executable, self.maker, part, COMMIT, self.folder]
         out = io.StringIO()
         with mock.patch.multiple(every_page, PAGES={"small": self.page}, command_of=command,
-                                 commit_of_tree=lambda: commit), \
+                                 commit_of_tree=self.tree or (lambda: commit)), \
                 mock.patch.object(figures, "DOCUMENTS", ()), contextlib.redirect_stdout(out):
             try:
                 code = every_page.main([*words, "--program", str(self.program)])
@@ -182,6 +184,16 @@ class EveryPage(WithFolder):
     def test_a_tree_with_changes_is_refused(self):
         code, _ = self.call(commit=f"{COMMIT}-dirty")
         self.assertIn("the tree has changes", str(code))
+        code, _ = self.call("--reduced", "--only", "small/good", commit=f"{COMMIT}-dirty")
+        self.assertEqual(code, 0)
+
+    def test_a_tree_that_changes_meanwhile_ends_it(self):
+        commits = iter((COMMIT, COMMIT, OTHER))
+        with mock.patch.object(self, "tree", lambda: next(commits)):
+            code, text = self.call("--only", "small/good", "--only", "small/missed")
+        self.assertEqual(code, 1)
+        self.assertIn(f"the tree is no longer {COMMIT}", text)
+        self.assertFalse("== small/missed" in text)
 
     def test_a_program_of_another_commit_is_refused_but_for_a_trial(self):
         code, _ = self.call(commit=OTHER)
