@@ -1,7 +1,17 @@
-# Writes OUTPUT with the abbreviated commit of SOURCE_DIR as a string literal.
-execute_process(COMMAND git describe --always --dirty --abbrev=12 --exclude=*
+# Writes OUTPUT with the abbreviated commit of SOURCE_DIR as a string literal: the last one that changed
+# more than documents and pages of results, so that pages which a program made can be committed, and
+# others made beside them, by the program of the same commit.
+set(program_files -- . ":(exclude)*.md" ":(exclude)results")
+execute_process(COMMAND git log -1 --format=%H ${program_files}
   WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE hash ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(NOT hash)
+if(hash)
+  string(SUBSTRING ${hash} 0 12 hash)
+  execute_process(COMMAND git diff --quiet HEAD ${program_files}
+    WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE changed ERROR_QUIET)
+  if(changed)
+    string(APPEND hash "-dirty")
+  endif()
+else()
   set(hash unknown)
 endif()
 set(text "\"${hash}\"\n")

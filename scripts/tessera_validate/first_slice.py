@@ -1,20 +1,10 @@
-#!/usr/bin/env python3
-"""Reruns everything behind results/first-slice.md and rewrites it.
+"""Parts of results/first-slice.md: closed forms, published figures, equal digests, whole wafers."""
 
-Ends with 1 when a bound is missed. `--reduced` runs the quick part and writes nothing: what the test
-suite does.
-"""
-
-import argparse
-import os
-import platform
 import re
 import subprocess
-import sys
-import tempfile
-import time
+from pathlib import Path
 
-from page import ROOT, Report, Runner, percent, rows_of, version
+from page import ROOT, Runner, percent, rows_of
 
 # Experiments and settings. Every example runs as it is; those in which a tile stands for its group
 # once more with every tile, and a batch small enough for ranks that share processors.
@@ -30,8 +20,9 @@ LARGE = [("dojo_tile_gpt2_small", ()),
 RANKS = (1, 2, 3, 4)
 
 
-def closed_forms(report, program):
-    done = subprocess.run([program], capture_output=True, text=True)
+def closed_forms(report, program, _, __):
+    binary = Path(program).resolve().parent / "tests" / "closed_forms"
+    done = subprocess.run([binary], capture_output=True, text=True, check=False)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     report.say("## Closed forms, to the picosecond")
     report.say()
@@ -46,7 +37,8 @@ def closed_forms(report, program):
     report.bound(equal, f"{len(rows)} closed forms equal to the picosecond")
 
 
-def parameters(report, runner):
+def parameters(report, program, folder, _):
+    runner = Runner(program, folder)
     report.say("## Parameter counts of the transformer generator")
     report.say()
     report.say("Command: `tessera check configs/experiments/quickstart.yaml --set "
@@ -65,7 +57,9 @@ def parameters(report, runner):
     report.table(["model", "ours [10⁹]", "published [10⁹]", "difference"], rows)
 
 
-def digests(report, runner, experiments):
+def digests(report, program, folder, setting):
+    runner = Runner(program, folder)
+    experiments = SMALL if setting.reduced else SMALL + LARGE
     report.say("## Equal results on 1, 2, 3 and 4 ranks")
     report.say()
     report.say("Command: `mpirun -n N build/release/tessera run configs/experiments/NAME.yaml`, "
@@ -84,7 +78,10 @@ def digests(report, runner, experiments):
                   "equal"], rows)
 
 
-def palm(report, runner):
+def palm(report, program, folder, setting):
+    if setting.reduced:
+        return
+    runner = Runner(program, folder)
     report.say("## PALM's wafer, Table VII")
     report.say()
     report.say("Command: `build/release/tessera run configs/experiments/NAME.yaml`, in which a tile "
@@ -113,8 +110,10 @@ def palm(report, runner):
                   "CPU [s], one tile a stage / every tile"], rows)
 
 
-def full_wafer(report, runner):
-    summary = runner.run("full_wafer")
+def full_wafer(report, program, folder, setting):
+    if setting.reduced:
+        return
+    summary = Runner(program, folder).run("full_wafer")
     report.say("## The full wafer")
     report.say()
     report.say("Command: `build/release/tessera run configs/experiments/full_wafer.yaml`: 633×633 "
@@ -140,36 +139,5 @@ def full_wafer(report, runner):
         ["digest", summary["result_digest"], "", ""]])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default=str(ROOT / "build/release/tessera"))
-    parser.add_argument("--closed-forms", default=str(ROOT / "build/release/tests/closed_forms"))
-    parser.add_argument("--reduced", action="store_true")
-    options = parser.parse_args()
-    report = Report()
-    started = time.time()
-    with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
-        runner = Runner(options.program, folder)
-        report.say("# First slice")
-        report.say()
-        report.say(f"Made by `scripts/validate first-slice` with {version(options.program)}, on "
-                   f"{os.cpu_count()} processors ({platform.machine()}).")
-        report.say()
-        closed_forms(report, options.closed_forms)
-        parameters(report, runner)
-        if options.reduced:
-            digests(report, runner, SMALL)
-        else:
-            digests(report, runner, SMALL + LARGE)
-            palm(report, runner)
-            full_wafer(report, runner)
-    if not options.reduced:
-        report.say(f"{'All bounds hold' if not report.missed else 'MISSED: ' + '; '.join(report.missed)}. "
-                   f"The whole took {time.time() - started:.0f} s.")
-        (ROOT / "results" / "first-slice.md").write_text("\n".join(report.lines) + "\n",
-                                                         encoding="utf-8")
-    return 1 if report.missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PARTS = {"closed-forms": closed_forms, "parameters": parameters, "digests": digests, "palm": palm,
+         "full-wafer": full_wafer}

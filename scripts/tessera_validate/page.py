@@ -58,24 +58,6 @@ class Report:
         return f"{value_text} (≤ {bound_text}: {text})"
 
 
-def part_lines(name, lines):
-    """A part of a page, between marks by which it can be found again."""
-    return [f"<!-- part {name} -->", *lines, f"<!-- end {name} -->"]
-
-
-def put_in(path, name, lines):
-    """Puts a part in place of the one that the page has."""
-    mark = re.compile(rf"<!-- part {name} -->.*?<!-- end {name} -->", re.DOTALL)
-    page = path.read_text(encoding="utf-8")
-    if not mark.search(page):
-        sys.exit(f"error: {path} has no part {name}; run all parts once")
-    path.write_text(mark.sub(lambda _: "\n".join(part_lines(name, lines)), page), encoding="utf-8")
-
-
-def missed_text(missed):
-    return "all bounds hold" if not missed else "MISSED: " + "; ".join(missed)
-
-
 def launched(ranks, command):
     """`command` on so many ranks."""
     words = [str(word) for word in command]

@@ -28,7 +28,7 @@ def shares_of(summary):
 def introduction(report):
     report.say("## Against real clusters")
     report.say()
-    report.say("Command: `scripts/validate palm`, part `palm_clusters`; one run is "
+    report.say("Command: `scripts/validate palm`, part `clusters`; one run is "
                "`build/release/tessera run` with `strategy.aggregation: stage`, `run.replay: exact` "
                "and the analytical network, whose collectives share links. Machines: "
                "`configs/machines/a100_cluster.yaml` (Megatron), `a100_cluster_4nic.yaml` (vTrain) "
@@ -226,7 +226,8 @@ def llama(report, program, folder):
                   "where our time goes [%]"], table)
 
 
-def sections(report, program, folder, reduced):
+def sections(report, program, folder, setting):
+    reduced = setting.reduced
     for name in ("multi", "sc21", "korthikanti", "llama"):
         (folder / name).mkdir()
     introduction(report)

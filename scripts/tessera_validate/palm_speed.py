@@ -160,7 +160,8 @@ def sweep(report, program, folder, reduced):
         ["CPU of a rank [s]", f"{(done.user_s + done.system_s) / ranks:.1f}"]])
 
 
-def sections(report, program, folder, reduced):
+def sections(report, program, folder, setting):
+    reduced = setting.reduced
     report.say("## Speed")
     report.say()
     report.say("Processor seconds are of whole processes, user and system, as the operating system "

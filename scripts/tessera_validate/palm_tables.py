@@ -303,7 +303,8 @@ def figure_10(report, experiments, reduced):
     report.say()
 
 
-def sections(report, program, folder, reduced):
+def sections(report, program, folder, setting):
+    reduced = setting.reduced
     experiments, programs = Experiments(program, folder), MessagePrograms(program)
     report.say("## PALM's own tables and figures")
     report.say()

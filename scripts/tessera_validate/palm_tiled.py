@@ -219,7 +219,8 @@ def digests(report, experiments, chip, programs, reduced):
     report.table(["experiment", "digest or result", "equal"], rows)
 
 
-def sections(report, program, folder, reduced):
+def sections(report, program, folder, setting):
+    reduced = setting.reduced
     experiments, programs = Experiments(program, folder), MessagePrograms(program)
     chip = Grayskull(experiments)
     report.say("## Tiled machines")

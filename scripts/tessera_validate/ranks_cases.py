@@ -43,6 +43,7 @@ class Case:
 class Runs:
     def __init__(self, program, folder):
         self.program, self.folder, self.number = program, Path(folder), 0
+        self.latest = {}  # summary, by name and ranks
 
     def run(self, case, ranks, settings=(), may_refuse=False):
         """The summary, as a user without further options gets it; none where the cut that is named
@@ -57,7 +58,10 @@ class Runs:
         done = call(launched(ranks, words), (0, 2) if may_refuse else (0,))
         if done.returncode == 2 and "cannot cut" not in done.stderr:
             sys.exit(f"error: {case.name} on {ranks} ranks: {done.stderr}")
-        return summary_of(output) if done.returncode == 0 else None
+        if done.returncode != 0:
+            return None
+        self.latest[case.name, ranks] = summary_of(output)
+        return self.latest[case.name, ranks]
 
     def side_by_side(self, case):
         """Wall time of the longer one of two runs of one rank at the same time."""

@@ -16,4 +16,7 @@ def sections(report, program, folder, setting):
     runs = Runs(program, folder)
     predictions = runs.scale(CASE, "2,16,64,256", "auto")
     report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
+    one = runs.latest[CASE.name, 1]
+    share = 100 * one["achieved_flops_per_s"] / one["peak_flops_per_s"]
+    report.table(["experiment", "of the machine's peak [%]"], [[CASE.name, f"{share:.1f}"]])
     scale_table(report, CASE, predictions, {16: 12, 64: 30, 256: 60}, {})

@@ -4,8 +4,6 @@ tests/faults; the test suite makes a few of each."""
 
 import argparse
 import json
-import os
-import platform
 import random
 import subprocess
 import sys
@@ -13,7 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import made
+from catalogue import PAGES
+from page import ROOT, version
+
 CHECK = ROOT / "tests" / "faults" / "check_faults.py"
 # Trial, what it must show, and how often it is made: in full, and by --quick.
 TRIALS = [
@@ -111,20 +112,16 @@ def shown(name, value):
     return f"{name}: {value if isinstance(value, int) else format(value, '.3g')}"
 
 
-def page(options, ledger, version):
+def part_of_page(options, ledger, made_by):
     counts = " ".join(f"{name} {full}," for name, _, full, _ in TRIALS).rstrip(",")
-    lines = ["# Soak", "",
-             f"Made by `scripts/soak.sh` with {version}, on {os.cpu_count()} processors "
-             f"({platform.machine()}), seed {options.seed}, in {ledger.seconds() / 60:.0f} minutes. The full "
-             f"counts: {counts}. Figures are counts, and the worst times.", "",
+    lines = [f"Seed {options.seed}. The full counts: {counts}. Figures are counts, and the worst times.", "",
              "| trial | must show | trials | minutes | figures |", "|---|---|---|---|---|"]
     for name, meaning, *_ in TRIALS:
         entry = ledger.entries[name]
         figures = "; ".join(shown(*item) for item in sorted(entry["figures"].items()))
         lines.append(f"| {name} | {meaning} | {entry['trials']} | {entry['seconds'] / 60:.1f} | "
                      f"{figures} |")
-    lines += ["", "No trial failed."]
-    return "\n".join(lines) + "\n"
+    return [*lines, "", "No trial failed.", "", made.footer(ledger.seconds(), made_by, ()), ""]
 
 
 def main():
@@ -137,9 +134,8 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    version = subprocess.run([options.program, "--version"], capture_output=True, text=True,
-                             check=True).stdout.strip()
-    ledger = Ledger(options.ledger, version)
+    made_by = version(options.program)
+    ledger = Ledger(options.ledger, made_by)
     with tempfile.TemporaryDirectory(prefix="tessera-soak-") as folder:
         for name, count, seed in plan(options, ledger):
             report = run_trials(options, name, count, seed, folder)
@@ -148,7 +144,7 @@ def main():
                       f"{options.mpiexec} {name} --count {count} --seed {seed}", file=sys.stderr)
                 return 1
             ledger.add(report)
-    (ROOT / "results" / "soak.md").write_text(page(options, ledger, version), encoding="utf-8")
+    made.put(PAGES["soak"], "trials", part_of_page(options, ledger, made_by))
     return 0
 
 

@@ -10,14 +10,16 @@ import argparse
 import concurrent.futures
 import json
 import os
-import platform
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from page import ROOT
+import made
+from catalogue import PAGES
+from page import ROOT, version
 
 TEST_MODELS = Path("/usr/share/libonnx-testdata/data/node")
 BATCH = 2500
@@ -44,7 +46,7 @@ def run_batch(options, files, first):
     return first, done
 
 
-def page(options, total, models, traces):
+def part_of_page(options, total, models, traces, seconds):
     figures = [("files", total["models_read"] + total["models_refused"] + total["traces_read"] +
                 total["traces_refused"]),
                ("models read", total["models_read"]), ("models refused", total["models_refused"]),
@@ -52,15 +54,13 @@ def page(options, total, models, traces):
                ("crashes, hangs and errors of other kinds", 0),
                ("longest file [s]", f"{total['longest_s']:.2f}"),
                ("most memory of a process [MB]", total["memory_mb"])]
-    lines = ["# Damaged models and traces", "",
-             f"Made by `scripts/soak.sh onnx` on {os.cpu_count()} processors "
-             f"({platform.machine()}), seed {options.seed}, under AddressSanitizer and "
-             f"UndefinedBehaviorSanitizer, from {models} ONNX models (those of the tree, of "
-             f"`scripts/onnx_models.py` and of Debian's libonnx-testdata) and {traces} Chakra "
-             "traces. A file is damaged in its bytes, or a model in its content; it must be read "
-             "or refused as bad input within 20 s. Models that are read go through all passes of "
-             "a level chosen at random.", "", "| | |", "|---|---|"]
-    return "\n".join(lines + [f"| {name} | {value} |" for name, value in figures]) + "\n"
+    lines = [f"Seed {options.seed}, under AddressSanitizer and UndefinedBehaviorSanitizer, from {models} "
+             "ONNX models (those of the tree, of `scripts/onnx_models.py` and of Debian's libonnx-testdata) "
+             f"and {traces} Chakra traces. A file is damaged in its bytes, or a model in its content; it must be "
+             "read or refused as bad input within 20 s. Models that are read go through all passes of a "
+             "level chosen at random.", "", "| | |", "|---|---|"]
+    return [*lines, *(f"| {name} | {value} |" for name, value in figures), "",
+            made.footer(seconds, version(options.program), ()), ""]
 
 
 def main():
@@ -71,6 +71,7 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     total = {}
+    started = time.time()
     with tempfile.TemporaryDirectory(prefix="tessera-soak-") as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         files, models, traces = seeds(folder)
@@ -87,8 +88,8 @@ def main():
                 worst = name in ("longest_s", "memory_mb")
                 total[name] = max(total.get(name, 0), value) if worst else total.get(name, 0) + value
             print(f"files {first} to {min(first + BATCH, options.count) - 1}", flush=True)
-    (ROOT / "results" / "soak_onnx.md").write_text(page(options, total, models, traces),
-                                                   encoding="utf-8")
+    made.put(PAGES["soak_onnx"], "files",
+             part_of_page(options, total, models, traces, time.time() - started))
     return 0
 
 

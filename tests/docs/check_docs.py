@@ -10,6 +10,7 @@ CHECK is one of
                 the commands, and every key of a summary
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
+  figures       figures that documents take from the pages under results/ are those of the pages
   quickstart    the table in README.md is what the quickstart's experiment gives, but for speeds
 """
 import itertools
@@ -202,6 +203,12 @@ def links(_, repository):
                 yield "%s: no file %s" % (page.relative_to(repository), target)
 
 
+def figures(_, repository):
+    sys.path.insert(0, str(repository / "scripts" / "tessera_validate"))
+    import figures as stated
+    yield from stated.faults(repository)
+
+
 def quickstart(tessera, repository):
     """Lines of the machine that it ran on differ."""
     own = re.compile("^(events|wall time|memory) ")
@@ -218,7 +225,7 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, user_guide, excerpts, links, quickstart)}
+          for check in (trace_format, user_guide, excerpts, links, figures, quickstart)}
 
 
 def main():

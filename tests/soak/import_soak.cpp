@@ -2,6 +2,7 @@
 // the time allowed.
 //
 //     import_soak --count N --seed S [--first I] [--keep FILE] FILES...
+//     import_soak --version
 //
 // File I of a seed is the same in every run; `--first I --count 1 --keep FILE` writes it out.
 // Prints figures as JSON. Ends with 1 at an error that is none of bad input; a crash or a file that
@@ -20,10 +21,12 @@
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "mutate.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/version.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
 #include "tessera/workload/chakra.hpp"
@@ -218,6 +221,11 @@ int run(const Request& request) {
 }  // namespace tessera::soak
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    std::cout << "tessera " << tessera::version() << " (" << tessera::git_hash() << ")"
+              << std::endl;
+    return 0;
+  }
   for (const int signal : {SIGALRM, SIGFPE, SIGABRT}) {
     std::signal(signal, tessera::soak::on_signal);
   }

@@ -1,0 +1,190 @@
+"""Makes every part of every page by one commit: `scripts/validate all`.
+
+What a commit has made stands in the footers of the pages and nowhere else, so it may take several
+sittings: parts that the commit of the tree has made are left as they are. A commit that changes
+nothing but documents and pages is not another one (cmake/git_hash.cmake).
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import figures
+import made
+from catalogue import PAGES
+from page import ROOT, version
+from parts import PROGRAM, build
+
+QUICK_S = 120
+CHANGED = "-dirty"
+
+
+def commit_of_tree():
+    """As the build states it."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "commit"
+        subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={output}", "-P",
+                        ROOT / "cmake" / "git_hash.cmake"], check=True)
+        return output.read_text(encoding="utf-8").strip().strip('"')
+
+
+def commit_of(program):
+    found = re.search(r"\(([^)]+)\)", version(program))
+    return found[1] if found else "unknown"
+
+
+def chosen_parts(options):
+    """(page, part) in the order of the catalogue; quick are those that were when they were made."""
+    chosen = []
+    for page in PAGES.values():
+        blocks = made.read(page)
+        for part in page.parts:
+            seconds = made.made_of(blocks.get(part, "")).seconds
+            named = not options.only or {page.name, f"{page.name}/{part}"} & set(options.only)
+            if named and (options.at_most is None or (seconds is not None and seconds <= options.at_most)):
+                chosen.append((page, part))
+    return chosen
+
+
+def command_of(page, part, program, reduced):
+    python = [sys.executable, ROOT / "scripts" / "tessera_validate", page.name, "--part", part,
+              "--program", program]
+    if reduced:
+        return [*python, "--reduced", "--counts-only"]
+    if page.script:
+        own = ("--program", program) if page.name == "soak" else ()
+        return [ROOT / page.script[0], *page.script[1:], *own]
+    return [*python, "--update"]
+
+
+def state(page, part):
+    return made.made_of(made.read(page).get(part, ""))
+
+
+def written_at(page):
+    return page.path.stat().st_mtime_ns if page.path.exists() else None
+
+
+def row_of(page, part, commit, failed=()):
+    """Of the table at the end, and whether all is well."""
+    now = state(page, part)
+    present = now.commit == commit
+    verdict = "did not run to its end" if (page.name, part) in failed else now.verdict
+    good = present and not now.misses and (page.name, part) not in failed
+    seconds = "" if now.seconds is None else f"{now.seconds} s"
+    mark = "this" if present else ("another" if now.commit else "")
+    return (f"{page.name}/{part}", now.commit or "not made", mark, seconds, verdict), good
+
+
+def show(rows):
+    head = ("part", "made by commit", "", "took", "bounds")
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(4)]
+    for row in (head, *rows):
+        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip(),
+              flush=True)
+
+
+def refuse_changed_tree(commit):
+    if commit.endswith(CHANGED):
+        sys.exit(f"error: the tree has changes (git diff HEAD): pages are made by a commit, and what "
+                 f"{commit} is nobody can look up; commit them first")
+
+
+def refuse_other_program(program, commit):
+    theirs = commit_of(program)
+    if theirs != commit:
+        sys.exit(f"error: {program} is of commit {theirs}, the tree of {commit}; "
+                 "--program goes with another one only for a trial, --reduced")
+
+
+def run_parts(chosen, options, program, commit):
+    """The parts that did not run to their end; all are tried."""
+    failed = set()
+    deadline = time.time() + 60 * options.minutes if options.minutes else None
+    for page, part in chosen:
+        if not options.reduced and state(page, part).commit == commit and not options.again:
+            continue
+        if options.reduced and page.script:
+            continue
+        if deadline and time.time() > deadline:
+            print(f"time is up before {page.name}/{part}; call it again to go on", flush=True)
+            break
+        if not options.reduced and commit_of_tree() != commit:
+            print(f"the tree is no longer {commit}: nothing more is made", flush=True)
+            break
+        print(f"== {page.name}/{part}", flush=True)
+        words = [str(word) for word in command_of(page, part, program, options.reduced)]
+        before = written_at(page)
+        code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False).returncode
+        # A missed bound ends with 1, too, but has written the page, which says so.
+        if code != 0 and (options.reduced or written_at(page) == before):
+            failed.add((page.name, part))
+    return failed
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="scripts/validate all", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true",
+                        help="show who made which part and how long it took, and make nothing")
+    parser.add_argument("--only", action="append", metavar="PAGE[/PART]", help="repeatable")
+    parser.add_argument("--quick", dest="at_most", action="store_const", const=QUICK_S,
+                        help=f"only parts that took at most {QUICK_S} s when they were last made")
+    parser.add_argument("--at-most", dest="at_most", type=int, metavar="SECONDS",
+                        help="the same, with so many seconds")
+    parser.add_argument("--minutes", type=float, help="begin no part after so many minutes")
+    parser.add_argument("--again", action="store_true", help="also what this commit has made already")
+    parser.add_argument("--program", help="this one; nothing is built")
+    parser.add_argument("--reduced", action="store_true",
+                        help="a trial: the quick part of each, of any program; writes nothing")
+    options = parser.parse_args(words)
+    known = {name for page in PAGES.values()
+             for name in (page.name, *(f"{page.name}/{part}" for part in page.parts))}
+    for name in set(options.only or ()) - known:
+        parser.error(f"no page or part {name}; --list has them")
+    return options
+
+
+def listing(chosen, commit):
+    show([row_of(page, part, commit)[0] for page, part in chosen])
+    told = (f"{commit}, a tree with changes: by it no page can be made" if commit.endswith(CHANGED)
+            else commit)
+    print(f"\nthis commit: {told}")
+    return 0
+
+
+def conclude(chosen, commit, failed):
+    rows = [row_of(page, part, commit, failed) for page, part in chosen]
+    print()
+    show([row for row, _ in rows])
+    bad = [row[0] for row, good in rows if not good]
+    print(f"\n{len(rows) - len(bad)} of {len(rows)} parts are made by {commit} and hold their bounds"
+          + (f"; not: {', '.join(bad)}" if bad else ""))
+    stale = figures.rewrite()
+    print("".join(f"{line}\n" for line in stale), end="")
+    return 1 if bad or stale else 0
+
+
+def main(words):
+    options = parse(words)
+    commit = commit_of_tree()
+    chosen = chosen_parts(options)
+    if options.list:
+        return listing(chosen, commit)
+    if not options.reduced:
+        refuse_changed_tree(commit)
+    if not options.program:
+        build(sorted({"tessera", *(target for page, _ in chosen for target in page.targets)}))
+    program = str(Path(options.program or PROGRAM).resolve())
+    if options.reduced:
+        failed = run_parts(chosen, options, program, commit)
+        print("did not run, or missed: " + ", ".join("/".join(each) for each in sorted(failed))
+              if failed else "all held")
+        return 1 if failed else 0
+    refuse_other_program(program, commit)
+    failed = run_parts(chosen, options, program, commit)
+    return conclude(chosen, commit, failed)

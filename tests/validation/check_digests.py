@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Holds the program against the digests of results/digests.md.
+
+    check_digests.py TESSERA PART
+
+Names each experiment whose digest the page does not give, and the command that makes the rows again.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "tessera_validate"))
+
+from catalogue import PAGES  # noqa: E402
+from digests import experiments, stale  # noqa: E402
+
+
+def main():
+    program, part = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        faults = list(stale(PAGES["digests"], part, program, folder))
+    print("\n".join(faults) or f"{len(experiments(part))} digests agree")
+    return 1 if faults or not experiments(part) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
