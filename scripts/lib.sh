@@ -5,9 +5,10 @@ repository=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
 # shellcheck disable=SC2034  # the packages are for those who source this
 build_packages=(g++ cmake ninja-build git pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
-  libyaml-cpp-dev libcxxopts-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev libmetis-dev
-  nlohmann-json3-dev zlib1g-dev ccache libbenchmark-dev libsimgrid-dev
+  libyaml-cpp-dev libcxxopts-dev libspdlog-dev libfmt-dev libmetis-dev nlohmann-json3-dev zlib1g-dev
   libprotobuf-dev protobuf-compiler libexpat1-dev libeigen3-dev libonnx-dev)
+# shellcheck disable=SC2034  # what only tests and benchmarks need
+bench_packages=(ccache libgtest-dev libgmock-dev libbenchmark-dev libsimgrid-dev)
 # shellcheck disable=SC2034
 picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034
@@ -65,12 +66,24 @@ build_jobs() {
   printf '%s\n' "$jobs"
 }
 
+# is_program_alone PRESET [TARGET...]: whether users build, and tests and benchmarks can be left out.
+is_program_alone() {
+  [[ $* == "release tessera" ]]
+}
+
 # configure_and_build PRESET [TARGET...]
 configure_and_build() {
   local preset=$1 options=() targets=()
   shift
+  if is_program_alone "$preset" "$@"; then
+    options=(-DTESSERA_TESTS=OFF -DTESSERA_BENCH=OFF)
+  else
+    options=(-DTESSERA_TESTS=ON -DTESSERA_BENCH=ON)
+  fi
   if command -v ccache >/dev/null; then
-    options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+    # What it must not mind where headers are precompiled.
+    local cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
+    options+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$cache" "-DCMAKE_C_COMPILER_LAUNCHER=$cache")
   fi
   [[ $# -eq 0 ]] || targets=(--target "$@")
   (

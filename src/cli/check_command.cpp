@@ -23,8 +23,7 @@ Options describe() {
                   "partition.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
-  options.add()("ranks", "for a run on N ranks", cxxopts::value<std::string>()->default_value("1"),
-                "N");
+  options.add("ranks", "for a run on N ranks", text_value("1"), "N");
   add_cut_options(options);
   return options;
 }

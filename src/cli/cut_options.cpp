@@ -9,10 +9,10 @@ namespace tessera::cli {
 namespace {
 
 void add_options(Options& options, const char* help, const char* argument) {
-  options.add()("partition", help, cxxopts::value<std::string>(), argument)(
-      "weights", "what makes a node heavy: none, predicted, or the folder of an earlier run",
-      cxxopts::value<std::string>(),
-      "WHAT")("synchronization", "how ranks keep in step", cxxopts::value<std::string>(), "NAME");
+  options.add("partition", help, text_value(), argument)
+      .add("weights", "what makes a node heavy: none, predicted, or the folder of an earlier run",
+           text_value(), "WHAT")
+      .add("synchronization", "how ranks keep in step", text_value(), "NAME");
 }
 
 }  // namespace

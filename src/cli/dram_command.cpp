@@ -17,21 +17,21 @@ Options describe() {
                   "file, if any, holds keys of a device, as machine.memory does.",
                   "device", "[DEVICE.yaml]");
   options.add_settings();
-  const auto text = [](const char* by_default) {
-    return cxxopts::value<std::string>()->default_value(by_default);
-  };
-  options.add()("preset", "the device, of those of tessera list dram-presets",
-                cxxopts::value<std::string>(), "NAME")(
-      "pattern",
-      "stream, random, conflict (rows of one bank), conflict-each (in each channel), hit",
-      text("stream"), "NAME")("requests", "how many bursts", text("100000"), "N")(
-      "outstanding", "at most so many under way (0: as many as are accepted)", text("0"), "N")(
-      "per-cycle", "at most so many submitted in a cycle (0: as many as are accepted)", text("0"),
-      "N")("start", "cycle of the first one", text("0"), "N")(
-      "interval", "at least so many cycles between two", text("0"), "N")(
-      "writes", "share of writes, drawn for each request", text("0"), "SHARE")(
-      "by-channel", "a full channel holds back no other")("seed", "of random draws", text("1"),
-                                                          "N")("json", "print one JSON object");
+  options.add("preset", "the device, of those of tessera list dram-presets", text_value(), "NAME")
+      .add("pattern",
+           "stream, random, conflict (rows of one bank), conflict-each (in each channel), hit",
+           text_value("stream"), "NAME")
+      .add("requests", "how many bursts", text_value("100000"), "N")
+      .add("outstanding", "at most so many under way (0: as many as are accepted)", text_value("0"),
+           "N")
+      .add("per-cycle", "at most so many submitted in a cycle (0: as many as are accepted)",
+           text_value("0"), "N")
+      .add("start", "cycle of the first one", text_value("0"), "N")
+      .add("interval", "at least so many cycles between two", text_value("0"), "N")
+      .add("writes", "share of writes, drawn for each request", text_value("0"), "SHARE")
+      .add("by-channel", "a full channel holds back no other")
+      .add("seed", "of random draws", text_value("1"), "N")
+      .add("json", "print one JSON object");
   return options;
 }
 

@@ -19,19 +19,18 @@ Options describe() {
                   "Turn the trace of a run into a timeline for Perfetto or chrome://tracing, or "
                   "what an experiment does into Chakra execution traces.",
                   "run folder or experiment", "DIR | EXPERIMENT.yaml");
-  options.add()("format", "chrome (of a run folder), or chakra (of an experiment)",
-                cxxopts::value<std::string>()->default_value("chrome"), "NAME")(
-      "o,output",
-      "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
-      "PREFIX.json",
-      cxxopts::value<std::string>(), "FILE")("stage", "only this pipeline stage (repeatable)",
-                                             cxxopts::value<std::vector<std::string>>(), "N")(
-      "tile", "only this tile, by node number (repeatable)",
-      cxxopts::value<std::vector<std::string>>(),
-      "N")("from", "from this simulated time on, e.g. '2 ms'", cxxopts::value<std::string>(),
-           "TIME")("to", "up to this simulated time", cxxopts::value<std::string>(), "TIME")(
-      "limit", "most events to write, the earliest ones",
-      cxxopts::value<std::string>()->default_value("1000000"), "N");
+  options
+      .add("format", "chrome (of a run folder), or chakra (of an experiment)", text_value("chrome"),
+           "NAME")
+      .add("o,output",
+           "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
+           "PREFIX.json",
+           text_value(), "FILE")
+      .add("stage", "only this pipeline stage (repeatable)", texts_value(), "N")
+      .add("tile", "only this tile, by node number (repeatable)", texts_value(), "N")
+      .add("from", "from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
+      .add("to", "up to this simulated time", text_value(), "TIME")
+      .add("limit", "most events to write, the earliest ones", text_value("1000000"), "N");
   options.add_settings();
   return options;
 }

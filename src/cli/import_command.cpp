@@ -17,18 +17,19 @@ Options describe() {
                   "bytes and parameters, totals, and what was not understood. A YAML file may name "
                   "the model and the choices below.",
                   "model", "MODEL.onnx | MODEL.yaml");
-  const auto many = [] { return cxxopts::value<std::vector<std::string>>(); };
-  options.add()("dim", "size of a dynamic dimension, by name or INPUT.AXIS (repeatable)", many(),
-                "NAME=N")("shape", "whole shape of an input (repeatable)", many(),
-                          "INPUT=1x3x224x224")(
-      "value", "values of an input that decides about shapes or branches (repeatable)", many(),
-      "INPUT=V,...")("branch", "branch of an If node, or of all with * (repeatable)", many(),
-                     "NODE=then|else")(
-      "loop", "iterations of a Loop node, or of all with * (repeatable)", many(), "NODE=N")(
-      "optimize", "level of optimisation: none, basic, extended or all",
-      cxxopts::value<std::string>(),
-      "LEVEL")("unknown", "operators that are not understood: refuse, or traffic",
-               cxxopts::value<std::string>(), "NAME")("summary", "without the table of nodes");
+  options
+      .add("dim", "size of a dynamic dimension, by name or INPUT.AXIS (repeatable)", texts_value(),
+           "NAME=N")
+      .add("shape", "whole shape of an input (repeatable)", texts_value(), "INPUT=1x3x224x224")
+      .add("value", "values of an input that decides about shapes or branches (repeatable)",
+           texts_value(), "INPUT=V,...")
+      .add("branch", "branch of an If node, or of all with * (repeatable)", texts_value(),
+           "NODE=then|else")
+      .add("loop", "iterations of a Loop node, or of all with * (repeatable)", texts_value(),
+           "NODE=N")
+      .add("optimize", "level of optimisation: none, basic, extended or all", text_value(), "LEVEL")
+      .add("unknown", "operators that are not understood: refuse, or traffic", text_value(), "NAME")
+      .add("summary", "without the table of nodes");
   return options;
 }
 

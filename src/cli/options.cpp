@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <cxxopts.hpp>
 #include <iostream>
 
 #include "tessera/core/error.hpp"
@@ -30,37 +31,80 @@ std::string with_article(const std::string& noun) {
 
 }  // namespace
 
+struct Options::Parser {
+  cxxopts::Options description;
+  cxxopts::ParseResult given;
+};
+
 Options::Options(const std::string& command, const std::string& help, const std::string& subject,
                  const std::string& shown)
-    : command_(command), subject_(subject), description_("tessera " + command, help) {
-  description_.positional_help(shown);
-  add()(subject_option, subject, cxxopts::value<std::string>())("h,help", "this text");
-  description_.parse_positional({subject_option});
+    : command_(command),
+      subject_(subject),
+      parser_(std::make_unique<Parser>(Parser{cxxopts::Options("tessera " + command, help), {}})) {
+  parser_->description.positional_help(shown);
+  add(subject_option, subject, text_value(), "").add("h,help", "this text");
+  parser_->description.parse_positional({subject_option});
+}
+Options::~Options() = default;
+Options::Options(Options&&) noexcept = default;
+Options& Options::operator=(Options&&) noexcept = default;
+
+Options& Options::add(const std::string& names, const std::string& help, const OptionValue& value,
+                      const std::string& shown) {
+  const std::shared_ptr<cxxopts::Value> taken =
+      value.repeats ? cxxopts::value<std::vector<std::string>>() : cxxopts::value<std::string>();
+  if (value.by_default) {
+    taken->default_value(*value.by_default);
+  }
+  parser_->description.add_options()(names, help, taken, shown);
+  return *this;
+}
+
+Options& Options::add(const std::string& names, const std::string& help) {
+  parser_->description.add_options()(names, help);
+  return *this;
 }
 
 void Options::add_settings(const std::string& help) {
-  add()("set", help, cxxopts::value<std::vector<std::string>>(), "KEY=VALUE");
+  add("set", help, texts_value(), "KEY=VALUE");
 }
 
 bool Options::parse(const Words& words, const comm::Communicator& world) {
-  std::vector<const char*> pointers{description_.program().c_str()};
+  std::vector<const char*> pointers{parser_->description.program().c_str()};
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
   }
   try {
-    given_ = description_.parse(static_cast<int>(pointers.size()), pointers.data());
+    parser_->given = parser_->description.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const cxxopts::exceptions::exception& error) {
     throw ConfigError(error.what() + see_help());
   }
   if (flag("help")) {
-    std::cout << (world.rank() == 0 ? description_.help() : "");
+    std::cout << (world.rank() == 0 ? parser_->description.help() : "");
     return false;
   }
-  if (!given_.unmatched().empty()) {
-    throw ConfigError("'" + given_.unmatched().front() + "' is one word too many: tessera " +
-                      command_ + " takes one " + subject_ + see_help());
+  if (!parser_->given.unmatched().empty()) {
+    throw ConfigError("'" + parser_->given.unmatched().front() +
+                      "' is one word too many: tessera " + command_ + " takes one " + subject_ +
+                      see_help());
   }
   return true;
+}
+
+int Options::times(const std::string& name) const {
+  return static_cast<int>(parser_->given.count(name));
+}
+
+bool Options::flag(const std::string& name) const {
+  return has(name) && parser_->given[name].as<bool>();
+}
+
+std::string Options::text(const std::string& name) const {
+  return parser_->given[name].as<std::string>();
+}
+
+bool Options::has_default(const std::string& name) const {
+  return parser_->given[name].has_default();
 }
 
 bool Options::has_subject() const {
@@ -75,7 +119,8 @@ std::string Options::subject() const {
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {
-  return has(name) ? given_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+  return has(name) ? parser_->given[name].as<std::vector<std::string>>()
+                   : std::vector<std::string>();
 }
 
 std::int64_t Options::number(const std::string& name, std::int64_t low, std::int64_t high) const {

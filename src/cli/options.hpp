@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cxxopts.hpp>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.hpp"
@@ -13,6 +14,21 @@
 #include "tessera/config/document.hpp"
 
 namespace tessera::cli {
+
+// What an option takes: one text, or several where it is repeated.
+struct OptionValue {
+  bool repeats = false;
+  std::optional<std::string> by_default;
+};
+inline OptionValue text_value() {
+  return {};
+}
+inline OptionValue text_value(std::string by_default) {
+  return {false, std::move(by_default)};
+}
+inline OptionValue texts_value() {
+  return {true, std::nullopt};
+}
 
 // The options of one command. Values are read as texts, and turned into numbers and quantities
 // here, so that a complaint names the option.
@@ -22,9 +38,15 @@ class Options {
   // line shows it as `shown`. -h, --help is there.
   Options(const std::string& command, const std::string& help, const std::string& subject,
           const std::string& shown);
+  ~Options();
+  Options(Options&&) noexcept;
+  Options& operator=(Options&&) noexcept;
 
-  // For adding options as cxxopts does: name, help, value, what the help calls the value.
-  cxxopts::OptionAdder add() { return description_.add_options(); }
+  // One that takes a value, which the help calls `shown`; names as in "o,output".
+  Options& add(const std::string& names, const std::string& help, const OptionValue& value,
+               const std::string& shown);
+  // One that takes none.
+  Options& add(const std::string& names, const std::string& help);
   // --set, where an experiment is read.
   void add_settings(const std::string& help = "set a key: key.path=value (repeatable)");
 
@@ -32,15 +54,15 @@ class Options {
   // unknown option, a missing value, and words beyond the subject.
   bool parse(const Words& words, const comm::Communicator& world);
 
-  bool has(const std::string& name) const { return given_.count(name) > 0; }
-  int times(const std::string& name) const { return static_cast<int>(given_.count(name)); }
+  bool has(const std::string& name) const { return times(name) > 0; }
+  int times(const std::string& name) const;
   // One that has no value.
-  bool flag(const std::string& name) const { return has(name) && given_[name].as<bool>(); }
+  bool flag(const std::string& name) const;
   bool has_subject() const;
   // Throws ConfigError when it was not given.
   std::string subject() const;
   // As given, or by default.
-  std::string text(const std::string& name) const { return given_[name].as<std::string>(); }
+  std::string text(const std::string& name) const;
   // Of a repeatable option; none when it was not given.
   std::vector<std::string> texts(const std::string& name) const;
   std::vector<std::string> settings() const { return texts("set"); }
@@ -58,17 +80,20 @@ class Options {
                             std::initializer_list<const char*> others) const;
 
  private:
+  // The library that reads command lines stays in one file.
+  struct Parser;
+
   std::string see_help() const { return "; see tessera " + command_ + " --help"; }
+  bool has_default(const std::string& name) const;
 
   std::string command_;
   std::string subject_;
-  cxxopts::Options description_;
-  cxxopts::ParseResult given_;
+  std::unique_ptr<Parser> parser_;
 };
 
 template <config::Readable T>
 std::optional<T> Options::value(const std::string& name) const {
-  if (!has(name) && !given_[name].has_default()) {
+  if (!has(name) && !has_default(name)) {
     return std::nullopt;
   }
   std::string problem;

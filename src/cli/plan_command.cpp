@@ -17,13 +17,13 @@ Options describe() {
                   "fastest.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
-  options.add()("devices", "use at most N tiles (default: all)", cxxopts::value<std::string>(),
-                "N")("top", "how many candidates are simulated, those with the best estimates",
-                     cxxopts::value<std::string>()->default_value("8"),
-                     "N")("full", "consider any number of stages and any micro-batch")(
-      "o,output", "where the best strategy is written; an earlier one is replaced",
-      cxxopts::value<std::string>()->default_value("strategy.yaml"),
-      "FILE")("q,quiet", "no progress");
+  options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
+      .add("top", "how many candidates are simulated, those with the best estimates",
+           text_value("8"), "N")
+      .add("full", "consider any number of stages and any micro-batch")
+      .add("o,output", "where the best strategy is written; an earlier one is replaced",
+           text_value("strategy.yaml"), "FILE")
+      .add("q,quiet", "no progress");
   return options;
 }
 

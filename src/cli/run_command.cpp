@@ -1,6 +1,3 @@
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -10,6 +7,7 @@
 #include "checkpoint_times.hpp"
 #include "commands.hpp"
 #include "cut_options.hpp"
+#include "log.hpp"
 #include "signals.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
@@ -21,18 +19,6 @@
 namespace tessera::cli {
 namespace {
 
-std::shared_ptr<spdlog::logger> make_logger(const Options& options, int rank) {
-  auto logger = spdlog::stderr_color_st("tessera");
-  logger->set_pattern("%^%l%$: %v");
-  const auto verbose = options.times("verbose");
-  const auto quiet = options.times("quiet");
-  // info: what is done; quieter: warnings, errors; louder: debug, trace.
-  const int level =
-      std::clamp(SPDLOG_LEVEL_INFO - verbose + quiet, SPDLOG_LEVEL_TRACE, SPDLOG_LEVEL_OFF);
-  logger->set_level(rank == 0 ? static_cast<spdlog::level::level_enum>(level) : spdlog::level::off);
-  return logger;
-}
-
 // "12.3 M": three digits are enough for a progress line.
 std::string rounded(double value) {
   constexpr const char* prefixes[] = {"", " k", " M", " G", " T"};
@@ -42,6 +28,10 @@ std::string rounded(double value) {
   }
   const std::string digits = std::to_string(value);
   return digits.substr(0, value >= 100 ? 3 : 4) + prefixes[prefix];
+}
+
+std::string counted(std::uint64_t number, const char* what) {
+  return std::to_string(number) + " " + what;
 }
 
 std::string progress_line(const sim::Progress& progress) {
@@ -65,29 +55,30 @@ int exit_code_of(const trace::Summary& summary) {
 Options describe() {
   Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
   options.add_settings();
-  options.add()("o,output", "run folder (default: out/NAME)", cxxopts::value<std::string>(), "DIR")(
-      "trace", "none, summary or full", cxxopts::value<std::string>(), "LEVEL")(
-      "checkpoint-every",
-      "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
-      "(sim:5ms) has passed; both may be given",
-      cxxopts::value<std::vector<std::string>>(), "TIME")(
-      "resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
-      cxxopts::value<std::string>(),
-      "DIR")("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")(
-      "watchdog", "seconds without progress after which a run is given up; 0: never",
-      cxxopts::value<std::string>()->default_value("300"),
-      "S")("test-delays", "for tests: make ranks late at random, by this seed",
-           cxxopts::value<std::string>(),
-           "SEED")("v,verbose", "say more (repeatable)")("q,quiet", "say less (repeatable)");
+  options.add("o,output", "run folder (default: out/NAME)", text_value(), "DIR")
+      .add("trace", "none, summary or full", text_value(), "LEVEL")
+      .add("checkpoint-every",
+           "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
+           "(sim:5ms) has passed; both may be given",
+           texts_value(), "TIME")
+      .add("resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
+           text_value(), "DIR")
+      .add("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")
+      .add("watchdog", "seconds without progress after which a run is given up; 0: never",
+           text_value("300"), "S")
+      .add("test-delays", "for tests: make ranks late at random, by this seed", text_value(),
+           "SEED")
+      .add("v,verbose", "say more (repeatable)")
+      .add("q,quiet", "say less (repeatable)");
   add_cut_options(options);
   return options;
 }
 
 // Says which files are read.
-config::TextLoader noting(config::TextLoader load, spdlog::logger& logger) {
-  return [load = std::move(load), &logger](const std::string& path) {
+config::TextLoader noting(config::TextLoader load, Log& log) {
+  return [load = std::move(load), &log](const std::string& path) {
     std::string text = load(path);
-    logger.debug("read {}: {} bytes", path, text.size());
+    log.debug("read " + path + ": " + std::to_string(text.size()) + " bytes");
     return text;
   };
 }
@@ -124,51 +115,55 @@ std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
   return tiles;
 }
 
-void tell_job(const sim::Job& job, spdlog::logger& logger) {
+void tell_job(const sim::Job& job, Log& log) {
   if (job.chip) {
-    logger.debug("chip: {} cores, {} operators", job.chip->cores.size(),
-                 job.chip->operators.size());
+    log.debug("chip: " + counted(job.chip->cores.size(), "cores") + ", " +
+              counted(job.chip->operators.size(), "operators"));
     return;
   }
   if (job.serving) {
-    logger.debug("serving: {} NPUs of {} cores, {} tenants, {} requests", job.serving->npus.size(),
-                 job.serving->cores(), job.serving->tenants.size(), job.serving->requests());
+    log.debug("serving: " + counted(job.serving->npus.size(), "NPUs of ") +
+              counted(job.serving->cores(), "cores, ") +
+              counted(job.serving->tenants.size(), "tenants, ") +
+              counted(job.serving->requests(), "requests"));
     return;
   }
   if (job.graph) {
-    logger.debug("graphs: {} NPUs, {} nodes, {} communicators", job.graph->npus(),
-                 job.graph->look.nodes, job.graph->groups.size());
+    log.debug("graphs: " + counted(job.graph->npus(), "NPUs, ") +
+              counted(job.graph->look.nodes, "nodes, ") +
+              counted(job.graph->groups.size(), "communicators"));
     return;
   }
   const plan::Plan& plan = job.plan;
   const plan::Degrees& degrees = plan.strategy.degrees;
-  logger.debug(
-      "plan: pipeline {}, tensor {}, data {}; schedule {}, layout {}, {} micro-batches, {} "
-      "instructions an iteration",
-      degrees.pipeline, degrees.tensor, degrees.data, plan.strategy.schedule, plan.strategy.layout,
-      plan.strategy.micro_batches, plan.instructions());
+  log.debug("plan: pipeline " + std::to_string(degrees.pipeline) + ", tensor " +
+            std::to_string(degrees.tensor) + ", data " + std::to_string(degrees.data) +
+            "; schedule " + plan.strategy.schedule + ", layout " + plan.strategy.layout + ", " +
+            counted(plan.strategy.micro_batches, "micro-batches, ") +
+            counted(plan.instructions(), "instructions an iteration"));
 }
 
 // What the experiment is made of.
-void tell_parts(const sim::Experiment& experiment, spdlog::logger& logger) {
-  if (!logger.should_log(spdlog::level::debug)) {
+void tell_parts(const sim::Experiment& experiment, Log& log) {
+  if (!log.shows(LogLevel::debug)) {
     return;
   }
   config::Diagnostics none;
   const config::Value resolved = config::parse("resolved", experiment.resolved, none);
   const machine::Topology& topology = *experiment.machine.topology;
-  logger.debug("machine: {} nodes, {} compute, {} DRAM channels", topology.nodes(),
-               topology.computing_nodes(), experiment.machine.channels.size());
-  logger.debug("models: network {} routed {}, memory {}, compute {}", model_of(resolved, "network"),
-               experiment.network->routing(), model_of(resolved, "memory"),
-               model_of(resolved, "compute"));
+  log.debug("machine: " + counted(topology.nodes(), "nodes, ") +
+            counted(topology.computing_nodes(), "compute, ") +
+            counted(experiment.machine.channels.size(), "DRAM channels"));
+  log.debug("models: network " + model_of(resolved, "network") + " routed " +
+            experiment.network->routing() + ", memory " + model_of(resolved, "memory") +
+            ", compute " + model_of(resolved, "compute"));
   if (experiment.tenants.empty()) {
-    tell_job(experiment, logger);
+    tell_job(experiment, log);
   }
   for (const sim::Tenant& tenant : experiment.tenants) {
-    logger.debug("tenant {}: {} tiles, begins at {}", tenant.name, tenant.tiles.size(),
-                 to_string(tenant.start));
-    tell_job(tenant.job, logger);
+    log.debug("tenant " + tenant.name + ": " + counted(tenant.tiles.size(), "tiles, begins at ") +
+              to_string(tenant.start));
+    tell_job(tenant.job, log);
   }
 }
 
@@ -191,15 +186,14 @@ sim::Experiment read_input(const Options& options, const config::TextLoader& loa
 }
 
 // The summary of a run that has nothing left to do. The same answer on every rank.
-bool show_if_finished(const std::string& folder, comm::Communicator& world,
-                      spdlog::logger& logger) {
+bool show_if_finished(const std::string& folder, comm::Communicator& world, Log& log) {
   bool finished = false;
   if (world.rank() == 0) {
     try {
       const trace::Summary summary = trace::read_summary(folder + "/summary.json");
       finished = summary.status == "finished";
       if (finished) {
-        logger.info("the run in {} has finished; there is nothing to go on with", folder);
+        log.info("the run in " + folder + " has finished; there is nothing to go on with");
         std::cout << trace::to_table(summary) << "results in " << folder << std::endl;
       }
     } catch (const IoError&) {
@@ -210,17 +204,17 @@ bool show_if_finished(const std::string& folder, comm::Communicator& world,
 }
 
 // Where more ranks did not help, says so.
-void advise(const trace::Summary& summary, spdlog::logger& logger) {
+void advise(const trace::Summary& summary, Log& log) {
   constexpr double long_enough_s = 1;
   if (summary.ranks < 2 || summary.rounds == 0 || summary.wall_s < long_enough_s ||
       summary.waiting_s < summary.wall_s / 2) {
     return;
   }
-  logger.info(
-      "ranks waited {:.0f} % of the time, with {:.2g} events in a round of all of them: fewer may "
-      "be faster; tessera scale predicts how many",
-      100 * summary.waiting_s / summary.wall_s,
-      static_cast<double>(summary.events) / static_cast<double>(summary.rounds));
+  const double share = 100 * summary.waiting_s / summary.wall_s;
+  const std::uint64_t events = summary.events / summary.rounds;
+  log.info("ranks waited " + std::to_string(static_cast<int>(share)) + " % of the time, with " +
+           counted(events, "events in a round of all of them") +
+           ": fewer may be faster; tessera scale predicts how many");
 }
 
 }  // namespace
@@ -230,20 +224,21 @@ int run_command(const Words& words, comm::Communicator& world) {
   if (!options.parse(words, world)) {
     return 0;
   }
-  const auto logger = make_logger(options, world.rank());
+  Log log(options.times("verbose") - options.times("quiet"), world.rank() == 0);
   constexpr std::int64_t most_seconds = std::numeric_limits<std::int32_t>::max();
   const std::chrono::seconds patience(options.number("watchdog", 0, most_seconds));
   sim::RunRequest request;
   request.checkpoints.keep_going = options.flag("keep-going");
   read_checkpoint_times(options.texts("checkpoint-every"), request.checkpoints);
-  sim::Experiment experiment = read_input(options, noting(shared_loader(world), *logger), request);
+  sim::Experiment experiment = read_input(options, noting(shared_loader(world), log), request);
   apply_cut_options(options, experiment, world);
-  if (request.resume && show_if_finished(request.folder, world, *logger)) {
+  if (request.resume && show_if_finished(request.folder, world, log)) {
     return 0;
   }
-  logger->info("{}: {} tiles of {} run {} on {}", experiment.name, tiles_at_work(experiment),
-               experiment.machine.name, experiment.workload.name, world.description());
-  tell_parts(experiment, *logger);
+  log.info(experiment.name + ": " + counted(tiles_at_work(experiment), "tiles of ") +
+           experiment.machine.name + " run " + experiment.workload.name + " on " +
+           world.description());
+  tell_parts(experiment, log);
   SignalWatch signals;
   Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {
     std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
@@ -259,7 +254,7 @@ int run_command(const Words& words, comm::Communicator& world) {
   request.hooks.progress_period_s = static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
-    logger->info("{}", progress_line(progress));
+    log.info(progress_line(progress));
   };
   request.hooks.on_round = [&](const sim::Progress& progress) {
     watchdog.feed({progress.simulated, progress.events});
@@ -272,11 +267,11 @@ int run_command(const Words& words, comm::Communicator& world) {
   };
   request.hooks.on_checkpoint = [&](bool begins) {
     watchdog.pause(begins);
-    logger->trace("work on a checkpoint {}", begins ? "begins" : "ends");
+    log.trace(std::string("work on a checkpoint ") + (begins ? "begins" : "ends"));
   };
-  request.hooks.on_note = [&](const std::string& text) { logger->info("{}", text); };
-  request.hooks.on_detail = [&](const std::string& text) { logger->debug("{}", text); };
-  request.hooks.on_warning = [&](const std::string& text) { logger->warn("{}", text); };
+  request.hooks.on_note = [&](const std::string& text) { log.info(text); };
+  request.hooks.on_detail = [&](const std::string& text) { log.debug(text); };
+  request.hooks.on_warning = [&](const std::string& text) { log.warn(text); };
   std::unique_ptr<comm::Communicator> delayed;
   if (options.has("test-delays")) {
     constexpr std::chrono::microseconds longest{500};
@@ -294,7 +289,7 @@ int run_command(const Words& words, comm::Communicator& world) {
     if (summary.status != "stopped" || !experiment.options.replay) {
       std::cout << "results in " << request.folder << std::endl;
     }
-    advise(summary, *logger);
+    advise(summary, log);
   }
   return exit_code_of(summary);
 }

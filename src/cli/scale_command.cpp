@@ -28,30 +28,31 @@ Options describe() {
   Options options("scale", "Predict the speed-up on many ranks from one run on one rank.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
-  options.add()("ranks", "numbers of ranks, e.g. 2,4,16", cxxopts::value<std::string>(), "N,…")(
-      "o,output", "write the prediction as JSON; an earlier one is replaced",
-      cxxopts::value<std::string>(), "FILE")(
-      "event-time", "processor time of an event (default: measured)", cxxopts::value<std::string>(),
-      "TIME")("remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
-              cxxopts::value<std::string>(),
-              "TIME")("message-latency", "of a batch of events to another rank (default: 1.2 us)",
-                      cxxopts::value<std::string>(),
-                      "TIME")("bandwidth", "of a rank, one direction (default: 24 GB/s)",
-                              cxxopts::value<std::string>(), "RATE")(
-      "reduction-latency", "of a reduction over all ranks, apart from its steps (default: 0 ps)",
-      cxxopts::value<std::string>(), "TIME")(
-      "reduction-step",
-      "of each of the log2 P steps of a reduction (default: under mpirun measured on these ranks, "
-      "else the latency of a message)",
-      cxxopts::value<std::string>(), "TIME")(
-      "promise-time", "processor time of an exchange between two ranks, at each (default: 300 ns)",
-      cxxopts::value<std::string>(),
-      "TIME")("wait-messages", "messages from asking a rank to having its answer",
-              cxxopts::value<std::string>()->default_value("2"), "N")(
-      "exchange-events", "events of work after which a rank sends what nobody asked for",
-      cxxopts::value<std::string>()->default_value("256"),
-      "N")("calibration", "processor time at most of the part of the run that measures an event",
-           cxxopts::value<std::string>()->default_value("10"), "S");
+  options.add("ranks", "numbers of ranks, e.g. 2,4,16", text_value(), "N,…")
+      .add("o,output", "write the prediction as JSON; an earlier one is replaced", text_value(),
+           "FILE")
+      .add("event-time", "processor time of an event (default: measured)", text_value(), "TIME")
+      .add("remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
+           text_value(), "TIME")
+      .add("message-latency", "of a batch of events to another rank (default: 1.2 us)",
+           text_value(), "TIME")
+      .add("bandwidth", "of a rank, one direction (default: 24 GB/s)", text_value(), "RATE")
+      .add("reduction-latency",
+           "of a reduction over all ranks, apart from its steps (default: 0 ps)", text_value(),
+           "TIME")
+      .add("reduction-step",
+           "of each of the log2 P steps of a reduction (default: under mpirun measured on these "
+           "ranks, else the latency of a message)",
+           text_value(), "TIME")
+      .add("promise-time",
+           "processor time of an exchange between two ranks, at each (default: 300 ns)",
+           text_value(), "TIME")
+      .add("wait-messages", "messages from asking a rank to having its answer", text_value("2"),
+           "N")
+      .add("exchange-events", "events of work after which a rank sends what nobody asked for",
+           text_value("256"), "N")
+      .add("calibration", "processor time at most of the part of the run that measures an event",
+           text_value("10"), "S");
   add_compared_cut_options(options);
   return options;
 }

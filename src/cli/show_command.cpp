@@ -57,10 +57,11 @@ int show_command(const Words& words, comm::Communicator& world) {
                   "Print the summary of a run and what is wrong with its files, if anything; or "
                   "draw a machine.",
                   "run folder or machine", "DIR");
-  options.add()("topology", "draw the machine of MACHINE.yaml or EXPERIMENT.yaml")(
-      "o,output", "with --topology: write a .svg, or a .dot for Graphviz (default: print that)",
-      cxxopts::value<std::string>(),
-      "FILE")("all", "with --topology: every node, however many there are");
+  options.add("topology", "draw the machine of MACHINE.yaml or EXPERIMENT.yaml")
+      .add("o,output",
+           "with --topology: write a .svg, or a .dot for Graphviz (default: print that)",
+           text_value(), "FILE")
+      .add("all", "with --topology: every node, however many there are");
   options.add_settings("with --topology: set a key, machine.path=value (repeatable)");
   if (!options.parse(words, world)) {
     return 0;

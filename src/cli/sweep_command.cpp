@@ -18,11 +18,10 @@ Options describe() {
   Options options("sweep", "Simulate one experiment at many points of a space of its keys.",
                   "sweep file", "SWEEP.yaml");
   options.add_settings("set a key of the experiment at all points: key.path=value (repeatable)");
-  options.add()("o,output", "folder of the results (default: out/NAME)",
-                cxxopts::value<std::string>(), "DIR")(
-      "resume", "go on with the sweep in DIR: run what is missing", cxxopts::value<std::string>(),
-      "DIR")("top", "rows of the table that is printed",
-             cxxopts::value<std::string>()->default_value("10"), "N")("q,quiet", "no progress");
+  options.add("o,output", "folder of the results (default: out/NAME)", text_value(), "DIR")
+      .add("resume", "go on with the sweep in DIR: run what is missing", text_value(), "DIR")
+      .add("top", "rows of the table that is printed", text_value("10"), "N")
+      .add("q,quiet", "no progress");
   return options;
 }
 

@@ -27,18 +27,18 @@ Options describe() {
       "or with --kernel images HEIGHTxWIDTHxCHANNELS; several, with commas between them, "
       "follow each other.",
       "list of products", "PRODUCTS");
-  const auto text = [](const std::string& usual) {
-    return cxxopts::value<std::string>()->default_value(usual);
-  };
-  options.add()("array", "rows and columns", text("128x128"), "RxC")(
-      "dataflow", "one of " + join(compute::dataflows().names()), text("tpu"), "NAME")(
-      "kernel", "convolve: HEIGHTxWIDTHxFILTERS", cxxopts::value<std::string>(), "SHAPE")(
-      "stride", "of the kernel", text("1"), "N")("padding", "of the images, at each edge",
-                                                 text("0"), "N")(
-      "groups", "of channels and filters; as many as channels: depth-wise", text("1"), "N")(
-      "macs-per-pe", "multiply-accumulates of a processing element a cycle", text("1"), "N")(
-      "step", "step every unit of the array with random data too, and check the products")(
-      "type", "of that data", text("int8"), "int8 or fp32")("seed", "of that data", text("1"), "N");
+  options.add("array", "rows and columns", text_value("128x128"), "RxC")
+      .add("dataflow", "one of " + join(compute::dataflows().names()), text_value("tpu"), "NAME")
+      .add("kernel", "convolve: HEIGHTxWIDTHxFILTERS", text_value(), "SHAPE")
+      .add("stride", "of the kernel", text_value("1"), "N")
+      .add("padding", "of the images, at each edge", text_value("0"), "N")
+      .add("groups", "of channels and filters; as many as channels: depth-wise", text_value("1"),
+           "N")
+      .add("macs-per-pe", "multiply-accumulates of a processing element a cycle", text_value("1"),
+           "N")
+      .add("step", "step every unit of the array with random data too, and check the products")
+      .add("type", "of that data", text_value("int8"), "int8 or fp32")
+      .add("seed", "of that data", text_value("1"), "N");
   return options;
 }
 

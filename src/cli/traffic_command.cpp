@@ -27,8 +27,8 @@ int traffic_command(const Words& words, comm::Communicator& world) {
                   "Send messages at random over a machine's network, at one load after another, "
                   "and print how long they take and how much is accepted.",
                   "file with a machine and its traffic", "TRAFFIC.yaml");
-  options.add()("o,output", "write the points as .csv or .json; an earlier file is replaced",
-                cxxopts::value<std::string>(), "FILE");
+  options.add("o,output", "write the points as .csv or .json; an earlier file is replaced",
+              text_value(), "FILE");
   options.add_settings();
   if (!options.parse(words, world)) {
     return 0;
