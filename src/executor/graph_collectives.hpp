@@ -1,9 +1,13 @@
 // The collectives of graphs under way at the NPUs of a rank.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "graph_npu.hpp"
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/engine.hpp"
 
@@ -23,6 +27,12 @@ class GraphCollectives {
   // A message of a collective, which may not be under way here yet.
   void arrived(pdes::Context& context, GraphNpu& npu, const network::Arrival& arrival,
                std::uint16_t tag);
+  // Bytes by kind of collective, and messages of those that have a size for each pair. Messages
+  // that nobody was told of (network::RingPart) are in neither sum: who got them has sent them on.
+  std::vector<Balance> balances() const;
+  void save(pdes::StateWriter& writer) const { writer.put(sums_); }
+  void add(pdes::StateReader& reader);
+
   // Not begun.
   ActiveCollective& add(GraphNpu& npu, const CollectiveId& id, Place place);
 
@@ -38,6 +48,12 @@ class GraphCollectives {
     std::uint32_t step = 0;
   };
 
+  struct Sum {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+  };
+  static constexpr std::size_t unequal = collective::kinds;
+
   MessageId message_of(CollectiveId id, const collective::StepName& name) const {
     id.group += work_.first_group;
     return id_of(id, name);
@@ -52,6 +68,7 @@ class GraphCollectives {
   const GraphWork& work_;
   GraphPorts ports_;
   CollectivePlans plans_;
+  std::array<Sum, collective::kinds + 1> sums_{};  // by kind; the last: of unequal messages
 };
 
 }  // namespace tessera::executor

@@ -153,13 +153,26 @@ class GraphExecutor final : public Executor {
     writer.put(tasks_done_);
     writer.put(sent_);
     writer.put(taken_);
+    writer.put(sent_bytes_);
+    writer.put(taken_bytes_);
+    collectives_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     tasks_done_ += reader.get<std::uint64_t>();
     sent_ += reader.get<std::uint64_t>();
     taken_ += reader.get<std::uint64_t>();
+    sent_bytes_ += reader.get<std::uint64_t>();
+    taken_bytes_ += reader.get<std::uint64_t>();
+    collectives_.add(reader);
   }
-  std::vector<Balance> balances() const override { return {{"messages", sent_, taken_}}; }
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all = collectives_.balances();
+    all.push_back({"messages sent and received", sent_, taken_});
+    if (work_.look.open_receives == 0) {
+      all.push_back({"bytes of messages sent and received", sent_bytes_, taken_bytes_});
+    }
+    return all;
+  }
 
  private:
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
@@ -273,6 +286,7 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::send:
         ++sent_;
+        sent_bytes_ += task.bytes;
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
                       port(arrival_kind), 0, task.tag);
         end_after(context, place, send_time(context.self(), task));
@@ -280,7 +294,7 @@ class GraphExecutor final : public Executor {
       case GraphAction::receive: {
         const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
         if (npu.take_early(message)) {
-          ++taken_;
+          take_message(task);
           end_after(context, place, SimTime::zero());
         } else {
           npu.receives.push_back({message, place});
@@ -298,6 +312,11 @@ class GraphExecutor final : public Executor {
         break;
     }
     throw InternalError("a task that cannot begin");
+  }
+
+  void take_message(const Task& receive) {
+    ++taken_;
+    taken_bytes_ += receive.bytes;
   }
 
   Lane lane_of(const Task& task) const {
@@ -389,7 +408,7 @@ class GraphExecutor final : public Executor {
     }
     const Place place = receive->place;
     npu.receives.erase(receive);
-    ++taken_;
+    take_message(npu.tasks[place]);
     end_task(context, npu, place);
     return true;
   }
@@ -430,6 +449,8 @@ class GraphExecutor final : public Executor {
   std::uint64_t tasks_done_ = 0;
   std::uint64_t sent_ = 0;  // messages of sends, and those that receives took
   std::uint64_t taken_ = 0;
+  std::uint64_t sent_bytes_ = 0;  // as senders say, and as receivers do
+  std::uint64_t taken_bytes_ = 0;
   std::vector<Place> ready_;  // of the present event
 };
 

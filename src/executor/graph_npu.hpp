@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +37,7 @@ struct ActiveCollective {
   CollectiveId id;
   GraphTasks::Place place = 0;
   const PlannedCollective* plan = nullptr;
+  std::size_t sum = 0;  // in GraphCollectives
   std::unique_ptr<collective::CollectiveRun> run;
   std::vector<OpenPhase> phases;
 };

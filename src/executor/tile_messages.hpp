@@ -68,8 +68,8 @@ class TileMessages {
   std::vector<Balance> balances() const {
     std::vector<Balance> all;
     for (std::size_t kind = 0; kind < plan::traffic_kinds; ++kind) {
-      all.push_back({plan::to_string(static_cast<plan::Traffic>(kind)) + " bytes", sent_[kind],
-                     received_[kind]});
+      all.push_back({plan::to_string(static_cast<plan::Traffic>(kind)) + " bytes sent and received",
+                     sent_[kind], received_[kind]});
     }
     return all;
   }

@@ -197,6 +197,7 @@ class Look {
         (sends ? messages.sent : messages.received) += 1;
         (sends ? messages.sent_bytes : messages.received_bytes) += node.bytes.count();
         messages.is_open = messages.is_open || (!sends && node.bytes == Bytes());
+        look_.open_receives += !sends && node.bytes == Bytes() ? 1 : 0;
         (sends ? messages.sender : messages.receiver) = place_of(node);
         break;
       }

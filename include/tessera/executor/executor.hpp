@@ -170,7 +170,7 @@ struct ExecutorSetup {
 
 // Sums over all ranks that are equal at the end of a run: what went out and what came in.
 struct Balance {
-  std::string what;
+  std::string what;  // both: "messages sent and received"
   std::uint64_t out = 0;
   std::uint64_t in = 0;
 };
