@@ -31,9 +31,15 @@ class GraphCollectives::Actions final : public collective::RunActions {
     collectives_.sums_[active_.sum].sent += active_.sum == unequal ? 1 : bytes.count();
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
                   collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
+    collectives_.log_.send(context_, collectives_.work_.nodes[to], id, bytes);
   }
   bool take_early(const collective::StepName& name) override {
-    return npu_.take_early(collectives_.message_of(active_.id, name));
+    const MessageId id = collectives_.message_of(active_.id, name);
+    if (!npu_.take_early(id)) {
+      return false;
+    }
+    collectives_.log_.take(context_, npu_.unreported, id);
+    return true;
   }
   void taken(std::optional<Bytes> bytes) override {
     collectives_.sums_[active_.sum].received += bytes ? bytes->count() : 1;
@@ -66,7 +72,7 @@ void GraphCollectives::begin(pdes::Context& context, GraphNpu& npu, Place place)
   const Task& task = npu.tasks[place];
   const CollectiveId id{task.group, task.number};
   const ActiveCollective& active = add(npu, id, place);
-  if (setup_.lumps_rings) {
+  if (setup_.lumps_rings && !log_.is_on()) {  // times are the same
     announce_ring(context, npu, active);
   }
   advance(context, npu, id, [](auto& run, auto& actions) { run.begin(actions); });
@@ -81,6 +87,8 @@ void GraphCollectives::elapsed(pdes::Context& context, GraphNpu& npu, const pdes
 
 void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
                                const network::Arrival& arrival, std::uint16_t tag) {
+  const MessageId message{arrival.word, 0, tag};
+  log_.arrive(context, npu.unreported, message);
   auto [id, name] = parts_of(arrival.word, tag);
   id.group -= work_.first_group;
   bool taken = false;
@@ -90,8 +98,10 @@ void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
     }
     taken = run.arrived(step, actions);
   });
-  if (!taken) {
-    ++npu.early[{arrival.word, 0, tag}];
+  if (taken) {
+    log_.take(context, npu.unreported, message);
+  } else {
+    ++npu.early[message];
   }
 }
 

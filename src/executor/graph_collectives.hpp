@@ -17,8 +17,9 @@ class GraphCollectives {
  public:
   using Place = GraphTasks::Place;
 
-  GraphCollectives(const GraphSetup& setup, const GraphPorts& ports)
-      : setup_(setup), work_(setup.work), ports_(ports), plans_(setup) {}
+  // `log` outlives it.
+  GraphCollectives(const GraphSetup& setup, const GraphPorts& ports, const GraphMessageLog& log)
+      : setup_(setup), work_(setup.work), ports_(ports), log_(log), plans_(setup) {}
 
   // Of a task that has begun. One that is over ends its task in an event of its own.
   void begin(pdes::Context& context, GraphNpu& npu, Place place);
@@ -67,6 +68,7 @@ class GraphCollectives {
   const GraphSetup& setup_;
   const GraphWork& work_;
   GraphPorts ports_;
+  const GraphMessageLog& log_;
   CollectivePlans plans_;
   std::array<Sum, collective::kinds + 1> sums_{};  // by kind; the last: of unequal messages
 };
