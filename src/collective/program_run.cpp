@@ -83,6 +83,8 @@ void ProgramRun::take(std::uint32_t number, RunActions& actions) {
   SimTime time = costs_.after_message(step, number);
   if (operation.receive_from == nobody) {
     time -= costs_.endpoint;
+  } else {
+    actions.taken(costs_.on_wire(step.receive_bytes));
   }
   if (time > SimTime::zero()) {
     actions.wait(time, {0, 0, 0, number});

@@ -164,7 +164,9 @@ void StackedRun::begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& acti
 
 void StackedRun::take(PhaseRun& run, std::uint32_t lane, std::uint32_t number, const Step& step,
                       RunActions& actions) {
-  const SimTime time = dimension_of(run.turn).costs.after_message(step, number);
+  const StepCosts& costs = dimension_of(run.turn).costs;
+  actions.taken(costs.on_wire(step.receive_bytes));
+  const SimTime time = costs.after_message(step, number);
   if (time > SimTime::zero()) {
     actions.wait(time, {run.turn.chunk, static_cast<std::uint16_t>(run.turn.phase),
                         static_cast<std::uint16_t>(lane), number});

@@ -43,6 +43,7 @@ void UnequalAllToAll::send_on(RunActions& actions) {
 }
 
 void UnequalAllToAll::take(std::uint32_t step, RunActions& actions) {
+  actions.taken(std::nullopt);
   if (costs_.endpoint > SimTime::zero()) {
     actions.wait(costs_.endpoint, {0, 0, 0, step});
   } else {

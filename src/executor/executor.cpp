@@ -125,6 +125,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         advance(context, tile);
         break;
       case executed_kind:
+        flops_done_ += plan_.operations[current(tile).operation].flops.count();
         finish_instruction(context, tile, Activity::compute);
         advance(context, tile);
         break;
@@ -202,16 +203,22 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(instructions_done_);
+    writer.put(flops_done_);
     messages_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     instructions_done_ += reader.get<std::uint64_t>();
+    flops_done_ += reader.get<std::uint64_t>();
     messages_.add(reader);
   }
   // A tile that stands for others sends what they send.
   std::vector<Balance> balances() const override {
-    return plan_.strategy.aggregation == plan::Aggregation::none ? messages_.balances()
-                                                                 : std::vector<Balance>{};
+    std::vector<Balance> all;
+    if (plan_.strategy.aggregation == plan::Aggregation::none) {
+      all = messages_.balances();
+    }
+    all.push_back({"FLOPs of the plan and done (modulo 2^64)", flops_of_programs(), flops_done_});
+    return all;
   }
 
   std::uint64_t unfinished() const override { return unfinished_; }
@@ -242,6 +249,20 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
   const Instruction& current(const TileState& tile) const {
     return program_of(tile).instructions(entry_of(tile))[tile.instruction];
+  }
+  // Of the tiles of this rank, modulo 2^64.
+  std::uint64_t flops_of_programs() const {
+    std::vector<std::uint64_t> of_stage;
+    for (const plan::Stage& stage : plan_.stages) {
+      of_stage.push_back(plan::flops_of(plan_, stage.program));
+    }
+    std::uint64_t sum = 0;
+    for (const TileState& tile : tiles_) {
+      if (tile.role != plan::Placement::unused) {
+        sum += of_stage[plan_.placement.stage(tile.role)];
+      }
+    }
+    return sum * setup_.iterations;
   }
   bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
 
@@ -592,6 +613,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   std::vector<Outputs> outputs_;           // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;
+  std::uint64_t flops_done_ = 0;  // modulo 2^64
 };
 
 }  // namespace

@@ -28,11 +28,21 @@ class GraphCollectives::Actions final : public collective::RunActions {
             Bytes bytes) override {
     const std::uint32_t to = active_.plan->npu_at(npu_.number, dimension, coordinate);
     const MessageId id = collectives_.message_of(active_.id, name);
+    collectives_.sums_[active_.sum].sent += active_.sum == unequal ? 1 : bytes.count();
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
                   collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
+    collectives_.log_.send(context_, collectives_.work_.nodes[to], id, bytes);
   }
   bool take_early(const collective::StepName& name) override {
-    return npu_.take_early(collectives_.message_of(active_.id, name));
+    const MessageId id = collectives_.message_of(active_.id, name);
+    if (!npu_.take_early(id)) {
+      return false;
+    }
+    collectives_.log_.take(context_, npu_.unreported, id);
+    return true;
+  }
+  void taken(std::optional<Bytes> bytes) override {
+    collectives_.sums_[active_.sum].received += bytes ? bytes->count() : 1;
   }
   void phase_begins(std::uint32_t chunk, std::uint16_t phase) override {
     active_.phases.push_back({chunk, phase, context_.now()});
@@ -62,7 +72,7 @@ void GraphCollectives::begin(pdes::Context& context, GraphNpu& npu, Place place)
   const Task& task = npu.tasks[place];
   const CollectiveId id{task.group, task.number};
   const ActiveCollective& active = add(npu, id, place);
-  if (setup_.lumps_rings) {
+  if (setup_.lumps_rings && !log_.is_on()) {  // times are the same
     announce_ring(context, npu, active);
   }
   advance(context, npu, id, [](auto& run, auto& actions) { run.begin(actions); });
@@ -77,6 +87,8 @@ void GraphCollectives::elapsed(pdes::Context& context, GraphNpu& npu, const pdes
 
 void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
                                const network::Arrival& arrival, std::uint16_t tag) {
+  const MessageId message{arrival.word, 0, tag};
+  log_.arrive(context, npu.unreported, message);
   auto [id, name] = parts_of(arrival.word, tag);
   id.group -= work_.first_group;
   bool taken = false;
@@ -86,8 +98,10 @@ void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
     }
     taken = run.arrived(step, actions);
   });
-  if (!taken) {
-    ++npu.early[{arrival.word, 0, tag}];
+  if (taken) {
+    log_.take(context, npu.unreported, message);
+  } else {
+    ++npu.early[message];
   }
 }
 
@@ -97,6 +111,7 @@ ActiveCollective& GraphCollectives::add(GraphNpu& npu, const CollectiveId& id, P
   active.id = id;
   active.place = place;
   active.plan = &plans_.of(task);
+  active.sum = task.has_parts ? unequal : static_cast<std::size_t>(kind_of(task.collective));
   std::optional<std::uint32_t> root;
   if (has_root(task.collective)) {
     root = work_.groups[task.group].members[task.peer];
@@ -114,6 +129,25 @@ void GraphCollectives::announce_ring(pdes::Context& context, const GraphNpu& npu
   if (auto part = active.plan->ring_part(npu.number)) {
     part->word = message_of(active.id, {}).word;
     context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind), *part);
+  }
+}
+
+std::vector<Balance> GraphCollectives::balances() const {
+  std::vector<Balance> all;
+  for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
+    all.push_back({to_string(static_cast<collective::Kind>(kind)) + " bytes sent and received",
+                   sums_[kind].sent, sums_[kind].received});
+  }
+  all.push_back({"messages of all-to-alls of unequal sizes sent and received", sums_[unequal].sent,
+                 sums_[unequal].received});
+  return all;
+}
+
+void GraphCollectives::add(pdes::StateReader& reader) {
+  const auto more = reader.get<decltype(sums_)>();
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    sums_[i].sent += more[i].sent;
+    sums_[i].received += more[i].received;
   }
 }
 

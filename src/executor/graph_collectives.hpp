@@ -1,9 +1,13 @@
 // The collectives of graphs under way at the NPUs of a rank.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "graph_npu.hpp"
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/engine.hpp"
 
@@ -13,8 +17,9 @@ class GraphCollectives {
  public:
   using Place = GraphTasks::Place;
 
-  GraphCollectives(const GraphSetup& setup, const GraphPorts& ports)
-      : setup_(setup), work_(setup.work), ports_(ports), plans_(setup) {}
+  // `log` outlives it.
+  GraphCollectives(const GraphSetup& setup, const GraphPorts& ports, const GraphMessageLog& log)
+      : setup_(setup), work_(setup.work), ports_(ports), log_(log), plans_(setup) {}
 
   // Of a task that has begun. One that is over ends its task in an event of its own.
   void begin(pdes::Context& context, GraphNpu& npu, Place place);
@@ -23,6 +28,12 @@ class GraphCollectives {
   // A message of a collective, which may not be under way here yet.
   void arrived(pdes::Context& context, GraphNpu& npu, const network::Arrival& arrival,
                std::uint16_t tag);
+  // Bytes by kind of collective, and messages of those that have a size for each pair. Messages
+  // that nobody was told of (network::RingPart) are in neither sum: who got them has sent them on.
+  std::vector<Balance> balances() const;
+  void save(pdes::StateWriter& writer) const { writer.put(sums_); }
+  void add(pdes::StateReader& reader);
+
   // Not begun.
   ActiveCollective& add(GraphNpu& npu, const CollectiveId& id, Place place);
 
@@ -38,6 +49,12 @@ class GraphCollectives {
     std::uint32_t step = 0;
   };
 
+  struct Sum {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+  };
+  static constexpr std::size_t unequal = collective::kinds;
+
   MessageId message_of(CollectiveId id, const collective::StepName& name) const {
     id.group += work_.first_group;
     return id_of(id, name);
@@ -51,7 +68,9 @@ class GraphCollectives {
   const GraphSetup& setup_;
   const GraphWork& work_;
   GraphPorts ports_;
+  const GraphMessageLog& log_;
   CollectivePlans plans_;
+  std::array<Sum, collective::kinds + 1> sums_{};  // by kind; the last: of unequal messages
 };
 
 }  // namespace tessera::executor

@@ -5,6 +5,7 @@
 
 #include "graph_accesses.hpp"
 #include "graph_collectives.hpp"
+#include "graph_message_log.hpp"
 #include "graph_messages.hpp"
 #include "graph_npu.hpp"
 #include "tessera/core/error.hpp"
@@ -25,6 +26,7 @@ constexpr unsigned accessed_kind = 2;  // of local memory
 constexpr unsigned arrival_kind = 3;
 constexpr unsigned step_kind = 4;      // of a collective
 constexpr unsigned launched_kind = 5;  // a collective whose overhead is over
+constexpr unsigned noted_kind = 6;     // see GraphMessageLog
 
 // Of tasks that wait for a lane: puts the first to begin at the front of a heap.
 struct BeginsLater {
@@ -43,7 +45,8 @@ class GraphExecutor final : public Executor {
   explicit GraphExecutor(const GraphSetup& setup)
       : setup_(setup),
         work_(setup.work),
-        collectives_(setup_, ports()),
+        log_(setup_, port(noted_kind)),
+        collectives_(setup_, ports(), log_),
         accesses_(setup_, ports()),
         npus_(setup.members.size()) {
     std::map<EntityId, std::uint32_t> numbers;
@@ -87,6 +90,10 @@ class GraphExecutor final : public Executor {
         break;
       case launched_kind:
         collectives_.begin(context, npu, event.as<Place>());
+        return;
+      case noted_kind:
+        log_.hear(context, npu.unreported, event);
+        context.pass();
         return;
       default:
         collectives_.elapsed(context, npu, event);
@@ -154,15 +161,28 @@ class GraphExecutor final : public Executor {
     writer.put(sent_);
     writer.put(taken_);
     writer.put(accesses_.asked());
+    writer.put(sent_bytes_);
+    writer.put(taken_bytes_);
+    collectives_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     tasks_done_ += reader.get<std::uint64_t>();
     sent_ += reader.get<std::uint64_t>();
     taken_ += reader.get<std::uint64_t>();
     accesses_.add_asked(reader.get<AskedOfMemory>());
+    sent_bytes_ += reader.get<std::uint64_t>();
+    taken_bytes_ += reader.get<std::uint64_t>();
+    collectives_.add(reader);
   }
   std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
-  std::vector<Balance> balances() const override { return {{"messages", sent_, taken_}}; }
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all = collectives_.balances();
+    all.push_back({"messages sent and received", sent_, taken_});
+    if (work_.look.open_receives == 0) {
+      all.push_back({"bytes of messages sent and received", sent_bytes_, taken_bytes_});
+    }
+    return all;
+  }
 
  private:
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
@@ -276,14 +296,17 @@ class GraphExecutor final : public Executor {
         return;
       case GraphAction::send:
         ++sent_;
+        sent_bytes_ += task.bytes;
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
                       port(arrival_kind), 0, task.tag);
+        log_.send(context, work_.nodes[task.peer], {task.tag, 0, 0}, Bytes(task.bytes));
         end_after(context, place, send_time(context.self(), task));
         return;
       case GraphAction::receive: {
         const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
         if (npu.take_early(message)) {
-          ++taken_;
+          take_message(task);
+          log_.take(context, npu.unreported, message);
           end_after(context, place, SimTime::zero());
         } else {
           npu.receives.push_back({message, place});
@@ -301,6 +324,11 @@ class GraphExecutor final : public Executor {
         break;
     }
     throw InternalError("a task that cannot begin");
+  }
+
+  void take_message(const Task& receive) {
+    ++taken_;
+    taken_bytes_ += receive.bytes;
   }
 
   Lane lane_of(const Task& task) const {
@@ -383,6 +411,7 @@ class GraphExecutor final : public Executor {
       return false;
     }
     const MessageId message{arrival.word, arrival.source.value(), 0};
+    log_.arrive(context, npu.unreported, message);
     const auto receive =
         std::find_if(npu.receives.begin(), npu.receives.end(),
                      [&](const WaitingReceive& one) { return one.message == message; });
@@ -392,7 +421,8 @@ class GraphExecutor final : public Executor {
     }
     const Place place = receive->place;
     npu.receives.erase(receive);
-    ++taken_;
+    take_message(npu.tasks[place]);
+    log_.take(context, npu.unreported, message);
     end_task(context, npu, place);
     return true;
   }
@@ -426,6 +456,7 @@ class GraphExecutor final : public Executor {
 
   GraphSetup setup_;
   const GraphWork& work_;
+  GraphMessageLog log_;
   GraphCollectives collectives_;
   GraphAccesses accesses_;
   std::vector<Npu> npus_;  // by index of the entity
@@ -433,6 +464,8 @@ class GraphExecutor final : public Executor {
   std::uint64_t tasks_done_ = 0;
   std::uint64_t sent_ = 0;  // messages of sends, and those that receives took
   std::uint64_t taken_ = 0;
+  std::uint64_t sent_bytes_ = 0;  // as senders say, and as receivers do
+  std::uint64_t taken_bytes_ = 0;
   std::vector<Place> ready_;  // of the present event
 };
 

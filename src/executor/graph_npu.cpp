@@ -88,6 +88,7 @@ void save_npu(const GraphNpu& npu, pdes::StateWriter& writer) {
     writer.put(count);
   }
   writer.put_all(npu.begun);
+  save(npu.unreported, writer);
   writer.put(npu.since);
   writer.put(npu.asked_until);
   writer.put(npu.time_ps);
@@ -113,6 +114,7 @@ void restore_npu(GraphNpu& npu, GraphCollectives& collectives, pdes::StateReader
     npu.early[message] = reader.get<std::uint32_t>();
   }
   npu.begun = reader.get_all<BegunTask>();
+  npu.unreported = restore_unreported(reader);
   npu.since = reader.get<SimTime>();
   npu.asked_until = reader.get<SimTime>();
   npu.time_ps = reader.get<std::array<std::int64_t, activities>>();

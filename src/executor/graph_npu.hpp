@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "collective_plans.hpp"
+#include "graph_message_log.hpp"
 #include "graph_messages.hpp"
 #include "graph_tasks.hpp"
 #include "tessera/collective/run.hpp"
@@ -36,6 +38,7 @@ struct ActiveCollective {
   CollectiveId id;
   GraphTasks::Place place = 0;
   const PlannedCollective* plan = nullptr;
+  std::size_t sum = 0;  // in GraphCollectives
   std::unique_ptr<collective::CollectiveRun> run;
   std::vector<OpenPhase> phases;
 };
@@ -69,6 +72,7 @@ struct GraphNpu {
   std::vector<WaitingReceive> receives;      // in the order begun
   std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
   std::vector<BegunTask> begun;              // under way
+  UnreportedById unreported;                 // where messages are heard of
   SimTime since;                             // of the present activity
   SimTime asked_until;                       // by coherent accesses: see CoherentAccess
   std::array<std::int64_t, activities> time_ps{};

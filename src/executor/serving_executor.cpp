@@ -98,6 +98,16 @@ class ServingExecutor final : public Executor {
   std::uint64_t instructions_done() const override {
     return earlier_ + (host_ ? host_->served() : 0);
   }
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all;
+    for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
+      const ServedTenant& tenant = work_.tenants[i];
+      const std::vector<Balance> some =
+          host_ ? host_->balances(i) : balances_of(tenant.name, tenant.of_language, {}, {}, {});
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
   std::vector<std::string> waiting(std::size_t most) const override {
     return host_ ? host_->waiting(most) : std::vector<std::string>{};
   }

@@ -113,6 +113,7 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
   TenantState& state = tenants_[tenant];
   Request request = work_.tenants[tenant].requests->request(state.arrived);
   request.arrival = context.now();
+  state.counts.arrive(request);
   state.batcher->arrive(state.arrived++, request);
 }
 
@@ -182,6 +183,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   }
   step.left = static_cast<std::uint32_t>(step.parts.size());
   ++tenants_[tenant].in_flight;
+  tenants_[tenant].counts.begin(batch);
 }
 
 // What follows from the batch.
@@ -374,11 +376,18 @@ std::vector<Service> ServingHost::services() const {
   return all;
 }
 
+std::vector<Balance> ServingHost::balances(std::size_t tenant) const {
+  const TenantState& state = tenants_[tenant];
+  return balances_of(work_.tenants[tenant].name, work_.tenants[tenant].of_language, state.counts,
+                     state.service, state.batcher->counts());
+}
+
 void ServingHost::save(pdes::StateWriter& writer) const {
   for (const TenantState& tenant : tenants_) {
     tenant.batcher->save(writer);
     writer.put(tenant.arrived);
     writer.put(tenant.in_flight);
+    writer.put(tenant.counts);
     const Service& service = tenant.service;
     for (const std::uint64_t count : {service.served, service.samples, service.tokens,
                                       service.again, service.late_requests, service.late_tokens}) {
@@ -417,6 +426,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.batcher->restore(reader);
     tenant.arrived = reader.get<std::uint64_t>();
     tenant.in_flight = reader.get<std::uint32_t>();
+    tenant.counts = reader.get<ServingCounts>();
     Service& service = tenant.service;
     for (std::uint64_t* const count :
          {&service.served, &service.samples, &service.tokens, &service.again,

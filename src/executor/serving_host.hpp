@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "serving_counts.hpp"
 #include "tessera/executor/serving.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/state.hpp"
@@ -28,6 +29,7 @@ class ServingHost {
   SimTime last() const { return last_; }
   std::vector<std::string> waiting(std::size_t most) const;
   std::vector<Service> services() const;
+  std::vector<Balance> balances(std::size_t tenant) const;
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -63,6 +65,7 @@ class ServingHost {
     std::uint64_t arrived = 0;    // requests
     std::uint32_t in_flight = 0;  // steps
     Service service;
+    ServingCounts counts;
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }

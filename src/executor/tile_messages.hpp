@@ -21,7 +21,7 @@ namespace tessera::executor {
 // tile has under way to another.
 inline constexpr unsigned traffic_bits = 3;
 inline constexpr std::uint16_t background_bit = 1U << traffic_bits;
-static_assert(plan::traffic_kinds <= background_bit);
+static_assert(plan::program_traffic_kinds <= background_bit);
 
 inline std::uint16_t tag_of(plan::Traffic traffic, bool background, std::uint32_t number) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(traffic) |
@@ -67,9 +67,9 @@ class TileMessages {
   // Bytes by traffic.
   std::vector<Balance> balances() const {
     std::vector<Balance> all;
-    for (std::size_t kind = 0; kind < plan::traffic_kinds; ++kind) {
-      all.push_back({plan::to_string(static_cast<plan::Traffic>(kind)) + " bytes", sent_[kind],
-                     received_[kind]});
+    for (std::size_t kind = 0; kind < plan::program_traffic_kinds; ++kind) {
+      all.push_back({plan::to_string(static_cast<plan::Traffic>(kind)) + " bytes sent and received",
+                     sent_[kind], received_[kind]});
     }
     return all;
   }

@@ -41,7 +41,8 @@ class AnalyticalNetwork final : public CountedNetwork {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     const auto request = event.as<SendRequest>();
     const Arrival arrival{context.self(), 0, request.word};
-    ++messages_;
+    carried_.take(request.bytes);
+    carried_.deliver(request.bytes);  // the arrival is raised here
     if (request.target == context.self()) {
       context.send_self(SimTime::zero(), request.deliver, arrival, event.tag);
       return;

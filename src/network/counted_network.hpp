@@ -12,18 +12,18 @@ class CountedNetwork : public Network {
  public:
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(hops_);
-    writer.put(messages_);
+    writer.put(carried_);
   }
   void add_totals(pdes::StateReader& reader) override {
     hops_ += reader.get<std::uint64_t>();
-    messages_ += reader.get<std::uint64_t>();
+    carried_ += reader.get<Carried>();
   }
   std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return messages_; }
+  Carried carried() const override { return carried_; }
 
  protected:
   std::uint64_t hops_ = 0;
-  std::uint64_t messages_ = 0;
+  Carried carried_;
 };
 
 }  // namespace tessera::network

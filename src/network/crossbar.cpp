@@ -75,8 +75,9 @@ class CrossbarNetwork final : public CountedNetwork {
  private:
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
-    ++messages_;
+    carried_.take(request.bytes);
     if (deliver_to_self(context, request, event.tag)) {
+      carried_.deliver(request.bytes);
       return;
     }
     const SimTime now = context.now();
@@ -99,7 +100,9 @@ class CrossbarNetwork final : public CountedNetwork {
     const SimTime now = context.now();
     const WireTimes times = wire_.book(ports_[context.index()].in, packet.bytes, now,
                                        now + SimTime::from_ps(packet.tail_lag_ps));
+    carried_.bytes_delivered += packet.bytes;
     if ((event.flags & last_packet_flag) != 0) {
+      ++carried_.messages_delivered;
       context.send_self(times.end - now + settings_.overheads.message, deliver_port(event.flags),
                         Arrival{packet.source, 0, packet.word}, event.tag);
     }

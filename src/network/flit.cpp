@@ -52,7 +52,6 @@ class FlitNetwork final : public Network {
         routers_.wake(context, event.as<std::uint64_t>());
         break;
       default:
-        ++messages_;
         routers_.take_request(context, event.as<SendRequest>(), event.tag);
     }
   }
@@ -123,15 +122,15 @@ class FlitNetwork final : public Network {
 
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(routers_.hops());
-    writer.put(messages_);
+    writer.put(routers_.carried());
   }
   void add_totals(pdes::StateReader& reader) override {
     routers_.add_hops(reader.get<std::uint64_t>());
-    messages_ += reader.get<std::uint64_t>();
+    routers_.add_carried(reader.get<Carried>());
   }
 
   std::uint64_t packet_hops() const override { return routers_.hops(); }
-  std::uint64_t messages() const override { return messages_; }
+  Carried carried() const override { return routers_.carried(); }
   std::size_t resident_bytes() const override {
     return routers_.resident_bytes() + bins_.resident_bytes();
   }
@@ -173,7 +172,6 @@ class FlitNetwork final : public Network {
   BinTable bins_;
   LinkUseSink bin_sink_;
   SimTime bin_begin_;
-  std::uint64_t messages_ = 0;
 };
 
 // A flit is an event at each router it comes to, its credit one at the router before, and there are

@@ -301,6 +301,7 @@ void FlitRouters::leave(Step& step, unsigned vc, const Flit& flit, FlitLabel lab
     packet.packets = flit.word[1];
     packet.flits = 2;
   }
+  carried_.bytes_delivered += settings_.flit_bytes;
   if (!flit.is(Flit::tail)) {
     return;
   }
@@ -314,6 +315,7 @@ void FlitRouters::leave(Step& step, unsigned vc, const Flit& flit, FlitLabel lab
     message.source = packet.head.source & Flit::node_bits;
     message.label = {packet.tag, packet.deliver};
   }
+  ++carried_.messages_delivered;
   step.context.send_self(in_cycles(settings_.to_node()) + overhead_,
                          pdes::Port::from_code(message.label.deliver),
                          Arrival{EntityId(message.source), 0, message.word}, message.label.tag);

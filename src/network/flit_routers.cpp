@@ -128,6 +128,8 @@ void FlitRouters::schedule(pdes::Context& context, RouterView& router, std::uint
 void FlitRouters::take_request(pdes::Context& context, const SendRequest& request,
                                std::uint16_t tag) {
   if (!settings_.loopback && deliver_to_self(context, request, tag)) {
+    carried_.take(request.bytes);
+    carried_.deliver(request.bytes);
     return;
   }
   RouterView router = view(context.index());
@@ -141,6 +143,7 @@ void FlitRouters::take_request(pdes::Context& context, const SendRequest& reques
   if (message.flits / settings_.packet_flits >= no_message) {
     throw ModelError("flit network: a message of more than 2^32 packets; make packets larger");
   }
+  carried_.take(message.flits * settings_.flit_bytes);
   message.word = request.word;
   message.target = request.target.value();
   message.label = {tag, request.deliver.code()};

@@ -27,6 +27,7 @@
 #include "flit_settings.hpp"
 #include "flit_state.hpp"
 #include "tessera/network/messages.hpp"
+#include "tessera/network/network.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/window_clock.hpp"
 
@@ -76,6 +77,8 @@ class FlitRouters {
   const FlitSettings& settings() const { return settings_; }
   std::uint64_t hops() const { return hops_; }
   void add_hops(std::uint64_t hops) { hops_ += hops; }
+  const Carried& carried() const { return carried_; }
+  void add_carried(const Carried& more) { carried_ += more; }
   std::size_t resident_bytes() const;
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const;
@@ -152,6 +155,7 @@ class FlitRouters {
   std::vector<std::uint16_t> port_of_;  // of an input virtual channel
   FlitMatching matching_;
   std::uint64_t hops_ = 0;
+  Carried carried_;
 
   // Of the cycle being worked on.
   std::vector<Head> heads_;

@@ -103,8 +103,9 @@ void FlowNetwork::visit_links(SimTime end, const LinkUseSink& sink) const {
 
 void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std::uint16_t tag,
                          std::uint8_t flags) {
-  ++count_;
+  carried_.take(request.bytes);
   if (request.target == context.self()) {
+    carried_.deliver(request.bytes);
     context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
                       tag);
     return;
@@ -246,6 +247,7 @@ void FlowNetwork::end_flows(pdes::Context& context) {
     for (const std::uint32_t link : flows_.route(number)) {
       account_.carried(link, message.bytes, flows_.flows_on(link) == 0, context.now());
     }
+    carried_.bytes_delivered += message.bytes;
     if (message.chain == Message::no_chain) {
       deliver(context, message, 0);
     } else {
@@ -287,8 +289,8 @@ void FlowNetwork::start_next(pdes::Context& context) {
   }
 }
 
-void FlowNetwork::deliver(pdes::Context& context, const Message& message,
-                          std::uint32_t untold) const {
+void FlowNetwork::deliver(pdes::Context& context, const Message& message, std::uint32_t untold) {
+  carried_.messages_delivered += untold + 1;
   context.send(message.target, ahead_, pdes::Port::from_code(message.port),
                Arrival{message.source, untold, message.word}, message.tag);
 }

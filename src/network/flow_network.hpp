@@ -44,14 +44,14 @@ class FlowNetwork final : public Network {
   void restore(std::uint32_t index, pdes::StateReader& reader) override;
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(hops_);
-    writer.put(count_);
+    writer.put(carried_);
   }
   void add_totals(pdes::StateReader& reader) override {
     hops_ += reader.get<std::uint64_t>();
-    count_ += reader.get<std::uint64_t>();
+    carried_ += reader.get<Carried>();
   }
   std::uint64_t packet_hops() const override { return hops_; }
-  std::uint64_t messages() const override { return count_; }
+  Carried carried() const override { return carried_; }
 
  private:
   // What the hub must know of a message; the event's source and tag are the sender's.
@@ -110,7 +110,7 @@ class FlowNetwork final : public Network {
   void end_flows(pdes::Context& context);
   void free_flow(std::uint32_t number);
   void start_next(pdes::Context& context);
-  void deliver(pdes::Context& context, const Message& message, std::uint32_t untold) const;
+  void deliver(pdes::Context& context, const Message& message, std::uint32_t untold);
   void add_under_way(LinkAccount& account, SimTime end) const;
 
   // Rings: flow_rings.cpp.
@@ -159,7 +159,7 @@ class FlowNetwork final : public Network {
   SimTime woken_at_ = SimTime::never();
   SimTime to_share_ = SimTime::never();  // the instant of the last change, until it is shared out
   std::uint64_t hops_ = 0;
-  std::uint64_t count_ = 0;
+  Carried carried_;
 };
 
 namespace flow_port {                      // kinds of port; those of hub

@@ -17,7 +17,7 @@ constexpr std::uint32_t longest_pause = 64;  // steps
 
 // Messages of two sizes over an edge.
 void book(const Ring::Edge& edge, const std::array<std::uint64_t, 2>& sizes,
-          const std::array<std::uint64_t, 2>& messages, LinkAccount& account) {
+          const Ring::BySize& messages, LinkAccount& account) {
   for (std::size_t size = 0; size < sizes.size(); ++size) {
     const auto times = static_cast<std::int64_t>(messages[size]);
     for (const std::uint32_t link : edge.links) {
@@ -311,12 +311,13 @@ void FlowNetwork::disband(pdes::Context& context, std::uint64_t word) {
 // Messages that were no flows, booked where they would have been.
 void FlowNetwork::take_use(Ring& ring) {
   const std::array<std::uint64_t, 2> sizes = ring.sizes();
-  ring.take_use(
-      [&](const Ring::Edge& edge, const std::array<std::uint64_t, 2>& over, std::uint64_t sent) {
-        count_ += sent;
-        hops_ += sent * edge.links.size();
-        book(edge, sizes, over, account_);
-      });
+  ring.take_use([&](const Ring::Edge& edge, const Ring::BySize& over, const Ring::BySize& sent) {
+    carried_.messages_taken += sent[0] + sent[1];
+    carried_.bytes_taken += sent[0] * sizes[0] + sent[1] * sizes[1];
+    carried_.bytes_delivered += over[0] * sizes[0] + over[1] * sizes[1];
+    hops_ += (sent[0] + sent[1]) * edge.links.size();
+    book(edge, sizes, over, account_);
+  });
 }
 
 void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
@@ -335,8 +336,9 @@ void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
         }
       }
     });
-    ring.take_use([&](const Ring::Edge& edge, const std::array<std::uint64_t, 2>& over,
-                      std::uint64_t) { book(edge, known.ring.sizes(), over, account); });
+    ring.take_use([&](const Ring::Edge& edge, const Ring::BySize& over, const Ring::BySize&) {
+      book(edge, known.ring.sizes(), over, account);
+    });
   }
 }
 

@@ -333,8 +333,11 @@ class PacketNetwork final : public CountedNetwork {
         wire.book(state, packet.bytes, now, now + SimTime::from_ps(packet.tail_lag_ps));
     ++hops_;
     const EntityId next = fabric_.neighbour(context.self(), port);
-    if (next == packet.target && (flags & last_packet_flag) == 0) {
-      return;  // only the last packet of a message raises an arrival
+    if (next == packet.target) {
+      carried_.bytes_delivered += packet.bytes;
+      if ((flags & last_packet_flag) == 0) {
+        return;  // only the last packet of a message raises an arrival
+      }
     }
     SimTime delay = end - now + wire.latency();
     if (!cutting_.store_and_forward) {
@@ -372,8 +375,9 @@ class PacketNetwork final : public CountedNetwork {
 
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
-    ++messages_;
+    carried_.take(request.bytes);
     if (deliver_to_self(context, request, event.tag)) {
+      carried_.deliver(request.bytes);
       return;
     }
     const unsigned port = fabric_.next_port(context.self(), request.target);
@@ -399,6 +403,7 @@ class PacketNetwork final : public CountedNetwork {
            event.flags);
       return;
     }
+    ++carried_.messages_delivered;
     context.send_self(SimTime::from_ps(packet.tail_lag_ps) + overhead_, deliver_port(event.flags),
                       Arrival{packet.source, 0, packet.word}, event.tag);
   }

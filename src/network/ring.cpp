@@ -24,7 +24,7 @@ Ring::Ring(std::uint32_t members, std::uint32_t steps, bool in_turn)
       over_(members),
       told_(members),
       used_{std::vector<std::uint64_t>(members), std::vector<std::uint64_t>(members)},
-      sent_(members) {
+      sent_{std::vector<std::uint64_t>(members), std::vector<std::uint64_t>(members)} {
   ensure(members > 1 && steps > 0, "a ring of several, with steps");
 }
 
@@ -286,26 +286,36 @@ void Ring::disband(SimTime now, const std::function<void(const Resumed&)>& resum
 
 void Ring::note_use(std::span<const std::uint32_t> over) {
   for (std::uint32_t edge = 0; edge < members(); ++edge) {
-    if (over[edge] > over_[edge]) {
-      const std::uint32_t messages = over[edge] - over_[edge];
-      const std::uint32_t rounds = messages / members();
-      const std::uint32_t rest = messages % members();
-      const std::uint32_t last = chain_on(edge, over[edge] - 1);
-      const std::uint64_t large = std::uint64_t{rounds} * large_before_[members()] +
-                                  large_before_[last + rest] - large_before_[last];
-      used_[0][edge] += messages - large;
-      used_[1][edge] += large;
-    }
     const std::uint32_t before = (edge + members() - 1) % members();
-    sent_[edge] += std::min(steps_, over[before] + 1) - std::min(steps_, over_[before] + 1);
+    const BySize used = by_size(edge, over_[edge], over[edge]);
+    const BySize sent =
+        by_size(edge, std::min(steps_, over_[before] + 1), std::min(steps_, over[before] + 1));
+    for (std::size_t size = 0; size < used.size(); ++size) {
+      used_[size][edge] += used[size];
+      sent_[size][edge] += sent[size];
+    }
   }
   std::copy(over.begin(), over.end(), over_.begin());
 }
 
+// Of the messages of steps from `from` on, before `to`, over an edge.
+Ring::BySize Ring::by_size(std::uint32_t edge, std::uint32_t from, std::uint32_t to) const {
+  if (to <= from) {
+    return {};
+  }
+  const std::uint32_t messages = to - from;
+  const std::uint32_t rounds = messages / members();
+  const std::uint32_t rest = messages % members();
+  const std::uint32_t last = chain_on(edge, to - 1);
+  const std::uint64_t large = std::uint64_t{rounds} * large_before_[members()] +
+                              large_before_[last + rest] - large_before_[last];
+  return {messages - large, large};
+}
+
 void Ring::take_use(const EdgeUse& use) {
   for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
-    use(edges_[edge], {used_[0][edge], used_[1][edge]}, sent_[edge]);
-    used_[0][edge] = used_[1][edge] = sent_[edge] = 0;
+    use(edges_[edge], {used_[0][edge], used_[1][edge]}, {sent_[0][edge], sent_[1][edge]});
+    used_[0][edge] = used_[1][edge] = sent_[0][edge] = sent_[1][edge] = 0;
   }
 }
 
@@ -322,7 +332,8 @@ void Ring::save(pdes::StateWriter& writer) const {
   writer.put_all(told_);
   writer.put_all(used_[0]);
   writer.put_all(used_[1]);
-  writer.put_all(sent_);
+  writer.put_all(sent_[0]);
+  writer.put_all(sent_[1]);
   writer.put(static_cast<std::uint8_t>(is_lumped_ ? 1 : 0));
   writer.put(lumps_);
   writer.put(ahead_);
@@ -347,7 +358,8 @@ Ring Ring::restored(pdes::StateReader& reader) {
   ring.told_ = reader.get_all<std::uint32_t>();
   ring.used_[0] = reader.get_all<std::uint64_t>();
   ring.used_[1] = reader.get_all<std::uint64_t>();
-  ring.sent_ = reader.get_all<std::uint64_t>();
+  ring.sent_[0] = reader.get_all<std::uint64_t>();
+  ring.sent_[1] = reader.get_all<std::uint64_t>();
   ring.is_lumped_ = reader.get<std::uint8_t>() != 0;
   ring.lumps_ = reader.get<std::uint32_t>();
   ring.ahead_ = reader.get<std::uint32_t>();

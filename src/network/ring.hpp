@@ -122,9 +122,9 @@ class Ring {
   // members send come without being named.
   void disband(SimTime now, const std::function<void(const Resumed&)>& resume);
   // Of messages that were over, and were sent, while the ring was lumped, over each edge since the
-  // last call; the first by size.
-  using EdgeUse = std::function<void(const Edge&, const std::array<std::uint64_t, 2>& over,
-                                     std::uint64_t sent)>;
+  // last call.
+  using BySize = std::array<std::uint64_t, 2>;
+  using EdgeUse = std::function<void(const Edge&, const BySize& over, const BySize& sent)>;
   void take_use(const EdgeUse& use);
 
   // All but edges, which follow from the rest and are set again before anything else.
@@ -148,6 +148,7 @@ class Ring {
   bool add_row();
   std::vector<std::uint32_t> over_by(SimTime now) const;
   void note_use(std::span<const std::uint32_t> over);
+  BySize by_size(std::uint32_t edge, std::uint32_t from, std::uint32_t to) const;
 
   std::uint32_t steps_ = 0;
   bool in_turn_ = false;
@@ -161,7 +162,7 @@ class Ring {
   std::vector<std::uint32_t> over_;                 // [edges] steps that are over, while not lumped
   std::vector<std::uint32_t> told_;                 // [edges] steps that the receiver knows of
   std::array<std::vector<std::uint64_t>, 2> used_;  // [edges] by size
-  std::vector<std::uint64_t> sent_;                 // [edges]
+  std::array<std::vector<std::uint64_t>, 2> sent_;  // [edges] by size
 
   std::array<std::uint64_t, 2> sizes_{};
   std::vector<Edge> edges_;

@@ -257,7 +257,7 @@ class PlanSource final : public workload::GraphSource {
     }
     role.stage = plan_.peer_stage(role.stage, instruction.peer);
     node.peer = npu_of_.at(plan_.placement.tile(role).value());
-    constexpr auto kinds = static_cast<std::uint32_t>(traffic_kinds);
+    constexpr auto kinds = static_cast<std::uint32_t>(program_traffic_kinds);
     node.tag = (from.pass.micro_batch * plan_.strategy.chunks + chunk) * kinds +
                static_cast<std::uint32_t>(instruction.traffic);
   }

@@ -54,6 +54,10 @@ std::string to_string(Traffic traffic) {
       return "expert";
     case Traffic::tied:
       return "tied";
+    case Traffic::message:
+      return "message";
+    case Traffic::collective:
+      return "collective";
   }
   throw InternalError("a traffic outside its list");
 }

@@ -31,6 +31,23 @@ std::vector<Sent> sends_of(const Plan& plan, Group group, collective::Kind kind,
 
 }  // namespace
 
+std::uint64_t flops_of(const Plan& plan, const Program& program) {
+  std::vector<std::uint64_t> of_piece;
+  for (const std::vector<Instruction>& piece : program.pieces) {
+    std::uint64_t& flops = of_piece.emplace_back(0);
+    for (const Instruction& instruction : piece) {
+      if (instruction.action == Action::execute) {
+        flops += plan.operations[instruction.operation].flops.count();
+      }
+    }
+  }
+  std::uint64_t sum = 0;
+  for (const ScheduleEntry& entry : program.schedule) {
+    sum += of_piece[entry.piece];
+  }
+  return sum;
+}
+
 StageWork work_of(const Program& program) {
   std::vector<std::uint64_t> times(program.pieces.size());
   for (const ScheduleEntry& entry : program.schedule) {

@@ -1,6 +1,7 @@
 #include "tessera/serving/cache.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tessera/core/error.hpp"
 
@@ -53,6 +54,12 @@ std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   }
   prefixes_[prefix] = {prefix, 1, blocks, ++uses_};
   return blocks;
+}
+
+std::uint64_t Cache::of_prefixes() const {
+  return std::accumulate(
+      prefixes_.begin(), prefixes_.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& entry) { return sum + entry.second.blocks; });
 }
 
 void Cache::save(pdes::StateWriter& writer) const {

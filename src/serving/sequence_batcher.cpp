@@ -104,11 +104,19 @@ class SequenceBatcher final : public Batcher {
 
   std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
   std::uint64_t most_blocks() const override { return cache_.most_taken(); }
+  BatchCounts counts() const override {
+    BatchCounts counts = counts_;
+    counts.blocks_taken = cache_.taken();
+    counts.blocks_of_prefixes = cache_.of_prefixes();
+    counts.blocks_beyond = cache_.beyond();
+    return counts;
+  }
 
   void save(pdes::StateWriter& writer) const override {
     writer.put_all(std::vector<Sequence>(waiting_.begin(), waiting_.end()));
     writer.put_all(running_);
     writer.put(filling_);
+    writer.put(counts_);
     cache_.save(writer);
   }
   void restore(pdes::StateReader& reader) override {
@@ -116,6 +124,7 @@ class SequenceBatcher final : public Batcher {
     waiting_.assign(waiting.begin(), waiting.end());
     running_ = reader.get_all<Sequence>();
     filling_ = reader.get<bool>();
+    counts_ = reader.get<BatchCounts>();
     cache_.restore(reader);
   }
 
@@ -173,6 +182,7 @@ class SequenceBatcher final : public Batcher {
       Sequence sequence = running_[i];
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
       release(sequence);
+      counts_.dropped += sequence.cached;
       sequence.cached = 0;
       ++sequence.again;
       waiting_.push_front(sequence);
@@ -231,6 +241,8 @@ class SequenceBatcher final : public Batcher {
         release(sequence);
         return;
       }
+      // What it has not computed was there.
+      counts_.reused += sequence.cached;
       waiting_.pop_front();
       running_.push_back(sequence);
       filling_ = true;
@@ -291,6 +303,7 @@ class SequenceBatcher final : public Batcher {
     ++sequence.generated;
     ++sequence.goal;
     if (sequence.generated == sequence.what.generate) {
+      counts_.held += sequence.cached;
       release(sequence);
       listener.on_served(
           {sequence.request, sequence.what, sequence.begun, sequence.first, now, sequence.again});
@@ -299,6 +312,7 @@ class SequenceBatcher final : public Batcher {
 
   BatchOptions options_;
   Cache cache_;
+  BatchCounts counts_;  // all but the blocks
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // in order of admission
   bool filling_ = false;           // not continuous: a batch is being put together

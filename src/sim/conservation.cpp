@@ -18,7 +18,12 @@ void require(bool holds, const std::string& what, std::uint64_t one, std::uint64
 }
 
 void check_balances(const RankModels& models) {
-  const std::vector<executor::Balance> balances = models.executor->balances();
+  std::vector<executor::Balance> balances = models.executor->balances();
+  const network::Carried carried = models.network->carried();
+  balances.push_back({"messages that the network took and delivered", carried.messages_taken,
+                      carried.messages_delivered});
+  balances.push_back(
+      {"bytes that the network took and delivered", carried.bytes_taken, carried.bytes_delivered});
   std::vector<std::uint64_t> sums;
   for (const executor::Balance& balance : balances) {
     sums.push_back(balance.out);
@@ -26,8 +31,7 @@ void check_balances(const RankModels& models) {
   }
   models.communicator.reduce_sum(sums);
   for (std::size_t i = 0; i < balances.size(); ++i) {
-    require(sums[2 * i] == sums[2 * i + 1], balances[i].what + " sent and received", sums[2 * i],
-            sums[2 * i + 1]);
+    require(sums[2 * i] == sums[2 * i + 1], balances[i].what, sums[2 * i], sums[2 * i + 1]);
   }
 }
 

@@ -5,9 +5,16 @@
 
 namespace tessera::sim {
 
-// Of a run that came to its end: all instructions were done, as many bytes (messages, of graphs)
-// were taken as were sent, memories moved what programs asked for, and the time of every tile adds
-// up to its end. Throws InternalError naming what does not. Collective.
+// Of a run that came to its end:
+//   - all instructions were done, and the FLOPs of plans;
+//   - as many bytes were taken as were sent, by traffic, kind of collective, or between NPUs;
+//   - networks delivered the messages and the bytes that they took;
+//   - requests that came were served with all their tokens, which steps computed, and caches never
+//     had more blocks taken than they have, and got back what prefixes do not hold;
+//   - memories moved what programs asked for;
+//   - the time of every tile adds up to its end.
+// Throws InternalError naming what does not. Collective; sums that models keep anyway are added up
+// over ranks.
 void check_conservation(const RankModels& models);
 
 }  // namespace tessera::sim

@@ -109,6 +109,11 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
     experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
   }
   experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
+  const SimTime latency = experiment.machine.topology->smallest_latency();
+  experiment.lookahead = latency.is_never() ? width_without_links : latency;
+  const auto reach =
+      experiment.network ? experiment.network->reach(experiment.machine) : std::nullopt;
+  experiment.lookahead = std::min(experiment.lookahead, reach.value_or(experiment.lookahead));
   return true;
 }
 
@@ -182,11 +187,6 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
     read_whole(experiment, section, machine_section, load, diagnostics);
   }
   experiment.resolved = section.resolved_yaml();
-  const SimTime latency = experiment.machine.topology->smallest_latency();
-  experiment.lookahead = latency.is_never() ? width_without_links : latency;
-  if (const auto reach = experiment.network->reach(experiment.machine)) {
-    experiment.lookahead = std::min(experiment.lookahead, *reach);
-  }
   settle_placement(experiment);
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));

@@ -238,6 +238,9 @@ void note_look(const MemoryParts& parts, Section& section, Section collectives,
   const memory::RemoteMemory* const remote = parts.remote;
   const std::optional<workload::GraphLook> known = work.source->known();
   work.look = known ? *known : workload::look_through(*work.source);
+  if (known) {
+    work.look.reach = workload::reach_of_some(*work.source);
+  }
   const workload::GraphLook& look = work.look;
   for (const std::string& name : look.names) {
     if (work.names.size() + 1 < most_names) {

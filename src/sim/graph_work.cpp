@@ -16,6 +16,8 @@ using workload::GraphCollective;
 // has been read, with what depends on it (measured).
 constexpr std::size_t npu_bytes = 2048;
 constexpr std::size_t node_bytes = 192;
+// Of a graph that is gone through, one at a time: number and place of each node.
+constexpr std::size_t place_bytes = 48;
 
 class GraphsWork final : public Work {
  public:
@@ -43,11 +45,6 @@ class GraphsWork final : public Work {
     std::vector<std::string> notes;
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
-    }
-    if (experiment_.options.trace == TraceLevel::full) {
-      notes.emplace_back(
-          "the table `messages` of the trace is of programs: sends and receives of graphs are "
-          "operators, what collectives send is in none");
     }
     const auto& options = graph_.options;
     const bool adds =
@@ -90,11 +87,11 @@ class GraphsWork final : public Work {
     for (const executor::GraphGroup& group : graph_.groups) {
       bytes += group.members.size() * sizeof(std::uint32_t);
     }
-    return bytes;
+    return bytes + nodes_a_tile() * place_bytes;
   }
   std::size_t bytes_a_tile() const override {
-    const std::uint64_t nodes = graph_.look.nodes / std::max(1U, graph_.npus()) + 1;
-    return npu_bytes + std::min<std::uint64_t>(nodes, graph_.options.window) * node_bytes;
+    return npu_bytes +
+           std::min(nodes_a_tile(), graph_.options.window + graph_.look.reach) * node_bytes;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return experiment_.compute->predicted_bytes(nodes);
@@ -135,6 +132,8 @@ class GraphsWork final : public Work {
   }
 
  private:
+  std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
+
   const Experiment& experiment_;
   const Job& job_;
   const executor::GraphWork& graph_;

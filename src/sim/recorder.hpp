@@ -29,6 +29,9 @@ class Recorder final : public executor::Observer {
 
   void on_operator(const executor::OperatorRecord& record) override;
   void on_message(const executor::MessageRecord& record) override;
+  bool hears_messages_of_graphs() const override {
+    return experiment_.options.trace == TraceLevel::full;
+  }
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override;
   void on_request(const executor::RequestRecord& record) override;
   void on_token(const executor::TokenRecord& record) override;

@@ -62,10 +62,14 @@ SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& til
   }
 }
 
+bool is_to_settle(const Job& job) {
+  return !job.plan.stages.empty() && job.plan.strategy.layout == "optimized";
+}
+
 }  // namespace
 
 void settle_placement(Experiment& experiment) {
-  if (experiment.plan.stages.empty() || experiment.plan.strategy.layout != "optimized") {
+  if (!is_to_settle(experiment)) {
     return;
   }
   const bool is_small = predicted_events(experiment) <= most_events;
@@ -86,6 +90,17 @@ void settle_placement(Experiment& experiment) {
   if (experiment.plan.strategy.check_capacity) {
     experiment.in_channels = plan::bytes_in_channels(experiment.machine, experiment.plan);
   }
+}
+
+void settle_placement(Experiment& experiment, Tenant& tenant) {
+  if (!is_to_settle(tenant.job)) {
+    return;
+  }
+  std::vector<Tenant> all = std::exchange(experiment.tenants, {});  // the tenant stays where it is
+  std::swap(static_cast<Job&>(experiment), tenant.job);
+  settle_placement(experiment);
+  std::swap(static_cast<Job&>(experiment), tenant.job);
+  experiment.tenants = std::move(all);
 }
 
 }  // namespace tessera::sim

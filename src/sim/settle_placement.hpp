@@ -9,7 +9,9 @@ namespace tessera::sim {
 // be faster. Where the work is small enough, an iteration with each is simulated, every rank for
 // itself, else estimated, and the fastest taken; the first of those that are equally fast, the
 // optimised one before all. From then on the placement stands, so that plans made again,
-// with fewer micro-batches, lie alike. Leaves other work, and tenants, as they are.
+// with fewer micro-batches, lie alike. Leaves other work as it is.
 void settle_placement(Experiment& experiment);
+// Of a tenant, as if it had the machine to itself, on its own tiles.
+void settle_placement(Experiment& experiment, Tenant& tenant);
 
 }  // namespace tessera::sim

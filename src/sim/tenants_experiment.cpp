@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "settle_placement.hpp"
 #include "tenants_memory.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
@@ -183,6 +184,7 @@ void TenantsReader::plan() {
     Tenant& tenant = experiment_.tenants[i];
     Job& job = tenant.job;
     readings_[i].reader.plan(job);
+    settle_placement(experiment_, tenant);
     experiment_.ideal_time =
         std::max(experiment_.ideal_time, tenant.start + job.ideal_time * job.iterations);
     if (job.graph) {

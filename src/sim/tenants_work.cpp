@@ -33,6 +33,7 @@ class Renaming final : public executor::Observer {
     observer_.on_operator(here);
   }
   void on_message(const executor::MessageRecord& record) override { observer_.on_message(record); }
+  bool hears_messages_of_graphs() const override { return observer_.hears_messages_of_graphs(); }
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override {
     executor::CollectivePhaseRecord here = record;
     here.name = name_of(record.name);

@@ -1,7 +1,9 @@
 #include "tessera/workload/graph_look.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -52,6 +54,36 @@ bool takes_no_time(const GraphNode& node) {
   const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
   return !node.recorded_duration && (node.on_host || !has_work);
 }
+
+// Of the nodes of a graph, one after the other.
+class Reach {
+ public:
+  // False: its number is given twice.
+  bool add(const GraphNode& node) {
+    const std::uint64_t place = places_.size();
+    if (!places_.emplace(node.id, place).second) {
+      return false;
+    }
+    std::uint64_t nearest = 0;  // counted from 1; 0: the begin
+    for (const auto* dependencies : {&node.data_dependencies, &node.control_dependencies}) {
+      for (const std::uint64_t on : *dependencies) {
+        const auto found = places_.find(on);
+        if (found == places_.end()) {
+          return true;  // it is read before that one in any case
+        }
+        nearest = std::max(nearest, found->second + 1);
+      }
+    }
+    most_ = std::max(most_, place + 1 - nearest);
+    return true;
+  }
+  bool knows(std::uint64_t id) const { return places_.count(id) != 0; }
+  std::uint64_t most() const { return most_; }
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint64_t> places_;
+  std::uint64_t most_ = 0;
+};
 
 class Look {
  public:
@@ -112,20 +144,20 @@ class Look {
   }
 
   void look_at(std::uint32_t npu) {
-    std::unordered_set<std::uint64_t> ids;
+    Reach nodes_so_far;
     std::map<std::uint64_t, NodePlace> open;    // not seen yet, and who depends on it
     std::map<std::string, std::size_t> counts;  // of collectives, by communicator
     GraphPosition position;
     for (auto nodes = source_.read(npu, position, nodes_at_a_time); !nodes.empty();
          nodes = source_.read(npu, position, nodes_at_a_time)) {
       for (const GraphNode& node : nodes) {
-        if (!ids.insert(node.id).second) {
+        if (!nodes_so_far.add(node)) {
           refuse(npu, place_of(node), "its number is given twice");
         }
         open.erase(node.id);
         for (const auto* dependencies : {&node.data_dependencies, &node.control_dependencies}) {
           for (const std::uint64_t on : *dependencies) {
-            if (ids.count(on) == 0) {
+            if (!nodes_so_far.knows(on)) {
               open.try_emplace(on, place_of(node));
             } else if (on == node.id) {
               refuse(npu, place_of(node), "depends on itself");
@@ -135,6 +167,7 @@ class Look {
         take(npu, node, counts);
       }
     }
+    look_.reach = std::max(look_.reach, nodes_so_far.most());
     if (!open.empty()) {
       refuse(npu, open.begin()->second,
              "depends on node " + std::to_string(open.begin()->first) + ", which is not there");
@@ -197,6 +230,7 @@ class Look {
         (sends ? messages.sent : messages.received) += 1;
         (sends ? messages.sent_bytes : messages.received_bytes) += node.bytes.count();
         messages.is_open = messages.is_open || (!sends && node.bytes == Bytes());
+        look_.open_receives += !sends && node.bytes == Bytes() ? 1 : 0;
         (sends ? messages.sender : messages.receiver) = place_of(node);
         break;
       }
@@ -285,6 +319,22 @@ class Look {
 
 GraphLook look_through(const GraphSource& source) {
   return Look(source).make();
+}
+
+std::uint64_t reach_of_some(const GraphSource& source) {
+  constexpr std::uint32_t some = 16;
+  std::uint64_t most = 0;
+  const std::uint32_t step = source.npus() / some + 1;
+  for (std::uint32_t npu = 0; npu < source.npus(); npu += step) {
+    Reach reach;
+    GraphPosition position;
+    for (auto nodes = source.read(npu, position, nodes_at_a_time); !nodes.empty();
+         nodes = source.read(npu, position, nodes_at_a_time)) {
+      std::for_each(nodes.begin(), nodes.end(), [&](const GraphNode& node) { reach.add(node); });
+    }
+    most = std::max(most, reach.most());
+  }
+  return most;
 }
 
 }  // namespace tessera::workload

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class RunActions {
                     Bytes bytes) = 0;
   // Whether the message of the step is here already; it is taken then.
   virtual bool take_early(const StepName& name) = 0;
+  // A message has been taken, of so many bytes on the wire; none: only its sender knows how many.
+  virtual void taken(std::optional<Bytes> /*bytes*/) {}
   // A phase of a chunk (StackedCollective::turns) begins and ends here.
   virtual void phase_begins(std::uint32_t /*chunk*/, std::uint16_t /*phase*/) {}
   virtual void phase_ends(std::uint32_t /*chunk*/, std::uint16_t /*phase*/) {}

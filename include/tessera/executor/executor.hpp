@@ -110,6 +110,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_operator(const OperatorRecord& record) = 0;
   virtual void on_message(const MessageRecord& record) = 0;
+  // Whether it is told of messages of graphs, each of which costs an event then.
+  virtual bool hears_messages_of_graphs() const { return false; }
   virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
   virtual void on_request(const RequestRecord& /*record*/) {}
   virtual void on_token(const TokenRecord& /*record*/) {}
@@ -170,7 +172,7 @@ struct ExecutorSetup {
 
 // Sums over all ranks that are equal at the end of a run: what went out and what came in.
 struct Balance {
-  std::string what;
+  std::string what;  // both: "messages sent and received"
   std::uint64_t out = 0;
   std::uint64_t in = 0;
 };

@@ -34,6 +34,30 @@ struct LinkUse {
 };
 using LinkUseSink = std::function<void(const LinkUse&)>;
 
+// What came in and what went out; over all ranks as much of the one as of the other in the end.
+struct Carried {
+  std::uint64_t messages_taken = 0;
+  std::uint64_t messages_delivered = 0;
+  std::uint64_t bytes_taken = 0;  // of what messages are cut into: whole flits, where there are any
+  std::uint64_t bytes_delivered = 0;
+
+  void take(std::uint64_t bytes) {
+    ++messages_taken;
+    bytes_taken += bytes;
+  }
+  void deliver(std::uint64_t bytes) {
+    ++messages_delivered;
+    bytes_delivered += bytes;
+  }
+  Carried& operator+=(const Carried& other) {
+    messages_taken += other.messages_taken;
+    messages_delivered += other.messages_delivered;
+    bytes_taken += other.bytes_taken;
+    bytes_delivered += other.bytes_delivered;
+    return *this;
+  }
+};
+
 // What a network needs to know of the run.
 struct NetworkSetup {
   const machine::Machine& machine;
@@ -60,7 +84,9 @@ class Network : public pdes::Component {
   virtual void report_bins(LinkUseSink sink) = 0;
   // Link traversals of packets (messages, for a model without packets).
   virtual std::uint64_t packet_hops() const = 0;
-  virtual std::uint64_t messages() const = 0;
+  // So far on this rank.
+  virtual Carried carried() const = 0;
+  std::uint64_t messages() const { return carried().messages_taken; }
   // How much later a message would have come at most, had messages shared what the model lets each
   // have for itself; of this rank's entities.
   virtual SimTime longest_unshared() const { return SimTime::zero(); }

@@ -109,8 +109,21 @@ struct GroupShape {
 
 // What a message is for. Also part of its tag: messages of one pair and traffic are matched by
 // micro-batch and chunk, or by step of a collective, and then in order.
-enum class Traffic : std::uint8_t { activation, gradient, tensor, data, context, expert, tied };
-inline constexpr std::size_t traffic_kinds = 7;
+enum class Traffic : std::uint8_t {
+  activation,
+  gradient,
+  tensor,
+  data,
+  context,
+  expert,
+  tied,
+  // Of graphs only:
+  message,  // from a send to its receive
+  collective,
+};
+inline constexpr std::size_t traffic_kinds = 9;
+// Those of programs; `tied` is the last of them.
+inline constexpr std::size_t program_traffic_kinds = 7;
 std::string to_string(Traffic traffic);
 
 std::string to_string(Group group);

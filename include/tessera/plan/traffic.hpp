@@ -62,7 +62,7 @@ struct HopTraffic {
 };
 
 struct PlacementTraffic {
-  std::array<HopTraffic, traffic_kinds> messages;  // by Traffic
+  std::array<HopTraffic, program_traffic_kinds> messages;  // by Traffic
   HopTraffic memory;
   HopTraffic total() const;
 };

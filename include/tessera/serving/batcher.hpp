@@ -47,6 +47,17 @@ struct Served {
   std::uint32_t again = 0;  // times that it gave its cache back
 };
 
+// What sequences did with the cache, and what it holds now. Tokens of steps and `reused` ones are
+// those that sequences `held` when they were served and those `dropped`, once all are served.
+struct BatchCounts {
+  std::uint64_t held = 0;
+  std::uint64_t reused = 0;   // of prefixes that were there
+  std::uint64_t dropped = 0;  // given up, to be computed again
+  std::uint64_t blocks_taken = 0;
+  std::uint64_t blocks_of_prefixes = 0;  // of these
+  std::uint64_t blocks_beyond = 0;       // taken at a time, more than there are
+};
+
 class BatchListener {
  public:
   virtual ~BatchListener() = default;
@@ -72,6 +83,7 @@ class Batcher {
   virtual std::uint64_t unfinished() const = 0;
   // Most blocks of the cache that were taken at a time; 0: there is none.
   virtual std::uint64_t most_blocks() const { return 0; }
+  virtual BatchCounts counts() const { return {}; }
 
   virtual void save(pdes::StateWriter& writer) const = 0;
   virtual void restore(pdes::StateReader& reader) = 0;

@@ -2,6 +2,7 @@
 // and by prefixes that sequences share. A count alone; where blocks lie does not matter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,6 +20,11 @@ class Cache {
   std::uint64_t blocks_of(std::uint64_t tokens) const { return (tokens + block_ - 1) / block_; }
   std::uint64_t taken() const { return taken_; }
   std::uint64_t most_taken() const { return most_taken_; }
+  // Blocks that prefixes hold, used or not; most that were taken at a time and are not there.
+  std::uint64_t of_prefixes() const;
+  std::uint64_t beyond() const {
+    return most_taken_ - std::min(most_taken_, most_.value_or(most_taken_));
+  }
 
   // Takes blocks; prefixes that nobody uses are given up for them, those first that were used
   // longest ago. False: there is not enough room, and nothing was taken.

@@ -98,8 +98,12 @@ struct GraphLook {
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t gathered_accesses = 0;  // of them, in switches
+  std::uint64_t open_receives = 0;      // that do not say how much they receive
   std::uint64_t without_action = 0;     // metadata, and nodes of no type
   std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
+  // Of a node: how far before it in its graph, at most, the nearest one lies that it depends on;
+  // the begin, of nodes that depend on none. So many are read ahead.
+  std::uint64_t reach = 0;
   std::set<std::string> names;
 };
 

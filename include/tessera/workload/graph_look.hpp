@@ -17,4 +17,7 @@ namespace tessera::workload {
 // Circles of dependencies show as deadlocks when they run.
 GraphLook look_through(const GraphSource& source);
 
+// GraphLook::reach where the rest is known: of some NPUs, spread over all.
+std::uint64_t reach_of_some(const GraphSource& source);
+
 }  // namespace tessera::workload

@@ -259,6 +259,63 @@ TEST(Graph, MessagesWaitForTheirReceiver) {
   EXPECT_EQ(spent(outcome, 1, Activity::message), 0);
 }
 
+// When a message was sent, when it came, and when the receiver got to it; on any number of ranks.
+TEST(Graph, MessagesAreHeardOf) {
+  const machine::Machine machine = stack("Ring(4)");
+  const std::vector<GraphNode> waits{compute(1, 9 * us),
+                                     message(2, GraphAction::receive, 0, 10'000, {1}),
+                                     message(3, GraphAction::receive, 0, 20'000, {2})};
+  const GraphWork work =
+      work_on(machine, {{compute(1, us), message(2, GraphAction::send, 1, 10'000, {1}),
+                         compute(3, 20 * us, {2}), message(4, GraphAction::send, 1, 20'000, {3})},
+                        waits,
+                        {},
+                        {}});
+  for (const int ranks : {1, 2, 3}) {
+    const Outcome outcome = run(machine, work, ranks);
+    const std::vector<MessageRecord>& messages = outcome.noted.messages;
+    ASSERT_EQ(messages.size(), 2U) << ranks;
+    EXPECT_EQ(messages[0].source, EntityId(0));
+    EXPECT_EQ(messages[0].target, EntityId(1));
+    EXPECT_EQ(messages[0].traffic, plan::Traffic::message);
+    EXPECT_EQ(messages[0].bytes, Bytes(10'000));
+    EXPECT_EQ(messages[0].sent.ps(), us);
+    EXPECT_EQ(messages[0].arrived.ps(), 3 * us);
+    EXPECT_EQ(messages[0].taken.ps(), 9 * us);
+    EXPECT_EQ(messages[1].sent.ps(), 21 * us);
+    EXPECT_EQ(messages[1].arrived.ps(), 24 * us);
+    EXPECT_EQ(messages[1].taken.ps(), 24 * us);
+    EXPECT_EQ(outcome.end.ps(), 24 * us);
+    EXPECT_EQ(outcome.balanced("messages sent and received"), messages.size());
+    EXPECT_EQ(outcome.balanced("bytes of messages sent and received"),
+              outcome.bytes(plan::Traffic::message));
+  }
+}
+
+// A member that begins late finds messages that have come.
+TEST(Graph, MessagesOfCollectivesAreHeardOf) {
+  const machine::Machine machine = stack("Ring(4)");
+  const std::vector<GraphNode> prompt{collective(2, 40'000)};
+  const GraphWork work =
+      work_on(machine, {prompt, {compute(1, 7 * us), collective(2, 40'000, {1})}, prompt, prompt});
+  const Outcome expected = run(machine, work);
+  ASSERT_EQ(expected.noted.messages.size(), 4U * 6U);  // a ring's steps, of every member
+  EXPECT_EQ(expected.balanced("all_reduce bytes sent and received"), 4U * 6U * 10'000U);
+  EXPECT_EQ(expected.bytes(plan::Traffic::collective), 4U * 6U * 10'000U);
+  std::size_t waited = 0;
+  for (const MessageRecord& record : expected.noted.messages) {
+    EXPECT_EQ((record.arrived - record.sent).ps(), 2 * us);
+    EXPECT_EQ(record.target.value(), (record.source.value() + 1) % 4);
+    waited += record.taken > record.arrived ? 1 : 0;
+  }
+  EXPECT_GT(waited, 0U);
+  for (const int ranks : {2, 4}) {
+    const Outcome outcome = run(machine, work, ranks);
+    EXPECT_EQ(outcome.end, expected.end);
+    EXPECT_EQ(outcome.noted.messages.size(), expected.noted.messages.size());
+  }
+}
+
 // 2 (n - 1) steps of a quarter of the vector each.
 constexpr std::int64_t all_reduce_of_four(std::int64_t bytes) {
   return 6 * (us + bytes / 4 * 100);

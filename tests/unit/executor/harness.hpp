@@ -22,6 +22,7 @@ namespace tessera::executor::testing {
 struct Noted final : Observer {
   void on_operator(const OperatorRecord& record) override { operators.push_back(record); }
   void on_message(const MessageRecord& record) override { messages.push_back(record); }
+  bool hears_messages_of_graphs() const override { return true; }
   std::vector<OperatorRecord> operators;
   std::vector<MessageRecord> messages;
 };
@@ -32,6 +33,7 @@ struct Outcome {
   std::vector<std::string> waiting;
   std::uint64_t unfinished = 0;
   std::uint64_t instructions = 0;
+  std::vector<Balance> balances;  // of all ranks
   Noted noted;
 
   std::uint64_t bytes(plan::Traffic traffic) const {
@@ -40,6 +42,15 @@ struct Outcome {
       sum += message.traffic == traffic ? message.bytes.count() : 0;
     }
     return sum;
+  }
+  // What went out, of which as much came in.
+  std::uint64_t balanced(const std::string& what) const {
+    for (const Balance& balance : balances) {
+      if (balance.what == what && balance.out == balance.in) {
+        return balance.out;
+      }
+    }
+    return 0;
   }
 };
 
@@ -85,6 +96,13 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
     }
     outcome.unfinished += executor->unfinished();
     outcome.instructions += executor->instructions_done();
+    const std::vector<Balance> balances = executor->balances();
+    outcome.balances.resize(balances.size());
+    for (std::size_t i = 0; i < balances.size(); ++i) {
+      outcome.balances[i].what = balances[i].what;
+      outcome.balances[i].out += balances[i].out;
+      outcome.balances[i].in += balances[i].in;
+    }
     const auto append = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };

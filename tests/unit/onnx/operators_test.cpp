@@ -121,19 +121,27 @@ TEST(Operators, EinsumIsAProduct) {
               ElementsAre(6, 5, 11, 7));
 }
 
-TEST(Operators, GroupedQueriesReadFewKeys) {
-  ModelMaker model;
+// Four sequences of 32 heads of 16 over 8 heads of keys, `past` of which are there; asks for
+// `queries` more.
+void add_grouped_queries(ModelMaker& model, std::int64_t queries, std::int64_t past,
+                         const std::vector<std::string>& more = {}) {
   model.add_opset("com.microsoft", 1);
-  model.input("q", {4, 1, 32 * 16});
-  model.input("k", {4, 1, 8 * 16});
-  model.input("v", {4, 1, 8 * 16});
-  model.input("past_k", {4, 8, 99, 16});
-  model.input("past_v", {4, 8, 99, 16});
-  auto* const node = model.node("GroupQueryAttention", {"q", "k", "v", "past_k", "past_v"},
-                                {"y", "present_k", "present_v"});
+  model.input("q", {4, queries, 32 * 16});
+  model.input("k", {4, queries, 8 * 16});
+  model.input("v", {4, queries, 8 * 16});
+  model.input("past_k", {4, 8, past, 16});
+  model.input("past_v", {4, 8, past, 16});
+  std::vector<std::string> inputs{"q", "k", "v", "past_k", "past_v"};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  auto* const node = model.node("GroupQueryAttention", inputs, {"y", "present_k", "present_v"});
   node->set_domain("com.microsoft");
   set(node, "num_heads", 32);
   set(node, "kv_num_heads", 8);
+}
+
+TEST(Operators, GroupedQueriesReadFewKeys) {
+  ModelMaker model;
+  add_grouped_queries(model, 1, 99);
   const Import import = model.read();
   EXPECT_EQ(shape_of(import.graph, "present_k"), (Shape{4, 8, 100, 16}));
   EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).matrix,
@@ -143,23 +151,11 @@ TEST(Operators, GroupedQueriesReadFewKeys) {
 // The tables of rotary positions are as long as the longest context; a token reads a row of each.
 TEST(Operators, GroupedQueriesReadTheRowsOfTheirPositions) {
   ModelMaker model;
-  model.add_opset("com.microsoft", 1);
-  model.input("q", {4, 3, 32 * 16});
-  model.input("k", {4, 3, 8 * 16});
-  model.input("v", {4, 3, 8 * 16});
-  model.input("past_k", {4, 8, 97, 16});
-  model.input("past_v", {4, 8, 97, 16});
   model.input("lengths", {4}, 6);
   model.input("longest", {1}, 6);
   model.weight("cos", {131'072, 8});
   model.weight("sin", {131'072, 8});
-  auto* const node =
-      model.node("GroupQueryAttention",
-                 {"q", "k", "v", "past_k", "past_v", "lengths", "longest", "cos", "sin"},
-                 {"y", "present_k", "present_v"});
-  node->set_domain("com.microsoft");
-  set(node, "num_heads", 32);
-  set(node, "kv_num_heads", 8);
+  add_grouped_queries(model, 3, 97, {"lengths", "longest", "cos", "sin"});
   const Import import = model.read();
   EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).weights, Bytes(2 * 4 * (4 * 3 * 8)));
 }

@@ -190,6 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"run.trace=full", "run.bins=20",
               "machine.types={fine: {nodes: [0], compute: {model: npu, array: [8, 8], "
               "vector_width: 16, scratchpad: 16 KiB, accumulator: 4 KiB}}}"}},
+        Case{"graphs", {"run.trace=full", "execution.sends=delivered"}},
         Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}}),
     [](const auto& parameter) { return parameter.param.name; });
 

@@ -1,10 +1,17 @@
 // Runs of graphs of vertices: times by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/trace/records.hpp"
+#include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/trace_file.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -79,6 +86,91 @@ TEST(GraphRun, ProgramsTakeTheirTimeAsGraphs) {
     EXPECT_EQ(plan.simulated_time_ps, graphs.simulated_time_ps) << strategy;
     EXPECT_EQ(plan.messages, graphs.messages) << strategy;
   }
+}
+
+using MessageRows = std::vector<std::array<std::uint64_t, 7>>;
+
+// Of all ranks, sorted.
+MessageRows messages_in(const std::string& folder, int ranks) {
+  MessageRows rows;
+  for (const trace::TracePart& part : trace::trace_parts(ranks)) {
+    const trace::TraceReader reader(folder + "/" + part.name);
+    const trace::ReadTable table = reader.read("messages");
+    for (std::uint64_t row = 0; row < table.rows; ++row) {
+      const auto message = table.record<trace::MessageRow>(row);
+      rows.push_back({static_cast<std::uint64_t>(message.sent_ps),
+                      static_cast<std::uint64_t>(message.arrived_ps),
+                      static_cast<std::uint64_t>(message.taken_ps), message.bytes, message.source,
+                      message.target, message.traffic});
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// Every message of the network is in the trace, which changes no result.
+TEST(GraphRun, FullTracesHoldMessages) {
+  for (const std::string network : {"packet", "analytical", "flow, uncontended_steps: lumped"}) {
+    const std::string text =
+        "machine:\n"
+        "  topology: {kind: stack, shape: Switch(8), dimensions: [{bandwidth: 10 GB/s, "
+        "latency: 1 us}]}\n"
+        "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
+        "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
+        "  memory: {model: bandwidth}\n"
+        "  network: {model: " +
+        network +
+        "}\n"
+        "workload: {kind: transformer, layers: 4, hidden: 32, heads: 4, sequence: 16, "
+        "vocabulary: 50, batch: 8}\n"
+        "strategy: {pipeline: 2, data: 4, zero: 1}\nexecution: {}\nrun: {trace: none}\n";
+    const trace::Summary expected = summary_of({{"lab/experiment.yaml", text}});
+    const Experiment experiment =
+        testing::read({{"lab/experiment.yaml", text}}, {"run.trace=full"});
+    const std::string folder =
+        (std::filesystem::path(::testing::TempDir()) / "tessera_graph_messages").string();
+    MessageRows first;
+    for (const int ranks : {1, 2, 4}) {
+      std::filesystem::remove_all(folder);
+      comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+        const trace::Summary summary = run(experiment, communicator, {folder, {}});
+        EXPECT_EQ(summary.result_digest, expected.result_digest) << network << ranks;
+        EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps);
+        EXPECT_TRUE(std::none_of(
+            summary.notes.begin(), summary.notes.end(),
+            [](const std::string& note) { return note.find("messages`") != std::string::npos; }));
+      });
+      const MessageRows rows = messages_in(folder, ranks);
+      EXPECT_EQ(rows.size(), expected.messages) << network;
+      first = ranks == 1 ? rows : first;
+      EXPECT_EQ(rows, first) << network << ranks;
+    }
+    std::filesystem::remove_all(folder);
+  }
+}
+
+// All that may begin at once is read at once, however small the window.
+TEST(GraphRun, PredictedMemoryCountsWhatIsReadAhead) {
+  const auto predicted = [](bool chained) {
+    constexpr int count = 5000;
+    std::string vertices;
+    std::string edges;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "v" + std::to_string(i);
+      vertices += std::string(i > 0 ? ", " : "") + "{name: " + name + ", at: 0, flops: 1 kFLOP" +
+                  (!chained || i == 0 ? ", start: true}" : "}");
+      if (i > 0 && chained) {
+        edges += std::string(i > 1 ? ", " : "") + "{from: v" + std::to_string(i - 1) +
+                 ", to: " + name + "}";
+      }
+    }
+    return forecast(testing::read(experiment("  vertices: [" + vertices + "]\n" +
+                                             (chained ? "  edges: [" + edges + "]\n" : ""))),
+                    1)
+        .largest_bytes;
+  };
+  // A node takes 192 B; the graph of the other XPU is empty, and tiles count alike.
+  EXPECT_GT(predicted(false), predicted(true) + std::size_t{2} * 1500 * 192);
 }
 
 // Buffers below the product of bandwidth and delay of a link.
