@@ -13,7 +13,7 @@ target_compile_options(tessera_options INTERFACE
   # So that a compiler cache can tell what is in a precompiled header.
   -fpch-preprocess
   # GCC 12 sees copies inside std::string that overlap, never end or leave it where none does.
-  -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
 endif()
