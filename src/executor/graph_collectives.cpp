@@ -31,14 +31,16 @@ class GraphCollectives::Actions final : public collective::RunActions {
     collectives_.sums_[active_.sum].sent += active_.sum == unequal ? 1 : bytes.count();
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
                   collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
-    collectives_.log_.send(context_, collectives_.work_.nodes[to], id, bytes);
+    if (!active_.may_be_lumped) {
+      collectives_.log_.send(context_, collectives_.work_.nodes[to], id, bytes);
+    }
   }
   bool take_early(const collective::StepName& name) override {
     const MessageId id = collectives_.message_of(active_.id, name);
     if (!npu_.take_early(id)) {
       return false;
     }
-    collectives_.log_.take(context_, npu_.unreported, id);
+    collectives_.log_taken(context_, npu_, active_, id);
     return true;
   }
   void taken(std::optional<Bytes> bytes) override {
@@ -72,16 +74,16 @@ void GraphCollectives::begin(pdes::Context& context, GraphNpu& npu, Place place)
   const Task& task = npu.tasks[place];
   const CollectiveId id{task.group, task.number};
   const ActiveCollective& active = add(npu, id, place);
-  if (setup_.lumps_rings && !log_.is_on()) {  // times are the same
+  if (active.may_be_lumped) {
     announce_ring(context, npu, active);
   }
-  advance(context, npu, id, [](auto& run, auto& actions) { run.begin(actions); });
+  advance(context, npu, id, [](auto& one, auto& actions) { one.run->begin(actions); });
 }
 
 void GraphCollectives::elapsed(pdes::Context& context, GraphNpu& npu, const pdes::Event& event) {
   const auto step = event.as<StepEvent>();
-  advance(context, npu, {step.group, step.number}, [&](auto& run, auto& actions) {
-    run.elapsed({step.chunk, step.phase, step.lane, step.step}, actions);
+  advance(context, npu, {step.group, step.number}, [&](auto& active, auto& actions) {
+    active.run->elapsed({step.chunk, step.phase, step.lane, step.step}, actions);
   });
 }
 
@@ -92,15 +94,16 @@ void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,
   auto [id, name] = parts_of(arrival.word, tag);
   id.group -= work_.first_group;
   bool taken = false;
-  advance(context, npu, id, [&, step = name](auto& run, auto& actions) {
+  advance(context, npu, id, [&, step = name](auto& active, auto& actions) {
     if (arrival.untold > 0) {
-      run.passed_on(step, arrival.untold);
+      active.run->passed_on(step, arrival.untold);
     }
-    taken = run.arrived(step, actions);
+    taken = active.run->arrived(step, actions);
+    if (taken) {
+      log_taken(context, npu, active, message);
+    }
   });
-  if (taken) {
-    log_.take(context, npu.unreported, message);
-  } else {
+  if (!taken) {
     ++npu.early[message];
   }
 }
@@ -111,6 +114,8 @@ ActiveCollective& GraphCollectives::add(GraphNpu& npu, const CollectiveId& id, P
   active.id = id;
   active.place = place;
   active.plan = &plans_.of(task);
+  active.may_be_lumped =
+      setup_.lumps_rings && !task.has_parts && active.plan->ring_part(npu.number).has_value();
   active.sum = task.has_parts ? unequal : static_cast<std::size_t>(kind_of(task.collective));
   std::optional<std::uint32_t> root;
   if (has_root(task.collective)) {
@@ -121,15 +126,21 @@ ActiveCollective& GraphCollectives::add(GraphNpu& npu, const CollectiveId& id, P
   return active;
 }
 
+// Nobody can say when each message of a lumped ring came: such collectives are in no record.
+void GraphCollectives::log_taken(const pdes::Context& context, GraphNpu& npu,
+                                 const ActiveCollective& active, const MessageId& message) const {
+  if (active.may_be_lumped) {
+    log_.forget(npu.unreported, message);
+  } else {
+    log_.take(context, npu.unreported, message);
+  }
+}
+
 void GraphCollectives::announce_ring(pdes::Context& context, const GraphNpu& npu,
                                      const ActiveCollective& active) {
-  if (npu.tasks[active.place].has_parts) {
-    return;
-  }
-  if (auto part = active.plan->ring_part(npu.number)) {
-    part->word = message_of(active.id, {}).word;
-    context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind), *part);
-  }
+  auto part = active.plan->ring_part(npu.number);
+  part->word = message_of(active.id, {}).word;
+  context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind), *part);
 }
 
 std::vector<Balance> GraphCollectives::balances() const {
@@ -164,7 +175,7 @@ void GraphCollectives::advance(pdes::Context& context, GraphNpu& npu, const Coll
     return;
   }
   Actions actions(*this, context, npu, *active);
-  act(*active->run, actions);
+  act(*active, actions);
   if (active->run->is_over()) {
     context.send_self(SimTime::zero(), ports_.over, active->place);
     npu.collectives.erase(active);

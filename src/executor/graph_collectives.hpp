@@ -61,6 +61,8 @@ class GraphCollectives {
   }
   template <class Act>
   void advance(pdes::Context& context, GraphNpu& npu, const CollectiveId& id, const Act& act);
+  void log_taken(const pdes::Context& context, GraphNpu& npu, const ActiveCollective& active,
+                 const MessageId& message) const;
   void announce_ring(pdes::Context& context, const GraphNpu& npu, const ActiveCollective& active);
   void report(const pdes::Context& context, const GraphNpu& npu, const ActiveCollective& active,
               const OpenPhase& open) const;

@@ -93,6 +93,7 @@ class GraphExecutor final : public Executor {
         return;
       case noted_kind:
         log_.hear(context, npu.unreported, event);
+        ++notes_heard_;
         context.pass();
         return;
       default:
@@ -122,6 +123,7 @@ class GraphExecutor final : public Executor {
 
   std::uint64_t unfinished() const override { return unfinished_; }
   std::uint64_t instructions_done() const override { return tasks_done_; }
+  std::uint64_t events_for_observers() const override { return notes_heard_; }
 
   std::vector<std::string> waiting(std::size_t most) const override {
     std::vector<std::string> lines;
@@ -163,6 +165,7 @@ class GraphExecutor final : public Executor {
     writer.put(accesses_.asked());
     writer.put(sent_bytes_);
     writer.put(taken_bytes_);
+    writer.put(notes_heard_);
     collectives_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
@@ -172,6 +175,7 @@ class GraphExecutor final : public Executor {
     accesses_.add_asked(reader.get<AskedOfMemory>());
     sent_bytes_ += reader.get<std::uint64_t>();
     taken_bytes_ += reader.get<std::uint64_t>();
+    notes_heard_ += reader.get<std::uint64_t>();
     collectives_.add(reader);
   }
   std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
@@ -462,6 +466,7 @@ class GraphExecutor final : public Executor {
   std::vector<Npu> npus_;  // by index of the entity
   std::uint64_t unfinished_ = 0;
   std::uint64_t tasks_done_ = 0;
+  std::uint64_t notes_heard_ = 0;
   std::uint64_t sent_ = 0;  // messages of sends, and those that receives took
   std::uint64_t taken_ = 0;
   std::uint64_t sent_bytes_ = 0;  // as senders say, and as receivers do

@@ -46,6 +46,18 @@ void GraphMessageLog::take(const pdes::Context& context, UnreportedById& all,
   report(context, all, id);
 }
 
+void GraphMessageLog::forget(UnreportedById& all, const MessageId& id) const {
+  if (!is_on_) {
+    return;
+  }
+  const auto found = all.find(id);
+  ensure(found != all.end() && !found->second.arrived.empty(), "a message that is taken has come");
+  found->second.arrived.erase(found->second.arrived.begin());
+  if (found->second.empty()) {
+    all.erase(found);
+  }
+}
+
 void GraphMessageLog::report(const pdes::Context& context, UnreportedById& all,
                              const MessageId& id) const {
   const auto found = all.find(id);

@@ -52,6 +52,8 @@ class GraphMessageLog {
   void hear(const pdes::Context& context, UnreportedById& all, const pdes::Event& event) const;
   void arrive(const pdes::Context& context, UnreportedById& all, const MessageId& id) const;
   void take(const pdes::Context& context, UnreportedById& all, const MessageId& id) const;
+  // In place of `take`: the message is not heard of, and was not sent here with `send`.
+  void forget(UnreportedById& all, const MessageId& id) const;
 
  private:
   struct Note {

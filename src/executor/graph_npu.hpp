@@ -38,7 +38,8 @@ struct ActiveCollective {
   CollectiveId id;
   GraphTasks::Place place = 0;
   const PlannedCollective* plan = nullptr;
-  std::size_t sum = 0;  // in GraphCollectives
+  std::size_t sum = 0;         // in GraphCollectives
+  bool may_be_lumped = false;  // see network::RingPart
   std::unique_ptr<collective::CollectiveRun> run;
   std::vector<OpenPhase> phases;
 };

@@ -64,6 +64,9 @@ class TenantsExecutor final : public Executor {
     return sum([](const Executor& executor) { return executor.instructions_done(); });
   }
 
+  std::uint64_t events_for_observers() const override {
+    return sum([](const Executor& executor) { return executor.events_for_observers(); });
+  }
   std::vector<Balance> balances() const override {
     std::vector<Balance> all;
     for (const TenantPart& part : setup_.parts) {

@@ -46,6 +46,11 @@ class GraphsWork final : public Work {
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
     }
+    if (experiment_.options.trace == TraceLevel::full && experiment_.network->lumps_rings()) {
+      notes.emplace_back(
+          "messages of collectives that are one ring are not in the table `messages`, as their "
+          "steps may be lumped (machine.network.uncontended_steps)");
+    }
     const auto& options = graph_.options;
     const bool adds =
         graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +

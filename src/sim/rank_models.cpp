@@ -6,13 +6,21 @@
 namespace tessera::sim {
 namespace {
 
+// Whether tiles tell each other of messages: see executor::Observer.
+bool tells_of_messages(const Experiment& experiment) {
+  return experiment.options.trace == TraceLevel::full &&
+         (experiment.graph != nullptr ||
+          std::any_of(experiment.tenants.begin(), experiment.tenants.end(),
+                      [](const Tenant& tenant) { return tenant.job.graph != nullptr; }));
+}
+
 // Between regions, of whatever the models send.
 RegionDelays delays_of(const Experiment& experiment, const machine::Partition& partition,
                        int rank) {
   RegionDelays delays = machine::region_delays(*experiment.machine.topology, partition, rank);
   const auto reach = experiment.network->reach(experiment.machine);
   if (reach || !experiment.network->sends_along_links() ||
-      !experiment.memory->sends_along_links()) {
+      !experiment.memory->sends_along_links() || tells_of_messages(experiment)) {
     delays.connect_all(static_cast<std::size_t>(rank), reach);
   }
   return delays;

@@ -148,8 +148,9 @@ void fill_tenants(const RankModels& models, bool complete, trace::Summary& summa
 }
 
 void fill_counts(const RankModels& models, trace::Summary& summary) {
-  std::array<std::uint64_t, 3> sums{models.engine.statistics().events,
-                                    models.network->packet_hops(), models.network->messages()};
+  std::array<std::uint64_t, 3> sums{
+      models.engine.statistics().events - models.executor->events_for_observers(),
+      models.network->packet_hops(), models.network->messages()};
   models.communicator.reduce_sum(sums);
   summary.events = sums[0];
   summary.packet_hops = sums[1];

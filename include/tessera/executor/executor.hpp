@@ -201,6 +201,8 @@ class Executor : public pdes::Component {
   virtual void follow(const network::Progress& /*message*/) {}
   // Instructions done so far on this rank.
   virtual std::uint64_t instructions_done() const = 0;
+  // Events that told observers something and did nothing else; not among the events of a run.
+  virtual std::uint64_t events_for_observers() const { return 0; }
   // So far on this rank; the same list on every one.
   virtual std::vector<Balance> balances() const { return {}; }
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
