@@ -1,8 +1,8 @@
-// Attention as one operator: those of com.microsoft, and the one that the optimiser makes of its
-// parts.
+// Attention as one operator: that of the standard set from 23 on, those of com.microsoft, and the
+// one that the optimiser makes of its parts.
 //
-// Source: onnxruntime's ContribOperators.md for inputs, attributes and shapes. With a cache the
-// keys are those before and the new ones.
+// Source: Operators.md of ONNX and onnxruntime's ContribOperators.md for inputs, attributes and
+// shapes. With a cache the keys are those before and the new ones.
 #include <array>
 
 #include "operators.hpp"
@@ -137,6 +137,59 @@ Work grouped_attention(const Operands& node, std::uint64_t) {
   return grouped(node).work;
 }
 
+// A standard operand [b, heads, l, w], or [b, l, heads * w] with so many heads.
+struct Sides {
+  std::int64_t heads = 0;
+  std::int64_t length = 0;
+  std::int64_t width = 0;
+};
+Sides standard_sides(const Operands& node, std::size_t at, const char* heads_name) {
+  const Shape& shape = node.shape(at);
+  require(node, shape.size() == 3 || shape.size() == 4, at);
+  if (shape.size() == 4) {
+    return {shape[1], shape[2], shape[3]};
+  }
+  const std::int64_t heads = heads_of(node, heads_name, shape[2]);
+  return {heads, shape[1], shape[2] / heads};
+}
+
+// Q, K, V, mask, caches 4 and 5.
+Plan standard(const Operands& node) {
+  const Sides query = standard_sides(node, 0, "q_num_heads");
+  const Sides key = standard_sides(node, 1, "kv_num_heads");
+  const Sides value = standard_sides(node, 2, "kv_num_heads");
+  if (query.heads < 1 || key.heads < 1 || query.heads % key.heads != 0 ||
+      value.heads != key.heads || key.width != query.width) {
+    node.fail("queries of " + to_string(node.shape(0)) + ", keys of " + to_string(node.shape(1)) +
+              " and values of " + to_string(node.shape(2)));
+  }
+  Attention work;
+  work.batch = count(node.shape(0)[0]);
+  work.heads = count(query.heads);
+  work.kv_heads = count(key.heads);
+  work.queries = count(query.length);
+  work.keys = count(key.length + past_of(node, 4, 2));
+  work.key_width = count(key.width);
+  work.value_width = count(value.width);
+  work.causal = node.flag("is_causal");
+  Plan plan = plan_of(node, work);
+  if (node.shape(0).size() == 4) {
+    plan.output = {node.shape(0)[0], query.heads, query.length, value.width};
+  }
+  return plan;
+}
+
+void shape_standard(Operands& node) {
+  const Plan plan = standard(node);
+  set_plan(node, plan);
+  node.set(3, node.type(0),
+           {plan.present_key[0], static_cast<std::int64_t>(plan.work.heads),
+            static_cast<std::int64_t>(plan.work.queries), plan.present_key[2]});
+}
+Work standard_attention(const Operands& node, std::uint64_t) {
+  return standard(node).work;
+}
+
 // input [b, s, w], weights [w, 3 * heads * h]; the cache [2, b, heads, keys, h] in input 4.
 Plan with_projection(const Operands& node, std::size_t past_at) {
   const Shape& input = node.shape(0);
@@ -209,6 +262,7 @@ Work append(const Operands& node, std::uint64_t) {
 }
 
 constexpr std::array rules{
+    OperatorRule{"Attention", shape_standard, standard_attention, 0},
     OperatorRule{"com.microsoft.Attention", shape_attention, attention, 0},
     OperatorRule{"com.microsoft.GroupQueryAttention", shape_grouped, grouped_attention, 0},
     OperatorRule{"com.microsoft.MultiHeadAttention", shape_multi_head, multi_head_attention, 0},

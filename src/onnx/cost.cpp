@@ -72,6 +72,9 @@ std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
 }
 
 bool is_table_of_positions(const Node& node, std::size_t input) {
+  if (node.domain.empty()) {
+    return node.op == "RotaryEmbedding" && (input == 1 || input == 2);
+  }
   return node.domain == "com.microsoft" &&
          ((node.op == "GroupQueryAttention" && (input == 7 || input == 8)) ||
           (node.op == "RotaryEmbedding" && (input == 2 || input == 3)));

@@ -62,13 +62,19 @@ void shape_dropout(Operands& node) {
   node.set(1, node.version() < 10 ? node.type(0) : ElementType::boolean, node.shape(0));
 }
 
+// As an attribute says (from operator set 21 on, of DequantizeLinear from 23 on), or by default.
+ElementType wanted_type(const Operands& node, ElementType usual) {
+  const ElementType wanted = element_type_from(node.integer("output_dtype", 0));
+  return wanted == ElementType::undefined ? usual : wanted;
+}
+
 // The zero point has the type that is wanted.
 void shape_quantize(Operands& node) {
-  node.set(0, node.has(2) ? node.type(2) : ElementType::uint8, node.shape(0));
+  node.set(0, node.has(2) ? node.type(2) : wanted_type(node, ElementType::uint8), node.shape(0));
 }
 
 void shape_dequantize(Operands& node) {
-  node.set(0, node.type(1), node.shape(0));
+  node.set(0, wanted_type(node, node.type(1)), node.shape(0));
 }
 
 void shape_quantize_dynamically(Operands& node) {
@@ -128,6 +134,8 @@ constexpr std::array rules{
     OperatorRule{"Erf", shape_as_input, activation, 1},
     OperatorRule{"Exp", shape_as_input, activation, 1},
     OperatorRule{"Floor", shape_as_input, activation, 1},
+    // Operator set 20; as that of com.microsoft.
+    OperatorRule{"Gelu", shape_as_input, activation, 5},
     OperatorRule{"Greater", shape_compare, element_wise, 1},
     OperatorRule{"GreaterOrEqual", shape_compare, element_wise, 1},
     // max(0, min(1, a x + b))
@@ -154,6 +162,8 @@ constexpr std::array rules{
     OperatorRule{"QuantizeLinear", shape_quantize, element_wise, 5},
     OperatorRule{"Reciprocal", shape_as_input, activation, 1},
     OperatorRule{"Relu", shape_as_input, activation, 1},
+    // Two products and a sum: operator set 23.
+    OperatorRule{"RotaryEmbedding", shape_first, element_wise, 3},
     OperatorRule{"Round", shape_as_input, activation, 1},
     // g (max(0, x) + min(0, a (exp(x) - 1)))
     OperatorRule{"Selu", shape_as_input, activation, 5},

@@ -75,12 +75,20 @@ void shape_mel(Operands& node) {
 }
 
 // [batch, ..., 1 or 2] to [batch, ..., 2]
+// An attribute, from operator set 20 on an input.
+std::size_t axis_of_transform(const Operands& node, std::size_t rank) {
+  if (node.version() < 20) {
+    return node.axis(node.integer("axis", 1), rank);
+  }
+  return node.axis(node.has(2) ? node.number(2) : -2, rank);
+}
+
 void shape_dft(Operands& node) {
   Shape shape = node.shape(0);
   if (shape.size() < 2) {
     node.fail("a signal of the shape " + to_string(shape));
   }
-  const std::size_t axis = node.axis(node.integer("axis", 1), shape.size());
+  const std::size_t axis = axis_of_transform(node, shape.size());
   if (node.has(1)) {
     shape[axis] = node.number(1);
   }
@@ -98,7 +106,7 @@ std::uint64_t transform_flops(const Operands& node, std::uint64_t length, std::u
 
 Work dft(const Operands& node, std::uint64_t) {
   const Shape& shape = node.shape(0);
-  const std::size_t axis = node.axis(node.integer("axis", 1), shape.size());
+  const std::size_t axis = axis_of_transform(node, shape.size());
   const std::uint64_t length = count(node.has(1) ? node.number(1) : shape[axis]);
   const std::uint64_t points = elements_of(shape) / std::max<std::uint64_t>(1, count(shape.back()));
   const std::uint64_t others = points / std::max<std::uint64_t>(1, count(shape[axis]));
@@ -148,7 +156,7 @@ void shape_grid(Operands& node) {
 
 Work grid(const Operands& node, std::uint64_t) {
   const std::string mode = node.text("mode", "bilinear");
-  const std::uint64_t each = mode == "nearest" ? 0 : mode == "bicubic" ? 35 : 7;
+  const std::uint64_t each = mode == "nearest" ? 0 : mode == "bicubic" || mode == "cubic" ? 35 : 7;
   return ElementWise{false, elements_of(node.output_shape(0)), each};
 }
 

@@ -17,7 +17,7 @@ namespace tessera::onnx {
 namespace {
 
 constexpr std::int64_t oldest_opset = 7;
-constexpr std::int64_t newest_opset = 18;
+constexpr std::int64_t newest_opset = 23;
 
 // Inputs of the model: given sides, names of dynamic ones, and who was named in the options.
 class Inputs {

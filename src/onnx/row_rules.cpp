@@ -180,6 +180,8 @@ constexpr std::array rules{
     OperatorRule{"ReduceProd", shape_reduce, reduce, 1},
     OperatorRule{"ReduceSum", shape_reduce, reduce, 1},
     OperatorRule{"ReduceSumSquare", shape_reduce, reduce, 2},
+    // Square, sum, divide, gain: operator set 23.
+    OperatorRule{"RMSNormalization", shape_as_input, layer_norm, 4},
     // Largest, subtract, exponential, sum, divide.
     OperatorRule{"Softmax", shape_as_input, softmax, 5},
     OperatorRule{"SoftmaxCrossEntropyLoss", shape_loss, loss, 6},

@@ -34,7 +34,8 @@ constexpr std::array types{TypeInfo{"?", 0, false},
                            TypeInfo{"float8_e5m2", 8, true},
                            TypeInfo{"float8_e5m2fnuz", 8, true},
                            TypeInfo{"uint4", 4, false},
-                           TypeInfo{"int4", 4, false}};
+                           TypeInfo{"int4", 4, false},
+                           TypeInfo{"float4_e2m1", 4, true}};
 
 const TypeInfo& info_of(ElementType type) {
   return types.at(static_cast<std::size_t>(type));

@@ -1,4 +1,4 @@
-// Reads ONNX models: opsets 7 to 18 of the standard set, operators of com.microsoft, functions of
+// Reads ONNX models: opsets 7 to 23 of the standard set, operators of com.microsoft, functions of
 // the model itself.
 //
 // Source: the ONNX specification (onnx.ai/onnx, IR.md and Operators.md), operator by operator.

@@ -34,7 +34,8 @@ enum class ElementType : std::uint8_t {
   float8_e5m2 = 19,
   float8_e5m2fnuz = 20,
   uint4 = 21,
-  int4 = 22
+  int4 = 22,
+  float4_e2m1 = 23
 };
 
 // "float32" and so on, "?" for a number that is none.

@@ -160,6 +160,71 @@ TEST(Operators, GroupedQueriesReadTheRowsOfTheirPositions) {
   EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).weights, Bytes(2 * 4 * (4 * 3 * 8)));
 }
 
+// Attention of the standard set: of three sides with heads as attributes, or of four.
+TEST(Operators, StandardAttentionHasGroupsAndCaches) {
+  ModelMaker model(23);
+  model.input("q", {4, 3, 32 * 16});
+  model.input("k", {4, 3, 8 * 16});
+  model.input("v", {4, 3, 8 * 24});
+  model.input("past_k", {4, 8, 97, 16});
+  model.input("past_v", {4, 8, 97, 24});
+  auto* const node = model.node("Attention", {"q", "k", "v", "", "past_k", "past_v"},
+                                {"y", "present_k", "present_v"});
+  set(node, "q_num_heads", 32);
+  set(node, "kv_num_heads", 8);
+  model.input("q4", {2, 4, 5, 16});
+  model.input("k4", {2, 2, 7, 16});
+  model.node("Attention", {"q4", "k4", "k4"}, {"y4", "", "", "scores"});
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{4, 3, 32 * 24}));
+  EXPECT_EQ(shape_of(import.graph, "present_k"), (Shape{4, 8, 100, 16}));
+  EXPECT_EQ(shape_of(import.graph, "present_v"), (Shape{4, 8, 100, 24}));
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).matrix,
+            Flops(2ULL * 4 * 32 * 3 * 100 * (16 + 24)));
+  EXPECT_EQ(shape_of(import.graph, "y4"), (Shape{2, 4, 5, 16}));
+  EXPECT_EQ(shape_of(import.graph, "scores"), (Shape{2, 4, 5, 7}));
+  const auto work = std::get<Attention>(work_of(import.graph, import.graph.nodes[1]));
+  EXPECT_EQ(work.kv_heads, 2U);
+  EXPECT_EQ(work.keys, 7U);
+}
+
+TEST(Operators, StandardAttentionRefusesHeadsThatDoNotFit) {
+  ModelMaker model(23);
+  model.input("q", {2, 4, 5, 16});
+  model.input("k", {2, 3, 7, 16});
+  model.node("Attention", {"q", "k", "k"}, {"y"});
+  EXPECT_THROW(model.read(), ConfigError);
+}
+
+// What sets 19 to 23 brought: outputs of a stated type, blocks of few bits, the axis of a transform
+// as an input, and operators that were formulas before.
+TEST(Operators, NewerSetsAreKnown) {
+  ModelMaker model(23);
+  model.input("x", {2, 6, 64});
+  model.weight("scale", {1}, 1);
+  model.weight("gain", {64});
+  model.weight("cos", {2, 6, 32});
+  model.weight("sin", {2, 6, 32});
+  model.weight("few", {64, 32}, 22);
+  model.weight("scales", {2, 32});
+  model.numbers("axis", {1});
+  set(model.node("QuantizeLinear", {"x", "scale"}, {"q"}), "output_dtype", 3);
+  set(model.node("DequantizeLinear", {"few", "scales"}, {"w"}), "block_size", 32);
+  model.node("MatMul", {"x", "w"}, {"product"});
+  model.node("Gelu", {"product"}, {"gelu"});
+  model.node("RMSNormalization", {"x", "gain"}, {"norm"});
+  set(model.node("RotaryEmbedding", {"x", "cos", "sin"}, {"turned"}), "num_heads", 1);
+  model.input("signal", {1, 8, 16, 2});
+  model.node("DFT", {"signal", "", "axis"}, {"spectrum"});
+  const Import import = model.read();
+  EXPECT_EQ(import.graph.tensor(import.graph.nodes[0].outputs[0]).type, ElementType::int8);
+  EXPECT_EQ(import.graph.tensor(import.graph.nodes[1].outputs[0]).type, ElementType::float32);
+  EXPECT_EQ(shape_of(import.graph, "gelu"), (Shape{2, 6, 32}));
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[4]).vector, Flops(4 * 2 * 6 * 64));
+  EXPECT_EQ(shape_of(import.graph, "turned"), (Shape{2, 6, 64}));
+  EXPECT_EQ(shape_of(import.graph, "spectrum"), (Shape{1, 8, 16, 2}));
+}
+
 TEST(Operators, ViewsMoveNothingLookupsTheirRows) {
   ModelMaker model;
   model.input("ids", {2, 5}, 7);
