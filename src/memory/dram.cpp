@@ -16,8 +16,10 @@
 // two of them) at the memory of its IPOLY hash. `bandwidth` and `latency` of `machine.dram` are for
 // estimates; here the device counts.
 
+#include <algorithm>
 #include <bit>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -316,6 +318,17 @@ class DramModel final : public MemoryModel {
   }
   bool sends_along_links() const override { return true; }
   bool serves_at_node() const override { return !parameters_.spread; }
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const bool has_effect =
+        !parameters_.memories ||
+        std::any_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
+          return machine.topology->role(channel.node) == machine::NodeRole::memory;
+        });
+    return has_effect ? std::vector<std::string>{}
+                      : std::vector<std::string>{
+                            "machine.memory.memories has no effect: no node of kind memory has a "
+                            "channel (machine.dram.memories)"};
+  }
 
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
                       const EventVisit& events, const MessageVisit& messages) const override {

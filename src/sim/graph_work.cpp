@@ -51,6 +51,12 @@ class GraphsWork final : public Work {
           "messages of collectives that are one ring are not in the table `messages`, as their "
           "steps may be lumped (machine.network.uncontended_steps)");
     }
+    if (graph_.coherence && !graph_.coherent_in_channels &&
+        graph_.coherence->options().piece != memory::CoherenceOptions{}.piece) {
+      notes.emplace_back(
+          "machine.coherence.piece has no effect: it is of devices with channels "
+          "(machine.dram.memories)");
+    }
     const auto& options = graph_.options;
     const bool adds =
         graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +

@@ -1,4 +1,5 @@
 // Graphs whose coherent accesses go to memories with channels: whole runs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,6 +66,20 @@ TEST(CoherentChannels, TheChannelServesALine) {
 TEST(CoherentChannels, DevicesWithoutAreAsBefore) {
   const std::string own = "  dram: {at: each, bandwidth: 1 GB/s, latency: 100 ns}\n";
   EXPECT_EQ(ns(summary_of(experiment(own, "device_latency: 50 ns"))), 201 + 50 + 201);
+}
+
+// What is said of the memories' channels is for nothing where they have none.
+TEST(CoherentChannels, KeysWithoutEffectAreNoted) {
+  const std::string own = "  dram: {at: each, bandwidth: 1 GB/s, latency: 100 ns}\n";
+  const std::string devices = "  memory: {model: dram, preset: HBM2, memories: {preset: DDR5}}\n";
+  const auto notes = [](const std::string& memory, const std::string& coherence) {
+    return summary_of(experiment(memory, coherence)).notes;
+  };
+  EXPECT_THAT(
+      notes(own + devices, "piece: 8 KiB"),
+      ::testing::UnorderedElementsAre(::testing::HasSubstr("memory.memories has no effect"),
+                                      ::testing::HasSubstr("coherence.piece has no effect")));
+  EXPECT_THAT(notes(of_each + devices, "piece: 8 KiB"), ::testing::IsEmpty());
 }
 
 // 3200 B in local memory take 3300 ns, where there is any.
