@@ -155,8 +155,8 @@ TEST(Conservation, OfRequests) {
 // Every network counts what it takes and what it delivers each for itself.
 TEST(Conservation, OfNetworks) {
   for (const std::string network :
-       {"model: packet", "model: analytical", "model: flow", "model: flow, uncontended_steps: lumped",
-        "model: crossbar", "model: flit"}) {
+       {"model: packet", "model: analytical", "model: flow",
+        "model: flow, uncontended_steps: lumped", "model: crossbar", "model: flit"}) {
     const Experiment experiment = testing::read(of_graphs(network));
     Done done(experiment);
     EXPECT_EQ(done.complaint(), "") << network;
