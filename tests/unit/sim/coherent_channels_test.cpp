@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <filesystem>
 #include <string>
 
 #include "files.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim {
@@ -166,31 +165,7 @@ TEST(CoherentChannels, GoesOnFromACheckpoint) {
     testing::Files files = experiment(memory, all_of_it, "6400 kB", "0-3");
     std::string& text = files.at("lab/experiment.yaml");
     text.replace(text.find("analytical"), 10, "flow");
-    const Experiment whole = testing::read(files);
-    const auto communicator = comm::make_in_process();
-    const trace::Summary expected = run(whole, *communicator, {});
-
-    const std::string folder = ::testing::TempDir() + "/tessera_coherent_channels";
-    std::filesystem::remove_all(folder);
-    RunRequest request;
-    request.folder = folder;
-    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps / 4);
-    std::atomic<bool> written{false};
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || !begins; };
-    request.hooks.stop_requested = [&] { return written.load(); };
-    EXPECT_EQ(run(whole, *communicator, request).status, "stopped");
-
-    RunRequest rest;
-    rest.folder = folder;
-    rest.resume = true;
-    const Experiment again = read_run_folder(folder, config::load_text_file);
-    comm::run_ranks_as_threads(3, [&](comm::Communicator& own) {
-      const trace::Summary summary = run(again, own, rest);
-      EXPECT_EQ(summary.status, "finished");
-      EXPECT_EQ(summary.result_digest, expected.result_digest);
-      EXPECT_EQ(summary.simulated_time_ps, expected.simulated_time_ps);
-    });
-    std::filesystem::remove_all(folder);
+    testing::expect_goes_on(testing::read(files), "tessera_coherent_channels");
   }
 }
 
