@@ -6,7 +6,6 @@
 #include "options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/plan/graph_source.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/chrome_export.hpp"
 #include "tessera/workload/chakra.hpp"
@@ -65,21 +64,12 @@ void export_chakra(const Options& options) {
   if (!options.has("output")) {
     throw ConfigError("--output: the prefix of the traces is needed");
   }
-  sim::Experiment experiment =
+  const sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
-  std::unique_ptr<workload::GraphSource> source;
-  if (!experiment.tenants.empty()) {
+  if (experiment.only_job() == nullptr) {
     throw ConfigError("tenants are no one Chakra graph; export the workload of one of them");
   }
-  if (experiment.chip || experiment.serving) {
-    throw ConfigError("operators of a chip are no Chakra graph");
-  }
-  if (experiment.graph) {
-    source = std::move(experiment.graph->source);
-  } else {
-    source = plan::make_graph_source(std::make_shared<plan::Plan>(std::move(experiment.plan)),
-                                     experiment.machine.topology->computing_node_ids());
-  }
+  const auto source = experiment.only_job()->graphs(experiment);
   workload::write_chakra(*source, options.text("output"));
   std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()
             << " NPUs" << std::endl;

@@ -94,55 +94,6 @@ std::string model_of(const config::Value& resolved, const std::string& section) 
   return at->text;
 }
 
-std::uint64_t tiles_at_work(const sim::Job& job) {
-  if (job.chip) {
-    return job.chip->cores.size();
-  }
-  if (job.serving) {
-    return job.serving->npus.size() * job.serving->cores();
-  }
-  return job.graph ? job.graph->npus() : job.plan.strategy.degrees.tiles();
-}
-
-std::uint64_t tiles_at_work(const sim::Experiment& experiment) {
-  if (experiment.tenants.empty()) {
-    return tiles_at_work(static_cast<const sim::Job&>(experiment));
-  }
-  std::uint64_t tiles = 0;
-  for (const sim::Tenant& tenant : experiment.tenants) {
-    tiles += tiles_at_work(tenant.job);
-  }
-  return tiles;
-}
-
-void tell_job(const sim::Job& job, Log& log) {
-  if (job.chip) {
-    log.debug("chip: " + counted(job.chip->cores.size(), "cores") + ", " +
-              counted(job.chip->operators.size(), "operators"));
-    return;
-  }
-  if (job.serving) {
-    log.debug("serving: " + counted(job.serving->npus.size(), "NPUs of ") +
-              counted(job.serving->cores(), "cores, ") +
-              counted(job.serving->tenants.size(), "tenants, ") +
-              counted(job.serving->requests(), "requests"));
-    return;
-  }
-  if (job.graph) {
-    log.debug("graphs: " + counted(job.graph->npus(), "NPUs, ") +
-              counted(job.graph->look.nodes, "nodes, ") +
-              counted(job.graph->groups.size(), "communicators"));
-    return;
-  }
-  const plan::Plan& plan = job.plan;
-  const plan::Degrees& degrees = plan.strategy.degrees;
-  log.debug("plan: pipeline " + std::to_string(degrees.pipeline) + ", tensor " +
-            std::to_string(degrees.tensor) + ", data " + std::to_string(degrees.data) +
-            "; schedule " + plan.strategy.schedule + ", layout " + plan.strategy.layout + ", " +
-            counted(plan.strategy.micro_batches, "micro-batches, ") +
-            counted(plan.instructions(), "instructions an iteration"));
-}
-
 // What the experiment is made of.
 void tell_parts(const sim::Experiment& experiment, Log& log) {
   if (!log.shows(LogLevel::debug)) {
@@ -157,13 +108,12 @@ void tell_parts(const sim::Experiment& experiment, Log& log) {
   log.debug("models: network " + model_of(resolved, "network") + " routed " +
             experiment.network->routing() + ", memory " + model_of(resolved, "memory") +
             ", compute " + model_of(resolved, "compute"));
-  if (experiment.tenants.empty()) {
-    tell_job(experiment, log);
-  }
-  for (const sim::Tenant& tenant : experiment.tenants) {
-    log.debug("tenant " + tenant.name + ": " + counted(tenant.tiles.size(), "tiles, begins at ") +
-              to_string(tenant.start));
-    tell_job(tenant.job, log);
+  for (const sim::PlacedJob& placed : experiment.jobs) {
+    if (!placed.name.empty()) {
+      log.debug("tenant " + placed.name + ": " + counted(placed.tiles.size(), "tiles, begins at ") +
+                to_string(placed.start));
+    }
+    log.debug(placed.job->brief());
   }
 }
 
@@ -235,9 +185,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   if (request.resume && show_if_finished(request.folder, world, log)) {
     return 0;
   }
-  log.info(experiment.name + ": " + counted(tiles_at_work(experiment), "tiles of ") +
-           experiment.machine.name + " run " + experiment.workload.name + " on " +
-           world.description());
+  log.info(experiment.name + ": " + counted(sim::tiles_at_work(experiment), "tiles of ") +
+           experiment.machine.name + " run " + experiment.workload + " on " + world.description());
   tell_parts(experiment, log);
   SignalWatch signals;
   Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {

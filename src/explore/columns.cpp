@@ -96,9 +96,9 @@ std::map<std::string, std::string> numbers_of_point(const sim::Experiment& exper
                                                     const trace::Summary& summary) {
   std::map<std::string, std::string> numbers = trace::numbers_of(summary);
   for (const PlanColumn& column : plan_columns) {
-    numbers[column.name] = std::to_string(largest(experiment.plan, column.of).count());
+    numbers[column.name] = std::to_string(largest(experiment.plan(), column.of).count());
   }
-  numbers[micro_batches] = std::to_string(experiment.plan.strategy.micro_batches);
+  numbers[micro_batches] = std::to_string(experiment.plan().strategy.micro_batches);
   return numbers;
 }
 

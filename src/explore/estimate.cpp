@@ -40,7 +40,7 @@ class OneEstimate {
   OneEstimate(const sim::Experiment& experiment, const machine::Machine& machine,
               const machine::Routing& routing)
       : experiment_(experiment),
-        plan_(experiment.plan),
+        plan_(experiment.plan()),
         machine_(machine),
         routing_(routing),
         channel_bytes_(machine.channels.size()) {}

@@ -87,7 +87,7 @@ class Search {
   // need not refuse others.
   void read_own() {
     try {
-      own_.layout = read(own_).plan.strategy.layout;
+      own_.layout = read(own_).plan().strategy.layout;
       own_fits_ = true;
     } catch (const ConfigError& error) {
       own_.status = "refused";
@@ -106,7 +106,7 @@ class Search {
         const sim::Experiment experiment = read(here);
         here.status = "estimated";
         here.estimate = estimator_.iteration(experiment);
-        here.memory = memory_per_tile(experiment.plan);
+        here.memory = memory_per_tile(experiment.plan());
         return here;
       } catch (const ConfigError& error) {
         if (proposal.status.empty()) {  // the usual layout tells why
@@ -185,7 +185,7 @@ class Search {
     try {
       sim::Experiment experiment = read(job);
       job.estimate = estimator_.iteration(experiment);
-      job.memory = memory_per_tile(experiment.plan);
+      job.memory = memory_per_tile(experiment.plan());
       const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
       sim::RunRequest run;
       run.hooks.stop_requested = request_.stop_requested;

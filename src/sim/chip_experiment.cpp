@@ -18,7 +18,6 @@
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/cores.hpp"
-#include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -50,13 +49,6 @@ std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
 }
 
 }  // namespace
-
-bool is_chip(const config::Value& workload) {
-  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
-    return member.key == "kind" &&
-           (member.value.text == operators_kind || member.value.text == model_kind);
-  });
-}
 
 ChipStart begin_chip(Section& workload, const machine::Machine& machine,
                      const std::vector<EntityId>& cores, const compute::ComputeModel& compute,

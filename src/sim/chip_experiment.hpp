@@ -1,23 +1,34 @@
 // Experiments whose workload is operators on a chip of NPU cores.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/core/units.hpp"
 #include "tessera/executor/chip.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
 
-inline constexpr const char* operators_kind = "operators";
-inline constexpr const char* model_kind = "onnx";
-
-// Whether the workload section is of such a kind: operators, or a model (`onnx`).
-bool is_chip(const config::Value& workload);
+// A model that the operators of a chip were lowered from.
+struct ModelLook {
+  std::string path;
+  std::string level;  // of optimisation
+  std::uint64_t file_nodes = 0;
+  std::uint64_t nodes = 0;  // of the optimised graph
+  std::uint64_t views = 0;  // of those, that nothing has to be done for
+  std::uint64_t parameters = 0;
+  Flops matrix;
+  Flops vector;
+  Bytes traffic;                     // each tensor once for each node that reads or writes it
+  std::vector<std::string> unknown;  // nodes that cost memory traffic alone
+  std::vector<std::string> notices;
+};
 
 // Machine and core, as all such workloads have them, and the key `message`; without operators.
 struct ChipStart {

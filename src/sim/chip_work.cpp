@@ -2,24 +2,25 @@
 #include <cmath>
 #include <utility>
 
+#include "chip_job.hpp"
 #include "npu_effort.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/npu/cores.hpp"
-#include "work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
 
 class ChipsWork final : public Work {
  public:
-  ChipsWork(const Experiment& experiment, const Job& job)
-      : experiment_(experiment), job_(job), chip_(*job.chip) {}
+  ChipsWork(const Platform& platform, const ChipJob& job, const executor::ChipWork& chip)
+      : platform_(platform), job_(job), chip_(chip) {}
 
   std::uint64_t tiles() const override { return chip_.cores.size(); }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(experiment_.machine, chip_.cores, chip_.data_type);
+    return sum_of_peaks(platform_.machine, chip_.cores, chip_.data_type);
   }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override {
@@ -32,7 +33,7 @@ class ChipsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (experiment_.network->overheads().collective > SimTime::zero()) {
+    if (platform_.network->overheads().collective > SimTime::zero()) {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on operators on a chip");
     }
@@ -59,7 +60,7 @@ class ChipsWork final : public Work {
   const std::vector<std::string>& names() const override { return chip_.names; }
   std::vector<EntityId> samples_of_parts() const override { return chip_.cores; }
   void describe(EntityId node, trace::NodeRow& row) const override {
-    if (experiment_.machine.topology->computes(node)) {
+    if (platform_.machine.topology->computes(node)) {
       row.stage = 0;
     }
   }
@@ -73,10 +74,10 @@ class ChipsWork final : public Work {
     return of_core;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
-    return experiment_.compute->predicted_bytes(nodes);
+    return platform_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    PredictedEvents events(experiment_);
+    PredictedEvents events(platform_);
     const EntityId host = chip_.cores.front();
     for (std::uint32_t number = 0; number < chip_.operators.size(); ++number) {
       const npu::TiledOperator& op = *chip_.operators[number].tiles;
@@ -101,7 +102,7 @@ class ChipsWork final : public Work {
       operators.push_back(op.tiles.get());
       names.push_back(op.name);
     }
-    return npu::make_cores({experiment_.machine, members, chip_.core,
+    return npu::make_cores({platform_.machine, members, chip_.core,
                             std::make_shared<npu::ListedOperators>(
                                 std::move(operators), std::move(names), chip_.first_address),
                             false, compute_slot, memory_slot});
@@ -109,20 +110,20 @@ class ChipsWork final : public Work {
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& /*outlook*/) const override {
-    return executor::make_chip_executor({experiment_.machine, chip_, members, job_.iterations,
+    return executor::make_chip_executor({platform_.machine, chip_, members, job_.iterations,
                                          executor_slot, network_slot, compute_slot, observer});
   }
 
  private:
-  const Experiment& experiment_;
-  const Job& job_;
+  const Platform& platform_;
+  const ChipJob& job_;
   const executor::ChipWork& chip_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job) {
-  return std::make_unique<ChipsWork>(experiment, job);
+std::unique_ptr<Work> ChipJob::work(const Platform& platform) const {
+  return std::make_unique<ChipsWork>(platform, *this, *chip_);
 }
 
 }  // namespace tessera::sim

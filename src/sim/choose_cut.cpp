@@ -5,12 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "joint_work.hpp"
 #include "plan_cuts.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition_tools.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/weights.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -27,18 +27,9 @@ constexpr double worth_cutting_replicas = 1.03;
 constexpr double least_events_a_window = 100;  // of a rank
 constexpr double round_s = 1.3e-6;             // each time that ranks double
 
-std::string kind_of(const Experiment& experiment) {
-  if (!experiment.tenants.empty()) {
-    return "work of kind tenants";
-  }
-  if (experiment.chip) {
-    return "work of kind operators";
-  }
-  if (experiment.serving) {
-    return "work of kind serving";
-  }
-  return experiment.graph ? "work of kind graph"
-                          : "a strategy on these models of network and memory";
+std::string name_of_work(const Experiment& experiment) {
+  return experiment.planned() != nullptr ? "a strategy on these models of network and memory"
+                                         : "work of kind " + experiment.kind;
 }
 
 std::string rounded(double value) {
@@ -202,34 +193,26 @@ CutChoice cut_by_name(const Experiment& experiment, int ranks, const Weights& we
 }
 
 // Of the whole run.
-double events_of_run(const Experiment& experiment, const Work& work,
-                     const std::vector<std::uint64_t>& nodes) {
+double events_of_run(const Work& work, const std::vector<std::uint64_t>& nodes) {
   const double sum = std::accumulate(
       nodes.begin(), nodes.end(), 0.0,
       [](double all, std::uint64_t events) { return all + static_cast<double>(events); });
   const double tiles =
       static_cast<double>(work.events_of_tile()) * static_cast<double>(work.tiles());
-  return (sum + tiles) * (experiment.tenants.empty() ? work.iterations() : 1);
+  return (sum + tiles) * work.iterations();
 }
 
 // Of the whole run, taken to last twice as long as an ideal one (assumed); zero: not known.
 SimTime predicted_time(const Experiment& experiment) {
-  SimTime longest;
-  for (const Tenant& tenant : experiment.tenants) {
-    longest = std::max(longest,
-                       tenant.start + tenant.job.ideal_time * std::int64_t{tenant.job.iterations});
-  }
   constexpr std::int64_t times_ideal = 2;
-  return (experiment.tenants.empty() ? experiment.ideal_time * std::int64_t{experiment.iterations}
-                                     : longest) *
-         times_ideal;
+  return experiment.ideal_span() * times_ideal;
 }
 
 CutChoice choose_by_windows(const Experiment& experiment, const Ranks& ranks, double events,
                             const Weights& weights) {
   const SimTime time = predicted_time(experiment);
-  const std::string no_cut =
-      one_of(ranks) + kind_of(experiment) + " has no cut that pays: its models promise nothing";
+  const std::string no_cut = one_of(ranks) + name_of_work(experiment) +
+                             " has no cut that pays: its models promise nothing";
   if (time == SimTime::zero()) {
     return all_on_one(experiment, no_cut);
   }
@@ -286,8 +269,8 @@ CutChoice choose_by_replay(const Experiment& experiment, const Ranks& ranks,
 }  // namespace
 
 bool models_promise(const Experiment& experiment) {
-  return experiment.tenants.empty() && !experiment.plan.stages.empty() &&
-         experiment.network->promises() && experiment.memory->promises();
+  return experiment.planned() != nullptr && experiment.network->promises() &&
+         experiment.memory->promises();
 }
 
 std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks) {
@@ -300,8 +283,9 @@ std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks)
     CutPrediction& prediction = predictions.emplace_back();
     prediction.name = judged.cut.name;
     prediction.ranks = ranks;
-    prediction.one_rank_s = judged.replay.one_rank_s * experiment.iterations;
-    prediction.wall_s = judged.replay.wall_s * experiment.iterations;
+    const std::uint32_t iterations = experiment.only_job()->iterations;
+    prediction.one_rank_s = judged.replay.one_rank_s * iterations;
+    prediction.wall_s = judged.replay.wall_s * iterations;
     prediction.messages = judged.replay.messages;
     prediction.waits = judged.replay.waits;
     prediction.imbalance = judged.replay.imbalance;
@@ -325,7 +309,8 @@ CutChoice cut_for(const Experiment& experiment, int ranks, const Weights& weight
     }
   }
   CutChoice choice = cut_by_kind(experiment, ranks, weights);
-  choice.reason = "cut by " + choice.name + ": nothing is predicted for " + kind_of(experiment);
+  choice.reason =
+      "cut by " + choice.name + ": nothing is predicted for " + name_of_work(experiment);
   return choice;
 }
 
@@ -344,7 +329,7 @@ CutChoice choose_cut(const Experiment& experiment, int ranks, int processors) {
   }
   const std::unique_ptr<Work> work = work_of(experiment);
   const std::vector<std::uint64_t> nodes = work->predicted_events();
-  const double events = events_of_run(experiment, *work, nodes);
+  const double events = events_of_run(*work, nodes);
   if (events * ReplayCosts{}.event_s < moment_s) {
     return all_on_one(experiment, one_of(some) + "the run is over in a moment on one");
   }

@@ -3,8 +3,6 @@
 
 #include "experiment_parts.hpp"
 #include "placement_file.hpp"
-#include "serving_experiment.hpp"
-#include "tenants_experiment.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 
@@ -49,17 +47,20 @@ void include_parts(Value& root, const config::TextLoader& load, Diagnostics& dia
   }
 }
 
-// Those of the tenants, if there are any.
-template <class Visit>
-void visit_tenants(Value& root, Visit visit) {
-  Value::Member* const workload = member(root, "workload");
-  Value::Member* const tenants = workload != nullptr && has_tenants(workload->value)
-                                     ? member(workload->value, "tenants")
-                                     : nullptr;
-  if (tenants != nullptr) {
-    for (Value& tenant : tenants->value.items) {
-      visit(tenant);
-    }
+// The mappings of several jobs, if that is what the workload is.
+std::vector<Value*> jobs_in(Value& root) {
+  Value* const workload = value_of(&root, "workload");
+  const WorkKind* const kind = workload == nullptr ? nullptr : find_work_kind(kind_of(*workload));
+  return kind != nullptr && kind->jobs ? kind->jobs(*workload) : std::vector<Value*>{};
+}
+
+// What stands in files that the mapping of a job names.
+void include_files_of(Value& job, const config::TextLoader& load, Diagnostics& diagnostics) {
+  include_placement(job, load, diagnostics);
+  Value* const workload = value_of(&job, "workload");
+  const WorkKind* const kind = workload == nullptr ? nullptr : find_work_kind(kind_of(*workload));
+  if (kind != nullptr && kind->include) {
+    kind->include(job, load, diagnostics);
   }
 }
 
@@ -91,13 +92,11 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
       config::apply_override(root, assignment, diagnostics);
     }
   }
-  include_placement(root, load, diagnostics);
-  include_served(root, load, diagnostics);
-  visit_tenants(root, [&](Value& tenant) {
-    include_parts(tenant, load, diagnostics);
-    include_placement(tenant, load, diagnostics);
-    include_served(tenant, load, diagnostics);
-  });
+  include_files_of(root, load, diagnostics);
+  for (Value* const job : jobs_in(root)) {
+    include_parts(*job, load, diagnostics);
+    include_files_of(*job, load, diagnostics);
+  }
   diagnostics.throw_if_any();
   return root;
 }

@@ -10,10 +10,10 @@ namespace tessera::sim {
 namespace {
 
 std::string objection_of(const Experiment& experiment, const std::string& name) {
-  return experiment.plan.stages.empty() ? "'" + name +
-                                              "' cuts the programs of a strategy, which this "
-                                              "experiment has not; use 'auto'"
-                                        : "";
+  return experiment.planned() == nullptr ? "'" + name +
+                                               "' cuts the programs of a strategy, which this "
+                                               "experiment has not; use 'auto'"
+                                         : "";
 }
 
 machine::Partition cut(const std::string& name, const Experiment& experiment, int ranks,
@@ -30,7 +30,7 @@ machine::Partition cut(const std::string& name, const Experiment& experiment, in
   const PlanCuts cuts(experiment, weights);
   std::vector<PlanCuts::Cut> ways = cuts.ways(name, ranks);
   if (ways.empty()) {
-    const plan::Degrees& degrees = experiment.plan.strategy.degrees;
+    const plan::Degrees& degrees = experiment.plan().strategy.degrees;
     throw ConfigError("partition '" + name + "' cannot cut " + std::to_string(degrees.pipeline) +
                       " stages of " + std::to_string(degrees.data) + " replicas over " +
                       std::to_string(ranks) + " ranks; use fewer ranks or 'auto'");

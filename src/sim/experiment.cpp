@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "experiment_parts.hpp"
-#include "job_reader.hpp"
+#include "jobs_reader.hpp"
+#include "programs_job.hpp"
 #include "run_options.hpp"
-#include "settle_placement.hpp"
-#include "tenants_experiment.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts.hpp"
@@ -84,9 +83,7 @@ Value workload_of(const Value& root) {
 // The parts that an experiment must have.
 std::vector<const char*> parts_needed(const Value& root) {
   std::vector<const char*> needed{"machine"};
-  const Value workload = workload_of(root);
-  for (const char* part :
-       has_tenants(workload) ? std::vector<const char*>{"workload"} : needed_parts(workload)) {
+  for (const char* part : needed_parts(root)) {
     needed.push_back(part);
   }
   return needed;
@@ -117,42 +114,15 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   return true;
 }
 
-// A job for all of the machine.
-void read_whole(Experiment& experiment, Section& section, Section& machine_section,
-                const config::TextLoader& load, Diagnostics& diagnostics) {
-  JobReader reader(experiment, section, machine_section,
-                   {experiment.machine.topology->computing_node_ids(), true}, load);
-  if (!reader.read(experiment)) {
+void read_jobs(Experiment& experiment, Section& section, Section& machine_section,
+               const config::TextLoader& load, Diagnostics& diagnostics) {
+  JobsReader reader(experiment, section, machine_section, load);
+  if (!reader.read()) {
     diagnostics.throw_if_any();
     throw InternalError("a workload was not read and nothing was complained about");
   }
   experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
-  experiment.iterations = experiment.options.iterations;
-  Section run = section.section("run");
-  if (const std::string fault = iterations_objection(experiment); !fault.empty()) {
-    run.error("iterations", fault);
-  }
-  if (experiment.options.replay && !reader.replay_objection().empty()) {
-    run.error("replay", reader.replay_objection());
-  }
-  section.finish();
-  diagnostics.throw_if_any();
-  reader.plan(experiment);
-  reader.fit(experiment);
-  diagnostics.throw_if_any();
-}
-
-void read_tenants(Experiment& experiment, Section& section, Section& machine_section,
-                  const config::TextLoader& load, Diagnostics& diagnostics) {
-  TenantsReader reader(experiment, section, machine_section, load);
-  if (!reader.read()) {
-    diagnostics.throw_if_any();
-  }
-  experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
   reader.apply(experiment.options);
-  if (experiment.options.replay) {
-    section.section("run").error("replay", "is for one workload; these are tenants");
-  }
   section.finish();
   diagnostics.throw_if_any();
   reader.plan();
@@ -171,29 +141,55 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
     diagnostics.throw_if_any();
   }
   refuse_missing_parts(section, parts_needed(root), path, diagnostics);
-  const Value workload = workload_of(root);
   Section machine_section = section.section("machine");
   if (!read_machine_and_models(experiment, machine_section)) {
-    if (is_cut(workload)) {  // complaints of both at once
-      Section workload_section = section.section("workload");
-      workload::read_workload(workload_section);
+    const WorkKind* const kind = find_work_kind(kind_of(workload_of(root)));
+    if (kind != nullptr && kind->complain) {  // complaints of both at once
+      Section workload = section.section("workload");
+      kind->complain(workload);
     }
     diagnostics.throw_if_any();
     throw InternalError("a machine was not read and nothing was complained about");
   }
-  if (has_tenants(workload)) {
-    read_tenants(experiment, section, machine_section, load, diagnostics);
-  } else {
-    read_whole(experiment, section, machine_section, load, diagnostics);
-  }
+  read_jobs(experiment, section, machine_section, load, diagnostics);
   experiment.resolved = section.resolved_yaml();
-  settle_placement(experiment);
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));
   return experiment;
 }
 
 }  // namespace
+
+const Job* Experiment::only_job() const {
+  return jobs.size() == 1 && jobs.front().name.empty() ? jobs.front().job.get() : nullptr;
+}
+
+Job* Experiment::only_job() {
+  return jobs.size() == 1 && jobs.front().name.empty() ? jobs.front().job.get() : nullptr;
+}
+
+const PlannedWork* Experiment::planned() const {
+  const Job* const job = only_job();
+  return job == nullptr ? nullptr : job->planned();
+}
+
+const plan::Plan& Experiment::plan() const {
+  ensure(planned() != nullptr, "an experiment whose work a strategy cuts");
+  return planned()->plan;
+}
+
+SimTime Experiment::ideal_time() const {
+  return only_job() != nullptr ? only_job()->ideal_time : ideal_span();
+}
+
+SimTime Experiment::ideal_span() const {
+  SimTime last;
+  for (const PlacedJob& placed : jobs) {
+    last = std::max(last,
+                    placed.start + placed.job->ideal_time * std::int64_t{placed.job->iterations});
+  }
+  return last;
+}
 
 std::string Experiment::configuration_hash() const {
   Digest digest;
@@ -238,9 +234,11 @@ void use_partition(Experiment& experiment, const std::string& name) {
 }
 
 void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
-  plan::Strategy strategy = experiment.plan.strategy;
+  ensure(experiment.planned() != nullptr, "an experiment whose work a strategy cuts");
+  PlannedWork& planned = *experiment.only_job()->planned();
+  plan::Strategy strategy = planned.plan.strategy;
   strategy.micro_batches = micro_batches;
-  experiment.plan = plan_of(experiment, experiment.workload, strategy);
+  planned.plan = plan_of(experiment, planned.workload, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

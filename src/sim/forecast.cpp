@@ -2,12 +2,12 @@
 #include <utility>
 #include <vector>
 
+#include "joint_work.hpp"
 #include "tessera/executor/executor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/records.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -35,6 +35,10 @@ std::size_t trace_bytes(const Experiment& experiment) {
 }
 
 }  // namespace
+
+std::uint64_t tiles_at_work(const Experiment& experiment) {
+  return work_of(experiment)->tiles();
+}
 
 Forecast forecast(const Experiment& experiment, int ranks) {
   return forecast(experiment, choose_cut(experiment, ranks, ranks).partition);

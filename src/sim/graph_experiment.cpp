@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "job_reader.hpp"
+#include "job_tiles.hpp"
 #include "natural_dimensions.hpp"
 #include "npu_memories.hpp"
 #include "tessera/collective/algorithm.hpp"
@@ -303,12 +303,6 @@ std::vector<ParameterInfo> execution_parameters() {
            "compatible"}};
 }
 
-bool is_graph(const config::Value& workload) {
-  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
-    return member.key == "kind" && workload::graph_workloads().contains(member.value.text);
-  });
-}
-
 std::unique_ptr<executor::GraphWork> read_execution(Section execution,
                                                     const machine::Machine& machine,
                                                     const std::vector<EntityId>& npus,
@@ -366,7 +360,7 @@ std::string ignored_nodes(const workload::GraphLook& look) {
   return parts.empty() ? "" : "of " + std::to_string(look.nodes) + " nodes " + join(parts);
 }
 
-void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
+void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,
                 const MemoryParts& parts, Section& workload, Section execution) {
   work.source = std::move(source);
   std::vector<std::uint32_t> everybody;

@@ -10,9 +10,6 @@
 
 namespace tessera::sim {
 
-// Whether the workload section names a kind of graphs.
-bool is_graph(const config::Value& workload);
-
 // Reads the section `execution` of graphs on these NPUs: options, no graphs yet. `usual`: what
 // holds where it says nothing of data types and lanes.
 std::unique_ptr<executor::GraphWork> read_execution(config::Section execution,
@@ -32,7 +29,7 @@ std::string ignored_nodes(const workload::GraphLook& look);
 
 // Puts the graphs in and looks through them. Complaints go to the diagnostics of the sections;
 // ConfigError for those of trace files.
-void add_source(executor::GraphWork& work, std::unique_ptr<workload::GraphSource> source,
+void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,
                 const MemoryParts& parts, config::Section& workload, config::Section execution);
 
 }  // namespace tessera::sim

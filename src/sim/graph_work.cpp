@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "graph_experiment.hpp"
+#include "graphs_job.hpp"
 #include "tessera/executor/graph.hpp"
 #include "tessera/machine/routing.hpp"
-#include "work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -21,8 +22,9 @@ constexpr std::size_t place_bytes = 48;
 
 class GraphsWork final : public Work {
  public:
-  GraphsWork(const Experiment& experiment, const Job& job)
-      : experiment_(experiment), job_(job), graph_(*job.graph) {}
+  GraphsWork(const Platform& platform, const GraphsJob& job, const executor::GraphWork& graph,
+             std::uint64_t samples)
+      : platform_(platform), job_(job), graph_(graph), samples_(samples) {}
 
   std::uint64_t tiles() const override { return graph_.npus(); }
   std::uint32_t iterations() const override {
@@ -32,11 +34,9 @@ class GraphsWork final : public Work {
     return graph_.look.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(experiment_.machine, graph_.nodes, graph_.options.data_type);
+    return sum_of_peaks(platform_.machine, graph_.nodes, graph_.options.data_type);
   }
-  std::uint64_t samples() const override {
-    return std::max<std::uint64_t>(1, job_.workload.samples);
-  }
+  std::uint64_t samples() const override { return samples_; }
   double flops_of_sample() const override {
     return graph_.look.flops / graph_.source->iterations() / static_cast<double>(samples());
   }
@@ -45,11 +45,6 @@ class GraphsWork final : public Work {
     std::vector<std::string> notes;
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
-    }
-    if (experiment_.options.trace == TraceLevel::full && experiment_.network->lumps_rings()) {
-      notes.emplace_back(
-          "messages of collectives that are one ring are not in the table `messages`, as their "
-          "steps may be lumped (machine.network.uncontended_steps)");
     }
     if (graph_.coherence && !graph_.coherent_in_channels &&
         graph_.coherence->options().piece != memory::CoherenceOptions{}.piece) {
@@ -88,7 +83,7 @@ class GraphsWork final : public Work {
                                                              std::min(most, graph_.nodes.size()))};
   }
   void describe(EntityId node, trace::NodeRow& row) const override {
-    if (experiment_.machine.topology->computes(node)) {
+    if (platform_.machine.topology->computes(node)) {
       row.stage = 0;
     }
   }
@@ -105,55 +100,57 @@ class GraphsWork final : public Work {
            std::min(nodes_a_tile(), graph_.options.window + graph_.look.reach) * node_bytes;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
-    return experiment_.compute->predicted_bytes(nodes);
+    return platform_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(experiment_.machine.topology->nodes(), 1);
+    return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), 1);
   }
   std::uint64_t events_of_tile() const override {
     constexpr std::uint64_t of_node = 2;  // begun, and over
     return of_node * instructions() / std::max(1U, graph_.npus());
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, {}, members);  // asked for times alone
+    return make_model_cores(platform_, {}, members);  // asked for times alone
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& /*outlook*/) const override {
-    const machine::Machine& machine = experiment_.machine;
+    const machine::Machine& machine = platform_.machine;
     std::shared_ptr<const machine::Routing> routing =
-        machine::make_routing(experiment_.network->routing(), *machine.topology);
+        machine::make_routing(platform_.network->routing(), *machine.topology);
     return executor::make_graph_executor(
         {machine, graph_, members,
-         [&experiment = experiment_](EntityId node, const workload::Operation& operation) {
-           return experiment.compute->duration(experiment.machine, experiment.machine.tile_of(node),
-                                               operation);
+         [&platform = platform_](EntityId node, const workload::Operation& operation) {
+           return platform.compute->duration(platform.machine, platform.machine.tile_of(node),
+                                             operation);
          },
-         [&experiment = experiment_, routing](EntityId from, EntityId to, Bytes bytes) {
-           return experiment.network->idle_time(
-               machine::path_between(*experiment.machine.topology, *routing, from, to), bytes);
+         [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
+           return platform.network->idle_time(
+               machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
          },
-         [&experiment = experiment_](Bytes bytes, bool in_switch) {
-           return experiment.remote_memory->access_time(
+         [&platform = platform_](Bytes bytes, bool in_switch) {
+           return platform.remote_memory->access_time(
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
-         job_.iterations, experiment_.network->overheads().collective,
-         experiment_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer,
+         job_.iterations, platform_.network->overheads().collective,
+         platform_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer,
          coherent_slot});
   }
 
  private:
   std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
 
-  const Experiment& experiment_;
-  const Job& job_;
+  const Platform& platform_;
+  const GraphsJob& job_;
   const executor::GraphWork& graph_;
+  std::uint64_t samples_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& job) {
-  return std::make_unique<GraphsWork>(experiment, job);
+std::unique_ptr<Work> GraphsJob::work(const Platform& platform) const {
+  return std::make_unique<GraphsWork>(platform, *this, *graph_,
+                                      std::max<std::uint64_t>(1, samples_));
 }
 
 }  // namespace tessera::sim

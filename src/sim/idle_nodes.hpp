@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "tessera/machine/topology.hpp"
+#include "tessera/sim/job.hpp"
 
 namespace tessera::sim {
 
-inline constexpr std::uint32_t no_owner = 0xFFFFFFFFU;
-
-// Gives every node without an owner that of the nearest one with one, by links; of several the one
-// found first in order of nodes and ports. Rank 0 has what no link leads to. O(links).
+// Gives every node without an owner (`no_owner`) that of the nearest one with one, by links; of
+// several the one found first in order of nodes and ports. Rank 0 has what no link leads to.
+// O(links).
 void give_idle_nodes(const machine::Topology& topology, std::vector<std::uint32_t>& owner);
 
 }  // namespace tessera::sim

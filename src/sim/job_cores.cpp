@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "job_reader.hpp"
+#include "job_tiles.hpp"
 #include "tessera/npu/cores.hpp"
 
 namespace tessera::sim {

@@ -6,7 +6,7 @@
 
 #include "tessera/machine/machine.hpp"
 #include "tessera/memory/remote.hpp"
-#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/platform.hpp"
 #include "tessera/workload/tensors.hpp"
 
 namespace tessera::sim {
@@ -18,8 +18,8 @@ struct MemoryParts {
   bool coherent = false;                         // nodes that are memory are accessed by lines
 };
 
-inline MemoryParts memory_parts(const Experiment& experiment) {
-  return {experiment.machine, experiment.remote_memory.get(), experiment.coherence.has_value()};
+inline MemoryParts memory_parts(const Platform& platform) {
+  return {platform.machine, platform.remote_memory.get(), platform.coherence.has_value()};
 }
 
 // Whether what is not the NPU's own is in channels of the machine, and accessed as these are.

@@ -231,7 +231,7 @@ class PlanTraffic::Builder {
   std::vector<std::uint32_t> nodes_;
 };
 
-PlanTraffic::PlanTraffic(const Experiment& experiment) : plan_(&experiment.plan) {
+PlanTraffic::PlanTraffic(const Experiment& experiment) : plan_(&experiment.plan()) {
   Builder(*this, experiment).build();
 }
 

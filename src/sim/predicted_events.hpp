@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "tessera/network/network.hpp"
-#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/platform.hpp"
 
 namespace tessera::sim {
 
 class PredictedEvents {
  public:
-  explicit PredictedEvents(const Experiment& experiment)
-      : experiment_(experiment),
-        events_(experiment.machine.topology->nodes()),
-        traffic_(experiment.network->predict_traffic(experiment.machine)) {}
+  explicit PredictedEvents(const Platform& platform)
+      : platform_(platform),
+        events_(platform.machine.topology->nodes()),
+        traffic_(platform.network->predict_traffic(platform.machine)) {}
 
   void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
@@ -27,8 +27,8 @@ class PredictedEvents {
   }
   // To the memory of a tile.
   void access(EntityId tile, Bytes bytes, bool write, std::uint64_t count) {
-    experiment_.memory->predict_events(
-        experiment_.machine, tile, bytes, write,
+    platform_.memory->predict_events(
+        platform_.machine, tile, bytes, write,
         [&](EntityId node, std::uint64_t events) { add(node, events * count); },
         [&](EntityId from, EntityId to, Bytes size, std::uint64_t messages) {
           message(from, to, size, messages * count);
@@ -38,7 +38,7 @@ class PredictedEvents {
   std::vector<std::uint64_t> take() { return std::move(events_); }
 
  private:
-  const Experiment& experiment_;
+  const Platform& platform_;
   std::vector<std::uint64_t> events_;
   std::unique_ptr<network::PredictedTraffic> traffic_;
 };

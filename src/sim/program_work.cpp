@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "predicted_events.hpp"
+#include "programs_job.hpp"
 #include "tessera/npu/cores.hpp"
 #include "tessera/plan/stage_work.hpp"
-#include "work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -15,8 +16,8 @@ constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
 // Events of each node, predicted from the plan.
 class Prediction {
  public:
-  Prediction(const Experiment& experiment, const plan::Plan& plan)
-      : plan_(plan), events_(experiment), collectives_(plan_) {}
+  Prediction(const Platform& platform, const plan::Plan& plan)
+      : plan_(plan), events_(platform), collectives_(plan_) {}
 
   std::vector<std::uint64_t> make() {
     const plan::Degrees& degrees = plan_.strategy.degrees;
@@ -66,18 +67,21 @@ class Prediction {
 
 class ProgramWork final : public Work {
  public:
-  ProgramWork(const Experiment& experiment, const Job& job)
-      : experiment_(experiment), job_(job), plan_(job.plan) {}
+  ProgramWork(const Platform& platform, const ProgramsJob& job)
+      : platform_(platform),
+        job_(job),
+        workload_(job.planned()->workload),
+        plan_(job.planned()->plan) {}
 
   std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(experiment_.machine, plan_.placement.tiles(), job_.workload.data_type);
+    return sum_of_peaks(platform_.machine, plan_.placement.tiles(), workload_.data_type);
   }
-  std::uint64_t samples() const override { return job_.workload.samples; }
+  std::uint64_t samples() const override { return workload_.samples; }
   double flops_of_sample() const override {
-    return static_cast<double>(job_.workload.flops_per_sample().count());
+    return static_cast<double>(workload_.flops_per_sample().count());
   }
 
   std::vector<std::string> notes() const override {
@@ -138,12 +142,12 @@ class ProgramWork final : public Work {
   std::size_t shared_bytes() const override { return plan_.resident_bytes(); }
   std::size_t bytes_a_tile() const override { return executor::bytes_per_tile(); }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
-    return experiment_.compute->predicted_bytes(nodes);
+    return platform_.compute->predicted_bytes(nodes);
   }
   std::optional<Accessed> accessed() const override {
-    const std::span<const machine::Tile> tiles = experiment_.machine.tiles();
+    const std::span<const machine::Tile> tiles = platform_.machine.tiles();
     const bool has_cores = std::any_of(tiles.begin(), tiles.end(), [&](const machine::Tile& tile) {
-      return npu::core_of(experiment_.compute->of(tile)) != nullptr;
+      return npu::core_of(platform_.compute->of(tile)) != nullptr;
     });
     if (has_cores) {
       return std::nullopt;  // they access memory by themselves
@@ -159,22 +163,22 @@ class ProgramWork final : public Work {
     return accessed;
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return Prediction(experiment_, plan_).make();
+    return Prediction(platform_, plan_).make();
   }
   std::span<const workload::Operation> operations() const override { return plan_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(experiment_, plan_.operations, members);
+    return make_model_cores(platform_, plan_.operations, members);
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {
-    return executor::make_executor({experiment_.machine, plan_, members, job_.iterations,
+    return executor::make_executor({platform_.machine, plan_, members, job_.iterations,
                                     executor_slot, network_slot, memory_slot, compute_slot,
                                     observer, outlook});
   }
   bool knows_pairs() const override { return true; }
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
-    const machine::Machine& machine = experiment_.machine;
+    const machine::Machine& machine = platform_.machine;
     const plan::Placement& placement = plan_.placement;
     plan::visit_traffic(plan_, {[&](const plan::RoleTraffic& message) {
                                   visit(placement.tile(message.from), placement.tile(message.to));
@@ -209,15 +213,16 @@ class ProgramWork final : public Work {
     });
   }
 
-  const Experiment& experiment_;
-  const Job& job_;
+  const Platform& platform_;
+  const ProgramsJob& job_;
+  const workload::Workload& workload_;
   const plan::Plan& plan_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_programs(const Experiment& experiment, const Job& job) {
-  return std::make_unique<ProgramWork>(experiment, job);
+std::unique_ptr<Work> ProgramsJob::work(const Platform& platform) const {
+  return std::make_unique<ProgramWork>(platform, *this);
 }
 
 }  // namespace tessera::sim

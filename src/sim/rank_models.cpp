@@ -9,9 +9,8 @@ namespace {
 // Whether tiles tell each other of messages: see executor::Observer.
 bool tells_of_messages(const Experiment& experiment) {
   return experiment.options.trace == TraceLevel::full &&
-         (experiment.graph != nullptr ||
-          std::any_of(experiment.tenants.begin(), experiment.tenants.end(),
-                      [](const Tenant& tenant) { return tenant.job.graph != nullptr; }));
+         std::any_of(experiment.jobs.begin(), experiment.jobs.end(),
+                     [](const PlacedJob& placed) { return placed.job->logs_messages(); });
 }
 
 // Between regions, of whatever the models send.
@@ -70,7 +69,7 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
     const compute::ComputeModel& model = experiment.compute->of(tile);
     return model.is_fixed() ? experiment.machine.time_at(
                                   node, model.duration(experiment.machine, tile,
-                                                       experiment.plan.operations[operation]))
+                                                       experiment.plan().operations[operation]))
                             : SimTime::zero();
   };
   return setup;
@@ -80,14 +79,10 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
 std::unique_ptr<memory::CoherentMemory> coherent_memory_of(const Experiment& experiment,
                                                            const std::vector<EntityId>& members) {
   std::vector<memory::CoherentGroup> groups;
-  const auto add = [&groups](const Job& job) {
-    if (job.graph && job.graph->coherent_in_channels) {
-      groups.push_back({job.graph->nodes, job.graph->remote_of});
+  for (const PlacedJob& placed : experiment.jobs) {
+    if (auto group = placed.job->coherent_group()) {
+      groups.push_back(std::move(*group));
     }
-  };
-  add(experiment);
-  for (const Tenant& tenant : experiment.tenants) {
-    add(tenant.job);
   }
   if (groups.empty()) {
     return nullptr;

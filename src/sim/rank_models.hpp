@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "joint_work.hpp"
 #include "recorder.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/executor/executor.hpp"
@@ -12,7 +13,6 @@
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 

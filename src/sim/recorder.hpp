@@ -12,9 +12,9 @@
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/state.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/work.hpp"
 #include "tessera/trace/records.hpp"
 #include "tessera/trace/segment.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 

@@ -72,7 +72,7 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
   }
   RunRequest request = given;
   request.resumable = false;
-  const plan::Strategy& strategy = experiment.plan.strategy;
+  const plan::Strategy& strategy = experiment.plan().strategy;
   if (request.resume || request.checkpoints.wall_s > 0 ||
       !request.checkpoints.simulated.is_never()) {
     throw ConfigError("run.replay: exact does not go together with checkpoints");

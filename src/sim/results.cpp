@@ -106,7 +106,7 @@ void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
   });
   models.communicator.reduce_max(outputs);
   if (outputs[1] > outputs[0]) {  // in no graph
-    const plan::Strategy& strategy = models.experiment.plan.strategy;
+    const plan::Strategy& strategy = models.experiment.plan().strategy;
     const std::uint64_t results = std::uint64_t{strategy.micro_batches} * summary.iterations - 1;
     const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(outputs[1] - outputs[0]));
     summary.steady_throughput_samples_per_s =
@@ -117,24 +117,24 @@ void fill_steady_throughput(const RankModels& models, trace::Summary& summary) {
 
 // Times of tenants, each from its start until its last tile has finished.
 void fill_tenants(const RankModels& models, bool complete, trace::Summary& summary) {
-  const std::vector<Work::Share> shares = models.work->tenants();
+  const std::vector<Work::Share> shares = models.work->shares();
   if (shares.empty()) {
     return;
   }
   std::vector<std::uint64_t> ends(shares.size());
   models.executor->visit_results([&](const executor::TileResult& result) {
-    std::uint64_t& end = ends[models.work->tenant_of(result.role)];
+    std::uint64_t& end = ends[models.work->share_of(result.role)];
     end = std::max(end, static_cast<std::uint64_t>(std::max(result.end, result.over).ps()));
   });
   models.communicator.reduce_max(ends);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const Work::Share& share = shares[i];
     trace::TenantResult& result = summary.tenants.emplace_back();
-    result.name = share.tenant.name;
-    result.workload = share.tenant.job.workload.name;
+    result.name = share.name;
+    result.workload = share.workload;
     result.tiles = share.tiles;
     result.iterations = share.iterations;
-    result.start_ps = share.tenant.start.ps();
+    result.start_ps = share.start.ps();
     result.peak_flops_per_s = share.peak_flops_per_s;
     const std::int64_t time = static_cast<std::int64_t>(ends[i]) - result.start_ps;
     if (complete && time > 0) {
@@ -197,6 +197,21 @@ void fill_digest(const RankModels& models, trace::Summary& summary) {
   summary.result_digest = result.to_string();
 }
 
+// Of jobs that log messages in full traces.
+void note_lumped_messages(const Experiment& experiment, trace::Summary& summary) {
+  if (experiment.options.trace != TraceLevel::full || !experiment.network->lumps_rings()) {
+    return;
+  }
+  for (const PlacedJob& placed : experiment.jobs) {
+    if (placed.job->logs_messages()) {
+      summary.notes.push_back(
+          (placed.name.empty() ? "" : placed.name + ": ") +
+          "messages of collectives that are one ring are not in the table `messages`, as their "
+          "steps may be lumped (machine.network.uncontended_steps)");
+    }
+  }
+}
+
 }  // namespace
 
 std::string name_of(TraceLevel level) {
@@ -216,11 +231,12 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   trace::Summary summary;
   summary.experiment = experiment.name;
   summary.machine = experiment.machine.name;
-  summary.workload = experiment.workload.name;
-  summary.ideal_time_ps = experiment.ideal_time.ps();
+  summary.workload = experiment.workload;
+  summary.ideal_time_ps = experiment.ideal_time().ps();
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.iterations = work->iterations();
   summary.notes = work->notes();
+  note_lumped_messages(experiment, summary);
   for (std::string& note : experiment.network->notes(experiment.machine)) {
     summary.notes.push_back(std::move(note));
   }

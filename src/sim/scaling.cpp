@@ -80,7 +80,7 @@ class ScalingRun {
     trace::ScalingReport report;
     report.experiment = experiment_.name;
     report.machine = experiment_.machine.name;
-    report.workload = experiment_.workload.name;
+    report.workload = experiment_.workload;
     report.weights = experiment_.options.weights;
     report.synchronization = experiment_.options.synchronization;
     report.by_rounds = std::find(round_policies.begin(), round_policies.end(),

@@ -95,9 +95,6 @@ void include(Value* value, const std::string& what, bool lists, const config::Te
 
 void include_served(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
   Value* const workload = value_of(&root, "workload");
-  if (workload == nullptr || !is_serving(*workload)) {
-    return;
-  }
   Value* const tenants = value_of(workload, "tenants");
   if (tenants == nullptr) {
     return;

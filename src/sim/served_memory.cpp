@@ -81,17 +81,11 @@ std::optional<Bytes> room_for_cache(const machine::Machine& machine, const Servi
 
 }  // namespace
 
-ServingMemory::ServingMemory(const machine::Machine& machine) : npus(machine.channels.size()) {
-  for (const machine::MemoryChannel& channel : machine.channels) {
-    free.push_back(channel.capacity == Bytes() ? std::nullopt : std::optional(channel.capacity));
-  }
-}
-
-void ServingMemory::add(const machine::Machine& machine, const ServingWork& work) {
+void add_npus(const machine::Machine& machine, const ServingWork& work, ServingMemory& memory) {
   for (const auto& cores : work.npus) {
     for (const std::uint32_t channel :
          machine.channels.empty() ? std::set<std::uint32_t>{} : channels_of(machine, cores)) {
-      ++npus[channel];
+      ++memory.npus[channel];
     }
   }
 }

@@ -353,12 +353,6 @@ std::vector<ParameterInfo> served_tenant_parameters() {
   return all;
 }
 
-bool is_serving(const config::Value& workload) {
-  return std::any_of(workload.members.begin(), workload.members.end(), [](const auto& member) {
-    return member.key == "kind" && member.value.text == serving_kind;
-  });
-}
-
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
                                                     const machine::Machine& machine,
                                                     const std::vector<EntityId>& nodes,

@@ -10,11 +10,7 @@
 
 namespace tessera::sim {
 
-inline constexpr const char* serving_kind = "serving";
-
-bool is_serving(const config::Value& workload);
-
-// Of an experiment, or one of several tenants: where `language_model` of a tenant, or
+// Of the mapping of a job: where `language_model` of a tenant, or
 // `requests.list`, is the name of a file, puts what is in it in its place: YAML or JSON; of
 // requests also a CSV with a head of their keys ("at [s]" for arrivals in seconds). Complaints go
 // to `diagnostics`.

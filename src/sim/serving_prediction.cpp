@@ -27,9 +27,9 @@ struct Steps {
 
 class Prediction {
  public:
-  Prediction(const Experiment& experiment, const ServingWork& work,
+  Prediction(const Platform& platform, const ServingWork& work,
              const npu::OperatorSource& operators)
-      : work_(work), operators_(operators), events_(experiment), moved_(work.npus.size()) {}
+      : work_(work), operators_(operators), events_(platform), moved_(work.npus.size()) {}
 
   std::vector<std::uint64_t> make() {
     for (const bool background : {false, true}) {
@@ -164,9 +164,9 @@ class Prediction {
 
 }  // namespace
 
-std::vector<std::uint64_t> predicted_events(const Experiment& experiment, const ServingWork& work,
+std::vector<std::uint64_t> predicted_events(const Platform& platform, const ServingWork& work,
                                             const npu::OperatorSource& operators) {
-  return Prediction(experiment, work, operators).make();
+  return Prediction(platform, work, operators).make();
 }
 
 }  // namespace tessera::sim

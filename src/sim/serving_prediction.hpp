@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/executor/serving.hpp"
-#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/platform.hpp"
 
 namespace tessera::sim {
 
@@ -15,7 +15,7 @@ namespace tessera::sim {
 // As many sequences run together as there are clients; where requests come by themselves, four
 // (assumed). Operators are shared by all cores of an NPU. A tenant in the background moves as many
 // bytes on its busiest NPU as the busiest of others does.
-std::vector<std::uint64_t> predicted_events(const Experiment& experiment,
+std::vector<std::uint64_t> predicted_events(const Platform& platform,
                                             const executor::ServingWork& work,
                                             const npu::OperatorSource& operators);
 

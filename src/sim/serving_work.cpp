@@ -2,19 +2,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "serving_job.hpp"
 #include "serving_prediction.hpp"
 #include "tessera/npu/cores.hpp"
-#include "work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
 
 class ServedWork final : public Work {
  public:
-  ServedWork(const Experiment& experiment, const Job& job)
-      : experiment_(experiment),
-        work_(*job.serving),
-        operators_(executor::make_operator_source(work_)) {}
+  ServedWork(const Platform& platform, const executor::ServingWork& work)
+      : platform_(platform), work_(work), operators_(executor::make_operator_source(work_)) {}
 
   std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
   std::uint32_t iterations() const override { return 1; }
@@ -24,7 +23,7 @@ class ServedWork final : public Work {
   double flops_of_sample() const override { return 0; }
 
   std::vector<std::string> notes() const override {
-    return experiment_.network->overheads().collective > SimTime::zero()
+    return platform_.network->overheads().collective > SimTime::zero()
                ? std::vector<std::string>{"machine.network.collective_overhead has no effect on "
                                           "exchanges of served models"}
                : std::vector<std::string>{};
@@ -80,19 +79,19 @@ class ServedWork final : public Work {
     return of_core;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
-    return experiment_.compute->predicted_bytes(nodes);
+    return platform_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return sim::predicted_events(experiment_, work_, *operators_);
+    return sim::predicted_events(platform_, work_, *operators_);
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return npu::make_cores(
-        {experiment_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
+        {platform_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& /*outlook*/) const override {
-    return executor::make_serving_executor({experiment_.machine, work_, operators_, members,
+    return executor::make_serving_executor({platform_.machine, work_, operators_, members,
                                             executor_slot, network_slot, compute_slot, observer});
   }
 
@@ -103,15 +102,15 @@ class ServedWork final : public Work {
         [](const executor::ServedTenant& tenant) { return tenant.model->units() > 1; });
   }
 
-  const Experiment& experiment_;
+  const Platform& platform_;
   const executor::ServingWork& work_;
   std::shared_ptr<const npu::OperatorSource> operators_;
 };
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job) {
-  return std::make_unique<ServedWork>(experiment, job);
+std::unique_ptr<Work> ServingJob::work(const Platform& platform) const {
+  return std::make_unique<ServedWork>(platform, *serving_);
 }
 
 }  // namespace tessera::sim

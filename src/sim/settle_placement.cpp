@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "job_reader.hpp"
+#include "joint_work.hpp"
+#include "programs_job.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/placement.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -21,13 +21,13 @@ std::uint64_t predicted_events(const Experiment& experiment) {
   return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
 }
 
-// The experiment's plan on these tiles.
+// The work of an experiment's only job on these tiles.
 plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& tiles,
                   plan::Aggregation aggregation) {
-  plan::Strategy strategy = experiment.plan.strategy;
+  plan::Strategy strategy = experiment.plan().strategy;
   strategy.aggregation = aggregation;
   strategy.placement.tiles = tiles;
-  return plan_of(experiment, experiment.workload, strategy);
+  return plan_of(experiment, experiment.planned()->workload, strategy);
 }
 
 // Of one iteration, on one rank; `never` where it does not come to its end, or memories are too
@@ -35,21 +35,22 @@ plan::Plan placed(const Experiment& experiment, const std::vector<EntityId>& til
 SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
   plan::Plan plan;
   try {
-    plan = placed(experiment, tiles, experiment.plan.strategy.aggregation);
+    plan = placed(experiment, tiles, experiment.plan().strategy.aggregation);
   } catch (const ConfigError&) {
     return SimTime::never();
   }
-  std::swap(experiment.plan, plan);
+  Job& job = *experiment.only_job();
+  std::swap(job.planned()->plan, plan);
   const RunOptions options = experiment.options;
-  const std::uint32_t iterations = std::exchange(experiment.iterations, 1);
+  const std::uint32_t iterations = std::exchange(job.iterations, 1);
   experiment.options.trace = TraceLevel::none;
   experiment.options.weights = "none";
   experiment.options.replay = false;
   const auto communicator = comm::make_in_process();
   const trace::Summary summary = run(experiment, *communicator, {});
   experiment.options = options;
-  experiment.iterations = iterations;
-  std::swap(experiment.plan, plan);
+  job.iterations = iterations;
+  std::swap(job.planned()->plan, plan);
   return summary.status == "finished" ? SimTime::from_ps(summary.simulated_time_ps)
                                       : SimTime::never();
 }
@@ -62,45 +63,42 @@ SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& til
   }
 }
 
-bool is_to_settle(const Job& job) {
-  return !job.plan.stages.empty() && job.plan.strategy.layout == "optimized";
-}
-
-}  // namespace
-
-void settle_placement(Experiment& experiment) {
-  if (!is_to_settle(experiment)) {
-    return;
-  }
+// Of the experiment's only job.
+void settle(Experiment& experiment) {
   const bool is_small = predicted_events(experiment) <= most_events;
   const auto time_of = [&](const std::vector<EntityId>& tiles) {
     return is_small ? simulated(experiment, tiles) : estimated(experiment, tiles);
   };
-  std::vector<EntityId> best = experiment.plan.placement.tiles();
+  PlannedWork& planned = *experiment.only_job()->planned();
+  std::vector<EntityId> best = planned.plan.placement.tiles();
   SimTime least = time_of(best);
   for (const std::vector<EntityId>& tiles :
-       plan::named_starts(experiment.machine, experiment.plan.strategy.placement)) {
+       plan::named_starts(experiment.machine, planned.plan.strategy.placement)) {
     const SimTime time = time_of(tiles);
     if (time < least) {
       least = time;
       best = tiles;
     }
   }
-  experiment.plan = placed(experiment, best, experiment.plan.strategy.aggregation);
-  if (experiment.plan.strategy.check_capacity) {
-    experiment.in_channels = plan::bytes_in_channels(experiment.machine, experiment.plan);
+  planned.plan = placed(experiment, best, planned.plan.strategy.aggregation);
+  if (planned.plan.strategy.check_capacity) {
+    planned.in_channels = plan::bytes_in_channels(experiment.machine, planned.plan);
   }
 }
 
-void settle_placement(Experiment& experiment, Tenant& tenant) {
-  if (!is_to_settle(tenant.job)) {
+}  // namespace
+
+void settle_placement(Experiment& experiment, PlacedJob& placed) {
+  const PlannedWork* const planned = placed.job->planned();
+  if (planned == nullptr || planned->plan.strategy.layout != "optimized") {
     return;
   }
-  std::vector<Tenant> all = std::exchange(experiment.tenants, {});  // the tenant stays where it is
-  std::swap(static_cast<Job&>(experiment), tenant.job);
-  settle_placement(experiment);
-  std::swap(static_cast<Job&>(experiment), tenant.job);
-  experiment.tenants = std::move(all);
+  PlacedJob alone{"", placed.tiles, SimTime::zero(), std::move(placed.job)};
+  std::vector<PlacedJob> all = std::exchange(experiment.jobs, {});  // `placed` stays where it is
+  experiment.jobs.push_back(std::move(alone));
+  settle(experiment);
+  placed.job = std::move(experiment.jobs.front().job);
+  experiment.jobs = std::move(all);
 }
 
 }  // namespace tessera::sim

@@ -10,8 +10,7 @@ namespace tessera::sim {
 // itself, else estimated, and the fastest taken; the first of those that are equally fast, the
 // optimised one before all. From then on the placement stands, so that plans made again,
 // with fewer micro-batches, lie alike. Leaves other work as it is.
-void settle_placement(Experiment& experiment);
-// Of a tenant, as if it had the machine to itself, on its own tiles.
-void settle_placement(Experiment& experiment, Tenant& tenant);
+// Of one of several jobs, as if it had the machine to itself, on its own tiles.
+void settle_placement(Experiment& experiment, PlacedJob& placed);
 
 }  // namespace tessera::sim

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "checkpoints.hpp"
-#include "graph_experiment.hpp"
 #include "rank_models.hpp"
 #include "results.hpp"
 #include "tessera/comm/first_rank.hpp"
@@ -40,8 +39,10 @@ std::string link_classes(const machine::Topology& topology) {
 
 std::string names_of_tenants(const Experiment& experiment) {
   std::vector<std::string> names;
-  for (const Tenant& tenant : experiment.tenants) {
-    names.push_back(tenant.name);
+  for (const PlacedJob& placed : experiment.jobs) {
+    if (!placed.name.empty()) {
+      names.push_back(placed.name);
+    }
   }
   return join(names, ",");
 }
@@ -50,7 +51,7 @@ SimTime bin_length(const Experiment& experiment) {
   if (experiment.options.bin) {
     return *experiment.options.bin;
   }
-  const std::int64_t expected = (experiment.ideal_time * experiment.iterations).ps();
+  const std::int64_t expected = experiment.ideal_span().ps();
   return SimTime::from_ps(std::max<std::int64_t>(1, expected / experiment.options.bins));
 }
 
@@ -130,9 +131,8 @@ class RankRun {
 
   void prepare_folder() {
     if (communicator_.rank() == 0 && request_.hooks.on_warning) {
-      warn_of_ignored(experiment_, "");
-      for (const Tenant& tenant : experiment_.tenants) {
-        warn_of_ignored(tenant.job, tenant.name + ": ");
+      for (const PlacedJob& placed : experiment_.jobs) {
+        warn_of(placed);
       }
     }
     segments_.emplace_back();
@@ -146,10 +146,10 @@ class RankRun {
     });
   }
 
-  void warn_of_ignored(const Job& job, const std::string& head) const {
-    const std::string ignored = job.graph ? ignored_nodes(job.graph->look) : "";
-    if (!ignored.empty()) {
-      request_.hooks.on_warning(head + ignored);
+  void warn_of(const PlacedJob& placed) const {
+    const std::string warning = placed.job->warning();
+    if (!warning.empty()) {
+      request_.hooks.on_warning((placed.name.empty() ? "" : placed.name + ": ") + warning);
     }
   }
 

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <limits>
 
+#include "joint_work.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/trace/run_folder.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -1,12 +1,12 @@
-#include "work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
                                                    std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members) {
-  return experiment.compute->build(
-      {experiment.machine, members, operations, compute_slot, memory_slot});
+  return platform.compute->build(
+      {platform.machine, members, operations, compute_slot, memory_slot});
 }
 
 double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,
@@ -23,20 +23,6 @@ double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> t
     sum += peak_of(machine.tile_of(tile));
   }
   return sum;
-}
-
-std::unique_ptr<Work> work_of(const Experiment& experiment, const Job& job) {
-  if (job.chip) {
-    return work_of_chip(experiment, job);
-  }
-  if (job.serving) {
-    return work_of_serving(experiment, job);
-  }
-  return job.graph ? work_of_graphs(experiment, job) : work_of_programs(experiment, job);
-}
-
-std::unique_ptr<Work> work_of(const Experiment& experiment) {
-  return experiment.tenants.empty() ? work_of(experiment, experiment) : work_of_tenants(experiment);
 }
 
 }  // namespace tessera::sim

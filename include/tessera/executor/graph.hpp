@@ -109,7 +109,7 @@ struct GraphGroup {
 
 // Graphs with what all NPUs know of them. Immutable after `sim` has looked through them.
 struct GraphWork {
-  std::unique_ptr<workload::GraphSource> source;
+  std::shared_ptr<const workload::GraphSource> source;
   GraphOptions options;
   std::vector<EntityId> nodes;     // [npus] of the machine
   std::vector<GraphGroup> groups;  // 0: all NPUs

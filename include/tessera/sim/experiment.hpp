@@ -8,19 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "tessera/compute/compute.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/digest.hpp"
-#include "tessera/executor/chip.hpp"
-#include "tessera/executor/graph.hpp"
-#include "tessera/executor/serving.hpp"
-#include "tessera/machine/machine.hpp"
-#include "tessera/memory/coherence.hpp"
-#include "tessera/memory/memory.hpp"
-#include "tessera/memory/remote.hpp"
-#include "tessera/network/network.hpp"
-#include "tessera/plan/plan.hpp"
-#include "tessera/workload/workload.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/sim/job.hpp"
+#include "tessera/sim/platform.hpp"
 
 namespace tessera::sim {
 
@@ -58,59 +50,36 @@ std::vector<ParameterInfo> execution_parameters();
 // Of each of the workload's `tenants`.
 std::vector<ParameterInfo> tenant_parameters();
 
-// A model that the operators of a chip were lowered from.
-struct ModelLook {
-  std::string path;
-  std::string level;  // of optimisation
-  std::uint64_t file_nodes = 0;
-  std::uint64_t nodes = 0;  // of the optimised graph
-  std::uint64_t views = 0;  // of those, that nothing has to be done for
-  std::uint64_t parameters = 0;
-  Flops matrix;
-  Flops vector;
-  Bytes traffic;                     // each tensor once for each node that reads or writes it
-  std::vector<std::string> unknown;  // nodes that cost memory traffic alone
-  std::vector<std::string> notices;
-};
-
-// What tiles have to do, on a machine of their own or as one tenant of several: the programs of a
-// plan, graphs, or operators on a chip.
-struct Job {
-  workload::Workload workload;                     // of programs; of others it has a name alone
-  plan::Plan plan;                                 // of programs; else empty
-  std::unique_ptr<executor::GraphWork> graph;      // null: programs, or a chip
-  std::unique_ptr<executor::ChipWork> chip;        // null: no operators on a chip
-  std::unique_ptr<executor::ServingWork> serving;  // null: no requests
-  std::optional<ModelLook> model;                  // of a chip whose operators are those of a model
-  std::vector<Bytes> in_channels;                  // [channels] that programs keep there, or empty
-  std::uint32_t iterations = 1;
-  SimTime ideal_time;  // of an iteration
-};
-
-// One of several jobs that share a machine, on tiles of its own.
-struct Tenant {
-  std::string name;
+// A job in its place: on some tiles, from some time on.
+struct PlacedJob {
+  std::string name;  // empty: it has the machine alone
   std::vector<EntityId> tiles;
   SimTime start;
-  Job job;
+  std::unique_ptr<Job> job;
 };
 
-// Everything of one experiment but the number of ranks: a machine, and a job that has all of it, or
-// tenants. Immutable after reading.
-struct Experiment : Job {
+// Everything of one experiment but the number of ranks: a machine with its models, and a list of
+// jobs. Immutable after reading.
+struct Experiment : Platform {
   std::string name;
-  machine::Machine machine;
-  std::unique_ptr<network::NetworkModel> network;
-  std::unique_ptr<memory::MemoryModel> memory;
-  std::unique_ptr<memory::RemoteMemory> remote_memory;  // null: the machine has none
-  std::optional<memory::Coherence> coherence;           // of memory nodes
-  std::unique_ptr<compute::ComputeModel> compute;
-  std::vector<Tenant> tenants;  // then the experiment's own job has a name and times alone
+  std::string workload;  // its name
+  std::string kind;      // of the workload
+  std::vector<PlacedJob> jobs;
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML
-  SimTime lookahead;
 
+  // The job that has the machine alone; null: jobs have names and share it.
+  const Job* only_job() const;
+  Job* only_job();
+  // What a strategy made of it; null: it is other work.
+  const PlannedWork* planned() const;
+  // Throws InternalError where there is none.
+  const plan::Plan& plan() const;
+  // Of an iteration of the only job, or until the last of several is over; zero: not known.
+  SimTime ideal_time() const;
+  // Of the whole run.
+  SimTime ideal_span() const;
   // Hash of the resolved configuration.
   std::string configuration_hash() const;
 };

@@ -88,6 +88,9 @@ struct Forecast {
   std::size_t shared_bytes = 0;   // descriptions that every rank holds whole
   std::size_t largest_bytes = 0;  // peak resident memory of the largest rank, predicted
 };
+// Tiles that have something to do.
+std::uint64_t tiles_at_work(const Experiment& experiment);
+
 Forecast forecast(const Experiment& experiment, int ranks);
 Forecast forecast(const Experiment& experiment, machine::Partition partition);
 

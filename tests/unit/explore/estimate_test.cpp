@@ -39,7 +39,7 @@ TEST(Estimate, OfAnIdealPipelineIsEquationOne) {
       "topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 1000 TB/s, latency: 1 ps}\n"
       "tile: {peak: {fp16: 1 GFLOP/s}, sram: 1 MB}\n";
   const sim::Experiment experiment = read(files, {"strategy.pipeline=4", "strategy.tensor=1"});
-  const auto ideal = static_cast<double>(experiment.ideal_time.ps());
+  const auto ideal = static_cast<double>(experiment.ideal_time().ps());
   // Equation (1) is more than the schedule needs where stages are not alike.
   EXPECT_GE(static_cast<double>(estimate_of(experiment).ps()), ideal);
   EXPECT_NEAR(static_cast<double>(estimate_of(experiment).ps()), ideal, 0.03 * ideal);

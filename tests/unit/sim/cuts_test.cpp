@@ -66,7 +66,7 @@ machine::Partition cut(const Experiment& experiment, const std::string& name, in
 }
 
 bool can_cut(const Experiment& experiment, const std::string& name, int ranks) {
-  const plan::Degrees& degrees = experiment.plan.strategy.degrees;
+  const plan::Degrees& degrees = experiment.plan().strategy.degrees;
   const auto wanted = static_cast<std::uint32_t>(ranks);
   if (name == "stages") {
     return degrees.pipeline >= wanted;
@@ -102,7 +102,7 @@ void expect_valid(const Experiment& experiment, const machine::Partition& partit
 }
 
 void expect_whole_groups(const Experiment& experiment, const machine::Partition& partition) {
-  const plan::Plan& plan = experiment.plan;
+  const plan::Plan& plan = experiment.plan();
   const std::uint32_t tensor = plan.strategy.degrees.tensor;
   for (std::uint32_t role = 0; role < plan.placement.tiles().size(); ++role) {
     EXPECT_EQ(partition.owner[plan.placement.tile(role).value()],
@@ -132,7 +132,7 @@ TEST(Cuts, OfPlansAreValidAndKeepTensorGroups) {
 
 TEST(Cuts, StagesAndReplicasAreWhatTheirNamesSay) {
   const Experiment experiment = read(larger_experiment());
-  const plan::Placement& placement = experiment.plan.placement;
+  const plan::Placement& placement = experiment.plan().placement;
   const machine::Partition stages = cut(experiment, "stages", 4);
   const machine::Partition replicas = cut(experiment, "replicas", 3);
   std::map<std::uint32_t, std::uint32_t> rank_of_replica;
@@ -216,7 +216,7 @@ TEST(Cuts, TenantsStayWhole) {
   for (int ranks = 2; ranks <= 3; ++ranks) {
     const machine::Partition partition = cut(experiment, "tenants", ranks);
     expect_valid(experiment, partition, ranks);
-    for (const Tenant& tenant : experiment.tenants) {
+    for (const PlacedJob& tenant : experiment.jobs) {
       for (const EntityId tile : tenant.tiles) {
         EXPECT_EQ(partition.owner[tile.value()], partition.owner[tenant.tiles.front().value()]);
       }

@@ -71,8 +71,8 @@ TEST(Detail, TilesThatDoNotWaitForItAreAsBefore) {
   ASSERT_EQ(after.size(), 4U);
   std::size_t others = 0;
   for (std::uint32_t role = 0; role < 4; ++role) {
-    const std::uint32_t node = mixed.plan.placement.tile(role).value();
-    if (mixed.plan.placement.role(role).replica == 0) {
+    const std::uint32_t node = mixed.plan().placement.tile(role).value();
+    if (mixed.plan().placement.role(role).replica == 0) {
       EXPECT_NE(after.at(node), before.at(node)) << node;
     } else {
       EXPECT_EQ(after.at(node), before.at(node)) << node;

@@ -22,13 +22,13 @@ TEST(ReadExperiment, ReadsTheFilesItNames) {
   const Experiment experiment = read(small_experiment());
   EXPECT_EQ(experiment.name, "small");
   EXPECT_EQ(experiment.machine.topology->nodes(), 16U);
-  EXPECT_EQ(experiment.workload.samples, 4U);
-  EXPECT_EQ(experiment.plan.strategy.degrees.tiles(), 8U);
+  EXPECT_EQ(experiment.planned()->workload.samples, 4U);
+  EXPECT_EQ(experiment.plan().strategy.degrees.tiles(), 8U);
   EXPECT_EQ(experiment.options.iterations, 2U);
   EXPECT_EQ(experiment.options.trace, TraceLevel::none);
   EXPECT_EQ(experiment.options.partition, "auto");
   EXPECT_EQ(experiment.lookahead, SimTime::from_ps(1000));
-  EXPECT_GT(experiment.ideal_time, SimTime::zero());
+  EXPECT_GT(experiment.ideal_time(), SimTime::zero());
 }
 
 TEST(ReadExperiment, TakesPartsInline) {
@@ -37,7 +37,7 @@ TEST(ReadExperiment, TakesPartsInline) {
       "machine: parts/machine.yaml\nworkload: parts/workload.yaml\nstrategy: {pipeline: 4}\n";
   const Experiment experiment = read(files);
   EXPECT_EQ(experiment.name, "experiment");
-  EXPECT_EQ(experiment.plan.strategy.degrees.pipeline, 4U);
+  EXPECT_EQ(experiment.plan().strategy.degrees.pipeline, 4U);
   EXPECT_EQ(experiment.options.trace, TraceLevel::summary);
 }
 
@@ -47,9 +47,9 @@ TEST(ReadExperiment, OverridesValuesAndWholeParts) {
   const Experiment experiment =
       read(files, {"strategy.tensor=4", "strategy=other.yaml", "machine.topology.rows=5",
                    "run.iterations=7", "run.iterations=3"});
-  EXPECT_EQ(experiment.plan.strategy.degrees.pipeline, 1U);
-  EXPECT_EQ(experiment.plan.strategy.degrees.data, 4U);
-  EXPECT_EQ(experiment.plan.strategy.degrees.tensor, 4U);
+  EXPECT_EQ(experiment.plan().strategy.degrees.pipeline, 1U);
+  EXPECT_EQ(experiment.plan().strategy.degrees.data, 4U);
+  EXPECT_EQ(experiment.plan().strategy.degrees.tensor, 4U);
   EXPECT_EQ(experiment.machine.topology->nodes(), 20U);
   EXPECT_EQ(experiment.options.iterations, 3U);
 }
@@ -62,7 +62,7 @@ TEST(ReadExperiment, TakesTilesFromAFile) {
       "# made by hand\nstage,tile\n0,1\n1,4-7\n0,0\r\n\n0,tile (2,1)\n0,10\n";
   const auto tiles = [](const Experiment& experiment) {
     std::vector<std::uint32_t> numbers;
-    for (const EntityId tile : experiment.plan.placement.tiles()) {
+    for (const EntityId tile : experiment.plan().placement.tiles()) {
       numbers.push_back(tile.value());
     }
     return numbers;

@@ -86,7 +86,7 @@ TEST(Run, AStopIsAnOutcome) {
 TEST(Run, ADeadlockIsReportedOnEveryRankAndInTheSummary) {
   // Stage 0 never sends what stage 1 waits for.
   Experiment experiment = read(small_experiment());
-  for (auto& code : experiment.plan.stages[0].program.pieces) {
+  for (auto& code : experiment.only_job()->planned()->plan.stages[0].program.pieces) {
     std::erase_if(code, [](const plan::Instruction& instruction) {
       return instruction.action == plan::Action::send;
     });

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "files.hpp"
+#include "tessera/sim/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -82,7 +83,8 @@ TEST(Serving, ServesEveryRequestAndToken) {
   EXPECT_GE(one.latency.p50, one.first_token.p50);
   EXPECT_LE(one.latency.p50, one.latency.p95);
   EXPECT_LE(one.latency.p99, one.latency.most);
-  EXPECT_LE(one.cache_blocks, experiment.serving->tenants[1].batching.blocks.value());
+  EXPECT_LE(one.cache_blocks,
+            served_by(*experiment.only_job())->tenants[1].batching.blocks.value());
 }
 
 TEST(Serving, IsTheSameOnAnyNumberOfRanks) {

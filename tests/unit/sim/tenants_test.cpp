@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "tessera/sim/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 
@@ -377,8 +378,8 @@ TEST(TenantsTogether, AreServedOnce) {
   std::string& text = files.at("lab/experiment.yaml");
   text = replaced(text, "trace: none", "trace: none, iterations: 2");
   const Experiment experiment = read(files);
-  EXPECT_EQ(experiment.tenants[0].job.iterations, 1U);
-  EXPECT_EQ(experiment.tenants[1].job.iterations, 2U);
+  EXPECT_EQ(experiment.jobs[0].job->iterations, 1U);
+  EXPECT_EQ(experiment.jobs[1].job->iterations, 2U);
   EXPECT_THAT(
       complaint_of(together(machine, {tenant("chat", "0-7", serving.lines + "iterations: 2\n")})),
       ::testing::HasSubstr("iterations: requests are served once"));
@@ -397,13 +398,14 @@ TEST(TenantsTogether, FitTheMemoriesThatTheyShare) {
   const std::string chat = tenant("chat", "8-15", serving.lines);
   const auto blocks = [&](const std::vector<std::string>& tenants) {
     const Experiment experiment = read(in_one_memory("3 MB", tenants));
-    return *experiment.tenants.back().job.serving->tenants[1].batching.blocks;
+    return *served_by(*experiment.jobs.back().job)->tenants[1].batching.blocks;
   };
   // Caches take what is left: what the tiles of the step keep is missing.
   const std::uint64_t all = blocks({chat});
   const std::uint64_t beside = blocks({step, chat});
   EXPECT_LT(beside, all);
-  EXPECT_EQ(read(in_one_memory("3 MB", {step, chat})).tenants[0].job.in_channels.size(), 1U);
+  EXPECT_EQ(read(in_one_memory("3 MB", {step, chat})).jobs[0].job->planned()->in_channels.size(),
+            1U);
   // Others that serve have as much.
   EXPECT_NEAR(static_cast<double>(blocks({tenant("other", "0-7", serving.lines), chat})),
               static_cast<double>(all) / 2, static_cast<double>(all) / 8);
@@ -436,15 +438,15 @@ TEST(TenantsTogether, HaveOperandsAtAddressesOfTheirOwn) {
   const std::string chip = tenant("chip", "12-13", operators.lines);
   const std::string more = tenant("more", "14-15", operators.lines);
   const Experiment experiment = read(in_one_memory("1 GB", {more, step, other, chip}));
-  const std::size_t operations = experiment.tenants[1].job.plan.operations.size();
+  const std::size_t operations = experiment.jobs[1].job->planned()->plan.operations.size();
   ASSERT_GT(operations, 0U);
-  EXPECT_EQ(experiment.tenants[1].job.plan.first_operation, 0U);
-  EXPECT_EQ(experiment.tenants[2].job.plan.first_operation, operations);
+  EXPECT_EQ(experiment.jobs[1].job->planned()->plan.first_operation, 0U);
+  EXPECT_EQ(experiment.jobs[2].job->planned()->plan.first_operation, operations);
   // Behind programs, of which each tile has its own.
-  const std::uint64_t first = experiment.tenants[0].job.chip->first_address;
+  const std::uint64_t first = experiment.jobs[0].job->first_address();
   EXPECT_GT(first, 0U);
   EXPECT_EQ(first % unit, 0U);
-  EXPECT_EQ(experiment.tenants[3].job.chip->first_address, first + unit);
+  EXPECT_EQ(experiment.jobs[3].job->first_address(), first + unit);
 
   Files files = in_one_memory("1 GB", {more, step, other, chip});
   std::string& text = files.at("lab/experiment.yaml");
@@ -459,9 +461,9 @@ TEST(TenantsTogether, HaveOperandsAtAddressesOfTheirOwn) {
       "1}}]}\n";
   const Experiment served = read(in_one_memory(
       "1 GB", {chip, tenant("a", "0-7", serving.lines), tenant("b", "8-9", more_requests)}));
-  EXPECT_EQ(served.tenants[0].job.chip->first_address, 0U);
-  EXPECT_EQ(served.tenants[1].job.serving->first_address, unit);
-  EXPECT_GT(served.tenants[2].job.serving->first_address, unit);
+  EXPECT_EQ(served.jobs[0].job->first_address(), 0U);
+  EXPECT_EQ(served.jobs[1].job->first_address(), unit);
+  EXPECT_GT(served.jobs[2].job->first_address(), unit);
 }
 
 TEST(TenantsTogether, WeighWhatTheyDo) {

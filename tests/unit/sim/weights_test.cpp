@@ -38,7 +38,7 @@ TEST(Weights, PredictionIsWhatARunHandles) {
                                     "machine.memory.model=" + memory, "machine.tile.sram=1 kB"});
       const auto communicator = comm::make_in_process();
       const trace::Summary summary = run(experiment, *communicator, {});
-      const std::uint64_t begins = experiment.plan.strategy.degrees.tiles();
+      const std::uint64_t begins = experiment.plan().strategy.degrees.tiles();
       EXPECT_EQ(predicted_total(experiment) + begins, summary.events) << network << memory;
     }
   }

@@ -1,5 +1,5 @@
-// What the tiles of an experiment do: the programs of a plan, graphs, operators, requests, or each
-// of several tenants one of these. The rest of the room asks here and need not know which.
+// What the tiles of a rank do: a job (job.hpp) as one rank does it, or several in one. The rest of
+// the room asks here and need not know which kind it is.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/data_type.hpp"
 #include "tessera/executor/executor.hpp"
-#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/job.hpp"
+#include "tessera/sim/platform.hpp"
 #include "tessera/trace/records.hpp"
 
 namespace tessera::sim {
@@ -37,9 +39,11 @@ class Work {
     std::uint64_t written = 0;
   };
 
-  // What a tenant does.
+  // What one of several jobs does.
   struct Share {
-    const Tenant& tenant;
+    std::string name;
+    std::string workload;
+    SimTime start;
     std::uint64_t tiles = 0;
     std::uint32_t iterations = 0;
     std::uint64_t samples = 0;  // of an iteration; so are the FLOPs
@@ -50,13 +54,14 @@ class Work {
   virtual ~Work() = default;
   // At work, whether simulated or stood for by others.
   virtual std::uint64_t tiles() const = 0;
-  // Of the whole run; graphs may hold several in themselves, tenants have their own.
+  // Of the whole run; graphs may hold several in themselves, jobs that share a machine have their
+  // own.
   virtual std::uint32_t iterations() const = 0;
   // Of one iteration, all tiles together: the measure of progress.
   virtual std::uint64_t instructions() const = 0;
   // Of the tiles at work, together.
   virtual double peak_flops_per_s() const = 0;
-  // Of one iteration; graphs are one sample, and so are all that tenants do.
+  // Of one iteration; graphs are one sample, and so is all that several jobs do.
   virtual std::uint64_t samples() const = 0;
   virtual double flops_of_sample() const = 0;
 
@@ -74,9 +79,9 @@ class Work {
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
   // Of those whose requests are served; computing is for them then.
   virtual std::vector<std::string> services() const { return {}; }
-  // None: one job has all tiles.
-  virtual std::vector<Share> tenants() const { return {}; }
-  virtual std::size_t tenant_of(std::uint32_t /*role*/) const { return 0; }
+  // None: one job has the machine alone.
+  virtual std::vector<Share> shares() const { return {}; }
+  virtual std::size_t share_of(std::uint32_t /*role*/) const { return 0; }
 
   // Of the description, which every rank holds whole, and of one tile's state.
   virtual std::size_t shared_bytes() const = 0;
@@ -104,17 +109,8 @@ class Work {
   virtual void visit_pairs(const std::function<void(EntityId, EntityId)>& /*visit*/) const {}
 };
 
-// Refers to the experiment: its tenants, or its own job.
-std::unique_ptr<Work> work_of(const Experiment& experiment);
-std::unique_ptr<Work> work_of_tenants(const Experiment& experiment);
-// Of a job on the experiment's machine; refers to both.
-std::unique_ptr<Work> work_of(const Experiment& experiment, const Job& job);
-std::unique_ptr<Work> work_of_programs(const Experiment& experiment, const Job& job);
-std::unique_ptr<Work> work_of_graphs(const Experiment& experiment, const Job& job);
-std::unique_ptr<Work> work_of_chip(const Experiment& experiment, const Job& job);
-std::unique_ptr<Work> work_of_serving(const Experiment& experiment, const Job& job);
-
-std::unique_ptr<compute::Compute> make_model_cores(const Experiment& experiment,
+// The cores of the compute model, for these operations.
+std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
                                                    std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members);
 

@@ -8,7 +8,7 @@
 
 #include "tessera/core/text.hpp"
 
-namespace tessera::cli {
+namespace tessera::sim {
 namespace {
 
 using Placement = workload::TensorPlacement;
@@ -130,4 +130,4 @@ std::string tensor_tables(const workload::TensorPlacement& placement) {
   return text;
 }
 
-}  // namespace tessera::cli
+}  // namespace tessera::sim

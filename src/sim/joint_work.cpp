@@ -1,11 +1,11 @@
-// Work that is that of several tenants.
+// Work that is that of several jobs on one machine.
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "joint_work.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/executor/tenants.hpp"
-#include "work.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -59,15 +59,15 @@ class Renaming final : public executor::Observer {
   const Place& place_;
 };
 
-class TenantsWork final : public Work {
+class JointWork final : public Work {
  public:
-  explicit TenantsWork(const Experiment& experiment)
+  explicit JointWork(const Experiment& experiment)
       : experiment_(experiment),
         tenant_at_(experiment.machine.topology->nodes(), executor::TenantsSetup::nobody) {
     std::uint64_t roles = 0;
-    for (std::size_t number = 0; number < experiment.tenants.size(); ++number) {
-      const Tenant& tenant = experiment.tenants[number];
-      works_.push_back(work_of(experiment, tenant.job));
+    for (std::size_t number = 0; number < experiment.jobs.size(); ++number) {
+      const PlacedJob& tenant = experiment.jobs[number];
+      works_.push_back(tenant.job->work(experiment));
       Place& place = places_.emplace_back();
       place.first_role = static_cast<std::uint32_t>(roles);
       place.first_part = parts_.size();
@@ -121,7 +121,7 @@ class TenantsWork final : public Work {
     std::vector<std::string> notes;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       for (const std::string& note : works_[number]->notes()) {
-        notes.push_back(experiment_.tenants[number].name + ": " + note);
+        notes.push_back(experiment_.jobs[number].name + ": " + note);
       }
     }
     return notes;
@@ -129,7 +129,7 @@ class TenantsWork final : public Work {
   std::vector<std::string> phases() const override { return phases_; }
   std::vector<Part> parts() const override { return parts_; }
   std::size_t part_of(std::uint32_t role) const override {
-    const std::size_t tenant = tenant_of(role);
+    const std::size_t tenant = share_of(role);
     return places_[tenant].first_part + works_[tenant]->part_of(role - places_[tenant].first_role);
   }
   const std::vector<std::string>& names() const override { return names_; }
@@ -145,7 +145,7 @@ class TenantsWork final : public Work {
     std::vector<std::string> all;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       for (const std::string& own : works_[number]->services()) {
-        all.push_back(experiment_.tenants[number].name + "/" + own);
+        all.push_back(experiment_.jobs[number].name + "/" + own);
       }
     }
     return all;
@@ -157,17 +157,19 @@ class TenantsWork final : public Work {
       row.tenant = tenant;
     }
   }
-  std::vector<Share> tenants() const override {
+  std::vector<Share> shares() const override {
     std::vector<Share> shares;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       const Work& work = *works_[number];
-      shares.push_back(
-          {experiment_.tenants[number], work.tiles(), work.iterations(), work.samples(),
-           work.flops_of_sample() * static_cast<double>(work.samples()), work.peak_flops_per_s()});
+      const PlacedJob& placed = experiment_.jobs[number];
+      shares.push_back({placed.name, placed.job->name, placed.start, work.tiles(),
+                        work.iterations(), work.samples(),
+                        work.flops_of_sample() * static_cast<double>(work.samples()),
+                        work.peak_flops_per_s()});
     }
     return shares;
   }
-  std::size_t tenant_of(std::uint32_t role) const override {
+  std::size_t share_of(std::uint32_t role) const override {
     const auto after = std::upper_bound(
         places_.begin(), places_.end(), role,
         [](std::uint32_t number, const Place& place) { return number < place.first_role; });
@@ -186,7 +188,7 @@ class TenantsWork final : public Work {
     std::size_t all = 0;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       all += works_[number]->compute_bytes(
-          std::min<std::uint64_t>(nodes, experiment_.tenants[number].tiles.size()));
+          std::min<std::uint64_t>(nodes, experiment_.jobs[number].tiles.size()));
     }
     return all;
   }
@@ -199,7 +201,7 @@ class TenantsWork final : public Work {
         events[node] += own[node] * work.iterations();
       }
       const std::uint64_t of_tile = work.events_of_tile() * work.iterations();
-      for (const EntityId tile : experiment_.tenants[number].tiles) {
+      for (const EntityId tile : experiment_.jobs[number].tiles) {
         events[tile.value()] += of_tile;
       }
     }
@@ -244,8 +246,8 @@ class TenantsWork final : public Work {
     setup.slot = executor_slot;
     for (std::size_t number = 0; number < works_.size(); ++number) {
       executor::TenantPart& part = setup.parts.emplace_back();
-      part.name = experiment_.tenants[number].name;
-      part.start = experiment_.tenants[number].start;
+      part.name = experiment_.jobs[number].name;
+      part.start = experiment_.jobs[number].start;
       part.first_role = places_[number].first_role;
       part.services = works_[number]->services().size();
       if (observer != nullptr) {
@@ -257,7 +259,7 @@ class TenantsWork final : public Work {
   }
 
  private:
-  void add_names(const Tenant& tenant, const Work& work, Place& place) {
+  void add_names(const PlacedJob& tenant, const Work& work, Place& place) {
     for (const Part& part : work.parts()) {
       parts_.push_back({tenant.name + "/" + part.name, part.tiles});
     }
@@ -284,7 +286,7 @@ class TenantsWork final : public Work {
 
   const Experiment& experiment_;
   std::vector<std::unique_ptr<Work>> works_;
-  std::vector<Place> places_;             // [tenants], as below
+  std::vector<Place> places_;             // [jobs], as below
   std::vector<std::uint16_t> tenant_at_;  // [nodes]
   std::vector<Part> parts_;
   std::vector<std::string> names_;
@@ -293,8 +295,9 @@ class TenantsWork final : public Work {
 
 }  // namespace
 
-std::unique_ptr<Work> work_of_tenants(const Experiment& experiment) {
-  return std::make_unique<TenantsWork>(experiment);
+std::unique_ptr<Work> work_of(const Experiment& experiment) {
+  const Job* const job = experiment.only_job();
+  return job != nullptr ? job->work(experiment) : std::make_unique<JointWork>(experiment);
 }
 
 }  // namespace tessera::sim

@@ -1,0 +1,195 @@
+// What tiles have to do: a job, read by its kind. The rest of the room and the command line ask
+// here and need not know which kind it is; docs/adding-a-part.md has how one is added.
+//
+// A job is what all ranks share: it is read once, numbered beside others that share the machine,
+// and not changed while it runs. Work (work.hpp) is what a rank makes of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/ids.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/core/time.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/memory/coherent_memory.hpp"
+#include "tessera/plan/plan.hpp"
+#include "tessera/sim/platform.hpp"
+#include "tessera/workload/graph.hpp"
+#include "tessera/workload/operation.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::sim {
+
+class Work;
+
+// What a strategy made of a workload: programs of stages, and where they are.
+struct PlannedWork {
+  workload::Workload workload;
+  plan::Plan plan;
+  std::vector<Bytes> in_channels;  // [channels] that programs keep there, or empty
+};
+
+// Memory that those who serve requests divide among themselves, by channel of the machine. A
+// channel belongs to the NPUs that have cores which it serves, in even parts.
+struct ServingMemory {
+  std::vector<std::optional<Bytes>> free;  // [channels] none: not stated
+  std::vector<std::uint32_t> npus;         // [channels]
+
+  // All of the machine, for nobody yet.
+  explicit ServingMemory(const machine::Machine& machine);
+};
+
+// Where the numbers and addresses of the next job begin, of several on one machine.
+struct NextNumbers {
+  std::uint32_t group = 0;      // of messages in collectives of graphs
+  std::uint32_t operation = 0;  // of cores that several jobs share
+  std::uint64_t address = 0;    // of operands in memory
+};
+
+// For `tessera check`.
+struct JobDescription {
+  std::vector<std::pair<std::string, std::string>> entities;  // what, and how many
+  std::string tables;                                         // text behind them
+  std::string ideal;  // what `ideal_time` counts; empty: it is not known
+};
+
+// Of nodes that a job says nothing of.
+inline constexpr std::uint32_t no_owner = std::numeric_limits<std::uint32_t>::max();
+
+class Job {
+ public:
+  using BytesByNode = std::map<EntityId, Bytes>;  // of memories
+
+  virtual ~Job() = default;
+
+  std::string name;              // of the workload
+  std::uint32_t iterations = 1;  // how often
+  SimTime ideal_time;            // of an iteration; zero: not known
+
+  // The job as one rank does it; refers to both.
+  virtual std::unique_ptr<Work> work(const Platform& platform) const = 0;
+  virtual JobDescription describe(const Platform& platform) const = 0;
+  virtual std::string brief() const = 0;  // one line, for logs
+
+  // Iterations that one of `iterations` holds in itself.
+  virtual std::uint32_t inner_iterations() const { return 1; }
+  // Why it cannot be done so often; "" when it can.
+  virtual std::string repeat_objection() const { return ""; }
+  // How often where nobody says; none: as often as the run says.
+  virtual std::optional<std::uint32_t> usual_iterations() const { return std::nullopt; }
+  // Tenants that its requests are of, which traces tell apart.
+  virtual std::size_t services() const { return 0; }
+
+  // Of work that a strategy cuts into programs; null: it is other work. What it says of messages
+  // beforehand makes cuts and promises.
+  virtual PlannedWork* planned() { return nullptr; }
+  virtual const PlannedWork* planned() const { return nullptr; }
+  // The cutter (cuts.hpp) that asks this job which of its tiles go together; "": none.
+  virtual std::string cutter() const { return ""; }
+  // [nodes] the rank of its tiles, `no_owner` elsewhere; `weights` [nodes], or none: all alike.
+  // Throws ConfigError where it has too few parts.
+  virtual std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
+                                         const std::vector<std::uint32_t>& weights) const;
+  // What of it has no effect, said before it runs; "": nothing.
+  virtual std::string warning() const { return ""; }
+  // Whether tiles tell each other of messages in full traces: executor::Observer.
+  virtual bool logs_messages() const { return false; }
+  // Whose accesses to devices with channels are coherent.
+  virtual std::optional<memory::CoherentGroup> coherent_group() const { return std::nullopt; }
+  // As graphs of NPUs, for Chakra traces; refers to the job. Throws ConfigError that says why there
+  // are none.
+  virtual std::shared_ptr<const workload::GraphSource> graphs(const Platform& platform) const;
+
+  // Beside others on one machine. The first address of its operands, where it has some.
+  virtual std::uint64_t first_address() const { return 0; }
+  // Operations that are done by cores which several jobs may share,
+  // memory that it keeps, and what is left for those who take all that is left.
+  virtual std::span<const workload::Operation> operations() const { return {}; }
+  virtual void number(NextNumbers& /*next*/) {}
+  virtual BytesByNode kept(const Platform& /*platform*/, const ServingMemory& /*memory*/) const {
+    return {};
+  }
+  virtual bool takes_the_rest() const { return false; }
+  virtual void share_in(const machine::Machine& /*machine*/, ServingMemory& /*memory*/) const {}
+  // Complaints go to the section `workload`.
+  virtual void fit(const machine::Machine& /*machine*/, const ServingMemory& /*memory*/,
+                   config::Section /*workload*/) {}
+};
+
+// Nodes that a job may use.
+struct JobTiles {
+  std::vector<EntityId> nodes;  // in the order of its NPUs, cores and roles
+  bool are_all = true;          // that compute
+};
+
+// What a job is read from. All but the machine's section outlives the job's reader.
+struct JobSetup {
+  const Platform& platform;
+  config::Section section;  // has `workload`, `strategy` and `execution`
+  config::Section machine;  // for complaints about what the machine lacks
+  JobTiles tiles;
+  const config::TextLoader& load;
+};
+
+// Reads one job: first `read`, then, after no complaint and when all sections were finished,
+// `plan`.
+class JobReader {
+ public:
+  virtual ~JobReader() = default;
+  // Checks. Complaints go to the diagnostics of the section; ConfigError for those of trace files.
+  // Null after complaints that left keys unread.
+  virtual std::unique_ptr<Job> read() = 0;
+  // What is known when all of the experiment was read. Throws ConfigError.
+  virtual void plan(Job& /*job*/) {}
+  // Why micro-batches of this job cannot be replayed; "" when they can.
+  virtual std::string replay_objection() const { return "is for pipelines of micro-batches"; }
+};
+
+// One of a list of jobs, as far as the list knows it.
+struct JobEntry {
+  std::string name;  // empty: it has the machine alone
+  std::vector<EntityId> tiles;
+  SimTime start;
+  std::optional<std::uint32_t> iterations;  // none: as often as the run says
+  config::Section section;                  // has `workload`, and what it needs beside
+};
+
+// A kind of work: how `workload: {kind: NAME, ...}` is read.
+struct WorkKind {
+  // Parts that the mapping of a job must have.
+  std::vector<const char*> parts{"workload"};
+  std::function<std::unique_ptr<JobReader>(const JobSetup&)> read{};
+  // Where the machine could not be read: complains about the rest. May be empty.
+  std::function<void(config::Section&)> complain{};
+  // Puts in what stands in other files that the mapping of the job names. May be empty.
+  std::function<void(config::Value& job, const config::TextLoader&, config::Diagnostics&)>
+      include{};
+  // Of a kind that is a list of jobs instead of one; then `read` is empty. Reads it from the
+  // section of the experiment. False after complaints that left keys unread.
+  std::function<bool(config::Section&, const Platform&, std::vector<JobEntry>&)> list{};
+  // The mappings of those jobs in the workload.
+  std::function<std::vector<config::Value*>(config::Value& workload)> jobs{};
+};
+
+// By the name of `workload.kind`. Kinds that others make (workload::workloads(), which a strategy
+// cuts, and workload::graph_workloads()) are found as well.
+Registry<WorkKind>& work_kinds();
+// All there are.
+std::vector<std::string> work_kind_names();
+std::vector<PartInfo> work_kind_infos();
+// Null: no such kind.
+const WorkKind* find_work_kind(const std::string& name);
+// The kind that a workload names; "" where it names none.
+std::string kind_of(const config::Value& workload);
+
+}  // namespace tessera::sim

@@ -1,0 +1,72 @@
+#include "tessera/sim/job.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+#include "tessera/workload/graph_workload.hpp"
+
+#include "graphs_job.hpp"
+#include "programs_job.hpp"
+
+namespace tessera::sim {
+namespace {
+
+void add(std::vector<PartInfo> some, std::vector<PartInfo>& all) {
+  all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+}
+
+}  // namespace
+
+ServingMemory::ServingMemory(const machine::Machine& machine) : npus(machine.channels.size()) {
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    free.push_back(channel.capacity == Bytes() ? std::nullopt : std::optional(channel.capacity));
+  }
+}
+
+std::shared_ptr<const workload::GraphSource> Job::graphs(const Platform& /*platform*/) const {
+  throw ConfigError("work of this kind is no graph of operators on accelerators");
+}
+
+std::vector<std::uint32_t> Job::cut(const Platform& /*platform*/, int /*ranks*/,
+                                    const std::vector<std::uint32_t>& /*weights*/) const {
+  throw InternalError("a job without a cutter was asked to cut");
+}
+
+Registry<WorkKind>& work_kinds() {
+  static Registry<WorkKind> kinds("workload");
+  return kinds;
+}
+
+std::vector<PartInfo> work_kind_infos() {
+  std::vector<PartInfo> all = work_kinds().infos();
+  add(workload::workloads().infos(), all);
+  add(workload::graph_workloads().infos(), all);
+  std::sort(all.begin(), all.end(),
+            [](const PartInfo& a, const PartInfo& b) { return a.name < b.name; });
+  return all;
+}
+
+std::vector<std::string> work_kind_names() {
+  std::vector<std::string> names;
+  for (const PartInfo& info : work_kind_infos()) {
+    names.push_back(info.name);
+  }
+  return names;
+}
+
+const WorkKind* find_work_kind(const std::string& name) {
+  if (work_kinds().contains(name)) {
+    return &work_kinds().at(name);
+  }
+  if (workload::workloads().contains(name)) {
+    return &kind_of_programs();
+  }
+  return workload::graph_workloads().contains(name) ? &kind_of_graphs() : nullptr;
+}
+
+std::string kind_of(const config::Value& workload) {
+  const config::Value::Member* const kind = workload.find("kind");
+  return kind == nullptr ? "" : kind->value.text;
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,47 @@
+// Reads the jobs of an experiment: the one that has the machine, or a list of several.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::sim {
+
+// Parts that the mapping of a job must have, by its kind; of a kind that is not there `workload`.
+std::vector<const char*> needed_parts(const config::Value& job);
+
+class JobsReader {
+ public:
+  // `section` is the whole experiment's. Fills experiment.jobs; the experiment, with machine and
+  // models, must outlive it.
+  JobsReader(Experiment& experiment, config::Section section, config::Section machine,
+             const config::TextLoader& load);
+
+  // Complaints go to the diagnostics of the section. False after some that left keys unread.
+  bool read();
+  // When the options of the run were read.
+  void apply(const RunOptions& options);
+  // After no complaint and when all sections were finished: makes plans, shares out memories and
+  // numbers. Complains as `read`, and throws ConfigError.
+  void plan();
+
+ private:
+  struct Reading {
+    JobEntry entry;
+    std::unique_ptr<JobReader> reader;
+  };
+
+  std::vector<JobEntry> entries(const WorkKind& kind, bool& is_whole);
+  bool read_job(JobEntry entry);
+  void check_iterations(const Reading& reading, const Job& job);
+
+  Experiment& experiment_;
+  config::Section section_;
+  config::Section machine_;
+  const config::TextLoader& load_;
+  std::vector<Reading> readings_;  // [jobs] of those that could be read
+};
+
+}  // namespace tessera::sim
