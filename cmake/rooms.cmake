@@ -35,7 +35,9 @@ function(tessera_precompiled name header)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
   add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} tessera_options)
-  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake)
+  # In brackets, so that what is precompiled names no folder and a compiler cache serves every clone.
+  target_precompile_headers(${name} PRIVATE <${header}>)
 endfunction()
 tessera_precompiled(tessera_precompiled precompiled.hpp)
 

@@ -81,8 +81,9 @@ configure_and_build() {
     options=(-DTESSERA_TESTS=ON -DTESSERA_BENCH=ON)
   fi
   if command -v ccache >/dev/null; then
-    # What it must not mind where headers are precompiled.
-    local cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
+    # What it must not mind where headers are precompiled; and every clone is served alike.
+    local cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros"
+    cache+=";CCACHE_BASEDIR=$repository;CCACHE_NOHASHDIR=1;ccache"
     options+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$cache" "-DCMAKE_C_COMPILER_LAUNCHER=$cache")
   fi
   [[ $# -eq 0 ]] || targets=(--target "$@")
