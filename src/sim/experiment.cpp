@@ -74,12 +74,6 @@ void refuse_missing_parts(Section& section, const std::vector<const char*>& need
   diagnostics.throw_if_any();
 }
 
-// Null when there is none.
-Value workload_of(const Value& root) {
-  const Value::Member* const workload = root.find("workload");
-  return workload == nullptr ? Value() : workload->value;
-}
-
 // The parts that an experiment must have.
 std::vector<const char*> parts_needed(const Value& root) {
   std::vector<const char*> needed{"machine"};
@@ -143,9 +137,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   refuse_missing_parts(section, parts_needed(root), path, diagnostics);
   Section machine_section = section.section("machine");
   if (!read_machine_and_models(experiment, machine_section)) {
-    const WorkKind* const kind = find_work_kind(kind_of(workload_of(root)));
-    if (kind != nullptr && kind->complain) {  // complaints of both at once
-      Section workload = section.section("workload");
+    Section workload = section.section("workload");  // complaints of both at once
+    const WorkKind* const kind = find_work_kind(workload.get_name("kind", work_kind_names()));
+    if (kind != nullptr && kind->complain) {
       kind->complain(workload);
     }
     diagnostics.throw_if_any();
