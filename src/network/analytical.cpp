@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counted_network.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/machine/routing.hpp"
 #include "tessera/network/messages.hpp"
 
@@ -140,12 +141,23 @@ class AnalyticalModel final : public NetworkModel {
   bool shares_ports_;
 };
 
+constexpr SimTime least_tick = SimTime::from_ps(1);
+const config::Key<SimTime> message_tick{
+    "message_tick", least_tick,
+    "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)",
+    config::at_least(least_tick)};
+const config::ChoiceKey<bool> shared_ports{
+    "ports",
+    {{"free", false}, {"shared", true}},
+    "free",
+    "free: messages share nothing; shared: those that leave a node by one link go one after the "
+    "other"};
+
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   std::string routing = read_routing(section, machine);
   const Overheads overheads = read_overheads(section);
-  constexpr SimTime least = SimTime::from_ps(1);
-  const SimTime tick = section.get_or<SimTime>("message_tick", least, config::at_least(least));
-  const bool shares_ports = section.get_name("ports", {"free", "shared"}, "free") == "shared";
+  const SimTime tick = message_tick.read(section);
+  const bool shares_ports = shared_ports.read(section);
   return std::make_unique<AnalyticalModel>(std::move(routing), overheads, tick, shares_ports);
 }
 
@@ -153,14 +165,8 @@ const Registration registration(
     networks(),
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",
-     {routing_parameter(),
-      message_overhead_parameter(),
-      collective_overhead_parameter(),
-      {"message_tick", "ps", "1 ps",
-       "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)"},
-      {"ports", "", "free",
-       "free: messages share nothing; shared: those that leave a node by one link go one after "
-       "the other"}}},
+     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
+      message_tick, shared_ports}},
     make);
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "counted_network.hpp"
 #include "packets.hpp"
+#include "tessera/config/key.hpp"
 #include "wire.hpp"
 
 namespace tessera::network {
@@ -151,17 +152,24 @@ machine::LinkClass usual_port(const machine::Topology& topology) {
   return port;
 }
 
+const config::DerivedKey<Bandwidth> port_bandwidth{
+    "port_bandwidth", "of the fastest link", "of a node's port, each way",
+    config::at_least(Bandwidth::bytes_per_second(1))};
+const config::DerivedKey<SimTime> port_latency{"port_latency", "of the fastest link",
+                                               "of the switch; it is the lookahead",
+                                               config::at_least(SimTime::from_ps(1))};
+const config::Key<Bytes> packet_size{"packet_size", Bytes(4096),
+                                     "payload of a packet; smaller ones share ports more evenly",
+                                     config::at_least(Bytes(1))};
+
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   CrossbarSettings settings;
   const std::string routing = read_routing(section, machine);
   settings.overheads = read_overheads(section);
   const machine::LinkClass usual = usual_port(*machine.topology);
-  settings.port.bandwidth = section.get_or<Bandwidth>(
-      "port_bandwidth", usual.bandwidth, config::at_least(Bandwidth::bytes_per_second(1)));
-  settings.port.latency =
-      section.get_or<SimTime>("port_latency", usual.latency, config::at_least(SimTime::from_ps(1)));
-  settings.packet_size =
-      section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
+  settings.port.bandwidth = port_bandwidth.read(section, usual.bandwidth);
+  settings.port.latency = port_latency.read(section, usual.latency);
+  settings.packet_size = packet_size.read(section).count();
   const std::uint64_t largest = largest_at(WireClass(settings.port).bandwidth());
   if (largest == 0) {
     section.error("port_bandwidth", "ports carry at least 233 B/s");
@@ -175,12 +183,8 @@ const Registration registration(
     networks(),
     {"crossbar",
      "one ideal switch: latency, and a bandwidth of each node's port that its messages share",
-     {routing_parameter(),
-      message_overhead_parameter(),
-      collective_overhead_parameter(),
-      {"port_bandwidth", "B/s", "of the fastest link", "of a node's port, each way"},
-      {"port_latency", "ps", "of the fastest link", "of the switch; it is the lookahead"},
-      {"packet_size", "B", "4 KiB", "payload of a packet; smaller ones share ports more evenly"}}},
+     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
+      port_bandwidth, port_latency, packet_size}},
     make);
 
 }  // namespace

@@ -2,65 +2,96 @@
 
 #include <algorithm>
 
+#include "tessera/config/key.hpp"
 #include "tessera/network/network.hpp"
 
 namespace tessera::network {
 namespace {
 
-unsigned read_count(config::Section& section, const char* key, std::int64_t usual, std::int64_t low,
-                    std::int64_t high) {
-  return static_cast<unsigned>(
-      section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(low, high)));
-}
+using config::between;
+using config::Key;
+
+const Key<Bytes> flit_size{"flit_size", Bytes(32), "what the fastest link carries in a cycle",
+                           config::at_least(Bytes(1))};
+const Key<Bytes> packet_size{"packet_size", Bytes(512),
+                             "packets that messages are cut into; two flits at least",
+                             config::at_least(Bytes(1))};
+const Key<unsigned> virtual_channels{"virtual_channels", 4, "of each port", between(1U, 32U)};
+const Key<unsigned> buffer{"buffer", 8, "flits that a virtual channel holds", between(1U, 255U)};
+const Key<unsigned> routing_delay{"routing_delay", 1, "cycles; 0: the router before looks ahead",
+                                  between(0U, 64U)};
+const Key<unsigned> vc_allocation_delay{"vc_allocation_delay", 1, "cycles", between(1U, 64U)};
+const Key<unsigned> switch_allocation_delay{"switch_allocation_delay", 1, "cycles",
+                                            between(1U, 64U)};
+const Key<unsigned> traversal_delay{"traversal_delay", 1, "cycles through the switch",
+                                    between(1U, 64U)};
+const Key<unsigned> credit_delay{
+    "credit_delay", 0, "cycles that a credit takes beyond its way back", between(0U, 64U)};
+const Key<unsigned> interface_delay{"interface_delay", 1, "cycles between a node and its router",
+                                    between(1U, 64U)};
+const config::ChoiceKey<bool> outputs_first{"allocator",
+                                            {{"islip", true}, {"round-robin", false}},
+                                            "islip",
+                                            "islip, or round-robin: inputs choose before outputs"};
+const Key<unsigned> allocator_iterations{"allocator_iterations", 1,
+                                         "rounds of an allocator in a cycle", between(1U, 64U)};
+const Key<unsigned> input_speedup{"input_speedup", 1,
+                                  "flits that may leave the buffers of an input in a cycle",
+                                  between(1U, 32U)};
+const Key<unsigned> output_speedup{"output_speedup", 1,
+                                   "flits that may come to an output in a cycle", between(1U, 32U)};
+const Key<bool> speculative{"speculative", false,
+                            "ask for the switch together with the virtual channel"};
+const Key<bool> tail_credit{"tail_credit", false,
+                            "a virtual channel is free when its buffer is empty again"};
+const Key<bool> loopback{"loopback", false, "messages to the own node go through its router"};
 
 }  // namespace
 
 std::vector<ParameterInfo> flit_parameters() {
-  return {{"routing", "", "as the topology says",
-           "as of `packet`, and on meshes west-first and odd-even (minimal, adaptive)"},
+  ParameterInfo routing = routing_parameter();
+  routing.help = "as of `packet`, and on meshes west-first and odd-even (minimal, adaptive)";
+  return {routing,
           message_overhead_parameter(),
           collective_overhead_parameter(),
-          {"flit_size", "B", "32 B", "what the fastest link carries in a cycle"},
-          {"packet_size", "B", "512 B", "packets that messages are cut into; two flits at least"},
-          {"virtual_channels", "", "4", "of each port"},
-          {"buffer", "", "8", "flits that a virtual channel holds"},
-          {"routing_delay", "", "1", "cycles; 0: the router before looks ahead"},
-          {"vc_allocation_delay", "", "1", "cycles"},
-          {"switch_allocation_delay", "", "1", "cycles"},
-          {"traversal_delay", "", "1", "cycles through the switch"},
-          {"credit_delay", "", "0", "cycles that a credit takes beyond its way back"},
-          {"interface_delay", "", "1", "cycles between a node and its router"},
-          {"allocator", "", "islip", "islip, or round-robin: inputs choose before outputs"},
-          {"allocator_iterations", "", "1", "rounds of an allocator in a cycle"},
-          {"input_speedup", "", "1", "flits that may leave the buffers of an input in a cycle"},
-          {"output_speedup", "", "1", "flits that may come to an output in a cycle"},
-          {"speculative", "", "false", "ask for the switch together with the virtual channel"},
-          {"tail_credit", "", "false", "a virtual channel is free when its buffer is empty again"},
-          {"loopback", "", "false", "messages to the own node go through its router"}};
+          flit_size,
+          packet_size,
+          virtual_channels,
+          buffer,
+          routing_delay,
+          vc_allocation_delay,
+          switch_allocation_delay,
+          traversal_delay,
+          credit_delay,
+          interface_delay,
+          outputs_first,
+          allocator_iterations,
+          input_speedup,
+          output_speedup,
+          speculative,
+          tail_credit,
+          loopback};
 }
 
 FlitSettings read_flit_settings(config::Section& section) {
   FlitSettings settings;
-  settings.vcs = read_count(section, "virtual_channels", 4, 1, 32);
-  settings.buffer = read_count(section, "buffer", 8, 1, 255);
-  settings.routing_delay = read_count(section, "routing_delay", 1, 0, 64);
-  settings.vc_allocation_delay = read_count(section, "vc_allocation_delay", 1, 1, 64);
-  settings.switch_allocation_delay = read_count(section, "switch_allocation_delay", 1, 1, 64);
-  settings.traversal_delay = read_count(section, "traversal_delay", 1, 1, 64);
-  settings.credit_delay = read_count(section, "credit_delay", 0, 0, 64);
-  settings.interface_cycles = read_count(section, "interface_delay", 1, 1, 64);
-  settings.outputs_first =
-      section.get_name("allocator", {"islip", "round-robin"}, "islip") == "islip";
-  settings.iterations = read_count(section, "allocator_iterations", 1, 1, 64);
-  settings.input_speedup = read_count(section, "input_speedup", 1, 1, 32);
-  settings.output_speedup = read_count(section, "output_speedup", 1, 1, 32);
-  settings.speculative = section.get_or<bool>("speculative", false);
-  settings.wait_for_tail_credit = section.get_or<bool>("tail_credit", false);
-  settings.loopback = section.get_or<bool>("loopback", false);
-  settings.flit_bytes =
-      section.get_or<Bytes>("flit_size", Bytes(32), config::at_least(Bytes(1))).count();
-  const std::uint64_t packet =
-      section.get_or<Bytes>("packet_size", Bytes(512), config::at_least(Bytes(1))).count();
+  settings.vcs = virtual_channels.read(section);
+  settings.buffer = buffer.read(section);
+  settings.routing_delay = routing_delay.read(section);
+  settings.vc_allocation_delay = vc_allocation_delay.read(section);
+  settings.switch_allocation_delay = switch_allocation_delay.read(section);
+  settings.traversal_delay = traversal_delay.read(section);
+  settings.credit_delay = credit_delay.read(section);
+  settings.interface_cycles = interface_delay.read(section);
+  settings.outputs_first = outputs_first.read(section);
+  settings.iterations = allocator_iterations.read(section);
+  settings.input_speedup = input_speedup.read(section);
+  settings.output_speedup = output_speedup.read(section);
+  settings.speculative = speculative.read(section);
+  settings.wait_for_tail_credit = tail_credit.read(section);
+  settings.loopback = loopback.read(section);
+  settings.flit_bytes = flit_size.read(section).count();
+  const std::uint64_t packet = packet_size.read(section).count();
   settings.packet_flits = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       (packet + settings.flit_bytes - 1) / settings.flit_bytes, 2, 1U << 30));
   if (settings.input_speedup > settings.vcs) {

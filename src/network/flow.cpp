@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "flow_network.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::network {
 namespace {
@@ -57,20 +58,40 @@ class FlowModel final : public NetworkModel {
   FlowOptions options_;
 };
 
+const config::ChoiceKey<bool> by_latency{
+    "weights",
+    {{"equal", false}, {"latency", true}},
+    "equal",
+    "of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02)"};
+const config::OptionalKey<Bandwidth> flow_limit{"flow_limit", "none", "of the rate of each flow"};
+const config::OptionalKey<Bytes> window{
+    "window", "none",
+    "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)",
+    config::at_least(Bytes(1))};
+const config::ChoiceKey<InTurn> pairs{
+    "pairs",
+    {{"collectives-in-turn", InTurn::connected},
+     {"together", InTurn::none},
+     {"in-turn", InTurn::all}},
+    "collectives-in-turn",
+    "messages from one node to another: together, in-turn, as through one connection, or those of "
+    "collectives in turn and others together"};
+const config::ChoiceKey<bool> lumps_rings{
+    "uncontended_steps",
+    {{"each", false}, {"lumped", true}},
+    "each",
+    "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
+    "with the same times"};
+
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   FlowOptions options;
   options.routing = read_routing(section, machine);
   options.overheads = read_overheads(section);
-  options.limit = section.get_optional<Bandwidth>("flow_limit");
-  options.window = section.get_optional<Bytes>("window", config::at_least(Bytes(1)));
-  options.by_latency = section.get_name("weights", {"equal", "latency"}, "equal") == "latency";
-  const std::string pairs = section.get_name(
-      "pairs", {"collectives-in-turn", "together", "in-turn"}, "collectives-in-turn");
-  options.in_turn = pairs == "together"  ? InTurn::none
-                    : pairs == "in-turn" ? InTurn::all
-                                         : InTurn::connected;
-  options.lumps_rings =
-      section.get_name("uncontended_steps", {"each", "lumped"}, "each") == "lumped";
+  options.limit = flow_limit.read(section);
+  options.window = window.read(section);
+  options.by_latency = by_latency.read(section);
+  options.in_turn = pairs.read(section);
+  options.lumps_rings = lumps_rings.read(section);
   if (machine.topology->smallest_latency() < least_latency) {
     section.error("model",
                   "flow works ahead of the links by half of the smallest latency, which must "
@@ -84,21 +105,8 @@ const Registration registration(
     networks(),
     {"flow",
      "messages as flows that share links max-min fairly, latency paid first",
-     {routing_parameter(),
-      message_overhead_parameter(),
-      collective_overhead_parameter(),
-      {"weights", "", "equal",
-       "of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's "
-       "CM02)"},
-      {"flow_limit", "B/s", "none", "of the rate of each flow"},
-      {"window", "B", "none",
-       "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)"},
-      {"pairs", "", "collectives-in-turn",
-       "messages from one node to another: together, in-turn, as through one connection, or those "
-       "of collectives in turn and others together"},
-      {"uncontended_steps", "", "each",
-       "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-       "with the same times"}}},
+     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
+      by_latency, flow_limit, window, pairs, lumps_rings}},
     make);
 
 }  // namespace

@@ -1,6 +1,7 @@
 // When messages of synthetic traffic are sent.
 #include <cmath>
 
+#include "tessera/config/key.hpp"
 #include "tessera/network/traffic.hpp"
 
 namespace tessera::network {
@@ -58,9 +59,13 @@ class OnOff final : public InjectionProcess {
   Trials pause_;
 };
 
+const config::Key<double> burst_key{"burst", 16, "mean cycles of a burst", config::at_least(1.0)};
+const config::Key<double> on_key{"on", 0.5, "share of the time that is in bursts",
+                                 config::between(0.001, 0.999)};
+
 std::unique_ptr<InjectionProcess> make_on_off(config::Section& section, double rate) {
-  const double burst = section.get_or<double>("burst", 16, config::at_least(1.0));
-  const double on = section.get_or<double>("on", 0.5, config::between(0.001, 0.999));
+  const double burst = burst_key.read(section);
+  const double on = on_key.read(section);
   if (rate > on) {
     section.error("on", "a node would have to send more than one message in a cycle of a burst");
     return nullptr;
@@ -77,12 +82,9 @@ const Registration bernoulli(injection_processes(),
                              [](config::Section&, double rate) {
                                return std::make_unique<Bernoulli>(rate);
                              });
-const Registration on_off(injection_processes(),
-                          {"on-off",
-                           "bursts with pauses, of geometric lengths",
-                           {{"burst", "", "16", "mean cycles of a burst"},
-                            {"on", "", "0.5", "share of the time that is in bursts"}}},
-                          make_on_off);
+const Registration on_off(
+    injection_processes(),
+    {"on-off", "bursts with pauses, of geometric lengths", {burst_key, on_key}}, make_on_off);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/machine/routing.hpp"
 
 namespace tessera::network {
@@ -35,33 +36,57 @@ Registry<NetworkMaker>& networks() {
   return registry;
 }
 
-ParameterInfo routing_parameter() {
-  return {"routing", "", "as the topology says",
+namespace {
+
+const config::NameKey& routing_key() {
+  static const config::NameKey key =
+      config::NameKey(
+          "routing", machine::routing_names, "as the topology says",
           "xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), "
           "hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or "
-          "shortest (smallest latency)"};
+          "shortest (smallest latency)")
+          .derived();
+  return key;
+}
+
+const config::Key<SimTime>& message_overhead() {
+  static const config::Key<SimTime> key{
+      "message_overhead", SimTime::zero(),
+      "time that a message takes at its ends beyond that on the links, which it does not hold",
+      config::at_least(SimTime::zero())};
+  return key;
+}
+
+const config::Key<SimTime>& collective_overhead() {
+  static const config::Key<SimTime> key{
+      "collective_overhead", SimTime::zero(),
+      "time that every member of a collective takes before its first message",
+      config::at_least(SimTime::zero())};
+  return key;
+}
+
+}  // namespace
+
+// Without names, which are not all there when networks register.
+ParameterInfo routing_parameter() {
+  return routing_key().info();
 }
 
 ParameterInfo message_overhead_parameter() {
-  return {"message_overhead", "ps", "0 ps",
-          "time that a message takes at its ends beyond that on the links, which it does not hold"};
+  return message_overhead();
 }
 
 ParameterInfo collective_overhead_parameter() {
-  return {"collective_overhead", "ps", "0 ps",
-          "time that every member of a collective takes before its first message"};
+  return collective_overhead();
 }
 
 Overheads read_overheads(config::Section& section) {
-  const auto read = [&](const char* key) {
-    return section.get_or<SimTime>(key, SimTime::zero(), config::at_least(SimTime::zero()));
-  };
-  return {read("message_overhead"), read("collective_overhead")};
+  return {message_overhead().read(section), collective_overhead().read(section)};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {
   const std::string usual = machine.topology->default_routing();
-  std::string name = section.get_name("routing", machine::routing_names(), usual);
+  std::string name = routing_key().read(section, usual);
   const std::string problem = machine::routing_problem(name, *machine.topology);
   if (!problem.empty()) {
     section.error("routing", problem);

@@ -25,6 +25,7 @@
 #include "fabric.hpp"
 #include "link_bins.hpp"
 #include "packets.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/large_pages.hpp"
 #include "tessera/core/wide.hpp"
@@ -429,18 +430,17 @@ class PacketNetwork final : public CountedNetwork {
   bool knows_routes_ = false;  // of all pairs
 };
 
-const std::vector<ParameterInfo>& parameters() {
-  static const std::vector<ParameterInfo> list{
-      routing_parameter(),
-      message_overhead_parameter(),
-      collective_overhead_parameter(),
-      {"switching", "", "cut-through",
-       "cut-through, or store-and-forward: a packet goes on when all of it has come in"},
-      {"packet_size", "B", "4 KiB", "payload of a packet; larger packets, fewer events"},
-      {"max_packets", "", "64",
-       "packets a message is cut into at most; larger messages get larger packets"}};
-  return list;
-}
+const config::ChoiceKey<bool> store_and_forward{
+    "switching",
+    {{"cut-through", false}, {"store-and-forward", true}},
+    "cut-through",
+    "cut-through, or store-and-forward: a packet goes on when all of it has come in"};
+const config::Key<Bytes> packet_size{"packet_size", Bytes(4096),
+                                     "payload of a packet; larger packets, fewer events",
+                                     config::at_least(Bytes(1))};
+const config::Key<std::uint64_t> max_packets{
+    "max_packets", 64, "packets a message is cut into at most; larger messages get larger packets",
+    config::between<std::uint64_t>(1, 1'000'000)};
 
 // A packet's head is an event at each node it comes to; at the last one only the last packet's is,
 // and the arrival of the message after it.
@@ -534,12 +534,9 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   Cutting cutting;
   const std::string routing = read_routing(section, machine);
   const Overheads overheads = read_overheads(section);
-  cutting.packet_size =
-      section.get_or<Bytes>("packet_size", Bytes(4096), config::at_least(Bytes(1))).count();
-  cutting.max_packets = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("max_packets", 64, config::between<std::int64_t>(1, 1'000'000)));
-  cutting.store_and_forward = section.get_name("switching", {"cut-through", "store-and-forward"},
-                                               "cut-through") == "store-and-forward";
+  cutting.packet_size = packet_size.read(section).count();
+  cutting.max_packets = max_packets.read(section);
+  cutting.store_and_forward = store_and_forward.read(section);
   std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
     slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
@@ -559,7 +556,8 @@ const Registration registration(
     {"packet",
      "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
      "default)",
-     parameters()},
+     {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
+      store_and_forward, packet_size, max_packets}},
     make);
 
 }  // namespace

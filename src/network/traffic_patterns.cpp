@@ -1,6 +1,7 @@
 // Where messages of synthetic traffic go.
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/network/traffic.hpp"
 
 namespace tessera::network {
@@ -93,9 +94,12 @@ std::unique_ptr<TrafficPattern> make_transpose(Section& section, const TrafficNo
   return std::make_unique<Transpose>(nodes.columns);
 }
 
+const config::ListKey<std::int64_t> spots_key{"spots", {0}, "nodes that this share goes to"};
+const config::Key<double> share_key{"share", 0.1, "of the messages", config::between(0.0, 1.0)};
+
 std::unique_ptr<TrafficPattern> make_hotspot(Section& section, const TrafficNodes& nodes) {
-  std::vector<std::int64_t> spots = section.get_list<std::int64_t>("spots", {0});
-  const double share = section.get_or<double>("share", 0.1, config::between(0.0, 1.0));
+  std::vector<std::int64_t> spots = spots_key.read(section);
+  const double share = share_key.read(section);
   if (spots.empty()) {
     section.error("spots", "no node");
     return nullptr;
@@ -138,12 +142,9 @@ const Registration neighbour(
     [](Section& section, const TrafficNodes& nodes) -> std::unique_ptr<TrafficPattern> {
       return is_grid(section, nodes) ? std::make_unique<Shift>(nodes, 1, 1) : nullptr;
     });
-const Registration hotspot(traffic_patterns(),
-                           {"hotspot",
-                            "a share to a few nodes, the rest uniform",
-                            {{"spots", "", "[0]", "nodes that this share goes to"},
-                             {"share", "", "0.1", "of the messages"}}},
-                           make_hotspot);
+const Registration hotspot(
+    traffic_patterns(),
+    {"hotspot", "a share to a few nodes, the rest uniform", {spots_key, share_key}}, make_hotspot);
 
 }  // namespace
 

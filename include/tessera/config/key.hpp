@@ -1,0 +1,288 @@
+// Keys that a user may set, each declared once: name, type, default, range and help in one place.
+// Sections are read by the declaration, and what `tessera list`, its JSON and the schema for
+// editors say is made from it:
+//
+//   const Key<Bytes> flit_size{"flit_size", Bytes(32), "what the fastest link carries in a cycle",
+//                              at_least(Bytes(1))};
+//   settings.flit = flit_size.read(section);
+//   ... {"flit", "wormhole routers", {flit_size, buffer}}   // a part's parameters
+//
+//   Key          has a default          RequiredKey  must be given
+//   OptionalKey  may be left out        DerivedKey   the reader works its default out
+//   ChoiceKey    one of some names, as an enumerator or the like
+//   NameKey      one of some names, as text (of a registry)
+//   ListKey      a sequence
+//   OtherKey     read by other means (mappings, files, shapes); declared only
+//
+// A name is that within the part, with the sections it is in: "experts.count" is read as `count`
+// from the section `experts`.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
+
+namespace tessera::config {
+
+// Whole numbers of every width are read as 64 bits.
+template <class T>
+concept Keyed = Readable<T> || std::integral<T>;
+template <Keyed T>
+using Written = std::conditional_t<std::integral<T> && !std::same_as<T, bool>, std::int64_t, T>;
+
+// The text that stands for a value in YAML, the name of its type ("size") and the unit that it is
+// counted in ("B"); for every Readable type.
+template <Readable T>
+std::string written(const T& value);
+template <Readable T>
+std::string type_name();
+template <Readable T>
+std::string unit_name();
+
+// What all declarations have.
+class Declared;
+template <std::derived_from<Declared> T>
+T of_cost(T key);
+template <std::derived_from<Declared> T>
+T counted_in(std::string unit, T key);
+
+class Declared {
+ public:
+  explicit Declared(ParameterInfo info) : info_(std::move(info)) {}
+
+  const ParameterInfo& info() const { return info_; }
+  operator ParameterInfo() const { return info_; }  // NOLINT: tables are lists of declarations
+  const std::string& name() const { return info_.name; }
+  // Within its own section.
+  std::string_view key() const {
+    return std::string_view(info_.name).substr(info_.name.rfind('.') + 1);
+  }
+
+ protected:
+  ParameterInfo info_;
+
+ private:
+  template <std::derived_from<Declared> T>
+  friend T of_cost(T key);
+  template <std::derived_from<Declared> T>
+  friend T counted_in(std::string unit, T key);
+};
+
+// The same key, with which results are the same whatever it says.
+template <std::derived_from<Declared> T>
+T of_cost(T key) {
+  static_cast<Declared&>(key).info_.is_cost = true;
+  return key;
+}
+// The same key, whose number counts these ("tiles").
+template <std::derived_from<Declared> T>
+T counted_in(std::string unit, T key) {
+  static_cast<Declared&>(key).info_.unit = std::move(unit);
+  return key;
+}
+
+// The limits of a type, where it can hold less than what it is read as.
+template <Keyed T>
+Range<Written<T>> limits_of(const Range<T>& range) {
+  using Text = Written<T>;
+  Range<Text> all;
+  if (range.low) {
+    all.low = static_cast<Text>(*range.low);
+  }
+  if (range.high) {
+    all.high = static_cast<Text>(*range.high);
+  }
+  if constexpr (!std::same_as<T, Text>) {
+    using Limits = std::numeric_limits<T>;
+    if (!all.low && std::cmp_greater(Limits::min(), std::numeric_limits<Text>::min())) {
+      all.low = static_cast<Text>(Limits::min());
+    }
+    if (!all.high && std::cmp_less(Limits::max(), std::numeric_limits<Text>::max())) {
+      all.high = static_cast<Text>(Limits::max());
+    }
+  }
+  return all;
+}
+
+// Of one value in a range.
+template <Keyed T>
+class Valued : public Declared {
+ protected:
+  using Text = Written<T>;
+
+  Valued(std::string name, std::string usual, std::string help, const Range<T>& range)
+      : Declared({std::move(name), unit_name<Text>(), std::move(usual), std::move(help)}) {
+    range_ = limits_of(range);
+    info_.type = type_name<Text>();
+    info_.low = range_.low ? written<Text>(*range_.low) : "";
+    info_.high = range_.high ? written<Text>(*range_.high) : "";
+  }
+
+  Range<Text> range_;
+};
+
+template <Keyed T>
+class Key final : public Valued<T> {
+ public:
+  Key(std::string name, T usual, std::string help, Range<T> range = {})
+      : Valued<T>(std::move(name), written<Written<T>>(usual), std::move(help), range),
+        usual_(usual) {
+    this->info_.is_value = true;
+  }
+  T read(Section& section) const {
+    return static_cast<T>(
+        section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual_), this->range_));
+  }
+  const T& usual() const { return usual_; }
+
+ private:
+  T usual_;
+};
+
+template <Keyed T>
+class RequiredKey final : public Valued<T> {
+ public:
+  RequiredKey(std::string name, std::string help, Range<T> range = {})
+      : Valued<T>(std::move(name), "", std::move(help), range) {
+    this->info_.is_required = true;
+  }
+  // T{} after a complaint.
+  T read(Section& section) const {
+    return static_cast<T>(section.get<Written<T>>(this->key(), this->range_));
+  }
+};
+
+// `absent`: what it means to leave it out, in words.
+template <Keyed T>
+class OptionalKey final : public Valued<T> {
+ public:
+  OptionalKey(std::string name, std::string absent, std::string help, Range<T> range = {})
+      : Valued<T>(std::move(name), std::move(absent), std::move(help), range) {}
+  std::optional<T> read(Section& section) const {
+    const auto value = section.get_optional<Written<T>>(this->key(), this->range_);
+    return value ? std::optional<T>(static_cast<T>(*value)) : std::nullopt;
+  }
+};
+
+// `words`: how the default follows from others ("4 * hidden").
+template <Keyed T>
+class DerivedKey final : public Valued<T> {
+ public:
+  DerivedKey(std::string name, std::string words, std::string help, Range<T> range = {})
+      : Valued<T>(std::move(name), std::move(words), std::move(help), range) {}
+  T read(Section& section, T usual) const {
+    return static_cast<T>(
+        section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual), this->range_));
+  }
+};
+
+// One of some names, as what each stands for. Without `usual` it must be given; after a complaint
+// it is the first.
+template <class T>
+class ChoiceKey final : public Declared {
+ public:
+  using Choices = std::vector<std::pair<std::string, T>>;
+
+  ChoiceKey(std::string name, Choices choices, std::string usual, std::string help)
+      : Declared({std::move(name), "", std::move(usual), std::move(help)}),
+        choices_(std::move(choices)) {
+    info_.type = "name";
+    info_.is_value = !info_.default_value.empty();
+    info_.is_required = info_.default_value.empty();
+    for (const auto& [word, value] : choices_) {
+      info_.names.push_back(word);
+    }
+  }
+  T read(Section& section) const { return read(section, info_.default_value); }
+  // With a default that the reader works out; the declared one is words then.
+  T read(Section& section, std::string_view usual) const {
+    const std::string chosen = section.get_name(key(), info_.names, usual);
+    for (const auto& [word, value] : choices_) {
+      if (word == chosen) {
+        return value;
+      }
+    }
+    return choices_.front().second;
+  }
+  ChoiceKey derived() && {
+    info_.is_value = info_.is_required = false;
+    return std::move(*this);
+  }
+
+ private:
+  Choices choices_;
+};
+
+// One of some names, which are asked for when it is read, so that registries are full by then.
+class NameKey final : public Declared {
+ public:
+  using Names = std::function<std::vector<std::string>()>;
+
+  // `usual` empty: it must be given.
+  NameKey(std::string name, Names names, std::string usual, std::string help);
+  std::string read(Section& section) const;
+  // With a default that the reader works out; the declared one is words then.
+  std::string read(Section& section, std::string_view usual) const;
+  NameKey derived() &&;
+  // With the names there are now.
+  operator ParameterInfo() const;  // NOLINT: as of Declared
+
+ private:
+  Names names_;
+};
+
+template <Readable T>
+class ListKey final : public Declared {
+ public:
+  ListKey(std::string name, std::vector<T> usual, std::string help)
+      : Declared({std::move(name), unit_name<T>(), "", std::move(help)}), usual_(std::move(usual)) {
+    info_.type = "list of " + type_name<T>();
+    info_.is_value = true;
+    info_.default_value = "[";
+    for (const T& one : usual_) {
+      info_.default_value += (info_.default_value.size() > 1 ? ", " : "") + written<T>(one);
+    }
+    info_.default_value += "]";
+  }
+  std::vector<T> read(Section& section) const { return section.get_list<T>(key(), usual_); }
+
+ private:
+  std::vector<T> usual_;
+};
+
+// `type`: "mapping", "list", "file", "shape", …; `absent` as of OptionalKey; empty: it must be
+// given.
+class OtherKey final : public Declared {
+ public:
+  OtherKey(std::string name, std::string type, std::string absent, std::string help);
+};
+
+// Everything above for one type; defined in this room's sources.
+#define TESSERA_CONFIG_KEY_TEMPLATES(SPECIFIER, T)  \
+  SPECIFIER template std::string written(const T&); \
+  SPECIFIER template std::string type_name<T>();    \
+  SPECIFIER template std::string unit_name<T>()
+
+TESSERA_CONFIG_KEY_TEMPLATES(extern, bool);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::int64_t);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, double);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::string);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, Bytes);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, Bandwidth);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, SimTime);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, Clock);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, Flops);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, FlopRate);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, Fraction);
+
+}  // namespace tessera::config
