@@ -14,7 +14,7 @@ picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034
 gate_packages=(clang-format)
 # shellcheck disable=SC2034
-test_packages=(python3-networkx python3-onnx)
+test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml)
 
 say() {
   printf '== %s\n' "$*"

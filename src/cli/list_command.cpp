@@ -24,8 +24,10 @@
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/sections.hpp"
 #include "tessera/sim/serving.hpp"
 #include "tessera/sim/traffic.hpp"
+#include "tessera/trace/parts_json.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -98,6 +100,23 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
   return list;
 }
 
+// "1 to 32", "at least 1 B", or the names that it may be; "-": any.
+std::string range_of(const ParameterInfo& info) {
+  if (!info.names.empty()) {
+    return join(info.names);
+  }
+  if (!info.low.empty() && !info.high.empty()) {
+    return info.low + " to " + info.high;
+  }
+  return !info.low.empty()    ? "at least " + info.low
+         : !info.high.empty() ? "at most " + info.high
+                              : "-";
+}
+
+std::string default_of(const ParameterInfo& info) {
+  return info.is_required ? "required" : info.default_value.empty() ? "-" : info.default_value;
+}
+
 void print(const std::string& kind, const Parts& parts) {
   std::cout << kind << "\n";
   for (const PartInfo& part : parts) {
@@ -105,14 +124,25 @@ void print(const std::string& kind, const Parts& parts) {
     if (part.parameters.empty()) {
       continue;
     }
-    TextTable table({"    parameter", "unit", "default", "of cost", "meaning"});
+    TextTable table({"    parameter", "type", "unit", "default", "range", "of cost", "meaning"});
     for (const ParameterInfo& parameter : part.parameters) {
-      table.add({"    " + parameter.name, parameter.unit,
-                 parameter.default_value.empty() ? "-" : parameter.default_value,
+      table.add({"    " + parameter.name, parameter.type.empty() ? "-" : parameter.type,
+                 parameter.unit, default_of(parameter), range_of(parameter),
                  parameter.is_cost ? "cost" : "", parameter.help});
     }
     std::cout << table.to_string();
   }
+}
+
+// Of one kind, or of all.
+trace::PartLists lists_of(const std::string& asked) {
+  trace::PartLists lists;
+  for (const auto& [name, parts] : kinds()) {
+    if (asked.empty() || asked == name) {
+      lists.emplace_back(name, parts());
+    }
+  }
+  return lists;
 }
 
 }  // namespace
@@ -124,9 +154,14 @@ int list_command(const Words& words, comm::Communicator& world) {
   }
   Options options(
       "list",
-      "Show every part there is, with its parameters, their units and defaults. Kinds: " +
+      "Show every part there is, with its parameters, their types, units, defaults and ranges. "
+      "Kinds: " +
           join(names) + ".",
       "kind", "[KIND]");
+  options.add("json", "print one JSON object")
+      .add("schema",
+           "print the JSON Schema of a kind of files, for editors: " + join(sim::file_kinds()),
+           text_value(), "FILE");
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -137,9 +172,13 @@ int list_command(const Words& words, comm::Communicator& world) {
   if (world.rank() != 0) {
     return 0;
   }
-  for (const auto& [name, parts] : kinds()) {
-    if (!options.has_subject() || asked == name) {
-      print(name, parts());
+  if (options.has("schema")) {
+    std::cout << trace::to_json_schema(sim::sections_of_file(options.text("schema")));
+  } else if (options.flag("json")) {
+    std::cout << trace::to_json(lists_of(asked));
+  } else {
+    for (const auto& [name, parts] : lists_of(asked)) {
+      print(name, parts);
     }
   }
   return 0;

@@ -276,6 +276,8 @@ void Section::leave_keys_of_others(const std::vector<PartInfo>& parts, std::stri
     }
     if (others && !own) {
       raw(key);
+      state_->diagnostics->note(state_->path_of(key) + " has no effect with " +
+                                std::string(chosen));
     }
   }
 }

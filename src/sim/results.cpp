@@ -235,7 +235,10 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.ideal_time_ps = experiment.ideal_time().ps();
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.iterations = work->iterations();
-  summary.notes = work->notes();
+  summary.notes = experiment.notes;
+  for (std::string& note : work->notes()) {
+    summary.notes.push_back(std::move(note));
+  }
   note_lumped_messages(experiment, summary);
   for (std::string& note : experiment.network->notes(experiment.machine)) {
     summary.notes.push_back(std::move(note));

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/error.hpp"
@@ -38,9 +39,13 @@ class Diagnostics {
   // Throws one ConfigError with all complaints, sorted by file (in order of first mention), line
   // and column, when there are any.
   void throw_if_any() const;
+  // What is no fault but should be known: keys without effect.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   std::vector<Diagnostic> diagnostics_;
+  std::vector<std::string> notes_;
 };
 
 // One node of a parsed document: scalar, sequence, mapping or null. Immutable, shared.
@@ -164,8 +169,9 @@ class Section {
   Value raw(std::string_view key);
   bool has(std::string_view key) const;
 
-  // Marks keys of other parts of a kind as read: a section that describes one model may hold what
-  // another one needs, and choosing the other on the command line need not rewrite it.
+  // Marks keys of other parts of a kind as read, and notes that they have no effect: a section that
+  // describes one model may hold what another one needs, and choosing the other on the command line
+  // need not rewrite it.
   void leave_keys_of_others(const std::vector<PartInfo>& parts, std::string_view chosen);
 
   // Keys of the mapping in file order (for maps whose keys are the user's own names).

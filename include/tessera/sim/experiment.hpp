@@ -68,6 +68,7 @@ struct Experiment : Platform {
   RunOptions options;
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML
+  std::vector<std::string> notes;              // of reading it: keys without effect
 
   // The job that has the machine alone; null: jobs have names and share it.
   const Job* only_job() const;

@@ -206,5 +206,21 @@ TEST(SectionRaw, AnAbsentOneIsNull) {
   EXPECT_EQ(reading.root.raw("a").items.size(), 2U);
 }
 
+TEST(Section, NotesKeysOfPartsThatAreNotChosen) {
+  Reading reading("{packet_size: 4 KiB, tick: 1 ns, shared: 3}");
+  const auto part = [](const char* name, std::vector<const char*> keys) {
+    PartInfo info{name, "", {}};
+    for (const char* key : keys) {
+      info.parameters.push_back({key, "", "", ""});
+    }
+    return info;
+  };
+  reading.root.leave_keys_of_others(
+      {part("packet", {"packet_size", "shared"}), part("analytical", {"tick", "shared"})},
+      "analytical");
+  EXPECT_EQ(reading.diagnostics.notes(), Lines{"packet_size has no effect with analytical"});
+  EXPECT_TRUE(reading.diagnostics.empty());
+}
+
 }  // namespace
 }  // namespace tessera::config

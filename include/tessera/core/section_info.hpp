@@ -1,0 +1,57 @@
+// What a file may hold: sections with their keys, some of which depend on a name that is chosen
+// (`model: flit`). Made of what parts declare (ParameterInfo), for editors and scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/core/registry.hpp"
+
+namespace tessera {
+
+struct SectionInfo {
+  enum class Shape {
+    mapping,
+    list,  // of such mappings
+    map,   // of such mappings, by names of the user's own
+  };
+
+  std::string name;  // its key; of a root: its title; of a choice: the name chosen
+  std::string help;
+  std::vector<ParameterInfo> parameters;
+  Shape shape = Shape::mapping;
+  bool is_required = false;
+  bool may_be_file = false;  // or the path of a file that holds it
+  bool is_open = false;      // has keys that nobody declares
+  // The key whose name chooses one of `choices`, whose keys stand beside it; empty: none does.
+  std::string selector;
+  std::string usual;  // chosen where the selector is left out; empty: it must be given
+  std::vector<SectionInfo> choices;
+  bool keeps_others = false;  // keys of choices that are not taken may stand there
+  std::vector<SectionInfo> sections;
+};
+
+// A choice: the keys of a part, beside the selector that names it.
+inline SectionInfo choice_of(const PartInfo& part) {
+  SectionInfo section;
+  section.name = part.name;
+  section.help = part.help;
+  section.parameters = part.parameters;
+  return section;
+}
+
+// `selector: NAME` and the keys of that part beside it.
+inline SectionInfo section_of_parts(std::string name, std::string help, std::string selector,
+                                    std::string usual, const std::vector<PartInfo>& parts) {
+  SectionInfo section;
+  section.name = std::move(name);
+  section.help = std::move(help);
+  section.selector = std::move(selector);
+  section.usual = std::move(usual);
+  for (const PartInfo& part : parts) {
+    section.choices.push_back(choice_of(part));
+  }
+  return section;
+}
+
+}  // namespace tessera

@@ -1,0 +1,185 @@
+#include "tessera/sim/sections.hpp"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/parameters.hpp"
+#include "tessera/machine/topology.hpp"
+#include "tessera/memory/coherence.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/remote.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/network/traffic.hpp"
+#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/plan/strategy.hpp"
+#include "tessera/serving/policy.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/serving.hpp"
+#include "tessera/sim/traffic.hpp"
+
+namespace tessera::sim {
+namespace {
+
+SectionInfo plain(std::string name, std::string help, std::vector<ParameterInfo> parameters) {
+  SectionInfo section;
+  section.name = std::move(name);
+  section.help = std::move(help);
+  section.parameters = std::move(parameters);
+  return section;
+}
+
+ParameterInfo key(std::string name, std::string type, std::string help) {
+  ParameterInfo info{std::move(name), "", "", std::move(help)};
+  info.type = std::move(type);
+  return info;
+}
+
+ParameterInfo title() {
+  return key("name", "text", "a title");
+}
+
+SectionInfo models(std::string name, std::string help, std::string usual,
+                   const std::vector<PartInfo>& parts) {
+  SectionInfo section =
+      section_of_parts(std::move(name), std::move(help), "model", std::move(usual), parts);
+  section.keeps_others = true;
+  return section;
+}
+
+SectionInfo compute() {
+  return models("compute", "how long operators take", "roofline",
+                compute::compute_models().infos());
+}
+
+SectionInfo types() {
+  std::vector<ParameterInfo> parameters = machine::tile_parameters();
+  parameters.push_back(key("nodes", "nodes", "those of the type"));
+  parameters.push_back(key("dram", "mapping", "channels of these tiles"));
+  SectionInfo section = plain("types", "tiles of several types, by name", std::move(parameters));
+  section.shape = SectionInfo::Shape::map;
+  section.sections = {compute()};
+  return section;
+}
+
+SectionInfo machine_section() {
+  SectionInfo machine = plain("machine", "what is simulated", {title()});
+  SectionInfo topology =
+      section_of_parts("topology", "nodes and links", "kind", "", machine::topologies().infos());
+  topology.is_required = true;
+  SectionInfo remote = section_of_parts("remote_memory", "memory of servers and pools", "kind", "",
+                                        memory::remote_memories().infos());
+  machine.sections = {
+      std::move(topology),
+      plain("tile", "what each computing node can do", machine::tile_parameters()),
+      types(),
+      plain("dram", "memory channels", machine::dram_parameters()),
+      plain("faults", "slow and dead links, slow nodes",
+            {key("links", "list", "links that are slow or dead"),
+             key("nodes", "list", "nodes that are slow")}),
+      models("network", "how messages travel", "packet", network::networks().infos()),
+      models("memory", "how memory is accessed", "channel", memory::memories().infos()),
+      compute(),
+      std::move(remote),
+      plain("coherence", "access to nodes of kind memory, by lines",
+            memory::coherence_parameters())};
+  machine.may_be_file = true;
+  machine.is_required = true;
+  return machine;
+}
+
+// Requests of one of those that are served.
+SectionInfo served() {
+  SectionInfo tenant = plain("tenants", "those that requests are to", served_tenant_parameters());
+  tenant.shape = SectionInfo::Shape::list;
+  tenant.is_open = true;
+  return tenant;
+}
+
+// Keys of a kind that its part does not say: lists of mappings and what depends on names in them.
+void complete(SectionInfo& kind) {
+  if (kind.name == "serving") {
+    kind.parameters = serving_parameters();
+    std::erase_if(kind.parameters, [](const ParameterInfo& info) {
+      return info.name == "tenants" || info.name.starts_with("scheduler");
+    });
+    kind.sections = {served(), section_of_parts("scheduler", "how tenants share cores", "policy",
+                                                "first-come", serving::policies().infos())};
+  } else if (kind.parameters.empty()) {
+    kind.is_open = true;
+  }
+}
+
+SectionInfo workload_section() {
+  SectionInfo workload =
+      section_of_parts("workload", "what is computed", "kind", "", work_kind_infos());
+  for (SectionInfo& kind : workload.choices) {
+    complete(kind);
+  }
+  workload.parameters = {title()};
+  workload.may_be_file = true;
+  workload.is_required = true;
+  return workload;
+}
+
+SectionInfo strategy_section() {
+  SectionInfo strategy =
+      plain("strategy", "how the work is cut and laid out", plan::strategy_parameters());
+  strategy.may_be_file = true;
+  return strategy;
+}
+
+SectionInfo experiment_file() {
+  SectionInfo experiment = plain("Tessera experiment", "", {title()});
+  experiment.sections = {machine_section(), workload_section(), strategy_section(),
+                         plain("execution", "how graphs are executed", execution_parameters()),
+                         plain("run", "how the experiment is simulated", run_parameters())};
+  return experiment;
+}
+
+SectionInfo traffic_file() {
+  SectionInfo file = plain("Tessera traffic", "", {title()});
+  SectionInfo traffic = plain("traffic", "synthetic load", traffic_parameters());
+  for (const auto& parts :
+       {network::traffic_patterns().infos(), network::injection_processes().infos()}) {
+    for (const PartInfo& part : parts) {
+      traffic.parameters.insert(traffic.parameters.end(), part.parameters.begin(),
+                                part.parameters.end());
+    }
+  }
+  file.sections = {machine_section(), std::move(traffic)};
+  return file;
+}
+
+const std::map<std::string, std::function<SectionInfo()>>& files() {
+  static const std::map<std::string, std::function<SectionInfo()>> list{
+      {"experiment", experiment_file},
+      {"machine", machine_section},
+      {"workload", workload_section},
+      {"strategy", strategy_section},
+      {"traffic", traffic_file}};
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> file_kinds() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : files()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+SectionInfo sections_of_file(const std::string& kind) {
+  const auto found = files().find(kind);
+  if (found == files().end()) {
+    throw ConfigError(unknown_name("file", kind, file_kinds()));
+  }
+  return found->second();
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,246 @@
+#include "tessera/trace/parts_json.hpp"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace tessera::trace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add(Json& object, const char* key, const std::string& text) {
+  if (!text.empty()) {
+    object[key] = text;
+  }
+}
+
+Json json_of(const ParameterInfo& info) {
+  Json json{{"name", info.name}};
+  add(json, "type", info.type);
+  add(json, "unit", info.unit);
+  // Words are no value: "as the topology says".
+  add(json, info.is_value || info.type.empty() ? "default" : "without", info.default_value);
+  add(json, "low", info.low);
+  add(json, "high", info.high);
+  if (!info.names.empty()) {
+    json["names"] = info.names;
+  }
+  if (info.is_required) {
+    json["required"] = true;
+  }
+  if (info.is_cost) {
+    json["cost"] = true;
+  }
+  add(json, "help", info.help);
+  return json;
+}
+
+// A bare number; none: it has a unit, or is no number.
+std::optional<Json> number_of(const std::string& text) {
+  const Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_number() ? std::optional(parsed) : std::nullopt;
+}
+
+constexpr const char* number_pattern = "^[-+]?[0-9][0-9.]*([eE][-+]?[0-9]+)?";
+
+Json quantity() {
+  return {{"type", "string"}, {"pattern", std::string(number_pattern) + " *[A-Za-z/%]+$"}};
+}
+
+Json any_of(std::vector<Json> some) {
+  return {{"anyOf", std::move(some)}};
+}
+
+Json schema_of_type(const std::string& type) {
+  constexpr std::string_view list_of = "list of ";
+  if (type.starts_with(list_of)) {
+    return {{"type", "array"}, {"items", schema_of_type(type.substr(list_of.size()))}};
+  }
+  if (type == "boolean" || type == "integer" || type == "number") {
+    return {{"type", type}};
+  }
+  if (type == "fraction") {
+    return any_of({{{"type", "number"}, {"minimum", 0}, {"maximum", 1}}, quantity()});
+  }
+  if (type == "size" || type == "bandwidth" || type == "time" || type == "frequency" ||
+      type == "operations" || type == "rate of operations") {
+    return quantity();
+  }
+  if (type == "name" || type == "file") {
+    return {{"type", "string"}};
+  }
+  if (type == "text") {
+    return {{"type", {"string", "number", "boolean"}}};
+  }
+  if (type == "mapping") {
+    return {{"type", {"object", "string"}}};
+  }
+  if (type == "list") {
+    return {{"type", "array"}};
+  }
+  return Json::object();
+}
+
+Json schema_of(const ParameterInfo& info) {
+  Json schema = schema_of_type(info.type);
+  if (!info.names.empty()) {
+    schema["enum"] = info.names;
+  }
+  const bool is_number = info.type == "integer" || info.type == "number";
+  if (const auto low = number_of(info.low); low && is_number) {
+    schema["minimum"] = *low;
+  }
+  if (const auto high = number_of(info.high); high && is_number) {
+    schema["maximum"] = *high;
+  }
+  std::string help = info.help;
+  if (!info.default_value.empty()) {
+    help += (help.empty() ? "default: " : "; default: ") + info.default_value;
+  }
+  add(schema, "description", help);
+  return schema;
+}
+
+// Puts the schema of a key at its dotted name: NAME stands for names of the user's own, [] behind a
+// name for a list of mappings.
+void put(Json& object, std::string_view name, const Json& schema) {
+  const std::size_t dot = name.find('.');
+  std::string first(name.substr(0, dot));
+  const bool is_list = first.ends_with("[]");
+  if (is_list) {
+    first.resize(first.size() - 2);
+  }
+  object["type"] = "object";
+  Json& child = first == "NAME" ? object["additionalProperties"] : object["properties"][first];
+  if (child.is_boolean()) {
+    child = Json::object();
+  }
+  if (dot == std::string_view::npos) {
+    // A mapping that is declared as a whole beside its keys keeps what is known of them.
+    Json merged = schema;
+    if (child.is_object() && !child.empty()) {
+      merged.erase("type");
+      child.update(merged);
+    } else {
+      child = merged;
+    }
+    return;
+  }
+  if (child.is_null()) {
+    child = Json::object();
+  }
+  if (child.contains("type") && child["type"] != "object" && child["type"] != "array") {
+    child.erase("type");
+  }
+  if (is_list) {
+    child["type"] = "array";
+    put(child["items"], name.substr(dot + 1), schema);
+  } else {
+    put(child, name.substr(dot + 1), schema);
+  }
+}
+
+Json whole_schema_of(const SectionInfo& section);
+
+// Keys of the section itself, with those of the sections in it.
+void put_own(Json& object, const SectionInfo& section) {
+  object["type"] = "object";
+  object["properties"];
+  for (const ParameterInfo& info : section.parameters) {
+    put(object, info.name, schema_of(info));
+    if (info.is_required && info.name.find('.') == std::string::npos) {
+      object["required"].push_back(info.name);
+    }
+  }
+  for (const SectionInfo& part : section.sections) {
+    object["properties"][part.name] = whole_schema_of(part);
+    if (part.is_required) {
+      object["required"].push_back(part.name);
+    }
+  }
+}
+
+void put_choices(Json& object, const SectionInfo& section) {
+  Json names = Json::array();
+  for (const SectionInfo& choice : section.choices) {
+    names.push_back(choice.name);
+  }
+  const Json selector{{"type", "string"}, {"enum", names}};
+  object["properties"][section.selector] = selector;
+  if (section.usual.empty()) {
+    object["required"].push_back(section.selector);
+  }
+  for (const SectionInfo& choice : section.choices) {
+    Json chosen = object;
+    chosen.erase("allOf");
+    if (section.keeps_others) {
+      for (const SectionInfo& other : section.choices) {
+        for (const ParameterInfo& info : other.parameters) {
+          put(chosen, info.name.substr(0, info.name.find('.')), Json::object());
+        }
+      }
+    }
+    put_own(chosen, choice);
+    chosen["additionalProperties"] = choice.is_open || section.is_open;
+    Json condition{{"properties", {{section.selector, {{"const", choice.name}}}}}};
+    if (choice.name != section.usual) {
+      condition["required"] = {section.selector};
+    }
+    object["allOf"].push_back({{"if", std::move(condition)}, {"then", std::move(chosen)}});
+  }
+}
+
+Json mapping_of(const SectionInfo& section) {
+  Json object = Json::object();
+  put_own(object, section);
+  if (section.selector.empty()) {
+    if (!object.contains("additionalProperties")) {
+      object["additionalProperties"] = section.is_open;
+    }
+  } else {
+    put_choices(object, section);
+  }
+  return object;
+}
+
+Json whole_schema_of(const SectionInfo& section) {
+  Json schema = mapping_of(section);
+  if (section.shape == SectionInfo::Shape::list) {
+    schema = {{"type", "array"}, {"items", std::move(schema)}};
+  } else if (section.shape == SectionInfo::Shape::map) {
+    schema = {{"type", "object"}, {"additionalProperties", std::move(schema)}};
+  }
+  if (section.may_be_file) {
+    schema = any_of({std::move(schema), {{"type", "string"}}});
+  }
+  add(schema, "description", section.help);
+  return schema;
+}
+
+}  // namespace
+
+std::string to_json(const PartLists& lists) {
+  Json json = Json::object();
+  for (const auto& [kind, parts] : lists) {
+    Json& of_kind = json[kind] = Json::object();
+    for (const PartInfo& part : parts) {
+      Json parameters = Json::array();
+      for (const ParameterInfo& info : part.parameters) {
+        parameters.push_back(json_of(info));
+      }
+      of_kind[part.name] = {{"help", part.help}, {"parameters", std::move(parameters)}};
+    }
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string to_json_schema(const SectionInfo& root) {
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", root.name}};
+  SectionInfo body = root;
+  body.may_be_file = false;
+  schema.update(whole_schema_of(body));
+  return schema.dump(1) + "\n";
+}
+
+}  // namespace tessera::trace
