@@ -72,12 +72,16 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"layouts", [] { return plan::placements().infos(); }},
       {"machine",
        [] {
-         return Parts{{"tile", "what each computing node can do", machine::tile_parameters()},
-                      {"dram", "memory channels beside the tiles", machine::dram_parameters()},
-                      {"coherence", "access to nodes of kind memory, by lines",
-                       memory::coherence_parameters()}};
+         return Parts{
+             {"machine", "what is simulated", machine::machine_parameters()},
+             {"tile", "what each computing node can do", machine::tile_parameters()},
+             {"dram", "memory channels beside the tiles", machine::dram_parameters()},
+             {"faults", "links and nodes that are slow or dead", machine::fault_parameters()},
+             {"coherence", "access to nodes of kind memory, by lines",
+              memory::coherence_parameters()}};
        }},
       {"models",
+             {"types", "tiles of a type", machine::type_parameters()},
        [] {
          return Parts{
              {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
