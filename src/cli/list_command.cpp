@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "options.hpp"
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/program.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
 #include "tessera/machine/parameters.hpp"
@@ -69,15 +70,24 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"computes", [] { return compute::compute_models().infos(); }},
       {"dataflows", [] { return compute::dataflows().infos(); }},
       {"collectives", [] { return collective::algorithms().infos(); }},
+      {"programs",
+       [] {
+         return Parts{{"program", "a collective written by hand, in a file of its own",
+                       collective::program_parameters()}};
+       }},
       {"schedules", [] { return plan::schedules().infos(); }},
       {"synchronizations", [] { return pdes::sync_policies().infos(); }},
       {"layouts", [] { return plan::placements().infos(); }},
       {"machine",
        [] {
-         return Parts{{"tile", "what each computing node can do", machine::tile_parameters()},
-                      {"dram", "memory channels beside the tiles", machine::dram_parameters()},
-                      {"coherence", "access to nodes of kind memory, by lines",
-                       memory::coherence_parameters()}};
+         return Parts{
+             {"machine", "what is simulated", machine::machine_parameters()},
+             {"tile", "what each computing node can do", machine::tile_parameters()},
+             {"types", "tiles of a type", machine::type_parameters()},
+             {"dram", "memory channels beside the tiles", machine::dram_parameters()},
+             {"faults", "links and nodes that are slow or dead", machine::fault_parameters()},
+             {"coherence", "access to nodes of kind memory, by lines",
+              memory::coherence_parameters()}};
        }},
       {"models",
        [] {

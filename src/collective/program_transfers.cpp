@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "program_maker.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
@@ -74,29 +76,74 @@ class Transfers {
   std::vector<std::map<std::uint32_t, Place>> places_;  // [members] by chunk
 };
 
+using config::between;
+
+constexpr std::int64_t most_in_file = 1'024;  // members
+
+const config::RequiredKey<std::string> collective_key{"collective", "any kind but barrier"};
+const config::RequiredKey<std::int64_t> members_key{"members", "of the group",
+                                                    between<std::int64_t>(2, most_in_file)};
+const config::OtherKey traces_key{
+    "traces", "file", "none",
+    "in place of transfers: execution traces PREFIX.<member>.et, beside this file"};
+const config::RequiredKey<Bytes> size_key{"size", "with traces: of the vector that they are for",
+                                          config::at_least(Bytes(1))};
+const config::DerivedKey<std::int64_t> chunks_key{
+    "chunks", "members", "that the vector is cut in, a multiple of members",
+    between<std::int64_t>(1, 65'536)};
+const config::OtherKey transfers_key{"transfers", "list", "none",
+                                     "in the order in which they would be done one by one"};
+const config::Key<bool> add_key{"transfers[].add", false,
+                                "to what the receiver has; else in its place"};
+const config::ListKey<std::int64_t> sent_key{
+    "transfers[].chunks", {}, "numbers of the chunks that are sent, one at least"};
+
+config::RequiredKey<std::int64_t> from_key(std::int64_t members) {
+  return {"transfers[].from", "member that sends, from 0", between<std::int64_t>(0, members - 1)};
+}
+config::RequiredKey<std::int64_t> to_key(std::int64_t members) {
+  return {"transfers[].to", "member that receives", between<std::int64_t>(0, members - 1)};
+}
+config::DerivedKey<std::int64_t> of_key(std::int64_t members) {
+  return {"transfers[].of", "from", "all-to-all: the member whose vector the chunks are of",
+          between<std::int64_t>(0, members - 1)};
+}
+
 }  // namespace
+
+std::vector<ParameterInfo> program_parameters() {
+  return {collective_key,
+          members_key,
+          chunks_key,
+          transfers_key,
+          from_key(most_in_file),
+          to_key(most_in_file),
+          sent_key,
+          add_key,
+          of_key(most_in_file),
+          traces_key,
+          config::where_used(size_key)};
+}
 
 Program read_transfers(const std::string& path, const std::string& text,
                        const TraceReader& traces) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse(path, text, diagnostics), "", diagnostics);
-  const std::string kind_name = section.get<std::string>("collective");
+  const std::string kind_name = collective_key.read(section);
   const std::optional<Kind> kind = program_kind(kind_name);
   if (!kind && diagnostics.empty()) {
     section.error("collective", "'" + kind_name + "' is no collective that can be written");
   }
-  const auto members =
-      section.get<std::int64_t>("members", config::between<std::int64_t>(2, 1'024));
-  if (section.has("traces")) {
-    const auto prefix = section.get_file("traces");
-    const auto size = section.get<Bytes>("size", config::at_least(Bytes(1)));
+  const std::int64_t members = members_key.read(section);
+  if (section.has(traces_key.key())) {
+    const auto prefix = section.get_file(traces_key.key());
+    const Bytes size = size_key.read(section);
     section.finish();
     diagnostics.throw_if_any();
     return join_traced(std::filesystem::path(path).filename().string(), *kind, size.count(),
                        traces(prefix, static_cast<std::uint32_t>(members)));
   }
-  const auto chunks =
-      section.get_or<std::int64_t>("chunks", members, config::between<std::int64_t>(1, 65'536));
+  const std::int64_t chunks = chunks_key.read(section, members);
   diagnostics.throw_if_any();
   if (chunks % members != 0) {
     section.error("chunks", "must be a multiple of members, " + std::to_string(members));
@@ -105,18 +152,13 @@ Program read_transfers(const std::string& path, const std::string& text,
   ProgramMaker maker(std::filesystem::path(path).filename().string(), *kind,
                      static_cast<std::uint32_t>(members), static_cast<std::uint32_t>(chunks));
   Transfers transfers(maker);
-  for (config::Section transfer : section.sections("transfers")) {
-    const auto member = [&](const char* key) {
-      return static_cast<Member>(
-          transfer.get<std::int64_t>(key, config::between<std::int64_t>(0, members - 1)));
-    };
-    const Member from = member("from");
-    const Member to = member("to");
-    const bool adds = transfer.get_or<bool>("add", false);
-    const auto of =
-        transfer.get_or<std::int64_t>("of", from, config::between<std::int64_t>(0, members - 1));
+  for (config::Section transfer : section.sections(transfers_key.key())) {
+    const auto from = static_cast<Member>(from_key(members).read(transfer));
+    const auto to = static_cast<Member>(to_key(members).read(transfer));
+    const bool adds = add_key.read(transfer);
+    const std::int64_t of = of_key(members).read(transfer, from);
     std::vector<std::uint32_t> ids;
-    for (const std::int64_t chunk : transfer.get_list<std::int64_t>("chunks")) {
+    for (const std::int64_t chunk : sent_key.read(transfer)) {
       if (chunk < 0 || chunk >= chunks) {
         transfer.error("chunks", "chunks are numbered from 0 to " + std::to_string(chunks - 1));
         break;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "operation_time.hpp"
 #include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -61,33 +63,62 @@ class GemmModel final : public ComputeModel {
   Settings settings_;
 };
 
-std::uint64_t read_count(config::Section& section, const char* key, std::int64_t low,
-                         std::int64_t usual) {
-  constexpr std::int64_t most = 1 << 20;
-  return static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(low, most)));
-}
+using config::between;
+using config::Key;
+
+constexpr std::uint64_t most = 1 << 20;
+
+const Key<std::uint64_t> units_key{"units", 1,
+                                   "that work side by side and share the peak: SMs of a GPU",
+                                   between<std::uint64_t>(1, most)};
+const config::OtherKey tiles_key{
+    "tiles", "list of text", "none",
+    "output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken"};
+const Key<std::uint64_t> tile_depth{"tile_depth", 1,
+                                    "tiles: the depth is rounded up to steps of so many elements",
+                                    between<std::uint64_t>(1, most)};
+const Key<std::uint64_t> fill_key{"fill", 0,
+                                  "tiles: start of a tile, as long as so many elements of depth",
+                                  between<std::uint64_t>(0, most)};
+const Key<std::uint64_t> max_split{"max_split", 1,
+                                   "tiles: parts that the depth may be cut in where tiles are few",
+                                   between<std::uint64_t>(1, most)};
+const Key<Bandwidth> cache_bandwidth{
+    "cache_bandwidth", Bandwidth(),
+    "tiles: of the cache they read from, all units together; 0 B/s: never the limit"};
+
+constexpr Fraction some = Fraction::millionths(1);
+const Key<Fraction> matrix_efficiency{"matrix_efficiency", Fraction(),
+                                      "share of the peak that a full wave of products reaches",
+                                      config::at_least(some)};
+const Key<Fraction> memory_efficiency{"memory_efficiency", Fraction(),
+                                      "share of the operands' memory bandwidth that is reached",
+                                      config::at_least(some)};
+const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
+                                   config::at_least(SimTime::zero())};
 
 void read_tiles(config::Section& section, MatrixDevice& device) {
-  if (is_empty_list(section, "tiles")) {
-    section.error("tiles", "must name at least one tile, e.g. 256x128");
+  const std::string_view tiles = tiles_key.key();
+  if (is_empty_list(section, tiles)) {
+    section.error(tiles, "must name at least one tile, e.g. 256x128");
   }
-  for (const std::string& text : section.get_list<std::string>("tiles")) {
+  for (const std::string& text : section.get_list<std::string>(tiles)) {
     const std::optional<MatrixShape> tile = matrix_shape_from(text);
     if (tile) {
       device.tiles.push_back(*tile);
     } else {
-      section.error("tiles", "'" + text + "' is not a tile; write rows and columns, e.g. 256x128");
+      section.error(tiles, "'" + text + "' is not a tile; write rows and columns, e.g. 256x128");
     }
   }
-  device.tile_depth = read_count(section, "tile_depth", 1, 1);
-  device.fill = read_count(section, "fill", 0, 0);
-  device.max_split = read_count(section, "max_split", 1, 1);
-  device.cache_bandwidth = section.get_or<Bandwidth>("cache_bandwidth", Bandwidth());
+  device.tile_depth = tile_depth.read(section);
+  device.fill = fill_key.read(section);
+  device.max_split = max_split.read(section);
+  device.cache_bandwidth = cache_bandwidth.read(section);
 }
 
 void refuse_tiles(config::Section& section) {
-  for (const char* key : {"tiles", "tile_depth", "fill", "max_split", "cache_bandwidth"}) {
+  for (const std::string_view key : {tiles_key.key(), tile_depth.key(), fill_key.key(),
+                                     max_split.key(), cache_bandwidth.key()}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "is not for a device with an 'array'");
@@ -97,13 +128,13 @@ void refuse_tiles(config::Section& section) {
 
 std::unique_ptr<ComputeModel> make(config::Section& section) {
   Settings settings;
-  settings.device.units = read_count(section, "units", 1, 1);
+  settings.device.units = units_key.read(section);
   if (section.has("array")) {
     refuse_tiles(section);
     settings.device.array = read_array(section);
     settings.device.macs_per_pe = machine::read_macs_per_pe(section);
   } else {
-    if (!section.has("tiles")) {
+    if (!section.has(tiles_key.key())) {
       section.error("", "'gemm' needs the 'tiles' of a GPU or the 'array' of a systolic core");
     }
     read_tiles(section, settings.device);
@@ -112,33 +143,27 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
       section.error("macs_per_pe", "is of a device with an 'array'");
     }
   }
-  const Fraction whole;
-  const auto some = config::at_least(Fraction::millionths(1));
-  settings.matrix_efficiency = section.get_or<Fraction>("matrix_efficiency", whole, some);
-  settings.memory_efficiency = section.get_or<Fraction>("memory_efficiency", whole, some);
-  settings.vector_peak = section.get_or<FlopRate>("vector_peak", FlopRate());
-  settings.launch_overhead = section.get_or<SimTime>("launch_overhead", SimTime::zero(),
-                                                     config::at_least(SimTime::zero()));
+  settings.matrix_efficiency = matrix_efficiency.read(section);
+  settings.memory_efficiency = memory_efficiency.read(section);
+  settings.vector_peak = vector_peak_key().read(section);
+  settings.launch_overhead = launch_overhead.read(section);
   return std::make_unique<GemmModel>(std::move(settings));
 }
 
-const std::vector<ParameterInfo>& parameters() {
-  static const std::vector<ParameterInfo> list{
-      {"units", "", "1", "that work side by side and share the peak: SMs of a GPU"},
-      {"tiles", "", "", "output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken"},
-      {"tile_depth", "", "1", "tiles: the depth is rounded up to steps of so many elements"},
-      {"fill", "", "0", "tiles: start of a tile, as long as so many elements of depth"},
-      {"max_split", "", "1", "tiles: parts that the depth may be cut in where tiles are few"},
-      {"cache_bandwidth", "B/s", "0 B/s",
-       "tiles: of the cache they read from, all units together; 0 B/s: never the limit"},
-      {"array", "", "", "instead of tiles: [rows, columns] of a weight-stationary systolic array"},
-      machine::macs_per_pe_parameter(),
-      {"matrix_efficiency", "", "1", "share of the peak that a full wave of products reaches"},
-      {"memory_efficiency", "", "1", "share of the operands' memory bandwidth that is reached"},
-      {"vector_peak", "FLOP/s", "0 FLOP/s",
-       "rate of vector work; 0 FLOP/s: the tile's peak of the data type"},
-      {"launch_overhead", "ps", "0 ps", "time before each operation"}};
-  return list;
+std::vector<ParameterInfo> parameters() {
+  return {units_key,
+          tiles_key,
+          tile_depth,
+          fill_key,
+          max_split,
+          cache_bandwidth,
+          array_parameter(
+              "none", "instead of tiles: [rows, columns] of a weight-stationary systolic array"),
+          machine::macs_per_pe_parameter(),
+          matrix_efficiency,
+          memory_efficiency,
+          vector_peak_key(),
+          launch_overhead};
 }
 
 const Registration registration(

@@ -25,6 +25,7 @@
 #include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/machine/macs_per_pe.hpp"
 
 namespace tessera::compute {
@@ -135,6 +136,16 @@ class CycleByCycle final : public SystolicModel {
   mutable std::map<Shape, std::uint64_t> known_;
 };
 
+const config::NameKey dataflow_key{"dataflow", [] { return dataflows().names(); }, "tpu",
+                                   "how operands go through the array: tessera list dataflows"};
+const config::Key<Clock> clock_key{"clock", Clock(),
+                                   "of the array; 0 Hz: the one at which it has the tile's peak"};
+const config::ChoiceKey<bool> by_paper{"variant",
+                                       {{"exact", false}, {"paper", true}},
+                                       "exact",
+                                       "exact, or paper: equations (2) to (8) of the paper"};
+const config::Key<std::uint64_t> seed_key{"seed", 1, "of the data"};
+
 Settings read(config::Section& section) {
   Settings settings;
   if (!section.has("array")) {
@@ -143,38 +154,34 @@ Settings read(config::Section& section) {
   constexpr MatrixShape any{1, 1};
   settings.array = read_array(section).value_or(any);
   settings.macs_per_pe = machine::read_macs_per_pe(section);
-  const std::string name = section.get_name("dataflow", dataflows().names(), "tpu");
-  settings.dataflow = dataflows().at(dataflows().contains(name) ? name : "tpu")();
-  settings.clock = section.get_or<Clock>("clock", Clock());
-  settings.vector_peak = section.get_or<FlopRate>("vector_peak", FlopRate());
+  settings.dataflow = dataflows().at(dataflow_key.read(section))();
+  settings.clock = clock_key.read(section);
+  settings.vector_peak = vector_peak_key().read(section);
   return settings;
 }
 
 std::unique_ptr<ComputeModel> make_closed_form(config::Section& section) {
   Settings settings = read(section);
-  const std::string variant = section.get_name("variant", {"exact", "paper"}, "exact");
+  const bool is_paper = by_paper.read(section);
   constexpr MatrixProduct any{1, 1, 1, 1};
-  if (variant == "paper" &&
-      settings.dataflow->paper_completions(settings.array, {&any, 1}).empty()) {
+  if (is_paper && settings.dataflow->paper_completions(settings.array, {&any, 1}).empty()) {
     section.error("variant", "there is no paper for this dataflow; expected exact");
   }
-  return std::make_unique<ClosedForm>(std::move(settings), variant == "paper");
+  return std::make_unique<ClosedForm>(std::move(settings), is_paper);
 }
 
 std::unique_ptr<ComputeModel> make_cycle_by_cycle(config::Section& section) {
   Settings settings = read(section);
-  const auto seed = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
+  const std::uint64_t seed = seed_key.read(section);
   return std::make_unique<CycleByCycle>(std::move(settings), seed);
 }
 
 std::vector<ParameterInfo> parameters(ParameterInfo own) {
-  return {{"array", "", "", "[rows, columns] of multiply-accumulate units"},
+  return {array_parameter("", "[rows, columns] of multiply-accumulate units"),
           machine::macs_per_pe_parameter(),
-          {"dataflow", "", "tpu", "how operands go through the array: tessera list dataflows"},
-          {"clock", "Hz", "0 Hz", "of the array; 0 Hz: the one at which it has the tile's peak"},
-          {"vector_peak", "FLOP/s", "0 FLOP/s",
-           "rate of vector work; 0 FLOP/s: the tile's peak of the data type"},
+          dataflow_key.info(),
+          clock_key,
+          vector_peak_key(),
           std::move(own)};
 }
 
@@ -182,14 +189,14 @@ const Registration closed_form(
     compute_models(),
     {"systolic",
      "matrix products in the cycles of a systolic array, in closed form; vector work by its bytes",
-     parameters({"variant", "", "exact", "exact, or paper: equations (2) to (8) of the paper"})},
+     parameters(by_paper)},
     make_closed_form);
 
 const Registration cycle_by_cycle(
     compute_models(),
     {"systolic-cycle",
      "the same, every unit of the array stepped cycle by cycle with data, once for each shape",
-     parameters({"seed", "", "1", "of the data"})},
+     parameters(seed_key)},
     make_cycle_by_cycle);
 
 }  // namespace

@@ -1,10 +1,12 @@
 // A cluster: servers of accelerators, joined by a fat tree of two levels or by one switch.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "readers.hpp"
+#include "tessera/config/conditional_key.hpp"
 #include "tessera/machine/cluster.hpp"
 
 namespace tessera::machine {
@@ -131,15 +133,26 @@ std::string ClusterTopology::node_name(EntityId node) const {
   }
 }
 
-std::uint32_t read_count(config::Section& section, const std::string& key) {
-  return static_cast<std::uint32_t>(
-      section.get<std::int64_t>(key, config::between<std::int64_t>(1, node_limit)));
-}
+const auto nodes_key = count_key("nodes", "servers");
+const auto accelerators_key = count_key("accelerators", "of a server; these compute");
+const auto nics_key = count_key("nics", "of a server, shared evenly by its accelerators");
+
+const config::NameKey fabric_kind{"fabric.kind",
+                                  [] {
+                                    return std::vector<std::string>{"fat-tree", "switch"};
+                                  },
+                                  "", "fat-tree (leaves and spines) or switch (one for all)"};
+const auto leaf_nodes =
+    count_key("fabric.leaf_nodes", "fat-tree: servers below the same leaf switches");
+const config::Key<bool> rail_optimized{
+    "fabric.rail_optimized", false,
+    "fat-tree: a leaf switch for each NIC number rather than one for all"};
+const auto spines_key = count_key("fabric.spines", "fat-tree: each has one link to every leaf");
 
 // Reads `fabric` into the cluster and its classes; false when the section has complained.
 bool read_fabric(config::Section& topology, Cluster& cluster, std::vector<LinkClass>& classes) {
   config::Section fabric = topology.section("fabric");
-  const std::string kind = fabric.get_name("kind", {"fat-tree", "switch"});
+  const std::string kind = fabric_kind.read(fabric);
   if (kind.empty()) {
     // Already complained about; nobody can say which of the other keys are right.
     for (const std::string& key : fabric.keys()) {
@@ -159,9 +172,9 @@ bool read_fabric(config::Section& topology, Cluster& cluster, std::vector<LinkCl
     }
     return good;
   }
-  cluster.leaf_servers = std::min(read_count(fabric, "leaf_nodes"), cluster.servers);
-  cluster.rails = fabric.get_or<bool>("rail_optimized", false);
-  cluster.spines = read_count(fabric, "spines");
+  cluster.leaf_servers = std::min(leaf_nodes.read(fabric), cluster.servers);
+  cluster.rails = rail_optimized.read(fabric);
+  cluster.spines = spines_key.read(fabric);
   classes.push_back(read_link_class(fabric, "fabric"));
   return cluster.leaf_servers > 0 && cluster.spines > 0 && was_read(classes.back());
 }
@@ -189,9 +202,9 @@ bool fits(config::Section& section, const Cluster& cluster) {
 
 std::unique_ptr<Topology> make(config::Section& section) {
   Cluster cluster;
-  cluster.servers = read_count(section, "nodes");
-  cluster.accelerators = read_count(section, "accelerators");
-  cluster.nics = read_count(section, "nics");
+  cluster.servers = nodes_key.read(section);
+  cluster.accelerators = accelerators_key.read(section);
+  cluster.nics = nics_key.read(section);
   std::vector<LinkClass> classes;
   for (const char* key : {"switch", "nic", "port"}) {
     config::Section part = section.section(key);
@@ -214,22 +227,12 @@ std::unique_ptr<Topology> make(config::Section& section) {
 }
 
 std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{
-      {"nodes", "", "", "servers"},
-      {"accelerators", "", "", "of a server; these compute"},
-      {"nics", "", "", "of a server, shared evenly by its accelerators"}};
-  for (const char* prefix : {"switch.", "nic.", "port."}) {
-    for (ParameterInfo& parameter : link_parameters(prefix)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  all.push_back({"fabric.kind", "", "", "fat-tree (leaves and spines) or switch (one for all)"});
-  all.push_back({"fabric.leaf_nodes", "", "", "fat-tree: servers below the same leaf switches"});
-  all.push_back({"fabric.rail_optimized", "", "false",
-                 "fat-tree: a leaf switch for each NIC number rather than one for all"});
-  all.push_back({"fabric.spines", "", "", "fat-tree: each has one link to every leaf"});
+  std::vector<ParameterInfo> all =
+      with_links({nodes_key, accelerators_key, nics_key}, std::array{"switch.", "nic.", "port."});
+  all.insert(all.end(), {fabric_kind, config::where_used(leaf_nodes), rail_optimized,
+                         config::where_used(spines_key)});
   for (ParameterInfo& parameter : link_parameters("fabric.")) {
-    all.push_back(std::move(parameter));
+    all.push_back(config::where_used(std::move(parameter)));
   }
   return all;
 }

@@ -1,6 +1,8 @@
 // A concentrated mesh (J. Balfour, W. Dally, "Design tradeoffs for tiled CMP on-chip networks", ICS
 // 2006, doi:10.1145/1183401.1183430): a mesh of routers with several NPUs at each. Links along rows
 // come first among a router's ports, so that shortest ways go along the row first.
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 
@@ -9,14 +11,20 @@ namespace {
 
 enum ConcentratedMeshClass : std::uint16_t { node_class, link_class };
 
+using config::RequiredKey;
+
+constexpr std::uint32_t longest_side = 100'000;
+const RequiredKey<std::uint32_t> rows_key{"rows", "routers from north to south",
+                                          config::between(1U, longest_side)};
+const RequiredKey<std::uint32_t> columns_key{"columns", "routers from west to east",
+                                             config::between(1U, longest_side)};
+const RequiredKey<std::uint32_t> concentration{"concentration", "NPUs at each router",
+                                               config::between(1U, 64U)};
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const auto side = [&](const char* key, std::int64_t most) {
-    return static_cast<std::uint32_t>(
-        section.get<std::int64_t>(key, config::between<std::int64_t>(1, most)));
-  };
-  const std::uint32_t rows = side("rows", 100'000);
-  const std::uint32_t columns = side("columns", 100'000);
-  const std::uint32_t npus = side("concentration", 64);
+  const std::uint32_t rows = rows_key.read(section);
+  const std::uint32_t columns = columns_key.read(section);
+  const std::uint32_t npus = concentration.read(section);
   std::vector<LinkClass> classes;
   config::Section node = section.section("node");
   classes.push_back(read_link_class(node, "node"));
@@ -46,21 +54,10 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("shortest");
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{{"rows", "", "", "routers from north to south"},
-                                 {"columns", "", "", "routers from west to east"},
-                                 {"concentration", "", "", "NPUs at each router"}};
-  for (const char* prefix : {"node.", ""}) {
-    for (ParameterInfo& parameter : link_parameters(prefix)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  return all;
-}
-
 const Registration registration(topologies(),
                                 {"concentrated-mesh", "mesh of routers with several NPUs at each",
-                                 parameters()},
+                                 with_links({rows_key, columns_key, concentration},
+                                            std::array{"node.", ""})},
                                 make);
 
 }  // namespace

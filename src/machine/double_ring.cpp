@@ -1,12 +1,16 @@
 // A double ring: neighbours are joined by two links each way, one of either ring.
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 
 namespace tessera::machine {
 namespace {
 
+const auto size_key = count_key("size", "NPUs, 2 or more");
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const std::uint32_t size = read_size(section, "size");
+  const std::uint32_t size = size_key.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (size == 0 || !was_read(classes.front())) {
     return nullptr;
@@ -28,18 +32,10 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{{"size", "", "", "NPUs, 2 or more"}};
-  for (ParameterInfo& parameter : link_parameters("")) {
-    all.push_back(std::move(parameter));
-  }
-  return all;
-}
-
 const Registration registration(topologies(),
                                 {"double-ring",
                                  "two rings of the same NPUs; targets are spread over both",
-                                 parameters()},
+                                 with_links({size_key}, std::array{""})},
                                 make);
 
 }  // namespace

@@ -7,6 +7,9 @@
 // Hastings et al., "Comparing global link arrangements for Dragonfly networks", IEEE CLUSTER 2015).
 //
 // Minimal routing: the paper's adaptive one is not here.
+#include <algorithm>
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 #include "tessera/core/wide.hpp"
@@ -56,9 +59,14 @@ std::unique_ptr<Topology> build(const Shape& shape, std::vector<LinkClass> class
   return std::move(graph).build("ecmp");
 }
 
+const auto groups = count_key("groups", "at most routers * global + 1");
+const auto routers = count_key("routers", "of a group, fully connected");
+const auto npus = count_key("npus", "of a router");
+const auto global = count_key("global", "links of a router to other groups");
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const Shape shape{read_size(section, "groups"), read_size(section, "routers"),
-                    read_size(section, "npus"), read_size(section, "global")};
+  const Shape shape{groups.read(section), routers.read(section), npus.read(section),
+                    global.read(section)};
   std::vector<LinkClass> classes;
   for (const char* key : {"node", "local", "global_links"}) {
     config::Section part = section.section(key);
@@ -78,35 +86,22 @@ std::unique_ptr<Topology> make(config::Section& section) {
                                 std::to_string(places + 1) + " can be joined");
     return nullptr;
   }
-  const std::uint64_t routers = std::uint64_t{shape.groups} * shape.routers;
+  const std::uint64_t all_routers = std::uint64_t{shape.groups} * shape.routers;
   const auto links =
-      static_cast<Wide>(routers) * (2ULL * shape.npus + shape.routers + shape.global);
+      static_cast<Wide>(all_routers) * (2ULL * shape.npus + shape.routers + shape.global);
   const std::uint64_t most = generated_limit;
-  if (!fits_generated_limit(section, "groups", std::min(most, routers) * (shape.npus + 1ULL),
+  if (!fits_generated_limit(section, "groups", std::min(most, all_routers) * (shape.npus + 1ULL),
                             links > most ? most : static_cast<std::uint64_t>(links))) {
     return nullptr;
   }
   return build(shape, std::move(classes));
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{{"groups", "", "", "at most routers * global + 1"},
-                                 {"routers", "", "", "of a group, fully connected"},
-                                 {"npus", "", "", "of a router"},
-                                 {"global", "", "", "links of a router to other groups"}};
-  for (const char* prefix : {"node.", "local.", "global_links."}) {
-    for (ParameterInfo& parameter : link_parameters(prefix)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  return all;
-}
-
-const Registration registration(topologies(),
-                                {"dragonfly",
-                                 "groups of routers, fully connected inside and group with group",
-                                 parameters()},
-                                make);
+const Registration registration(
+    topologies(),
+    {"dragonfly", "groups of routers, fully connected inside and group with group",
+     with_links({groups, routers, npus, global}, std::array{"node.", "local.", "global_links."})},
+    make);
 
 }  // namespace
 }  // namespace tessera::machine

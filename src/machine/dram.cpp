@@ -7,15 +7,32 @@
 
 #include "readers.hpp"
 #include "reverse_links.hpp"
+#include "tessera/config/conditional_key.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/machine/parameters.hpp"
 
 namespace tessera::machine {
 namespace {
 
 using Nodes = std::vector<EntityId>;
 
+const config::NameKey at_key{
+    "at",
+    [] {
+      return std::vector<std::string>{"edge", "each", "memories", "nodes", "none"};
+    },
+    "", "edge, each (computing node), memories (nodes of that kind), nodes (listed) or none"};
+const config::OtherKey edges_key{"edges", "list of name", "",
+                                 "for edge: some of west, east, north, south"};
+const config::OtherKey nodes_key{"nodes", "list of text", "",
+                                 "for nodes: numbers or names of nodes"};
+const config::OtherKey memories_key{
+    "memories", "mapping", "none",
+    "for each: bandwidth and latency of a channel at each node of kind memory as well"};
+const ChannelKeys channel_keys;
+
 Nodes read_edges(config::Section& dram, const Topology& topology) {
-  const auto given = read_list<std::string>(dram, "edges");
+  const auto given = read_list<std::string>(dram, edges_key.key());
   const std::vector<std::string> sides = given.value_or(std::vector<std::string>());
   const std::vector<std::string> known{"west", "east", "north", "south"};
   for (const std::string& side : sides) {
@@ -64,16 +81,15 @@ Nodes memory_nodes(config::Section& dram, const Topology& topology) {
 // Channels of memories beside those of tiles.
 void add_memories(config::Section& dram, const Topology& topology,
                   std::vector<MemoryChannel>& channels) {
-  if (!dram.has("memories")) {
+  if (!dram.has(memories_key.key())) {
     return;
   }
-  config::Section section = dram.section("memories");
+  config::Section section = dram.section(memories_key.key());
   MemoryChannel channel;
-  channel.bandwidth =
-      section.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
-  channel.latency = section.get<SimTime>("latency", config::at_least(SimTime::zero()));
+  channel.bandwidth = channel_keys.bandwidth.read(section);
+  channel.latency = channel_keys.latency.read(section);
   if (topology.memory_nodes().empty()) {
-    dram.error("memories", "needs nodes of 'kind: memory' in the topology");
+    dram.error(memories_key.key(), "needs nodes of 'kind: memory' in the topology");
   }
   for (const MemoryNode& memory : topology.memory_nodes()) {
     channel.node = memory.node;
@@ -82,21 +98,40 @@ void add_memories(config::Section& dram, const Topology& topology,
   }
 }
 
-void refuse(config::Section& dram, const char* key, const char* placement) {
-  if (dram.has(key)) {
-    dram.raw(key);
-    dram.error(key, std::string("is only for 'at: ") + placement + "'");
+void refuse(config::Section& dram, const config::Declared& key, const char* placement) {
+  if (dram.has(key.key())) {
+    dram.raw(key.key());
+    dram.error(key.key(), std::string("is only for 'at: ") + placement + "'");
   }
 }
 
 }  // namespace
+
+ChannelKeys::ChannelKeys(const std::string& prefix)
+    : bandwidth(prefix + "bandwidth", "of one channel, shared by reads and writes",
+                config::at_least(Bandwidth::bytes_per_second(1))),
+      latency(prefix + "latency", "response of an idle channel", config::at_least(SimTime::zero())),
+      capacity(prefix + "capacity", Bytes(0), "of one channel; 0: not stated") {}
+
+std::vector<ParameterInfo> dram_parameters() {
+  const ChannelKeys of_memories("memories.");
+  return {at_key,
+          config::where_used(edges_key),
+          config::where_used(nodes_key),
+          config::where_used(channel_keys.bandwidth),
+          config::where_used(channel_keys.latency),
+          channel_keys.capacity,
+          memories_key,
+          of_memories.bandwidth,
+          of_memories.latency};
+}
 
 std::vector<MemoryChannel> read_channels(config::Section& machine, const Topology& topology) {
   if (!machine.has("dram")) {
     return {};
   }
   config::Section dram = machine.section("dram");
-  const std::string at = dram.get_name("at", {"edge", "each", "memories", "nodes", "none"});
+  const std::string at = at_key.read(dram);
   if (at.empty() || at == "none") {
     for (const std::string& key : dram.keys()) {
       dram.raw(key);
@@ -107,26 +142,26 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
   if (at == "edge") {
     nodes = read_edges(dram, topology);
   } else {
-    refuse(dram, "edges", "edge");
+    refuse(dram, edges_key, "edge");
     nodes = at == "nodes"      ? read_listed_nodes(dram, topology)
             : at == "memories" ? memory_nodes(dram, topology)
                                : topology.computing_node_ids();
   }
   if (at != "nodes") {
-    refuse(dram, "nodes", "nodes");
+    refuse(dram, nodes_key, "nodes");
   }
   if (at != "each") {
-    refuse(dram, "memories", "each");
+    refuse(dram, memories_key, "each");
   }
   MemoryChannel channel;
-  channel.bandwidth =
-      dram.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
-  channel.latency = dram.get<SimTime>("latency", config::at_least(SimTime::zero()));
-  if (at == "memories" && dram.has("capacity")) {
-    dram.raw("capacity");
-    dram.error("capacity", "is what the nodes of 'topology' say");
+  channel.bandwidth = channel_keys.bandwidth.read(dram);
+  channel.latency = channel_keys.latency.read(dram);
+  const std::string_view capacity = channel_keys.capacity.key();
+  if (at == "memories" && dram.has(capacity)) {
+    dram.raw(capacity);
+    dram.error(capacity, "is what the nodes of 'topology' say");
   } else if (at != "memories") {
-    channel.capacity = dram.get_or<Bytes>("capacity", Bytes(0));
+    channel.capacity = channel_keys.capacity.read(dram);
   }
   std::vector<MemoryChannel> channels;
   channels.reserve(nodes.size());

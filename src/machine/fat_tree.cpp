@@ -2,6 +2,8 @@
 // commodity data center network architecture", SIGCOMM 2008, doi:10.1145/1402958.1402967): k pods
 // of k/2 edge and k/2 aggregation switches, and (k/2)^2 core switches. An edge switch has k/2 NPUs
 // times the oversubscription, with k/2 links up.
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 
@@ -35,11 +37,14 @@ std::unique_ptr<Topology> build(std::uint32_t k, std::uint32_t npus,
   return std::move(graph).build("ecmp");
 }
 
+const config::RequiredKey<std::uint32_t> k_key{
+    "k", "ports of a switch, even; k^3/4 NPUs without oversubscription", config::between(2U, 512U)};
+const config::Key<std::uint32_t> oversubscription_key{
+    "oversubscription", 1, "NPUs of an edge switch over its links up", config::between(1U, 64U)};
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const auto k = static_cast<std::uint32_t>(
-      section.get<std::int64_t>("k", config::between<std::int64_t>(2, 512)));
-  const auto oversubscription = static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>("oversubscription", 1, config::between<std::int64_t>(1, 64)));
+  const std::uint32_t k = k_key.read(section);
+  const std::uint32_t oversubscription = oversubscription_key.read(section);
   std::vector<LinkClass> classes;
   for (const char* key : {"node", "edge", "core"}) {
     config::Section part = section.section(key);
@@ -65,22 +70,10 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return build(k, static_cast<std::uint32_t>(npus), std::move(classes));
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{
-      {"k", "", "", "ports of a switch, even; k^3/4 NPUs without oversubscription"},
-      {"oversubscription", "", "1", "NPUs of an edge switch over its links up"}};
-  for (const char* prefix : {"node.", "edge.", "core."}) {
-    for (ParameterInfo& parameter : link_parameters(prefix)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  return all;
-}
-
 const Registration registration(
     topologies(),
     {"fat-tree", "k-port switches in three levels, oversubscribed at the edge if asked",
-     parameters()},
+     with_links({k_key, oversubscription_key}, std::array{"node.", "edge.", "core."})},
     make);
 
 }  // namespace

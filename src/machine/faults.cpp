@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "reverse_links.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_finder.hpp"
+#include "tessera/machine/parameters.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -87,25 +89,40 @@ class FaultyTopology final : public Topology {
   bool dead_ = false;
 };
 
-std::optional<EntityId> read_node(config::Section& section, const char* key, NodeFinder& find,
-                                  const Topology& topology) {
-  const auto text = section.get<std::string>(key);
+using config::RequiredKey;
+
+const RequiredKey<std::string> from_key{"links[].from", "number or name of a node"};
+const RequiredKey<std::string> to_key{"links[].to", "of its neighbour"};
+const config::Key<bool> dead_key{"links[].dead", false, "the link carries nothing"};
+const config::OptionalKey<Fraction> bandwidth_key{"links[].bandwidth", "none",
+                                                  "share of its bandwidth that the link has",
+                                                  config::at_least(Fraction::millionths(1))};
+const config::ChoiceKey<bool> both_directions{"links[].directions",
+                                              {{"both", true}, {"one", false}},
+                                              "both",
+                                              "both, or one: only from 'from' to 'to'"};
+const RequiredKey<std::string> node_key{"nodes[].node", "number or name of one that computes"};
+const RequiredKey<Fraction> speed_key{"nodes[].speed", "share of its speed that it computes at",
+                                      config::at_least(Fraction::millionths(1))};
+
+std::optional<EntityId> read_node(config::Section& section, const RequiredKey<std::string>& key,
+                                  NodeFinder& find, const Topology& topology) {
+  const std::string text = key.read(section);
   const std::optional<EntityId> node = find(text);
   if (!node && !text.empty()) {
-    section.error(key, "there is no node '" + text + "'; nodes are numbered 0 to " +
-                           std::to_string(topology.nodes() - 1));
+    section.error(key.key(), "there is no node '" + text + "'; nodes are numbered 0 to " +
+                                 std::to_string(topology.nodes() - 1));
   }
   return node;
 }
 
 // All links from one node to another.
 void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topology) {
-  const std::optional<EntityId> from = read_node(fault, "from", find, topology);
-  const std::optional<EntityId> to = read_node(fault, "to", find, topology);
-  const bool dead = fault.get_or<bool>("dead", false);
-  const auto share =
-      fault.get_optional<Fraction>("bandwidth", config::at_least(Fraction::millionths(1)));
-  const bool both = fault.get_name("directions", {"both", "one"}, "both") == "both";
+  const std::optional<EntityId> from = read_node(fault, from_key, find, topology);
+  const std::optional<EntityId> to = read_node(fault, to_key, find, topology);
+  const bool dead = dead_key.read(fault);
+  const std::optional<Fraction> share = bandwidth_key.read(fault);
+  const bool both = both_directions.read(fault);
   if (dead == share.has_value()) {
     fault.error("", "a link is either 'dead: true' or has a share of its 'bandwidth'");
     return;
@@ -172,6 +189,10 @@ std::optional<EntityId> cut_off(const Topology& topology) {
 
 }  // namespace
 
+std::vector<ParameterInfo> fault_parameters() {
+  return {from_key, to_key, dead_key, bandwidth_key, both_directions, node_key, speed_key};
+}
+
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
                                        std::map<EntityId, Fraction>& speeds) {
   if (!machine.has("faults")) {
@@ -184,8 +205,8 @@ std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr
     read_link(fault, find, *faulty);
   }
   for (config::Section fault : section.sections("nodes")) {
-    const std::optional<EntityId> node = read_node(fault, "node", find, *faulty);
-    const auto speed = fault.get<Fraction>("speed", config::at_least(Fraction::millionths(1)));
+    const std::optional<EntityId> node = read_node(fault, node_key, find, *faulty);
+    const Fraction speed = speed_key.read(fault);
     if (node && !faulty->computes(*node)) {
       fault.error("node", faulty->node_name(*node) + " does not compute");
     } else if (node) {

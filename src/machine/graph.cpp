@@ -1,9 +1,10 @@
 // A graph: nodes and links listed in the file, with templates of parts that are there many times.
 #include <algorithm>
+#include <utility>
 
 #include "graph_reader.hpp"
-#include "readers.hpp"
 #include "reverse_links.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
@@ -15,7 +16,7 @@ std::nullopt_t GraphReader::fail(config::Section& entry, std::string_view key,
   return std::nullopt;
 }
 
-std::optional<std::string> GraphReader::read_text(config::Section& entry, const std::string& key) {
+std::optional<std::string> GraphReader::read_text(config::Section& entry, std::string_view key) {
   std::string text = entry.get<std::string>(key);
   if (!text.empty()) {
     return text;
@@ -28,6 +29,21 @@ std::optional<std::string> GraphReader::read_text(config::Section& entry, const 
 }
 
 namespace {
+
+const config::ChoiceKey<WayLength> way_length{
+    "ways.by",
+    {{"latency", WayLength::latency},
+     {"hops", WayLength::hops},
+     {"bandwidth", WayLength::bandwidth}},
+    "latency",
+    "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"};
+const config::ChoiceKey<bool> through_ends{
+    "ways.through",
+    {{"switches", false}, {"all", true}},
+    "switches",
+    "switches: ways pass tiles and memories only where no other way is; or all"};
+const config::OtherKey routes_key{
+    "routes", "list", "null", "lists of nodes, each the way from its first one to its last one"};
 
 // The first node that a search from node 0 does not meet; `next_of(node, visit)` calls visit for
 // every neighbour.
@@ -104,7 +120,7 @@ std::optional<EntityId> GraphReader::read_route_node(const config::Value& text,
   const std::optional<EntityId> node =
       text.kind == config::Value::Kind::scalar ? find(text.text) : std::nullopt;
   if (!node) {
-    section_.error("routes", text,
+    section_.error(routes_key.key(), text,
                    "there is no node '" + text.text + "'; nodes are called as '" +
                        topology.node_name(EntityId(0)) + "'");
     failed_ = true;
@@ -113,14 +129,14 @@ std::optional<EntityId> GraphReader::read_route_node(const config::Value& text,
 }
 
 void GraphReader::read_routes(GraphTopology& topology) {
-  const config::Value routes = section_.raw("routes");
+  const config::Value routes = section_.raw(routes_key.key());
   if (routes.kind == config::Value::Kind::null) {
     return;
   }
   GivenRoutes given{topology.default_routing(), {}};
   NodeFinder find(topology);
   const auto complain = [&](const config::Value& at, const std::string& message) {
-    section_.error("routes", at, message);
+    section_.error(routes_key.key(), at, message);
     failed_ = true;
   };
   if (routes.kind != config::Value::Kind::sequence) {
@@ -168,12 +184,9 @@ void GraphReader::read_routes(GraphTopology& topology) {
 
 WayRule GraphReader::read_way_rule() {
   Section ways = section_.section("ways");
-  const std::string by = ways.get_name("by", {"latency", "hops", "bandwidth"}, "latency");
   WayRule rule;
-  rule.by = by == "hops"        ? WayLength::hops
-            : by == "bandwidth" ? WayLength::bandwidth
-                                : WayLength::latency;
-  rule.through_ends = ways.get_name("through", {"switches", "all"}, "switches") == "all";
+  rule.by = way_length.read(ways);
+  rule.through_ends = through_ends.read(ways);
   return rule;
 }
 
@@ -188,7 +201,7 @@ std::unique_ptr<Topology> GraphReader::read() {
   }
   const std::uint32_t machine = read_part(section_, "");
   if (failed_) {
-    section_.raw("routes");
+    section_.raw(routes_key.key());
     return nullptr;
   }
   std::vector<DirectedLink> links;
@@ -208,7 +221,7 @@ std::unique_ptr<Topology> GraphReader::read() {
   topology->add_memories(std::move(memories));
   check_reachable(*topology);
   if (failed_) {
-    section_.raw("routes");
+    section_.raw(routes_key.key());
     return nullptr;
   }
   if (topology->tree()->has_templates()) {
@@ -225,37 +238,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
 }
 
 std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{
-      {"nodes.NAME.count", "", "null",
-       "makes a group NAME[0] ... NAME[count-1]; null: a single node (a list with 'name's will do "
-       "for nodes, too)"},
-      {"nodes.NAME.kind", "", "tile", "tile (executes programs), switch or memory"},
-      {"nodes.NAME.template", "", "null", "each is an instance of this template, not a node"},
-      {"nodes.NAME.type", "", "null",
-       "of 'types' of the machine, for tiles: a name, or a list that is repeated over the group, "
-       "as [h100 x 16, a100]"},
-      {"nodes.NAME.capacity", "B", "unlimited", "of a memory"},
-      {"nodes.NAME.of", "", "null", "of a memory: the tiles it belongs to, in equal shares"},
-      {"templates.NAME", "", "null", "nodes and links, as those of the machine"},
-      {"links[].from", "", "",
-       "a node, a group, or a path such as server[3].gpu[0-2]; no index: each of them"},
-      {"links[].to", "", "", "the same"},
-      {"links[].type", "", "null", "of 'link_types', in place of bandwidth, latency and reverse"}};
-  for (ParameterInfo& parameter : link_parameters("links[].")) {
+  std::vector<ParameterInfo> all = graph_node_parameters();
+  for (ParameterInfo& parameter : graph_link_parameters()) {
     all.push_back(std::move(parameter));
   }
-  all.push_back({"links[].reverse", "", "as forwards", "bandwidth and latency of the way back"});
-  all.push_back({"links[].count", "", "1", "links side by side"});
-  all.push_back({"links[].join", "", "all",
-                 "all nodes of one end to all of the other, or even: in equal shares"});
-  all.push_back({"links[].directions", "", "both", "both, or one: only from 'from' to 'to'"});
-  all.push_back({"link_types.NAME", "", "null", "bandwidth, latency, reverse and count of links"});
-  all.push_back({"ways.by", "", "latency",
-                 "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"});
-  all.push_back({"ways.through", "", "switches",
-                 "switches: ways pass tiles and memories only where no other way is; or all"});
-  all.push_back(
-      {"routes", "", "null", "lists of nodes, each the way from its first one to its last one"});
+  all.insert(all.end(), {way_length, through_ends, routes_key});
   return all;
 }
 

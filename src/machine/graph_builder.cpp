@@ -2,11 +2,6 @@
 
 namespace tessera::machine {
 
-std::uint32_t read_size(config::Section& section, const std::string& key) {
-  return static_cast<std::uint32_t>(
-      section.get<std::int64_t>(key, config::between<std::int64_t>(1, node_limit)));
-}
-
 bool fits_generated_limit(config::Section& section, const std::string& key, std::uint64_t nodes,
                           std::uint64_t links) {
   if (nodes < generated_limit && links < generated_limit) {

@@ -69,9 +69,6 @@ class GraphBuilder {
   std::uint32_t nodes_ = 0;
 };
 
-// A number from 1 on; 0 after a complaint.
-std::uint32_t read_size(config::Section& section, const std::string& key);
-
 // Complains at `key` when there are too many nodes or directed links.
 bool fits_generated_limit(config::Section& section, const std::string& key, std::uint64_t nodes,
                           std::uint64_t links);

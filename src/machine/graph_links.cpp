@@ -5,6 +5,8 @@
 
 #include "graph_reader.hpp"
 #include "readers.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::machine {
@@ -40,10 +42,58 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> parse_index(std::string_v
   return std::pair(low, high);
 }
 
+struct LinkKeys {
+  config::OtherKey from{
+      "links[].from", "text", "",
+      "a node, a group, or a path such as server[3].gpu[0-2]; no index: each of them"};
+  config::OtherKey to{"links[].to", "text", "", "the same"};
+  config::OtherKey type{"links[].type", "text", "null",
+                        "of 'link_types', in place of bandwidth, latency and reverse"};
+  config::OtherKey reverse{"links[].reverse", "mapping", "as forwards",
+                           "bandwidth and latency of the way back"};
+  config::DerivedKey<std::uint32_t> count{"links[].count", "1, or as the type says",
+                                          "links side by side", config::between(1U, 65536U)};
+  config::ChoiceKey<bool> join_evenly{
+      "links[].join",
+      {{"all", false}, {"even", true}},
+      "all",
+      "all nodes of one end to all of the other, or even: in equal shares"};
+  config::ChoiceKey<bool> both_directions{"links[].directions",
+                                          {{"both", true}, {"one", false}},
+                                          "both",
+                                          "both, or one: only from 'from' to 'to'"};
+  config::OtherKey types{"link_types.NAME", "mapping", "null",
+                         "bandwidth, latency, reverse and count of links"};
+  config::OtherKey reverse_of_type{"link_types.NAME.reverse", "mapping", "as forwards",
+                                   "bandwidth and latency of the way back"};
+  config::Key<std::uint32_t> count_of_type{"link_types.NAME.count", 1, "links side by side",
+                                           config::between(1U, 65536U)};
+};
+
+const LinkKeys& link_keys() {
+  static const LinkKeys keys;
+  return keys;
+}
+
 }  // namespace
 
+std::vector<ParameterInfo> graph_link_parameters() {
+  const LinkKeys& keys = link_keys();
+  std::vector<ParameterInfo> all{keys.from, keys.to, keys.type};
+  for (ParameterInfo& parameter : link_parameters("links[].")) {
+    all.push_back(config::where_used(std::move(parameter)));
+  }
+  all.insert(all.end(),
+             {keys.reverse, keys.count, keys.join_evenly, keys.both_directions, keys.types});
+  for (ParameterInfo& parameter : link_parameters(keys.types.name() + ".")) {
+    all.push_back(std::move(parameter));
+  }
+  all.insert(all.end(), {keys.reverse_of_type, keys.count_of_type});
+  return all;
+}
+
 // Replaces the nodes of `end`, first nodes of instances of `part`, by what `element` names in each.
-bool GraphReader::step_into(Section& entry, const std::string& key, const std::string& element,
+bool GraphReader::step_into(Section& entry, std::string_view key, const std::string& element,
                             const GraphPart& part, GraphEnd& end, std::uint32_t& next) {
   const std::size_t bracket = element.find('[');
   const std::string name = element.substr(0, bracket);
@@ -89,7 +139,7 @@ bool GraphReader::step_into(Section& entry, const std::string& key, const std::s
   return true;
 }
 
-std::optional<GraphEnd> GraphReader::read_end(Section& entry, const std::string& key,
+std::optional<GraphEnd> GraphReader::read_end(Section& entry, std::string_view key,
                                               const GraphPart& part) {
   const auto given = read_text(entry, key);
   if (!given) {
@@ -123,8 +173,9 @@ LinkKind GraphReader::read_link_kind(Section& entry) {
   kind.forward = read_link_class(entry, "");
   kind.backward = kind.forward;
   failed_ = failed_ || !was_read(kind.forward);
-  if (entry.has("reverse")) {
-    Section reverse = entry.section("reverse");
+  const std::string_view reverse_key = link_keys().reverse.key();
+  if (entry.has(reverse_key)) {
+    Section reverse = entry.section(reverse_key);
     kind.backward = read_link_class(reverse, "");
     failed_ = failed_ || !was_read(kind.backward);
   }
@@ -139,8 +190,7 @@ void GraphReader::read_link_types() {
   for (const std::string& name : types.keys()) {
     Section entry = types.section(name);
     LinkKind kind = read_link_kind(entry);
-    kind.count = static_cast<std::uint32_t>(
-        entry.get_or<std::int64_t>("count", 1, config::between<std::int64_t>(1, 65536)));
+    kind.count = link_keys().count_of_type.read(entry);
     link_types_.emplace(name, std::move(kind));
   }
 }
@@ -166,16 +216,17 @@ void GraphReader::read_links(Section& section, GraphPart& part) {
 }
 
 void GraphReader::read_link(Section& entry, GraphPart& part) {
-  const auto from = read_end(entry, "from", part);
-  const auto to = read_end(entry, "to", part);
+  const LinkKeys& keys = link_keys();
+  const auto from = read_end(entry, keys.from.key(), part);
+  const auto to = read_end(entry, keys.to.key(), part);
   LinkKind kind;
   bool known = true;
-  if (entry.has("type")) {
+  if (entry.has(keys.type.key())) {
     std::vector<std::string> names;
     for (const auto& [name, one] : link_types_) {
       names.push_back(name);
     }
-    const std::string type = entry.get<std::string>("type");
+    const std::string type = entry.get<std::string>(keys.type.key());
     const auto found = link_types_.find(type);
     known = found != link_types_.end();
     if (known) {
@@ -192,12 +243,11 @@ void GraphReader::read_link(Section& entry, GraphPart& part) {
   } else {
     kind = read_link_kind(entry);
   }
-  kind.count = static_cast<std::uint32_t>(
-      entry.get_or<std::int64_t>("count", kind.count, config::between<std::int64_t>(1, 65536)));
-  const bool both = entry.get_name("directions", {"both", "one"}, "both") == "both";
-  const bool even = entry.get_name("join", {"all", "even"}, "all") == "even";
-  if (!both && entry.has("reverse")) {
-    fail(entry, "reverse", "is not for 'directions: one'");
+  kind.count = keys.count.read(entry, kind.count);
+  const bool both = keys.both_directions.read(entry);
+  const bool even = keys.join_evenly.read(entry);
+  if (!both && entry.has(keys.reverse.key())) {
+    fail(entry, keys.reverse.key(), "is not for 'directions: one'");
   }
   if (!from || !to || !known) {
     return;

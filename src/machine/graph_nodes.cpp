@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "graph_reader.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::machine {
@@ -24,7 +25,42 @@ std::pair<std::string, std::uint64_t> parse_run(const std::string& text) {
   return {text, 1};
 }
 
+struct NodeKeys {
+  config::OptionalKey<std::int64_t> count{
+      "nodes.NAME.count", "null",
+      "makes a group NAME[0] ... NAME[count-1]; null: a single node (a list with 'name's will do "
+      "for nodes, too)",
+      config::at_least<std::int64_t>(1)};
+  config::ChoiceKey<NodeRole> role{
+      "nodes.NAME.kind",
+      {{"tile", NodeRole::tile}, {"switch", NodeRole::switching}, {"memory", NodeRole::memory}},
+      "tile",
+      "tile (executes programs), switch or memory"};
+  config::OtherKey part{"nodes.NAME.template", "text", "null",
+                        "each is an instance of this template, not a node"};
+  config::OtherKey types{"nodes.NAME.type", "text or list", "null",
+                         "of 'types' of the machine, for tiles: a name, or a list that is repeated "
+                         "over the group, as [h100 x 16, a100]"};
+  config::OtherKey capacity = config::counted_in(
+      "B",
+      config::OtherKey("nodes.NAME.capacity", "size or unlimited", "unlimited", "of a memory"));
+  config::OtherKey owners{"nodes.NAME.of", "text", "null",
+                          "of a memory: the tiles it belongs to, in equal shares"};
+  config::OtherKey templates{"templates.NAME", "mapping", "null",
+                             "nodes and links, as those of the machine"};
+};
+
+const NodeKeys& node_keys() {
+  static const NodeKeys keys;
+  return keys;
+}
+
 }  // namespace
+
+std::vector<ParameterInfo> graph_node_parameters() {
+  const NodeKeys& keys = node_keys();
+  return {keys.count, keys.role, keys.part, keys.types, keys.capacity, keys.owners, keys.templates};
+}
 
 std::uint32_t GraphReader::read_part(Section& section, const std::string& name) {
   GraphPart part;
@@ -78,18 +114,19 @@ void GraphReader::read_nodes(Section& section, GraphPart& part) {
 
 // Puts the template that the entry names into the group; false after a complaint.
 bool GraphReader::read_template_of(Section& entry, NodeGroup& group, std::uint64_t& links) {
-  const auto name = read_text(entry, "template");
+  const std::string_view key = node_keys().part.key();
+  const auto name = read_text(entry, key);
   if (!name) {
     return false;
   }
   const std::vector<std::string> known = section_.section("templates").keys();
   if (std::find(known.begin(), known.end(), *name) == known.end()) {
-    fail(entry, "template", unknown_name("template", *name, known));
+    fail(entry, key, unknown_name("template", *name, known));
     return false;
   }
   const auto part = read_template(*name);
   if (!part) {
-    fail(entry, "template", "template '" + *name + "' would contain itself");
+    fail(entry, key, "template '" + *name + "' would contain itself");
     return false;
   }
   group.part = *part;
@@ -99,15 +136,16 @@ bool GraphReader::read_template_of(Section& entry, NodeGroup& group, std::uint64
 }
 
 std::vector<std::uint16_t> GraphReader::read_types(Section& entry) {
-  if (!entry.has("type")) {
+  const std::string_view key = node_keys().types.key();
+  if (!entry.has(key)) {
     return {};
   }
-  const config::Value value = entry.raw("type");
+  const config::Value value = entry.raw(key);
   std::vector<config::Value> texts;
   if (value.kind == config::Value::Kind::sequence) {
-    entry.get_list<std::string>("type");
+    entry.get_list<std::string>(key);
     texts = value.items;
-  } else if (!entry.get<std::string>("type").empty()) {
+  } else if (!entry.get<std::string>(key).empty()) {
     texts.push_back(value);
   }
   std::vector<std::uint16_t> types;
@@ -120,9 +158,9 @@ std::vector<std::uint16_t> GraphReader::read_types(Section& entry) {
       known = types_.end() - 1;
     }
     if (known == types_.end()) {
-      fail(entry, "type", "there are more than " + std::to_string(most_types) + " types");
+      fail(entry, key, "there are more than " + std::to_string(most_types) + " types");
     } else if (times < 1 || times > graph_limit - types.size()) {
-      fail(entry, "type", "'" + text.text + "' is no number of elements");
+      fail(entry, key, "'" + text.text + "' is no number of elements");
     } else {
       types.insert(types.end(), times, static_cast<std::uint16_t>(known - types_.begin()));
     }
@@ -133,10 +171,10 @@ std::vector<std::uint16_t> GraphReader::read_types(Section& entry) {
 void GraphReader::read_group(Section& entry, const std::string& name, bool named_by_key,
                              GraphPart& part) {
   const std::string name_key = named_by_key ? "" : "name";
-  const auto count = entry.get_optional<std::int64_t>("count", config::at_least<std::int64_t>(1));
+  const std::optional<std::int64_t> count = node_keys().count.read(entry);
   NodeGroup group;
   std::uint64_t links = 0;  // of an instance
-  const bool is_template = entry.has("template");
+  const bool is_template = entry.has(node_keys().part.key());
   if (is_template) {
     if (!read_template_of(entry, group, links)) {
       for (const std::string& key : entry.keys()) {
@@ -145,16 +183,13 @@ void GraphReader::read_group(Section& entry, const std::string& name, bool named
       return;
     }
   } else {
-    const std::string kind = entry.get_name("kind", {"tile", "switch", "memory"}, "tile");
-    group.role = kind == "tile"     ? NodeRole::tile
-                 : kind == "memory" ? NodeRole::memory
-                                    : NodeRole::switching;
+    group.role = node_keys().role.read(entry);
   }
   if (is_template || group.role == NodeRole::tile) {
     group.types = read_types(entry);
-  } else if (entry.has("type")) {
-    entry.raw("type");
-    fail(entry, "type", "only tiles have a type");
+  } else if (entry.has(node_keys().types.key())) {
+    entry.raw(node_keys().types.key());
+    fail(entry, node_keys().types.key(), "only tiles have a type");
   }
   group.indexed = count.has_value();
   const auto elements = static_cast<std::uint64_t>(std::max<std::int64_t>(1, count.value_or(1)));
@@ -194,21 +229,23 @@ void GraphReader::read_group(Section& entry, const std::string& name, bool named
 
 void GraphReader::read_memories(Section& entry, const NodeGroup& group, GraphPart& part) {
   Bytes capacity;
-  if (entry.has("capacity") && entry.raw("capacity").text != "unlimited") {
-    capacity = entry.get<Bytes>("capacity", config::at_least(Bytes(1)));
+  const std::string_view capacity_key = node_keys().capacity.key();
+  if (entry.has(capacity_key) && entry.raw(capacity_key).text != "unlimited") {
+    capacity = entry.get<Bytes>(capacity_key, config::at_least(Bytes(1)));
   }
   GraphEnd owners;
-  if (entry.has("of")) {
-    owners = read_end(entry, "of", part).value_or(GraphEnd{});
+  const std::string_view of = node_keys().owners.key();
+  if (entry.has(of)) {
+    owners = read_end(entry, of, part).value_or(GraphEnd{});
     if (!owners.nodes.empty() && owners.role != NodeRole::tile) {
-      fail(entry, "of", "memory belongs to tiles");
+      fail(entry, of, "memory belongs to tiles");
       return;
     }
   }
   const std::size_t tiles = owners.nodes.size();
   const std::size_t most = std::max<std::size_t>(tiles, group.count);
   if (tiles > 0 && (most % tiles != 0 || most % group.count != 0)) {
-    fail(entry, "of",
+    fail(entry, of,
          std::to_string(group.count) + " memories cannot be shared evenly by " +
              std::to_string(tiles) + " tiles");
     return;

@@ -12,6 +12,7 @@
 
 #include "graph_topology.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
 
 namespace tessera::machine {
 
@@ -41,6 +42,10 @@ struct GraphEnd {
   NodeRole role = NodeRole::tile;
 };
 
+// Keys of a graph: of its nodes and their templates, and of its links and their types.
+std::vector<ParameterInfo> graph_node_parameters();
+std::vector<ParameterInfo> graph_link_parameters();
+
 class GraphReader {
  public:
   explicit GraphReader(config::Section& section) : section_(section) {}
@@ -57,7 +62,7 @@ class GraphReader {
 
   std::nullopt_t fail(Section& entry, std::string_view key, const std::string& message);
   // A text that must be given and not be empty.
-  std::optional<std::string> read_text(Section& entry, const std::string& key);
+  std::optional<std::string> read_text(Section& entry, std::string_view key);
 
   // graph_nodes.cpp
   std::uint32_t read_part(Section& section, const std::string& name);
@@ -73,8 +78,8 @@ class GraphReader {
   LinkKind read_link_kind(Section& entry);
   void read_links(Section& section, GraphPart& part);
   void read_link(Section& entry, GraphPart& part);
-  std::optional<GraphEnd> read_end(Section& entry, const std::string& key, const GraphPart& part);
-  bool step_into(Section& entry, const std::string& key, const std::string& element,
+  std::optional<GraphEnd> read_end(Section& entry, std::string_view key, const GraphPart& part);
+  bool step_into(Section& entry, std::string_view key, const std::string& element,
                  const GraphPart& part, GraphEnd& end, std::uint32_t& next);
   std::uint16_t class_of(Section& entry, LinkClass values);
 

@@ -1,13 +1,17 @@
 // A hypercube: NPUs whose numbers differ in one bit are neighbours.
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 
 namespace tessera::machine {
 namespace {
 
+const config::RequiredKey<std::uint32_t> dimensions_key{"dimensions", "2^dimensions NPUs, 1 to 20",
+                                                        config::between(1U, 20U)};
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const auto dimensions = static_cast<std::uint32_t>(
-      section.get<std::int64_t>("dimensions", config::between<std::int64_t>(1, 20)));
+  const std::uint32_t dimensions = dimensions_key.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (dimensions == 0 || !was_read(classes.front())) {
     return nullptr;
@@ -28,17 +32,9 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{{"dimensions", "", "", "2^dimensions NPUs, 1 to 20"}};
-  for (ParameterInfo& parameter : link_parameters("")) {
-    all.push_back(std::move(parameter));
-  }
-  return all;
-}
-
 const Registration registration(topologies(),
                                 {"hypercube", "NPUs whose numbers differ in one bit are neighbours",
-                                 parameters()},
+                                 with_links({dimensions_key}, std::array{""})},
                                 make);
 
 }  // namespace

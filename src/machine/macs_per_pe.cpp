@@ -2,17 +2,28 @@
 
 #include <algorithm>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::machine {
+namespace {
+
+const config::OtherKey& macs_key() {
+  static const config::OtherKey key{
+      "macs_per_pe", "mapping", "1 each",
+      "multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}"};
+  return key;
+}
+
+}  // namespace
 
 MacsPerPe read_macs_per_pe(config::Section& section) {
   constexpr std::int64_t most = 64;
   MacsPerPe macs;
-  if (!section.has("macs_per_pe")) {
+  if (!section.has(macs_key().key())) {
     return macs;
   }
-  config::Section by_type = section.section("macs_per_pe");
+  config::Section by_type = section.section(macs_key().key());
   for (const std::string& key : by_type.keys()) {
     const std::optional<DataType> type = data_type_from(key);
     if (type) {
@@ -27,8 +38,7 @@ MacsPerPe read_macs_per_pe(config::Section& section) {
 }
 
 ParameterInfo macs_per_pe_parameter() {
-  return {"macs_per_pe", "", "1 each",
-          "multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}"};
+  return macs_key();
 }
 
 }  // namespace tessera::machine

@@ -3,11 +3,15 @@
 
 #include "dram.hpp"
 #include "faults.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/machine/parameters.hpp"
 #include "tile_types.hpp"
 
 namespace tessera::machine {
 namespace {
+
+const config::Key<std::string> name_key{"name", "machine", "title"};
 
 std::unique_ptr<Topology> read_topology(config::Section& machine) {
   config::Section section = machine.section("topology");
@@ -52,9 +56,13 @@ void check_operands(const Machine& machine, config::Section& section) {
 
 }  // namespace
 
+std::vector<ParameterInfo> machine_parameters() {
+  return {name_key};
+}
+
 std::optional<Machine> read_machine(config::Section& section) {
   Machine machine;
-  machine.name = section.get_or<std::string>("name", "machine");
+  machine.name = name_key.read(section);
   machine.topology = read_topology(section);
   if (section.has("tile")) {
     config::Section tile = section.section("tile");

@@ -1,16 +1,45 @@
 #include "readers.hpp"
 
+#include <array>
 #include <utility>
 
 #include "grid_topology.hpp"
 #include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {
+namespace {
+
+using config::RequiredKey;
+
+struct LinkKeys {
+  explicit LinkKeys(const std::string& prefix)
+      : bandwidth(prefix + "bandwidth", "rate of one link in one direction, > 0",
+                  config::at_least(Bandwidth::bytes_per_second(1))),
+        latency(prefix + "latency", "time of a packet's head from node to node, > 0",
+                config::at_least(SimTime::from_ps(1))) {}
+
+  RequiredKey<Bandwidth> bandwidth;
+  RequiredKey<SimTime> latency;
+};
+
+struct GridKeys {
+  RequiredKey<std::int64_t> rows{"rows", "tiles from north to south",
+                                 config::at_least<std::int64_t>(1)};
+  RequiredKey<std::int64_t> columns{"columns", "tiles from west to east",
+                                    config::at_least<std::int64_t>(1)};
+};
+
+const GridKeys& grid_keys() {
+  static const GridKeys keys;
+  return keys;
+}
+
+}  // namespace
 
 LinkClass read_link_class(config::Section& section, std::string name) {
-  const Bandwidth bandwidth =
-      section.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
-  const SimTime latency = section.get<SimTime>("latency", config::at_least(SimTime::from_ps(1)));
+  static const LinkKeys keys("");
+  const Bandwidth bandwidth = keys.bandwidth.read(section);
+  const SimTime latency = keys.latency.read(section);
   return {std::move(name), latency, bandwidth};
 }
 
@@ -43,8 +72,12 @@ std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology
 }
 
 std::vector<ParameterInfo> link_parameters(const std::string& prefix) {
-  return {{prefix + "bandwidth", "B/s", "", "rate of one link in one direction, > 0"},
-          {prefix + "latency", "ps", "", "time of a packet's head from node to node, > 0"}};
+  const LinkKeys keys(prefix);
+  return {keys.bandwidth, keys.latency};
+}
+
+RequiredKey<std::uint32_t> count_key(std::string name, std::string help) {
+  return {std::move(name), std::move(help), config::between(1U, node_limit)};
 }
 
 bool fits_node_limit(config::Section& section, const std::string& key, std::uint64_t rows,
@@ -60,9 +93,8 @@ bool fits_node_limit(config::Section& section, const std::string& key, std::uint
 }
 
 std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps) {
-  const std::int64_t rows = section.get<std::int64_t>("rows", config::at_least<std::int64_t>(1));
-  const std::int64_t columns =
-      section.get<std::int64_t>("columns", config::at_least<std::int64_t>(1));
+  const std::int64_t rows = grid_keys().rows.read(section);
+  const std::int64_t columns = grid_keys().columns.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (rows < 1 || columns < 1 || !was_read(classes.front()) ||
       !fits_node_limit(section, "rows", static_cast<std::uint64_t>(rows),
@@ -76,12 +108,7 @@ std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps) {
 }
 
 std::vector<ParameterInfo> grid_parameters() {
-  std::vector<ParameterInfo> parameters{{"rows", "", "", "tiles from north to south"},
-                                        {"columns", "", "", "tiles from west to east"}};
-  for (ParameterInfo& parameter : link_parameters("")) {
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
+  return with_links({grid_keys().rows, grid_keys().columns}, std::array{""});
 }
 
 }  // namespace tessera::machine

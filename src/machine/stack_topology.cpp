@@ -1,9 +1,11 @@
 // A stack of dimensions as a machine.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
 #include "readers.hpp"
+#include "tessera/config/conditional_key.hpp"
 #include "tessera/machine/stack.hpp"
 
 namespace tessera::machine {
@@ -108,6 +110,19 @@ std::string StackTopology::node_name(EntityId node) const {
                             coordinates(stack_.member(place, 0));
 }
 
+const config::OtherKey shape_key{"shape", "text", "none",
+                                 "dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4)"};
+const config::OtherKey dimensions_key{"dimensions", "list", "",
+                                      "a list, from the innermost, of the following"};
+const config::NameKey block_key{
+    "dimensions[].block",
+    [] {
+      return std::vector<std::string>{"ring", "fully-connected", "switch"};
+    },
+    "", "without shape: ring, fully-connected or switch"};
+const auto size_key =
+    count_key("dimensions[].size", "without shape: NPUs that differ in this dimension only");
+
 // One entry of `dimensions`, which has its block in it or takes that of `shape`.
 struct Entry {
   std::optional<StackDimension> dimension;
@@ -119,9 +134,8 @@ Entry read_entry(config::Section& section, const std::optional<StackDimension>& 
   Entry entry;
   entry.dimension = given;
   if (!given) {
-    const std::string name = section.get_name("block", {"ring", "fully-connected", "switch"});
-    const auto size = static_cast<std::uint32_t>(
-        section.get<std::int64_t>("size", config::between<std::int64_t>(1, node_limit)));
+    const std::string name = block_key.read(section);
+    const std::uint32_t size = size_key.read(section);
     if (!name.empty() && size > 0) {
       const Block block = name == "ring"     ? Block::ring
                           : name == "switch" ? Block::switched
@@ -160,13 +174,13 @@ bool fits(config::Section& section, const std::vector<StackDimension>& dimension
 std::unique_ptr<Topology> make(config::Section& section) {
   std::vector<StackDimension> shape;
   bool good = true;
-  if (section.has("shape")) {
-    const auto text = section.get<std::string>("shape");
+  if (section.has(shape_key.key())) {
+    const auto text = section.get<std::string>(shape_key.key());
     std::string problem;
     auto parsed = parse_stack(text, problem);
     if (!parsed) {
-      section.error("shape", problem);
-      for (config::Section& entry : section.sections("dimensions")) {
+      section.error(shape_key.key(), problem);
+      for (config::Section& entry : section.sections(dimensions_key.key())) {
         for (const std::string& key : entry.keys()) {
           entry.raw(key);
         }
@@ -175,12 +189,13 @@ std::unique_ptr<Topology> make(config::Section& section) {
     }
     shape = *std::move(parsed);
   }
-  std::vector<config::Section> entries = section.sections("dimensions");
+  std::vector<config::Section> entries = section.sections(dimensions_key.key());
   if (entries.empty() || (!shape.empty() && entries.size() != shape.size())) {
-    section.error("dimensions", shape.empty() ? "must list at least one dimension"
-                                              : "has " + std::to_string(entries.size()) +
-                                                    " entries, but " + to_string(shape) + " has " +
-                                                    std::to_string(shape.size()) + " dimensions");
+    section.error(dimensions_key.key(), shape.empty()
+                                            ? "must list at least one dimension"
+                                            : "has " + std::to_string(entries.size()) +
+                                                  " entries, but " + to_string(shape) + " has " +
+                                                  std::to_string(shape.size()) + " dimensions");
     good = false;
   }
   std::vector<StackDimension> dimensions;
@@ -201,15 +216,9 @@ std::unique_ptr<Topology> make(config::Section& section) {
 }
 
 std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{
-      {"shape", "", "", "dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4)"},
-      {"dimensions", "", "", "a list, from the innermost, of the following"},
-      {"dimensions.block", "", "", "without shape: ring, fully-connected or switch"},
-      {"dimensions.size", "", "", "without shape: NPUs that differ in this dimension only"}};
-  for (ParameterInfo& parameter : link_parameters("dimensions.")) {
-    all.push_back(std::move(parameter));
-  }
-  return all;
+  return with_links(
+      {shape_key, dimensions_key, config::where_used(block_key), config::where_used(size_key)},
+      std::array{"dimensions[]."});
 }
 
 const Registration registration(

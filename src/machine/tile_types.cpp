@@ -4,14 +4,47 @@
 #include <map>
 #include <utility>
 
+#include "dram.hpp"
 #include "readers.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/machine/parameters.hpp"
 
 namespace tessera::machine {
 namespace {
 
+struct TileKeys {
+  // What is not given is as in `usual`.
+  explicit TileKeys(const Tile& usual)
+      : efficiency("efficiency", usual.efficiency,
+                   "share of the peak that is reached, by all operators",
+                   config::at_least(Fraction::millionths(1))),
+        sram("sram", usual.sram, "capacity; 0: not stated, all fits"),
+        sram_bandwidth("sram_bandwidth", usual.sram_bandwidth, "to the core; 0: never the limit"),
+        operands_in_dram("operands", {{"sram", false}, {"dram", true}},
+                         usual.operands_in_dram ? "dram" : "sram",
+                         "sram; or dram: in the tile's own DRAM channel while operations run") {}
+
+  config::Key<Fraction> efficiency;
+  config::Key<Bytes> sram;
+  config::Key<Bandwidth> sram_bandwidth;
+  config::ChoiceKey<bool> operands_in_dram;
+};
+
+const config::OtherKey peak_key = config::counted_in(
+    "FLOP/s", config::OtherKey(
+                  "peak", "mapping", "",
+                  "a mapping from data types to dense rates; types: " + join(data_type_names())));
+// Of a type, beside those of a tile.
+const config::OtherKey nodes_key{"nodes", "list of text", "none",
+                                 "numbers or names of tiles that are of this type"};
+const config::OtherKey compute_key{"compute", "mapping", "that of the machine",
+                                   "the compute model of such tiles, with its keys"};
+const config::OtherKey channel_key{"dram", "mapping", "as of other tiles",
+                                   "their own channels, with 'dram: {at: each}'"};
+
 void read_peak(config::Section& section, Tile& tile) {
-  config::Section peak = section.section("peak");
+  config::Section peak = section.section(peak_key.key());
   for (const std::string& key : peak.keys()) {
     const std::optional<DataType> type = data_type_from(key);
     if (type) {
@@ -22,7 +55,7 @@ void read_peak(config::Section& section, Tile& tile) {
     }
   }
   if (peak.keys().empty()) {
-    section.error("peak", "must give the peak rate of at least one data type, e.g. fp16");
+    section.error(peak_key.key(), "must give the peak rate of at least one data type, e.g. fp16");
   }
 }
 
@@ -32,7 +65,7 @@ std::vector<std::uint16_t> listed_types(config::Section& section, const std::vec
   std::vector<std::uint16_t> listed(topology.nodes(), NodeTree::no_type);
   for (std::size_t place = 0; place < types.size(); ++place) {
     config::Section entry = section.section("types").section(types[place].name);
-    if (!entry.has("nodes")) {
+    if (!entry.has(nodes_key.key())) {
       continue;
     }
     for (const EntityId node : read_listed_nodes(entry, topology)) {
@@ -53,18 +86,34 @@ std::vector<std::uint16_t> listed_types(config::Section& section, const std::vec
 
 Tile read_tile(config::Section& section, const Tile& usual) {
   Tile tile;
-  if (!section.has("peak") && !usual.peak.empty()) {
+  if (!section.has(peak_key.key()) && !usual.peak.empty()) {
     tile.peak = usual.peak;
   } else {
     read_peak(section, tile);
   }
-  tile.efficiency = section.get_or<Fraction>("efficiency", usual.efficiency,
-                                             config::at_least(Fraction::millionths(1)));
-  tile.sram = section.get_or<Bytes>("sram", usual.sram);
-  tile.sram_bandwidth = section.get_or<Bandwidth>("sram_bandwidth", usual.sram_bandwidth);
-  tile.operands_in_dram = section.get_name("operands", {"sram", "dram"},
-                                           usual.operands_in_dram ? "dram" : "sram") == "dram";
+  const TileKeys keys(usual);
+  tile.efficiency = keys.efficiency.read(section);
+  tile.sram = keys.sram.read(section);
+  tile.sram_bandwidth = keys.sram_bandwidth.read(section);
+  tile.operands_in_dram = keys.operands_in_dram.read(section);
   return tile;
+}
+
+std::vector<ParameterInfo> tile_parameters() {
+  const TileKeys keys(Tile{});
+  return {peak_key, keys.efficiency, keys.sram, keys.sram_bandwidth, keys.operands_in_dram};
+}
+
+std::vector<ParameterInfo> type_parameters() {
+  std::vector<ParameterInfo> all = tile_parameters();
+  for (ParameterInfo& parameter : all) {
+    parameter.default_value = "as of tile, without a peak";
+    parameter.is_required = parameter.is_value = false;
+  }
+  const ChannelKeys channel(channel_key.name() + ".");
+  all.insert(all.end(), {nodes_key, compute_key, channel_key, channel.bandwidth, channel.latency,
+                         channel.capacity});
+  return all;
 }
 
 std::vector<Tile> read_types(config::Section& machine, const Tile& usual) {
@@ -75,17 +124,15 @@ std::vector<Tile> read_types(config::Section& machine, const Tile& usual) {
   config::Section section = machine.section("types");
   for (const std::string& name : section.keys()) {
     config::Section entry = section.section(name);
-    Tile tile = read_tile(entry, entry.has("peak") ? Tile{} : usual);
+    Tile tile = read_tile(entry, entry.has(peak_key.key()) ? Tile{} : usual);
     tile.name = name;
-    entry.raw("nodes");    // cannot be judged without a topology
-    entry.raw("compute");  // of another room
-    if (entry.has("dram")) {
-      config::Section dram = entry.section("dram");
-      tile.channel = MemoryChannel{
-          EntityId::none(),
-          dram.get<Bandwidth>("bandwidth", config::at_least(Bandwidth::bytes_per_second(1))),
-          dram.get<SimTime>("latency", config::at_least(SimTime::zero())),
-          dram.get_or<Bytes>("capacity", Bytes(0))};
+    entry.raw(nodes_key.key());    // cannot be judged without a topology
+    entry.raw(compute_key.key());  // of another room
+    if (entry.has(channel_key.key())) {
+      config::Section dram = entry.section(channel_key.key());
+      const ChannelKeys keys;
+      tile.channel = MemoryChannel{EntityId::none(), keys.bandwidth.read(dram),
+                                   keys.latency.read(dram), keys.capacity.read(dram)};
     }
     types.push_back(std::move(tile));
   }

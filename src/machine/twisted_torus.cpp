@@ -2,17 +2,24 @@
 // Cámara et al., "Twisted torus topologies for enhanced interconnection networks", IEEE TPDS
 // 21(12), 2010, doi:10.1109/TPDS.2010.30): 2 a x a nodes with a twist of a have a smaller diameter
 // and twice the bisection of the plain one.
+#include <array>
+
 #include "graph_builder.hpp"
 #include "readers.hpp"
 
 namespace tessera::machine {
 namespace {
 
+const auto rows_key = count_key("rows", "NPUs from north to south, 2 or more");
+const auto columns_key = count_key("columns", "NPUs from west to east, 2 or more");
+const config::RequiredKey<std::uint32_t> twist_key{
+    "twist", "columns by which the way around a column is shifted; 0: a torus",
+    config::between(0U, node_limit)};
+
 std::unique_ptr<Topology> make(config::Section& section) {
-  const std::uint32_t rows = read_size(section, "rows");
-  const std::uint32_t columns = read_size(section, "columns");
-  const auto twist = static_cast<std::uint32_t>(
-      section.get<std::int64_t>("twist", config::between<std::int64_t>(0, node_limit)));
+  const std::uint32_t rows = rows_key.read(section);
+  const std::uint32_t columns = columns_key.read(section);
+  const std::uint32_t twist = twist_key.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (rows == 0 || columns == 0 || !was_read(classes.front())) {
     return nullptr;
@@ -45,20 +52,9 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{
-      {"rows", "", "", "NPUs from north to south, 2 or more"},
-      {"columns", "", "", "NPUs from west to east, 2 or more"},
-      {"twist", "", "", "columns by which the way around a column is shifted; 0: a torus"}};
-  for (ParameterInfo& parameter : link_parameters("")) {
-    all.push_back(std::move(parameter));
-  }
-  return all;
-}
-
 const Registration registration(topologies(),
                                 {"twisted-torus", "torus whose columns close some columns further",
-                                 parameters()},
+                                 with_links({rows_key, columns_key, twist_key}, std::array{""})},
                                 make);
 
 }  // namespace

@@ -1,5 +1,7 @@
 // A wafer: tiles of cores, with links of their own across the boundaries of tiles.
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "grid_topology.hpp"
@@ -13,8 +15,11 @@ struct Shape {
   std::uint64_t columns = 0;
 };
 
+const config::OtherKey tiles_key{"tiles", "shape", "", "[rows, columns] of tiles"};
+const config::OtherKey cores_key{"cores", "shape", "", "[rows, columns] of cores in a tile"};
+
 // Reads "[rows, columns]".
-std::optional<Shape> read_shape(config::Section& section, const std::string& key) {
+std::optional<Shape> read_shape(config::Section& section, std::string_view key) {
   const auto numbers = read_list<std::int64_t>(section, key);
   if (!numbers) {
     return std::nullopt;
@@ -28,8 +33,8 @@ std::optional<Shape> read_shape(config::Section& section, const std::string& key
 }
 
 std::unique_ptr<Topology> make(config::Section& section) {
-  const auto tiles = read_shape(section, "tiles");
-  const auto cores = read_shape(section, "cores");
+  const auto tiles = read_shape(section, tiles_key.key());
+  const auto cores = read_shape(section, cores_key.key());
   config::Section intra = section.section("intra_tile");
   config::Section inter = section.section("inter_tile");
   std::vector<LinkClass> classes{read_link_class(intra, "intra_tile"),
@@ -52,22 +57,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::make_unique<GridTopology>(grid, std::move(classes));
 }
 
-std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> all{{"tiles", "", "", "[rows, columns] of tiles"},
-                                 {"cores", "", "", "[rows, columns] of cores in a tile"}};
-  for (const char* prefix : {"intra_tile.", "inter_tile."}) {
-    for (ParameterInfo& parameter : link_parameters(prefix)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  return all;
-}
-
 const Registration registration(
     topologies(),
     {"wafer",
      "mesh of tiles that are meshes of cores; links between tiles have a class of their own",
-     parameters()},
+     with_links({tiles_key, cores_key}, std::array{"intra_tile.", "inter_tile."})},
     make);
 
 }  // namespace

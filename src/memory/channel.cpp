@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "leaving_replies.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/memory/memory.hpp"
@@ -437,21 +438,26 @@ class ChannelModel final : public MemoryModel {
   Parameters parameters_;
 };
 
+const config::Key<Bytes> burst_key{"burst", Bytes(64 * 1024),
+                                   "an access is served and carried in bursts of this size",
+                                   config::at_least(Bytes(1))};
+const config::Key<std::uint64_t> max_bursts_key{
+    "max_bursts", 16, "bursts of one access at most; larger accesses get larger bursts",
+    config::between<std::uint64_t>(1, 1'000'000)};
+const config::Key<Bytes> request_key{
+    "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
+
 const Registration registration(
     memories(),
     {"channel",
      "DRAM channels at nodes, shared by the tiles around them, first come first served; data "
      "crosses the network",
-     {{"burst", "B", "64 KiB", "an access is served and carried in bursts of this size"},
-      {"max_bursts", "", "16", "bursts of one access at most; larger accesses get larger bursts"},
-      {"request", "B", "64 B", "size on the network of a read request or write acknowledgement"}}},
+     {burst_key, max_bursts_key, request_key}},
     [](config::Section& section) -> std::unique_ptr<MemoryModel> {
       Parameters parameters;
-      parameters.burst =
-          section.get_or<Bytes>("burst", Bytes(64 * 1024), config::at_least(Bytes(1)));
-      parameters.max_bursts = static_cast<std::uint64_t>(section.get_or<std::int64_t>(
-          "max_bursts", 16, config::between<std::int64_t>(1, 1'000'000)));
-      parameters.request = section.get_or<Bytes>("request", Bytes(64));
+      parameters.burst = burst_key.read(section);
+      parameters.max_bursts = max_bursts_key.read(section);
+      parameters.request = request_key.read(section);
       return std::make_unique<ChannelModel>(parameters);
     });
 

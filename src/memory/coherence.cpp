@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 
@@ -160,52 +161,71 @@ SimTime Coherence::owner_delay(const Lines& lines, SimTime owner_trip) const {
       options_.dirty.millionths() + invalidates + options_.filter_miss.millionths(), Fraction::one);
 }
 
+namespace {
+
+using config::Key;
+
+constexpr double most_sharers = 1000;
+const CoherenceOptions usual;
+
+const Key<Bytes> line_key{"line", usual.line, "of access and of coherence",
+                          config::between(Bytes(slot_bytes), Bytes(1 << 20))};
+const config::OptionalKey<std::uint64_t> outstanding_key{
+    "outstanding", "none", "lines of an NPU under way at once, of all its accesses",
+    config::between<std::uint64_t>(1, 1'000'000'000)};
+const Key<SimTime> device_latency{"device_latency", usual.device_latency,
+                                  "from request to data at the device",
+                                  config::at_least(SimTime::zero())};
+const config::ChoiceKey<std::uint64_t> flit_key{
+    "flit", {{"none", 0}, {"68 B", 68}, {"256 B", 256}}, "none", "none, 68 B or 256 B, as CXL's"};
+const Key<std::uint64_t> headers_key{"headers", usual.headers, "of messages, in one slot of a flit",
+                                     config::between<std::uint64_t>(1, 4)};
+const Key<Fraction> reads_key{"reads", usual.reads,
+                              "share of the lines of a load; the others are written"};
+const Key<double> sharers_key{"sharers", 0, "other caches that have a line, in the mean",
+                              config::between(0.0, most_sharers)};
+const Key<Fraction> dirty_key{"dirty", usual.dirty,
+                              "share of lines that another cache has changed"};
+const Key<Fraction> filter_miss{"filter_miss", usual.filter_miss,
+                                "share of lines that the snoop filter has lost"};
+const Key<Fraction> hit_rate{"hit_rate", usual.hit_rate,
+                             "share of the bytes that local memory has"};
+const Key<Fraction> used_of_line{"used_of_line", usual.used_of_line, "share of a line that is used",
+                                 config::between(Fraction::millionths(1), Fraction())};
+
+// A piece is of whole lines.
+config::DerivedKey<Bytes> piece_key(Bytes line) {
+  return {"piece", "4 KiB, a line at least",
+          "that one message asks for at most, of a device with a channel",
+          config::between(line, line * most_lines_of_piece)};
+}
+
+}  // namespace
+
 std::vector<ParameterInfo> coherence_parameters() {
-  return {{"line", "B", "64 B", "of access and of coherence"},
-          {"outstanding", "", "none", "lines of an NPU under way at once, of all its accesses"},
-          {"device_latency", "ps", "0 ps", "from request to data at the device"},
-          {"flit", "", "none", "none, 68 B or 256 B, as CXL's"},
-          {"headers", "", "1", "of messages, in one slot of a flit"},
-          {"reads", "", "1", "share of the lines of a load; the others are written"},
-          {"sharers", "", "0", "other caches that have a line, in the mean"},
-          {"dirty", "", "0", "share of lines that another cache has changed"},
-          {"filter_miss", "", "0", "share of lines that the snoop filter has lost"},
-          {"hit_rate", "", "0", "share of the bytes that local memory has"},
-          {"used_of_line", "", "1", "share of a line that is used"},
-          {"piece", "B", "4 KiB", "that one message asks for at most, of a device with a channel"}};
+  return {line_key,    outstanding_key, device_latency, flit_key,
+          headers_key, reads_key,       sharers_key,    dirty_key,
+          filter_miss, hit_rate,        used_of_line,   piece_key(line_key.usual())};
 }
 
 Coherence read_coherence(config::Section section) {
   CoherenceOptions options;
-  const Fraction none = Fraction::millionths(0);
-  options.line = section.get_or<Bytes>("line", options.line,
-                                       config::between(Bytes(slot_bytes), Bytes(1 << 20)));
-  if (const auto lines = section.get_optional<std::int64_t>(
-          "outstanding", config::between<std::int64_t>(1, 1'000'000'000))) {
-    options.outstanding = static_cast<std::uint64_t>(*lines);
-  }
-  options.device_latency =
-      section.get_or<SimTime>("device_latency", SimTime::zero(), config::at_least(SimTime::zero()));
-  const std::string flit = section.get_name("flit", {"none", "68 B", "256 B"}, "none");
-  options.flit = flit == "68 B" ? 68 : flit == "256 B" ? 256 : 0;
+  options.line = line_key.read(section);
+  options.outstanding = outstanding_key.read(section);
+  options.device_latency = device_latency.read(section);
+  options.flit = flit_key.read(section);
   if (options.flit > 0 && options.line.count() % slot_bytes != 0) {
     section.error("line", "flits have slots of 16 B, of which a line must fill whole ones");
   }
-  options.headers = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("headers", 1, config::between<std::int64_t>(1, 4)));
-  options.reads = section.get_or<Fraction>("reads", Fraction());
-  constexpr double most_sharers = 1000;
+  options.headers = headers_key.read(section);
+  options.reads = reads_key.read(section);
   options.sharers_millionths = static_cast<std::uint64_t>(
-      std::llround(section.get_or<double>("sharers", 0, config::between(0.0, most_sharers)) *
-                   static_cast<double>(Fraction::one)));
-  options.dirty = section.get_or<Fraction>("dirty", none);
-  options.filter_miss = section.get_or<Fraction>("filter_miss", none);
-  options.hit_rate = section.get_or<Fraction>("hit_rate", none);
-  options.used_of_line = section.get_or<Fraction>(
-      "used_of_line", Fraction(), config::between(Fraction::millionths(1), Fraction()));
-  options.piece =
-      section.get_or<Bytes>("piece", std::max(options.piece, options.line),
-                            config::between(options.line, options.line * most_lines_of_piece));
+      std::llround(sharers_key.read(section) * static_cast<double>(Fraction::one)));
+  options.dirty = dirty_key.read(section);
+  options.filter_miss = filter_miss.read(section);
+  options.hit_rate = hit_rate.read(section);
+  options.used_of_line = used_of_line.read(section);
+  options.piece = piece_key(options.line).read(section, std::max(options.piece, options.line));
   return Coherence(options);
 }
 

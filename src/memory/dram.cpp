@@ -25,6 +25,7 @@
 
 #include "dram_accesses.hpp"
 #include "dram_memory_map.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
@@ -348,17 +349,38 @@ class DramModel final : public MemoryModel {
   DramParameters parameters_;
 };
 
+// A piece is of whole bursts; the usual size is that of the largest.
+config::Key<Bytes> transfer_key(Bytes burst) {
+  return {"transfer", std::max(Bytes(4096), burst),
+          "an access is cut into messages at multiples of it",
+          config::between(burst, largest_dram_transfer)};
+}
+config::DerivedKey<Bytes> window_key(Bytes transfer) {
+  return {"window", "64 KiB, a transfer at least", "bytes that a tile has under way at most",
+          config::at_least(transfer)};
+}
+const config::Key<Bytes> request_key{
+    "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
+const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
+                                       "of a message between network and controller",
+                                       config::at_least(SimTime::zero())};
+const config::Key<Bandwidth> port_key{
+    "port", Bandwidth(),
+    "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"};
+const config::ChoiceKey<bool> spread_key{
+    "spread",
+    {{"nearest", false}, {"all", true}},
+    "nearest",
+    "or all: addresses are spread over all memories of the machine"};
+const config::OtherKey memories_key{
+    "memories", "mapping", "none",
+    "the device at nodes of kind memory, with keys of a device; none: as at others"};
+
 std::vector<ParameterInfo> parameters_of_model() {
-  std::vector<ParameterInfo> list{
-      {"transfer", "B", "4 KiB", "an access is cut into messages at multiples of it"},
-      {"window", "B", "64 KiB", "bytes that a tile has under way at most"},
-      {"request", "B", "64 B", "size on the network of a read request or write acknowledgement"},
-      {"latency", "ps", "0 ps", "of a message between network and controller"},
-      {"port", "B/s", "0 B/s",
-       "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"},
-      {"spread", "", "nearest", "or all: addresses are spread over all memories of the machine"},
-      {"memories", "", "none",
-       "the device at nodes of kind memory, with keys of a device; none: as at others"}};
+  constexpr Bytes least(1);
+  std::vector<ParameterInfo> list{transfer_key(least), window_key(least), request_key,
+                                  latency_key,         port_key,          spread_key,
+                                  memories_key};
   const std::vector<ParameterInfo> device = dram_parameters();
   list.insert(list.end(), device.begin(), device.end());
   return list;
@@ -368,26 +390,24 @@ std::unique_ptr<MemoryModel> make(config::Section& section) {
   DramParameters parameters;
   parameters.spec = read_dram_spec(section);
   Bytes burst = parameters.spec.organization.burst;
-  if (section.has("memories")) {
-    config::Section memories = section.section("memories");
+  if (section.has(memories_key.key())) {
+    config::Section memories = section.section(memories_key.key());
     parameters.memories = read_dram_spec(memories);
     burst = std::max(burst, parameters.memories->organization.burst);
   }
-  parameters.transfer = section.get_or<Bytes>("transfer", std::max(Bytes(4096), burst),
-                                              config::between(burst, largest_dram_transfer));
+  parameters.transfer = transfer_key(burst).read(section);
   if (!std::has_single_bit(parameters.transfer.count())) {
     section.error("transfer", "must be a power of two");
     parameters.transfer = burst;
   }
-  parameters.window = section.get_or<Bytes>("window", std::max(Bytes(65536), parameters.transfer),
-                                            config::at_least(parameters.transfer));
-  parameters.request = section.get_or<Bytes>("request", Bytes(64));
-  parameters.latency =
-      section.get_or<SimTime>("latency", SimTime::zero(), config::at_least(SimTime::zero()));
-  parameters.port = section.get_or<Bandwidth>("port", Bandwidth());
-  parameters.spread = section.get_name("spread", {"nearest", "all"}, "nearest") == "all";
+  parameters.window =
+      window_key(parameters.transfer).read(section, std::max(Bytes(65536), parameters.transfer));
+  parameters.request = request_key.read(section);
+  parameters.latency = latency_key.read(section);
+  parameters.port = port_key.read(section);
+  parameters.spread = spread_key.read(section);
   if (parameters.spread && parameters.memories) {
-    section.error("memories", "devices that addresses are spread over must be alike");
+    section.error(memories_key.key(), "devices that addresses are spread over must be alike");
   }
   return std::make_unique<DramModel>(std::move(parameters));
 }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string_view>
+#include <utility>
 
 #include "dram_memory_map.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/memory/dram_channel.hpp"
 
@@ -34,42 +37,125 @@ constexpr std::array<TimingKey, 22> timing_keys{
      {"tRTRS", &DramTiming::rtrs, 0},       {"tACT", &DramTiming::act, 1},
      {"tRFC", &DramTiming::rfc, 1},         {"tREFI", &DramTiming::refi, 0}}};
 
+// Keys are made when asked for: memories register with their rows.
 struct CountKey {
-  const char* name;
+  CountKey(std::string name, std::uint32_t DramOrganization::*count, std::uint32_t most,
+           std::string help)
+      : member(count),
+        key(std::move(name), "of the preset", std::move(help), config::between(1U, most)) {}
+
   std::uint32_t DramOrganization::*member;
-  std::uint32_t most;
-  const char* help;
+  config::DerivedKey<std::uint32_t> key;
 };
-constexpr std::array<CountKey, 7> count_keys{
-    {{"channels", &DramOrganization::channels, 4096, "channels, each with its own controller"},
-     {"pseudo_channels", &DramOrganization::pseudo_channels, 64,
-      "data buses of a channel, which share its commands"},
-     {"ranks", &DramOrganization::ranks, 64, "ranks of a pseudo-channel"},
-     {"groups", &DramOrganization::groups, 64, "bank groups of a rank"},
-     {"banks", &DramOrganization::banks, 64, "banks of a group"},
-     {"rows", &DramOrganization::rows, 1U << 31, "rows of a bank"},
-     {"row_bursts", &DramOrganization::bursts, 1U << 20, "bursts of a row"}}};
+
+const std::array<CountKey, 7>& count_keys() {
+  static const std::array<CountKey, 7> keys{
+      {{"channels", &DramOrganization::channels, 4096, "channels, each with its own controller"},
+       {"pseudo_channels", &DramOrganization::pseudo_channels, 64,
+        "data buses of a channel, which share its commands"},
+       {"ranks", &DramOrganization::ranks, 64, "ranks of a pseudo-channel"},
+       {"groups", &DramOrganization::groups, 64, "bank groups of a rank"},
+       {"banks", &DramOrganization::banks, 64, "banks of a group"},
+       {"rows", &DramOrganization::rows, 1U << 31, "rows of a bank"},
+       {"row_bursts", &DramOrganization::bursts, 1U << 20, "bursts of a row"}}};
+  return keys;
+}
+
+const config::NameKey& preset_key() {
+  static const config::NameKey key{"preset", [] { return dram_presets().names(); }, "HBM2",
+                                   "the device, see `tessera list dram-presets`"};
+  return key;
+}
+
+// Of a device; defaults are the preset's.
+struct DeviceKeys {
+  config::DerivedKey<Bytes> access{"access", "of the preset",
+                                   "bytes of a burst: the access granularity",
+                                   config::between(Bytes(1), Bytes(4096))};
+  config::DerivedKey<Clock> clock{"clock", "of the preset", "of commands",
+                                  config::at_least(Clock::hertz(1))};
+  config::OtherKey timing{"timing", "mapping", "of the preset",
+                          "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"};
+  config::DerivedKey<std::uint32_t> commands{
+      "commands", "of the preset", "commands a cycle: 2 is one for rows and one for columns",
+      config::between(1U, 2U)};
+  config::OtherKey mapping{"mapping", "list of name", "of the preset",
+                           "fields of an address, the highest first"};
+};
+
+const DeviceKeys& device_keys() {
+  static const DeviceKeys keys;
+  return keys;
+}
+
+// Of a rank; every preset has an interval.
+config::Key<bool> refresh_key(bool usual) {
+  return {"refresh", usual, "of a rank every tREFI"};
+}
+
+enum class Page : std::uint8_t { open, closed, strict };
+
+const char* page_of(const DramController& controller) {
+  return controller.strict_page ? "strict" : controller.closed_page ? "closed" : "open";
+}
+
+// Of a controller, which is as `usual` if not given.
+struct ControllerKeys {
+  explicit ControllerKeys(const DramController& usual);
+
+  config::NameKey scheduler;
+  config::ChoiceKey<Page> page;
+  config::ChoiceKey<bool> hash_channels;
+  config::Key<std::uint32_t> read_queue;
+  config::Key<std::uint32_t> write_queue;
+  config::Key<std::uint32_t> bank_queue;
+};
+
+constexpr std::uint32_t longest_queue = 1U << 20;
+
+ControllerKeys::ControllerKeys(const DramController& usual)
+    : scheduler(
+          "scheduler", [] { return dram_schedulers().names(); }, usual.scheduler, "or bank-queues"),
+      page("page", {{"open", Page::open}, {"closed", Page::closed}, {"strict", Page::strict}},
+           page_of(usual),
+           "or closed: a row no request waits for is closed at once; strict: every row is, by the "
+           "request that opened it"),
+      hash_channels("hash", {{"none", false}, {"ipoly", true}}, "none",
+                    "or ipoly: pseudo-random channels"),
+      read_queue("read_queue", usual.read_queue, "reads that a channel holds",
+                 config::between(1U, longest_queue)),
+      write_queue("write_queue", usual.write_queue, "writes that a channel holds",
+                  config::between(1U, longest_queue)),
+      bank_queue("bank_queue", usual.bank_queue, "requests that a bank holds, with bank-queues",
+                 config::between(1U, 1024U)) {}
+
+config::DerivedKey<std::uint32_t> write_high_key(std::uint32_t write_queue) {
+  return {"write_high", "4/5 of write_queue", "writes at which writing begins",
+          config::between(1U, write_queue)};
+}
+config::DerivedKey<std::uint32_t> write_low_key(std::uint32_t write_high) {
+  return {"write_low", "1/4 of write_high", "writes at which it ends",
+          config::between(0U, write_high)};
+}
 
 unsigned address_bits(const DramOrganization& of) {
   int bits = std::countr_zero(of.burst.count());
-  for (const CountKey& key : count_keys) {
-    bits += std::countr_zero(of.*key.member);
+  for (const CountKey& count : count_keys()) {
+    bits += std::countr_zero(of.*count.member);
   }
   return static_cast<unsigned>(bits);
 }
 
 void read_organization(config::Section& section, DramOrganization& of) {
-  for (const CountKey& key : count_keys) {
-    const auto count = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
-        key.name, of.*key.member, config::between<std::int64_t>(1, key.most)));
+  for (const auto& [member, key] : count_keys()) {
+    const std::uint32_t count = key.read(section, of.*member);
     if (std::has_single_bit(count)) {
-      of.*key.member = count;
+      of.*member = count;
     } else {
-      section.error(key.name, "must be a power of two");
+      section.error(key.key(), "must be a power of two");
     }
   }
-  const auto burst =
-      section.get_or<Bytes>("access", of.burst, config::between(Bytes(1), Bytes(4096)));
+  const Bytes burst = device_keys().access.read(section, of.burst);
   if (std::has_single_bit(burst.count())) {
     of.burst = burst;
   } else {
@@ -86,14 +172,14 @@ void read_organization(config::Section& section, DramOrganization& of) {
 }
 
 void read_timing(config::Section& section, DramTiming& timing) {
-  timing.clock = section.get_or<Clock>("clock", timing.clock, config::at_least(Clock::hertz(1)));
-  config::Section keys = section.section("timing");
+  timing.clock = device_keys().clock.read(section, timing.clock);
+  config::Section keys = section.section(device_keys().timing.key());
   const bool usual = timing.refi > 0;  // of the preset
   for (const TimingKey& key : timing_keys) {
     timing.*key.member = keys.get_or<std::int64_t>(
         key.name, timing.*key.member, config::between<std::int64_t>(key.least, 1'000'000'000));
   }
-  if (!section.get_or<bool>("refresh", usual)) {
+  if (!refresh_key(usual).read(section)) {
     timing.refi = 0;
   } else if (timing.refi <= timing.rfc) {
     keys.error("tREFI", "must be above tRFC, or `refresh: false`");
@@ -109,58 +195,49 @@ std::vector<std::string> names_of(const std::vector<DramField>& fields) {
 }
 
 void read_mapping(config::Section& section, DramController& controller) {
+  const std::string_view key = device_keys().mapping.key();
   const std::vector<std::string> given =
-      section.get_list<std::string>("mapping", names_of(controller.mapping));
+      section.get_list<std::string>(key, names_of(controller.mapping));
   std::vector<DramField> mapping;
   for (const std::string& name : given) {
     const auto found = std::find(field_names.begin(), field_names.end(), name);
     if (found == field_names.end()) {
       const std::vector<std::string> known(field_names.begin(), field_names.end());
-      section.error("mapping", unknown_name("field", name, known));
+      section.error(key, unknown_name("field", name, known));
       return;
     }
     const auto field = static_cast<DramField>(found - field_names.begin());
     if (std::find(mapping.begin(), mapping.end(), field) != mapping.end()) {
-      section.error("mapping", "has '" + name + "' twice");
+      section.error(key, "has '" + name + "' twice");
       return;
     }
     mapping.push_back(field);
   }
   if (mapping.size() < dram_fields) {
-    section.error("mapping", "must have each of channel, pseudo, rank, group, bank, row, column");
+    section.error(key, "must have each of channel, pseudo, rank, group, bank, row, column");
     return;
   }
   controller.mapping = mapping;
 }
 
-std::uint32_t read_count(config::Section& section, const char* key, std::uint32_t by_default,
-                         std::uint32_t least, std::uint32_t most) {
-  return static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>(key, by_default, config::between<std::int64_t>(least, most)));
-}
-
 void read_controller(config::Section& section, DramController& controller) {
-  controller.scheduler =
-      section.get_name("scheduler", dram_schedulers().names(), controller.scheduler);
-  const std::string page = section.get_name("page", {"open", "closed", "strict"},
-                                            controller.strict_page   ? "strict"
-                                            : controller.closed_page ? "closed"
-                                                                     : "open");
-  controller.closed_page = page == "closed";
-  controller.strict_page = page == "strict";
+  const ControllerKeys keys(controller);
+  controller.scheduler = keys.scheduler.read(section);
+  const Page page = keys.page.read(section);
+  controller.closed_page = page == Page::closed;
+  controller.strict_page = page == Page::strict;
   controller.two_commands =
-      read_count(section, "commands", controller.two_commands ? 2 : 1, 1, 2) == 2;
-  controller.hash_channels = section.get_name("hash", {"none", "ipoly"}, "none") == "ipoly";
+      device_keys().commands.read(section, controller.two_commands ? 2 : 1) == 2;
+  controller.hash_channels = keys.hash_channels.read(section);
   read_mapping(section, controller);
-  constexpr std::uint32_t most = 1U << 20;
-  controller.read_queue = read_count(section, "read_queue", controller.read_queue, 1, most);
-  controller.write_queue = read_count(section, "write_queue", controller.write_queue, 1, most);
-  controller.bank_queue = read_count(section, "bank_queue", controller.bank_queue, 1, 1024);
+  controller.read_queue = keys.read_queue.read(section);
+  controller.write_queue = keys.write_queue.read(section);
+  controller.bank_queue = keys.bank_queue.read(section);
   const std::uint32_t writes = controller.write_queue;
   controller.write_high =
-      read_count(section, "write_high", std::max<std::uint32_t>(1, writes * 4 / 5), 1, writes);
+      write_high_key(writes).read(section, std::max<std::uint32_t>(1, writes * 4 / 5));
   controller.write_low =
-      read_count(section, "write_low", controller.write_high / 4, 0, controller.write_high);
+      write_low_key(controller.write_high).read(section, controller.write_high / 4);
 }
 
 }  // namespace
@@ -191,8 +268,7 @@ std::unique_ptr<DramChannel> make_dram_channel(const DramSpec& spec) {
 }
 
 DramSpec read_dram_spec(config::Section& section) {
-  const std::string preset = section.get_name("preset", dram_presets().names(), "HBM2");
-  DramSpec spec = dram_presets().at(dram_presets().contains(preset) ? preset : "HBM2")();
+  DramSpec spec = dram_presets().at(preset_key().read(section))();
   read_organization(section, spec.organization);
   read_timing(section, spec.timing);
   read_controller(section, spec.controller);
@@ -200,29 +276,17 @@ DramSpec read_dram_spec(config::Section& section) {
 }
 
 std::vector<ParameterInfo> dram_parameters() {
-  std::vector<ParameterInfo> list{
-      {"preset", "", "HBM2", "the device, see `tessera list dram-presets`"}};
-  for (const CountKey& key : count_keys) {
-    list.push_back({key.name, "", "of the preset", key.help});
+  std::vector<ParameterInfo> list{preset_key().info()};
+  for (const CountKey& count : count_keys()) {
+    list.push_back(count.key);
   }
-  const std::vector<ParameterInfo> others{
-      {"access", "B", "of the preset", "bytes of a burst: the access granularity"},
-      {"clock", "Hz", "of the preset", "of commands"},
-      {"timing", "", "of the preset", "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"},
-      {"refresh", "", "true", "of a rank every tREFI"},
-      {"scheduler", "", "oldest-ready", "or bank-queues"},
-      {"page", "", "open",
-       "or closed: a row no request waits for is closed at once; strict: every row is, by the "
-       "request that opened it"},
-      {"commands", "", "of the preset", "commands a cycle: 2 is one for rows and one for columns"},
-      {"mapping", "", "of the preset", "fields of an address, the highest first"},
-      {"hash", "", "none", "or ipoly: pseudo-random channels"},
-      {"read_queue", "", "64", "reads that a channel holds"},
-      {"write_queue", "", "64", "writes that a channel holds"},
-      {"bank_queue", "", "8", "requests that a bank holds, with bank-queues"},
-      {"write_high", "", "4/5 of write_queue", "writes at which writing begins"},
-      {"write_low", "", "1/4 of write_high", "writes at which it ends"}};
-  list.insert(list.end(), others.begin(), others.end());
+  const DeviceKeys& device = device_keys();
+  const ControllerKeys controller{DramController{}};
+  list.insert(list.end(),
+              {device.access, device.clock, device.timing, refresh_key(true),
+               controller.scheduler.info(), controller.page, device.commands, device.mapping,
+               controller.hash_channels, controller.read_queue, controller.write_queue,
+               controller.bank_queue, write_high_key(longest_queue), write_low_key(longest_queue)});
   return list;
 }
 

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera::memory {
 namespace {
 
+using config::RequiredKey;
 using config::Section;
 
 constexpr Bytes usual_chunk = Bytes(4096);  // assumed: a page
@@ -29,24 +31,17 @@ SimTime share_time(Bytes chunk, std::uint64_t count, std::uint64_t among, Bandwi
   return SimTime::from_ps(static_cast<std::int64_t>((bytes * ps_per_second + rate - 1) / rate));
 }
 
-std::uint32_t read_count(Section& section, const char* key) {
-  return static_cast<std::uint32_t>(
-      section.get<std::int64_t>(key, config::between<std::int64_t>(1, 1'000'000'000)));
+RequiredKey<std::uint32_t> count_key(std::string name, std::string help) {
+  return {std::move(name), std::move(help), config::between(1U, 1'000'000'000U)};
+}
+
+RequiredKey<Bandwidth> bandwidth_key(std::string name, std::string help) {
+  return {std::move(name), std::move(help), config::at_least(Bandwidth::bytes_per_second(1))};
 }
 
 // 1 B/s after a complaint, so that nothing divides by zero.
-Bandwidth read_bandwidth(Section& section, const char* key) {
-  const auto bandwidth =
-      section.get<Bandwidth>(key, config::at_least(Bandwidth::bytes_per_second(1)));
-  return std::max(bandwidth, Bandwidth::bytes_per_second(1));
-}
-
-Bytes read_chunk(Section& section) {
-  return section.get_or<Bytes>("chunk", usual_chunk, config::at_least(Bytes(1)));
-}
-
-SimTime read_latency(Section& section) {
-  return section.get_or<SimTime>("latency", SimTime::zero(), config::at_least(SimTime::zero()));
+Bandwidth read_bandwidth(Section& section, const RequiredKey<Bandwidth>& key) {
+  return std::max(key.read(section), Bandwidth::bytes_per_second(1));
 }
 
 // One memory behind one link for `sharers` NPUs.
@@ -186,60 +181,70 @@ class Switches final : public RemoteMemory {
 
 using Made = std::unique_ptr<RemoteMemory>;
 
-const ParameterInfo latency_parameter{"latency", "ps", "0 ns", "of the first byte"};
-const ParameterInfo chunk_parameter{"chunk", "B", "4 KiB", "unit in which tensors are passed on"};
+const config::Key<SimTime> latency{"latency", SimTime::zero(), "of the first byte",
+                                   config::at_least(SimTime::zero())};
+const config::Key<Bytes> chunk{"chunk", usual_chunk, "unit in which tensors are passed on",
+                               config::at_least(Bytes(1))};
+const auto npus_of_server = count_key("npus", "of a server");
+const auto bandwidth_of_link = bandwidth_key("bandwidth", "of a link, each way");
+
+const auto own_bandwidth = bandwidth_key("bandwidth", "of the link");
 
 const Registration per_npu(remote_memories(),
                            {"per-npu",
                             "a memory of each NPU's own, behind a link",
-                            {latency_parameter, {"bandwidth", "B/s", "", "of the link"}}},
+                            {latency, own_bandwidth}},
                            [](Section& section) -> Made {
-                             const Bandwidth bandwidth = read_bandwidth(section, "bandwidth");
-                             return std::make_unique<Behind>(1, bandwidth, read_latency(section));
+                             const Bandwidth bandwidth = read_bandwidth(section, own_bandwidth);
+                             return std::make_unique<Behind>(1, bandwidth, latency.read(section));
                            });
+
+const auto bandwidth_of_memory = bandwidth_key("bandwidth", "of the memory");
 
 const Registration per_node(remote_memories(),
                             {"per-node",
                              "a memory for the NPUs of a server, which share its bandwidth",
-                             {latency_parameter,
-                              {"npus", "", "", "of a server"},
-                              {"bandwidth", "B/s", "", "of the memory"}}},
+                             {latency, npus_of_server, bandwidth_of_memory}},
                             [](Section& section) -> Made {
-                              const std::uint32_t npus = read_count(section, "npus");
-                              const Bandwidth bandwidth = read_bandwidth(section, "bandwidth");
+                              const std::uint32_t npus = npus_of_server.read(section);
+                              const Bandwidth bandwidth =
+                                  read_bandwidth(section, bandwidth_of_memory);
                               return std::make_unique<Behind>(npus, bandwidth,
-                                                              read_latency(section));
+                                                              latency.read(section));
                             });
+
+const auto nodes_key = count_key("nodes", "servers");
+const auto switches_key = count_key("switches", "outside of nodes");
+const auto groups_key = count_key("groups", "memories");
+const auto memory_bandwidth = bandwidth_key("memory_bandwidth", "from a memory to a switch");
+const config::OptionalKey<Bandwidth> group_bandwidth{
+    "group_bandwidth", "none", "of a memory to all switches together; absent: no limit",
+    config::at_least(Bandwidth::bytes_per_second(1))};
+const auto node_bandwidth = bandwidth_key("node_bandwidth", "from a switch to a node");
+const auto npu_bandwidth = bandwidth_key("npu_bandwidth", "from the switch of a node to an NPU");
 
 const Registration hierarchical(
     remote_memories(),
     {"hierarchical",
      "a pool behind switches outside of nodes and one in each node (ASTRA-sim 2.0)",
-     {latency_parameter,
-      chunk_parameter,
-      {"nodes", "", "", "servers"},
-      {"npus", "", "", "of a server"},
-      {"switches", "", "", "outside of nodes"},
-      {"groups", "", "", "memories"},
-      {"memory_bandwidth", "B/s", "", "from a memory to a switch"},
-      {"group_bandwidth", "B/s", "", "of a memory to all switches together; absent: no limit"},
-      {"node_bandwidth", "B/s", "", "from a switch to a node"},
-      {"npu_bandwidth", "B/s", "", "from the switch of a node to an NPU"}}},
+     {latency, chunk, nodes_key, npus_of_server, switches_key, groups_key, memory_bandwidth,
+      group_bandwidth, node_bandwidth, npu_bandwidth}},
     [](Section& section) -> Made {
       HierarchicalShape shape;
-      shape.nodes = read_count(section, "nodes");
-      shape.npus = read_count(section, "npus");
-      shape.switches = read_count(section, "switches");
-      shape.groups = read_count(section, "groups");
-      shape.memory_bandwidth = read_bandwidth(section, "memory_bandwidth");
-      shape.node_bandwidth = read_bandwidth(section, "node_bandwidth");
-      shape.npu_bandwidth = read_bandwidth(section, "npu_bandwidth");
-      shape.group_bandwidth = section.get_optional<Bandwidth>(
-          "group_bandwidth", config::at_least(Bandwidth::bytes_per_second(1)));
-      shape.chunk = read_chunk(section);
-      shape.latency = read_latency(section);
+      shape.nodes = nodes_key.read(section);
+      shape.npus = npus_of_server.read(section);
+      shape.switches = switches_key.read(section);
+      shape.groups = groups_key.read(section);
+      shape.memory_bandwidth = read_bandwidth(section, memory_bandwidth);
+      shape.node_bandwidth = read_bandwidth(section, node_bandwidth);
+      shape.npu_bandwidth = read_bandwidth(section, npu_bandwidth);
+      shape.group_bandwidth = group_bandwidth.read(section);
+      shape.chunk = chunk.read(section);
+      shape.latency = latency.read(section);
       return std::make_unique<Hierarchical>(shape);
     });
+
+const auto npus_on_ring = count_key("npus", "on the ring");
 
 // All pairs of an NPU and a memory exchange 1 / n of a tensor. Each way round, what has d links to
 // go passes d of the n links: the busiest way carries the sum of 1 … floor(n / 2) of them, those at
@@ -247,64 +252,64 @@ const Registration hierarchical(
 const Registration ring(remote_memories(),
                         {"ring",
                          "NPUs and as many memories, in pairs, on a ring",
-                         {latency_parameter,
-                          chunk_parameter,
-                          {"npus", "", "", "on the ring"},
-                          {"bandwidth", "B/s", "", "of a link, each way"}}},
+                         {latency, chunk, npus_on_ring, bandwidth_of_link}},
                         [](Section& section) -> Made {
-                          const std::uint64_t npus = read_count(section, "npus");
+                          const std::uint64_t npus = npus_on_ring.read(section);
                           const std::uint64_t half = npus / 2;
-                          const Bandwidth bandwidth = read_bandwidth(section, "bandwidth");
-                          const Bytes chunk = read_chunk(section);
+                          const Bandwidth bandwidth = read_bandwidth(section, bandwidth_of_link);
+                          const Bytes piece = chunk.read(section);
                           return std::make_unique<Uniform>(half * (half + 1) / 2, npus,
                                                            static_cast<std::uint32_t>(half),
-                                                           bandwidth, chunk, read_latency(section));
+                                                           bandwidth, piece, latency.read(section));
                         });
+
+const auto rows_key = count_key("rows", "of the mesh");
+const auto columns_key = count_key("columns", "of the mesh");
 
 // With rows first in a column, the link in the middle of a row carries what all memories on its
 // left in the row have for all NPUs on its right: floor(c / 2) * ceil(c / 2) * r pairs of r * c.
 const Registration mesh(remote_memories(),
                         {"mesh",
                          "NPUs and as many memories, in pairs, on a mesh",
-                         {latency_parameter,
-                          chunk_parameter,
-                          {"rows", "", "", "of the mesh"},
-                          {"columns", "", "", "of the mesh"},
-                          {"bandwidth", "B/s", "", "of a link, each way"}}},
+                         {latency, chunk, rows_key, columns_key, bandwidth_of_link}},
                         [](Section& section) -> Made {
-                          const std::uint64_t rows = read_count(section, "rows");
-                          const std::uint64_t columns = read_count(section, "columns");
-                          const Bandwidth bandwidth = read_bandwidth(section, "bandwidth");
-                          const Bytes chunk = read_chunk(section);
+                          const std::uint64_t rows = rows_key.read(section);
+                          const std::uint64_t columns = columns_key.read(section);
+                          const Bandwidth bandwidth = read_bandwidth(section, bandwidth_of_link);
+                          const Bytes piece = chunk.read(section);
                           // Times the number of pairs, r * c: a way along a row is shared by the
                           // rows, and so on.
                           const std::uint64_t longest = std::max(rows, columns);
                           return std::make_unique<Uniform>(
                               (longest / 2) * ((longest + 1) / 2), longest,
-                              static_cast<std::uint32_t>(rows + columns - 2), bandwidth, chunk,
-                              read_latency(section));
+                              static_cast<std::uint32_t>(rows + columns - 2), bandwidth, piece,
+                              latency.read(section));
                         });
 
-const Registration switches(remote_memories(),
-                            {"switches",
-                             "a tree of switches with all memory at its root",
-                             {latency_parameter,
-                              chunk_parameter,
-                              {"levels", "", "", "[{members, bandwidth}, …], from the NPUs up"}}},
-                            [](Section& section) -> Made {
-                              std::vector<SwitchLevel> levels;
-                              for (Section level : section.sections("levels")) {
-                                const std::uint32_t members = read_count(level, "members");
-                                levels.push_back({members, read_bandwidth(level, "bandwidth")});
-                              }
-                              if (levels.empty()) {
-                                section.error("levels", "at least one level of switches is needed");
-                                return nullptr;
-                              }
-                              const Bytes chunk = read_chunk(section);
-                              return std::make_unique<Switches>(std::move(levels), chunk,
-                                                                read_latency(section));
-                            });
+const config::OtherKey levels_key{"levels", "list", "",
+                                  "[{members, bandwidth}, …], from the NPUs up"};
+const auto members_key = count_key("levels[].members", "below a switch of this level");
+const auto bandwidth_of_level =
+    bandwidth_key("levels[].bandwidth", "of a link of this level, each way");
+
+const Registration switches(
+    remote_memories(),
+    {"switches",
+     "a tree of switches with all memory at its root",
+     {latency, chunk, levels_key, members_key, bandwidth_of_level}},
+    [](Section& section) -> Made {
+      std::vector<SwitchLevel> levels;
+      for (Section level : section.sections(levels_key.key())) {
+        const std::uint32_t members = members_key.read(level);
+        levels.push_back({members, read_bandwidth(level, bandwidth_of_level)});
+      }
+      if (levels.empty()) {
+        section.error(levels_key.key(), "at least one level of switches is needed");
+        return nullptr;
+      }
+      const Bytes piece = chunk.read(section);
+      return std::make_unique<Switches>(std::move(levels), piece, latency.read(section));
+    });
 
 }  // namespace
 

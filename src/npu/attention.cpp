@@ -216,17 +216,28 @@ class TiledAttention final : public TiledOperator {
   std::vector<Operand> operands_;
 };
 
+const auto batch_key = extent_key("batch", 1, "sequences");
+const auto heads_key = extent_key("heads", "of queries");
+const auto kv_heads_key = derived_extent_key("kv_heads", "as heads",
+                                             "of keys and values; fewer: grouped-query attention");
+const auto queries_key = extent_key("queries", "tokens");
+const auto keys_key = extent_key("keys", "tokens, those appended included");
+const auto head_width_key = extent_key("head_width", "elements of a head");
+const config::Key<std::uint64_t> append_key{"append", 0,
+                                            "tokens whose keys and values are put into the cache"};
+const config::Key<bool> whole_heads_key{"whole_heads", false,
+                                        "a tile for each head, as ONNXim has it for ONNX models"};
+
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
   AttentionSpec spec;
-  spec.batch = read_extent_or(section, "batch", 1);
-  spec.heads = read_extent(section, "heads");
-  spec.kv_heads = read_extent_or(section, "kv_heads", std::max<std::uint64_t>(spec.heads, 1));
-  spec.queries = read_extent(section, "queries");
-  spec.keys = read_extent(section, "keys");
-  spec.width = spec.value_width = read_extent(section, "head_width");
-  spec.append = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("append", 0, config::at_least<std::int64_t>(0)));
-  spec.whole_heads = section.get_or("whole_heads", false);
+  spec.batch = batch_key.read(section);
+  spec.heads = heads_key.read(section);
+  spec.kv_heads = kv_heads_key.read(section, std::max<std::uint64_t>(spec.heads, 1));
+  spec.queries = queries_key.read(section);
+  spec.keys = keys_key.read(section);
+  spec.width = spec.value_width = head_width_key.read(section);
+  spec.append = append_key.read(section);
+  spec.whole_heads = whole_heads_key.read(section);
   if (!is_countable(section, {spec.batch, spec.heads, spec.queries, spec.keys, spec.width})) {
     return nullptr;
   }
@@ -251,14 +262,8 @@ const Registration registration(
     operators(),
     {"attention",
      "attention with any number of heads of keys, and a cache of keys and values",
-     {{"batch", "", "1", "sequences"},
-      {"heads", "", "", "of queries"},
-      {"kv_heads", "", "as heads", "of keys and values; fewer: grouped-query attention"},
-      {"queries", "", "", "tokens"},
-      {"keys", "", "", "tokens, those appended included"},
-      {"head_width", "", "", "elements of a head"},
-      {"append", "", "0", "tokens whose keys and values are put into the cache"},
-      {"whole_heads", "", "false", "a tile for each head, as ONNXim has it for ONNX models"}}},
+     {batch_key, heads_key, kv_heads_key, queries_key, keys_key, head_width_key, append_key,
+      whole_heads_key}},
     make);
 
 }  // namespace

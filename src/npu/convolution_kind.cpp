@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "convolution.hpp"
@@ -12,9 +14,40 @@
 namespace tessera::npu {
 namespace {
 
-Sides read_sides(config::Section& section, const char* key, std::int64_t least,
-                 std::optional<std::int64_t> usual) {
+// Of both directions: one number or two.
+struct SidesKey {
+  SidesKey(std::string name, std::int64_t low, std::optional<std::int64_t> absent, std::string help)
+      : key(std::move(name), "integer or list of integer", absent ? std::to_string(*absent) : "",
+            std::move(help)),
+        least(low),
+        usual(absent) {}
+
+  config::OtherKey key;
+  std::int64_t least;
+  std::optional<std::int64_t> usual;
+};
+
+const auto images_key = extent_key("images", 1, "in a batch");
+const SidesKey input_key("input", 1, std::nullopt, "[height, width] of an image, or one number");
+const auto channels_key = extent_key("channels", "of the input");
+const auto outputs_key = extent_key("outputs", "channels of the output");
+const SidesKey kernel_key("kernel", 1, std::nullopt, "[rows, columns], or one number");
+const SidesKey stride_key("stride", 1, 1, "the same");
+const SidesKey padding_key("padding", 0, 0, "the same, on each side");
+const SidesKey dilation_key("dilation", 1, 1, "the same");
+const auto groups_key = extent_key("groups", 1, "of channels; as many as channels: depth-wise");
+const config::Key<bool> bias_key{"bias", false, "added to each position"};
+const config::Key<bool> residual_key{"residual", false,
+                                     "an image that is added, as of a skip connection"};
+const config::ChoiceKey<bool> gathers_key{"im2col",
+                                          {{"implicit", false}, {"explicit", true}},
+                                          "implicit",
+                                          "implicit, or explicit: by an instruction"};
+
+Sides read_sides(config::Section& section, const SidesKey& sides_key) {
   constexpr std::int64_t most = 8191;
+  const std::string_view key = sides_key.key.key();
+  const std::int64_t least = sides_key.least;
   const auto fits = [&](std::int64_t side) { return side >= least && side <= most; };
   if (section.raw(key).kind == config::Value::Kind::sequence) {
     const auto sides = section.get_list<std::int64_t>(key);
@@ -26,9 +59,9 @@ Sides read_sides(config::Section& section, const char* key, std::int64_t least,
     return {1, 1};
   }
   const auto range = config::between<std::int64_t>(least, most);
-  const auto side =
-      static_cast<std::uint64_t>(usual ? section.get_or<std::int64_t>(key, *usual, range)
-                                       : section.get<std::int64_t>(key, range));
+  const auto side = static_cast<std::uint64_t>(
+      sides_key.usual ? section.get_or<std::int64_t>(key, *sides_key.usual, range)
+                      : section.get<std::int64_t>(key, range));
   return {side, side};
 }
 
@@ -50,18 +83,18 @@ std::unique_ptr<TiledOperator> gathered(const ConvolutionSpec& spec, const Targe
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
   ConvolutionSpec spec;
   ConvolutionShape& s = spec.shape;
-  s.images = read_extent_or(section, "images", 1);
-  s.input = read_sides(section, "input", 1, std::nullopt);
-  s.channels = read_extent(section, "channels");
-  s.outputs = read_extent(section, "outputs");
-  s.kernel = read_sides(section, "kernel", 1, std::nullopt);
-  s.stride = read_sides(section, "stride", 1, 1);
-  s.padding = read_sides(section, "padding", 0, 0);
-  s.dilation = read_sides(section, "dilation", 1, 1);
-  s.groups = read_extent_or(section, "groups", 1);
-  spec.bias = section.get_or("bias", false);
-  spec.residuals = section.get_or("residual", false) ? 1 : 0;
-  spec.gathers = section.get_name("im2col", {"implicit", "explicit"}, "implicit") == "explicit";
+  s.images = images_key.read(section);
+  s.input = read_sides(section, input_key);
+  s.channels = channels_key.read(section);
+  s.outputs = outputs_key.read(section);
+  s.kernel = read_sides(section, kernel_key);
+  s.stride = read_sides(section, stride_key);
+  s.padding = read_sides(section, padding_key);
+  s.dilation = read_sides(section, dilation_key);
+  s.groups = groups_key.read(section);
+  spec.bias = bias_key.read(section);
+  spec.residuals = residual_key.read(section) ? 1 : 0;
+  spec.gathers = gathers_key.read(section);
   spec.then = read_then(section);
   spec.stored = read_stored_weights(section);
   if (!is_countable(section, {s.images, s.input[0], s.input[1], s.channels, s.outputs, s.kernel[0],
@@ -83,20 +116,9 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 const Registration registration(
     operators(),
     {"convolution", "convolutions of images, also grouped and depth-wise",
-     with_stored_weights({{"images", "", "1", "in a batch"},
-                          {"input", "", "", "[height, width] of an image, or one number"},
-                          {"channels", "", "", "of the input"},
-                          {"outputs", "", "", "channels of the output"},
-                          {"kernel", "", "", "[rows, columns], or one number"},
-                          {"stride", "", "1", "the same"},
-                          {"padding", "", "0", "the same, on each side"},
-                          {"dilation", "", "1", "the same"},
-                          {"groups", "", "1", "of channels; as many as channels: depth-wise"},
-                          {"bias", "", "false", "added to each position"},
-                          {"residual", "", "false",
-                           "an image that is added, as of a skip connection"},
-                          {"im2col", "", "implicit", "implicit, or explicit: by an instruction"},
-                          {"then", "", "none", "a vector operation on the output"}})},
+     with_stored_weights({images_key, input_key.key, channels_key, outputs_key, kernel_key.key,
+                          stride_key.key, padding_key.key, dilation_key.key, groups_key, bias_key,
+                          residual_key, gathers_key, then_parameter()})},
     make);
 
 }  // namespace

@@ -327,15 +327,25 @@ class TiledProduct final : public TiledOperator {
   std::vector<Operand> operands_;
 };
 
+const auto rows_key = extent_key("rows", "of the activations and of the output");
+const auto columns_key = extent_key("columns", "of the weights and of the output");
+const auto depth_key = extent_key("depth", "that sums go over");
+const auto count_key = extent_key("count", 1, "of such products");
+const config::Key<bool> shared_weights{"shared_weights", false,
+                                       "all of them have the same weights"};
+const config::Key<bool> bias_key{"bias", false, "a row that is added"};
+const config::Key<bool> residual_key{"residual", false,
+                                     "a matrix that is added, as of a skip connection"};
+
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
   ProductSpec spec;
-  spec.shape.rows = read_extent(section, "rows");
-  spec.shape.columns = read_extent(section, "columns");
-  spec.shape.depth = read_extent(section, "depth");
-  spec.shape.count = read_extent_or(section, "count", 1);
-  spec.shared_weights = section.get_or("shared_weights", false);
-  spec.bias = section.get_or("bias", false);
-  spec.residuals = section.get_or("residual", false) ? 1 : 0;
+  spec.shape.rows = rows_key.read(section);
+  spec.shape.columns = columns_key.read(section);
+  spec.shape.depth = depth_key.read(section);
+  spec.shape.count = count_key.read(section);
+  spec.shared_weights = shared_weights.read(section);
+  spec.bias = bias_key.read(section);
+  spec.residuals = residual_key.read(section) ? 1 : 0;
   spec.then = read_then(section);
   spec.stored = read_stored_weights(section);
   const ProductShape& s = spec.shape;
@@ -348,15 +358,8 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 const Registration registration(
     operators(),
     {"gemm", "products of matrices, with a bias, a residual that is added and an activation",
-     with_stored_weights(
-         {{"rows", "", "", "of the activations and of the output"},
-          {"columns", "", "", "of the weights and of the output"},
-          {"depth", "", "", "that sums go over"},
-          {"count", "", "1", "of such products"},
-          {"shared_weights", "", "false", "all of them have the same weights"},
-          {"bias", "", "false", "a row that is added"},
-          {"residual", "", "false", "a matrix that is added, as of a skip connection"},
-          {"then", "", "none", "a vector operation on the output: relu, gelu, …"}})},
+     with_stored_weights({rows_key, columns_key, depth_key, count_key, shared_weights, bias_key,
+                          residual_key, then_parameter()})},
     make);
 
 }  // namespace

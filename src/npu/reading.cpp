@@ -8,20 +8,39 @@
 namespace tessera::npu {
 namespace {
 
-constexpr std::int64_t longest = 1LL << 32;
+constexpr std::uint64_t longest = 1ULL << 32;
 // Elements of an operand or multiplications of an operator.
 constexpr std::uint64_t most_work = 1ULL << 58;
 
-}  // namespace
-
-std::uint64_t read_extent(config::Section& section, const char* key) {
-  return static_cast<std::uint64_t>(
-      section.get<std::int64_t>(key, config::between<std::int64_t>(1, longest)));
+config::Range<std::uint64_t> extents() {
+  return config::between<std::uint64_t>(1, longest);
 }
 
-std::uint64_t read_extent_or(config::Section& section, const char* key, std::uint64_t usual) {
-  return static_cast<std::uint64_t>(section.get_or<std::int64_t>(
-      key, static_cast<std::int64_t>(usual), config::between<std::int64_t>(1, longest)));
+std::vector<std::string> names_of_then() {
+  std::vector<std::string> names = vector_names();
+  names.emplace_back("none");
+  return names;
+}
+
+const config::NameKey& then_key() {
+  static const config::NameKey key{"then", names_of_then, "none",
+                                   "a vector operation on the output: relu, gelu, …"};
+  return key;
+}
+
+}  // namespace
+
+config::RequiredKey<std::uint64_t> extent_key(std::string name, std::string help) {
+  return {std::move(name), std::move(help), extents()};
+}
+
+config::Key<std::uint64_t> extent_key(std::string name, std::uint64_t usual, std::string help) {
+  return {std::move(name), usual, std::move(help), extents()};
+}
+
+config::DerivedKey<std::uint64_t> derived_extent_key(std::string name, std::string words,
+                                                     std::string help) {
+  return {std::move(name), std::move(words), std::move(help), extents()};
 }
 
 bool is_countable(config::Section& section, std::initializer_list<std::uint64_t> extents) {
@@ -40,10 +59,12 @@ bool is_countable(config::Section& section, std::initializer_list<std::uint64_t>
 }
 
 std::optional<VectorWork> read_then(config::Section& section) {
-  std::vector<std::string> names = vector_names();
-  names.emplace_back("none");
-  const std::string name = section.get_name("then", names, "none");
+  const std::string name = then_key().read(section);
   return name.empty() || name == "none" ? std::nullopt : std::optional(vector_work(name));
+}
+
+ParameterInfo then_parameter() {
+  return then_key();
 }
 
 std::vector<ParameterInfo> with_stored_weights(std::vector<ParameterInfo> own) {

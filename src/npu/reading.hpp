@@ -8,17 +8,21 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/npu/vector_work.hpp"
 
 namespace tessera::npu {
 
-// Elements in one direction.
-std::uint64_t read_extent(config::Section& section, const char* key);
-std::uint64_t read_extent_or(config::Section& section, const char* key, std::uint64_t usual);
+// Elements in one direction: must be given, have a default, or one that follows from others.
+config::RequiredKey<std::uint64_t> extent_key(std::string name, std::string help);
+config::Key<std::uint64_t> extent_key(std::string name, std::uint64_t usual, std::string help);
+config::DerivedKey<std::uint64_t> derived_extent_key(std::string name, std::string words,
+                                                     std::string help);
 // Whether all extents were read and their product can be counted; complains if not.
 bool is_countable(config::Section& section, std::initializer_list<std::uint64_t> extents);
 // Key `then`: a vector operation on the output; none by default.
 std::optional<VectorWork> read_then(config::Section& section);
+ParameterInfo then_parameter();
 // Parameters of an operator whose weights may be of few bits.
 std::vector<ParameterInfo> with_stored_weights(std::vector<ParameterInfo> own);
 

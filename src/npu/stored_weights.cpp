@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::npu {
@@ -40,16 +41,40 @@ StoredWeights::StoredWeights(std::uint64_t bytes, std::uint64_t elements) {
   elements_ = elements / common;
 }
 
+namespace {
+
+constexpr std::uint64_t longest_group = 1 << 20;
+
+struct WeightKeys {
+  static const WeightKeys& all();
+
+  config::NameKey type = config::NameKey("weights.type", type_names, "data_type",
+                                         "of weights in memory: int4, fp8 and so on")
+                             .derived();
+  config::OptionalKey<std::uint64_t> group{"weights.group_size", "none",
+                                           "weights that share a scale; none: not counted",
+                                           config::between<std::uint64_t>(1, longest_group)};
+  config::Key<Bytes> scale{"weights.scale", Bytes(2), "of a group, with its zero point",
+                           config::between(Bytes(1), Bytes(1 << 20))};
+};
+
+// Made when asked for: operators register with their rows.
+const WeightKeys& WeightKeys::all() {
+  static const WeightKeys keys;
+  return keys;
+}
+
+}  // namespace
+
 std::optional<StoredWeights> read_stored_weights(config::Section& section) {
-  constexpr std::int64_t longest_group = 1 << 20;
   constexpr std::uint64_t byte = 8;  // [bit]
   if (!section.has("weights")) {
     return std::nullopt;
   }
   config::Section weights = section.section("weights");
-  const std::uint64_t bits = bits_of(weights.get_name("type", type_names()));
-  const auto group = weights.get_optional<std::int64_t>(
-      "group_size", config::between<std::int64_t>(1, longest_group));
+  const WeightKeys& keys = WeightKeys::all();
+  const std::uint64_t bits = bits_of(keys.type.read(weights, ""));  // must be given
+  const std::optional<std::uint64_t> group = keys.group.read(weights);
   if (!group) {
     if (weights.has("scale")) {
       weights.raw("scale");
@@ -57,10 +82,9 @@ std::optional<StoredWeights> read_stored_weights(config::Section& section) {
     }
     return bits == 0 ? std::nullopt : std::optional(StoredWeights(bits, byte));
   }
-  const Bytes scale =
-      weights.get_or<Bytes>("scale", Bytes(2), config::between(Bytes(1), Bytes(1 << 20)));
-  const std::uint64_t elements = byte * static_cast<std::uint64_t>(*group);
-  const std::uint64_t bytes = bits * static_cast<std::uint64_t>(*group) + byte * scale.count();
+  const Bytes scale = keys.scale.read(weights);
+  const std::uint64_t elements = byte * *group;
+  const std::uint64_t bytes = bits * *group + byte * scale.count();
   if (bytes > most_weight_bytes * elements) {
     weights.error("scale", "weights with their scales take more than " +
                                to_string(Bytes(most_weight_bytes)) + " each");
@@ -70,9 +94,8 @@ std::optional<StoredWeights> read_stored_weights(config::Section& section) {
 }
 
 std::vector<ParameterInfo> stored_weights_parameters() {
-  return {{"weights.type", "", "data_type", "of weights in memory: int4, fp8 and so on"},
-          {"weights.group_size", "", "none", "weights that share a scale; none: not counted"},
-          {"weights.scale", "B", "2 B", "of a group, with its zero point"}};
+  const WeightKeys& keys = WeightKeys::all();
+  return {keys.type, keys.group, keys.scale};
 }
 
 }  // namespace tessera::npu

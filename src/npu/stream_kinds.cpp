@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reading.hpp"
+#include "tessera/config/conditional_key.hpp"
 #include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
@@ -20,11 +21,16 @@ StreamInput row_for_all(std::string name, std::uint64_t columns) {
   return {std::move(name), 0, columns, 1, 1, true};
 }
 
+const auto elements_key = extent_key("elements", "of the output");
+const config::NameKey operation_key{"operation", vector_names, "",
+                                    "add, mul, relu, gelu, silu, tanh, …"};
+const config::Key<std::uint64_t> inputs_key{"inputs", 1, "of as many elements each",
+                                            config::between<std::uint64_t>(1, most_operands - 1)};
+
 Made make_elementwise(config::Section& section, const Target& target) {
-  const std::uint64_t elements = read_extent(section, "elements");
-  const std::string name = section.get_name("operation", vector_names());
-  const std::uint64_t inputs = static_cast<std::uint64_t>(section.get_or<std::int64_t>(
-      "inputs", 1, config::between<std::int64_t>(1, most_operands - 1)));
+  const std::uint64_t elements = elements_key.read(section);
+  const std::string name = operation_key.read(section);
+  const std::uint64_t inputs = inputs_key.read(section);
   if (!is_countable(section, {elements, inputs}) || name.empty()) {
     return nullptr;
   }
@@ -41,12 +47,18 @@ Made make_elementwise(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+const auto rows_key = extent_key("rows", "of the input and of the output");
+const auto columns_key = extent_key("columns", "of the input and of the output");
+const config::ChoiceKey<bool> rms_key{
+    "type", {{"layer", false}, {"rms", true}}, "layer", "layer or rms"};
+const config::Key<bool> skip_key{"skip", false, "a second input is added first"};
+
 Made make_norm(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.rows = read_extent(section, "rows");
-  spec.columns = read_extent(section, "columns");
-  const bool is_rms = section.get_name("type", {"layer", "rms"}, "layer") == "rms";
-  const bool skip = section.get_or("skip", false);
+  spec.rows = rows_key.read(section);
+  spec.columns = columns_key.read(section);
+  const bool is_rms = rms_key.read(section);
+  const bool skip = skip_key.read(section);
   if (!is_countable(section, {spec.rows, spec.columns})) {
     return nullptr;
   }
@@ -65,8 +77,8 @@ Made make_norm(config::Section& section, const Target& target) {
 
 Made make_softmax(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.rows = read_extent(section, "rows");
-  spec.columns = read_extent(section, "columns");
+  spec.rows = rows_key.read(section);
+  spec.columns = columns_key.read(section);
   if (!is_countable(section, {spec.rows, spec.columns})) {
     return nullptr;
   }
@@ -75,22 +87,32 @@ Made make_softmax(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+const auto images_key = extent_key("images", 1, "in a batch");
+const auto height_key = extent_key("height", "of an image");
+const auto width_key = extent_key("width", "of an image");
+const auto channels_key = extent_key("channels", "of an image");
+const config::ChoiceKey<bool> average_key{
+    "type", {{"max", false}, {"average", true}}, "max", "max or average"};
+const config::Key<bool> global_key{"global", false,
+                                   "one window, the image; without the keys below"};
+const auto kernel_key = extent_key("kernel", "side of a window");
+const auto stride_key = derived_extent_key("stride", "as kernel", "of windows");
+const config::Key<std::uint64_t> padding_key{"padding", 0, "on each side",
+                                             config::between<std::uint64_t>(0, 8191)};
+
 // Each element of the output looks at a window; those of neighbours overlap in the scratchpad and
 // are loaded once.
 Made make_pool(config::Section& section, const Target& target) {
-  const std::uint64_t images = read_extent_or(section, "images", 1);
-  const std::uint64_t height = read_extent(section, "height");
-  const std::uint64_t width = read_extent(section, "width");
-  const std::uint64_t channels = read_extent(section, "channels");
-  const bool is_average = section.get_name("type", {"max", "average"}, "max") == "average";
-  const bool is_global = section.get_or("global", false);
-  const std::uint64_t kernel = is_global ? 1 : read_extent(section, "kernel");
+  const std::uint64_t images = images_key.read(section);
+  const std::uint64_t height = height_key.read(section);
+  const std::uint64_t width = width_key.read(section);
+  const std::uint64_t channels = channels_key.read(section);
+  const bool is_average = average_key.read(section);
+  const bool is_global = global_key.read(section);
+  const std::uint64_t kernel = is_global ? 1 : kernel_key.read(section);
   const std::uint64_t stride =
-      is_global ? 1 : read_extent_or(section, "stride", std::max<std::uint64_t>(kernel, 1));
-  const auto padding = static_cast<std::uint64_t>(
-      is_global
-          ? 0
-          : section.get_or<std::int64_t>("padding", 0, config::between<std::int64_t>(0, 8191)));
+      is_global ? 1 : stride_key.read(section, std::max<std::uint64_t>(kernel, 1));
+  const std::uint64_t padding = is_global ? 0 : padding_key.read(section);
   if (!is_countable(section, {images, height, width, channels, kernel, stride})) {
     return nullptr;
   }
@@ -113,12 +135,16 @@ Made make_pool(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+const auto tokens_key = extent_key("tokens", "rows of the output");
+const auto row_width_key = extent_key("width", "of a row");
+const config::Key<bool> positions_key{"positions", false, "a row for the position is added"};
+
 // A row of a table for each token; with `positions`, a second one is added.
 Made make_embedding(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.rows = read_extent(section, "tokens");
-  spec.columns = read_extent(section, "width");
-  const bool positions = section.get_or("positions", false);
+  spec.rows = tokens_key.read(section);
+  spec.columns = row_width_key.read(section);
+  const bool positions = positions_key.read(section);
   if (!is_countable(section, {spec.rows, spec.columns})) {
     return nullptr;
   }
@@ -133,8 +159,8 @@ Made make_embedding(config::Section& section, const Target& target) {
 
 Made make_transpose(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.rows = read_extent(section, "rows");
-  spec.columns = read_extent(section, "columns");
+  spec.rows = rows_key.read(section);
+  spec.columns = columns_key.read(section);
   if (!is_countable(section, {spec.rows, spec.columns})) {
     return nullptr;
   }
@@ -144,11 +170,14 @@ Made make_transpose(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+const auto rows_of_all = extent_key("rows", "of all inputs");
+const config::OtherKey parts_key{"columns", "list of integer", "", "of each input, as a list"};
+
 Made make_concat(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.rows = read_extent(section, "rows");
+  spec.rows = rows_of_all.read(section);
   spec.columns = 0;
-  const std::vector<std::int64_t> parts = section.get_list<std::int64_t>("columns");
+  const std::vector<std::int64_t> parts = section.get_list<std::int64_t>(parts_key.key());
   for (const std::int64_t part : parts) {
     if (part < 1 || part > (1LL << 32)) {
       section.error("columns", "must be numbers from 1 on");
@@ -170,9 +199,11 @@ Made make_concat(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+const auto copied_key = extent_key("elements", "of the input and of the output");
+
 Made make_reshape(config::Section& section, const Target& target) {
   StreamSpec spec;
-  spec.columns = read_extent(section, "elements");
+  spec.columns = copied_key.read(section);
   if (!is_countable(section, {spec.columns})) {
     return nullptr;
   }
@@ -181,58 +212,35 @@ Made make_reshape(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const ParameterInfo rows{"rows", "", "", "of the input and of the output"};
-const ParameterInfo columns{"columns", "", "", "of the input and of the output"};
-
 const Registration elementwise(operators(),
                                {"elementwise",
                                 "an operation on each element, as activations, sums, products",
-                                {{"elements", "", "", "of the output"},
-                                 {"operation", "", "", "add, mul, relu, gelu, silu, tanh, …"},
-                                 {"inputs", "", "1", "of as many elements each"}}},
+                                {elements_key, operation_key, inputs_key}},
                                make_elementwise);
 const Registration norm(operators(),
                         {"norm",
                          "layer norm or RMS norm of rows",
-                         {rows,
-                          columns,
-                          {"type", "", "layer", "layer or rms"},
-                          {"skip", "", "false", "a second input is added first"}}},
+                         {rows_key, columns_key, rms_key, skip_key}},
                         make_norm);
-const Registration softmax(operators(), {"softmax", "softmax of rows", {rows, columns}},
+const Registration softmax(operators(), {"softmax", "softmax of rows", {rows_key, columns_key}},
                            make_softmax);
 const Registration pool(operators(),
                         {"pool",
                          "the largest or the mean of windows of images",
-                         {{"images", "", "1", "in a batch"},
-                          {"height", "", "", "of an image"},
-                          {"width", "", "", "of an image"},
-                          {"channels", "", "", "of an image"},
-                          {"type", "", "max", "max or average"},
-                          {"global", "", "false", "one window, the image; without the keys below"},
-                          {"kernel", "", "", "side of a window"},
-                          {"stride", "", "as kernel", "of windows"},
-                          {"padding", "", "0", "on each side"}}},
+                         {images_key, height_key, width_key, channels_key, average_key, global_key,
+                          config::where_used(kernel_key), stride_key, padding_key}},
                         make_pool);
 const Registration embedding(operators(),
                              {"embedding",
                               "a row of a table for each token",
-                              {{"tokens", "", "", "rows of the output"},
-                               {"width", "", "", "of a row"},
-                               {"positions", "", "false", "a row for the position is added"}}},
+                              {tokens_key, row_width_key, positions_key}},
                              make_embedding);
-const Registration transpose(operators(), {"transpose", "columns become rows", {rows, columns}},
+const Registration transpose(operators(),
+                             {"transpose", "columns become rows", {rows_key, columns_key}},
                              make_transpose);
-const Registration concat(operators(),
-                          {"concat",
-                           "inputs side by side",
-                           {{"rows", "", "", "of all inputs"},
-                            {"columns", "", "", "of each input, as a list"}}},
+const Registration concat(operators(), {"concat", "inputs side by side", {rows_of_all, parts_key}},
                           make_concat);
-const Registration reshape(operators(),
-                           {"reshape",
-                            "a copy in another shape",
-                            {{"elements", "", "", "of the input and of the output"}}},
+const Registration reshape(operators(), {"reshape", "a copy in another shape", {copied_key}},
                            make_reshape);
 
 }  // namespace

@@ -46,6 +46,7 @@
 #include "tessera/collective/run.hpp"
 #include "tessera/collective/turns.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
 
 namespace tessera::collective {
 
@@ -89,6 +90,9 @@ using TraceReader =
 // Throws ConfigError with a place.
 Program read_program(const std::string& path, const config::TextLoader& load,
                      const TraceReader& traces);
+
+// Keys of a YAML file, for `tessera list`.
+std::vector<ParameterInfo> program_parameters();
 
 // `bytes` of the vector, in the sense of Algorithm. The program outlives the run.
 class ProgramRun final : public CollectiveRun {

@@ -1,5 +1,5 @@
-// What a machine may say of its tiles and its DRAM, for `tessera list`: the keys that
-// `read_machine` reads beside the topology's.
+// What a machine may say, for `tessera list`: the keys that `read_machine` reads beside the
+// topology's.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,12 @@
 
 namespace tessera::machine {
 
-// Of the sections `tile` and `dram`.
+// Of the machine itself, beside its sections.
+std::vector<ParameterInfo> machine_parameters();
+// Of the sections `tile`, one of `types`, `dram` and `faults`.
 std::vector<ParameterInfo> tile_parameters();
+std::vector<ParameterInfo> type_parameters();
 std::vector<ParameterInfo> dram_parameters();
+std::vector<ParameterInfo> fault_parameters();
 
 }  // namespace tessera::machine
