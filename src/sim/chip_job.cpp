@@ -3,10 +3,12 @@
 #include <map>
 #include <vector>
 
+#include "onnx_layers_reader.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/npu/cores.hpp"
+#include "tessera/onnx/description.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -97,11 +99,29 @@ const Registration operators_kind(
             return read_operators(workload, std::move(start));
           });
     }});
-const Registration onnx_kind(work_kinds(),
-                             {"onnx", "the operators of a model, which NPU cores share", {}},
-                             WorkKind{.read = [](const JobSetup& setup) {
-                               return std::make_unique<ChipReader>(setup, read_model);
-                             }});
+
+std::vector<ParameterInfo> onnx_parameters() {
+  std::vector<ParameterInfo> parameters = onnx::description_parameters();
+  const std::vector<ParameterInfo> own{
+      {"data_type", "", "model", "of floating-point numbers; model: as the model has them"},
+      {"message", "B", "64 B", "NPU cores: that begins or ends a core's share of an operator"},
+      {"drain", "", "false", "NPU cores: a node begins when the node before it is over"},
+      {"free", "", "none", "NPU cores: types of nodes that cost nothing"},
+      {"samples", "", "1", "with a strategy: of an iteration, over all replicas"},
+      {"batch", "", "none", "with a strategy: dimension that is bound to one sample"},
+      {"mode", "", "inference", "with a strategy: inference; training is refused"}};
+  parameters.insert(parameters.end(), own.begin(), own.end());
+  return parameters;
+}
+
+const Registration onnx_kind(
+    work_kinds(),
+    {"onnx", "a model: its operators shared by NPU cores or, with a strategy, cut over tiles",
+     onnx_parameters()},
+    WorkKind{.read = [](const JobSetup& setup) -> std::unique_ptr<JobReader> {
+      return setup.section.has("strategy") ? make_layers_reader(setup)
+                                           : std::make_unique<ChipReader>(setup, read_model);
+    }});
 
 }  // namespace
 

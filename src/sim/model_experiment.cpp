@@ -75,6 +75,11 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
   const auto free =
       workload.has("free") ? workload.get_list<std::string>("free") : std::vector<std::string>{};
   const onnx::Description description = onnx::read_description(workload);
+  if (!start.is_complete) {
+    workload.error("kind",
+                   "a model runs on NPU cores, which share its operators (compute.model: npu), or "
+                   "with a `strategy` beside the workload, which cuts it, on tiles of any model");
+  }
   if (!start.is_complete || !workload.has("model")) {
     return nullptr;
   }
