@@ -56,17 +56,15 @@ SectionInfo compute() {
 }
 
 SectionInfo types() {
-  std::vector<ParameterInfo> parameters = machine::tile_parameters();
-  parameters.push_back(key("nodes", "nodes", "those of the type"));
-  parameters.push_back(key("dram", "mapping", "channels of these tiles"));
-  SectionInfo section = plain("types", "tiles of several types, by name", std::move(parameters));
+  SectionInfo section =
+      plain("types", "tiles of several types, by name", machine::type_parameters());
   section.shape = SectionInfo::Shape::map;
   section.sections = {compute()};
   return section;
 }
 
 SectionInfo machine_section() {
-  SectionInfo machine = plain("machine", "what is simulated", {title()});
+  SectionInfo machine = plain("machine", "what is simulated", machine::machine_parameters());
   SectionInfo topology =
       section_of_parts("topology", "nodes and links", "kind", "", machine::topologies().infos());
   topology.is_required = true;
