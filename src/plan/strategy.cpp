@@ -4,20 +4,27 @@
 #include "cutter.hpp"
 #include "placement_request.hpp"
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/plan/strategy.hpp"
 
 namespace tessera::plan {
 namespace {
 
-std::uint32_t read_count(config::Section& section, std::string_view key, std::int64_t otherwise) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  return static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>(key, otherwise, config::between<std::int64_t>(1, most)));
-}
+using config::ChoiceKey;
+using config::counted_in;
+using config::Key;
+using config::NameKey;
+using config::OtherKey;
+using Count = std::uint32_t;
+
+constexpr config::Range<Count> counted{1, std::numeric_limits<std::int32_t>::max()};
+
+const Key<Count> micro_batch = counted_in(
+    "samples", Key<Count>("micro_batch", 1, "size of a micro-batch in one replica", counted));
 
 void read_batch(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
-  strategy.micro_batch = read_count(section, "micro_batch", 1);
+  strategy.micro_batch = micro_batch.read(section);
   const std::uint64_t step = std::uint64_t{strategy.micro_batch} * strategy.data_parallel();
   if (workload.samples == 0) {
     return;  // the workload has already been complained about
@@ -85,11 +92,20 @@ void check_experts(config::Section& section, const workload::Workload& workload,
   }
 }
 
+const Key<Count> chunks{"chunks", 1, "chunks of layers a stage holds", counted};
+const NameKey schedule =
+    NameKey(
+        "schedule", [] { return schedules().names(); }, "1f1b",
+        "order of forward and backward passes; with chunks: interleaved; in inference: streaming")
+        .derived();
+const config::ListKey<std::string> order_key{
+    "order", {}, "instead: the passes of each stage, as text"};
+
 void read_schedule(config::Section& section, bool training, Strategy& strategy) {
-  strategy.chunks = read_count(section, "chunks", 1);
+  strategy.chunks = chunks.read(section);
   const std::string usual = training ? (strategy.chunks > 1 ? "interleaved" : "1f1b") : "streaming";
-  strategy.schedule = section.get_name("schedule", schedules().names(), usual);
-  for (const std::string& text : section.get_list<std::string>("order")) {
+  strategy.schedule = schedule.read(section, usual);
+  for (const std::string& text : order_key.read(section)) {
     try {
       strategy.order.push_back(passes_from(text));
     } catch (const ConfigError& error) {
@@ -118,13 +134,22 @@ void read_schedule(config::Section& section, bool training, Strategy& strategy) 
   }
 }
 
+const ChoiceKey<Boundary> boundary{
+    "boundary",
+    {{"full", Boundary::full},
+     {"scattered", Boundary::scattered},
+     {"broadcast", Boundary::broadcast},
+     {"reduced", Boundary::reduced}},
+    "full",
+    "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
+    "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
+    "reduced: adapters send sums over parts of the group, added up in the next stage"};
+const Key<Count> adapters = counted_in(
+    "tiles",
+    Key<Count>("adapters", 1, "of a tensor group, with boundary broadcast or reduced", counted));
+
 void read_boundary(config::Section& section, Strategy& strategy) {
-  const std::string name =
-      section.get_name("boundary", {"full", "scattered", "broadcast", "reduced"}, "full");
-  strategy.boundary = name == "scattered"   ? Boundary::scattered
-                      : name == "broadcast" ? Boundary::broadcast
-                      : name == "reduced"   ? Boundary::reduced
-                                            : Boundary::full;
+  strategy.boundary = boundary.read(section);
   if (!strategy.has_adapters()) {
     if (section.has("adapters")) {
       section.raw("adapters");
@@ -132,7 +157,7 @@ void read_boundary(config::Section& section, Strategy& strategy) {
     }
     return;
   }
-  strategy.adapters = read_count(section, "adapters", 1);
+  strategy.adapters = adapters.read(section);
   if (strategy.adapters > strategy.degrees.tensor) {
     section.error("adapters", std::to_string(strategy.adapters) +
                                   " adapters in a tensor group of " +
@@ -140,37 +165,34 @@ void read_boundary(config::Section& section, Strategy& strategy) {
     strategy.adapters = 1;
   }
   if (strategy.sequence_parallel) {
-    section.error("boundary", "'" + name +
-                                  "' sends a whole tensor, but sequence_parallel has cut it along "
-                                  "the tokens");
+    section.error("boundary",
+                  std::string("'") +
+                      (strategy.boundary == Boundary::reduced ? "reduced" : "broadcast") +
+                      "' sends a whole tensor, but sequence_parallel has cut it along "
+                      "the tokens");
   }
 }
 
+const OtherKey sharding{"sharding", "mapping", "none",
+                        "explicit parallelism: {operator: {samples, rows, columns, depth}}"};
+const Key<Count> cut_samples{"sharding.NAME.samples", 1, "parts of a micro-batch", counted};
+const Key<Count> cut_rows{"sharding.NAME.rows", 1, "parts of the rows of the output", counted};
+const Key<Count> cut_columns{"sharding.NAME.columns", 1, "parts of its columns", counted};
+const Key<Count> cut_depth{"sharding.NAME.depth", 1, "parts of what is summed up", counted};
+
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
-  config::Section rules = section.section("sharding");
+  config::Section rules = section.section(sharding.key());
   for (const std::string& pattern : rules.keys()) {
     config::Section rule = rules.section(pattern);
-    const Cut cut{read_count(rule, "samples", 1), read_count(rule, "rows", 1),
-                  read_count(rule, "columns", 1), read_count(rule, "depth", 1)};
+    const Cut cut{cut_samples.read(rule), cut_rows.read(rule), cut_columns.read(rule),
+                  cut_depth.read(rule)};
     if (cut.tiles() != strategy.degrees.tensor) {
       rules.error(pattern, "samples * rows * columns * depth = " + std::to_string(cut.tiles()) +
                                " must be tensor = " + std::to_string(strategy.degrees.tensor));
     }
     strategy.cuts.push_back({pattern, cut});
   }
-}
-
-Recompute recompute_from(const std::string& name) {
-  return name == "full"        ? Recompute::full
-         : name == "selective" ? Recompute::selective
-                               : Recompute::none;
-}
-
-Aggregation aggregation_from(const std::string& name) {
-  return name == "stage"    ? Aggregation::stage
-         : name == "tensor" ? Aggregation::tensor
-                            : Aggregation::none;
 }
 
 // Those that programs can run: all members in the same step, all kinds.
@@ -184,6 +206,47 @@ std::vector<std::string> algorithms_in_step() {
   return names;
 }
 
+const Key<Count> pipeline{"pipeline", 1, "stages of the pipeline", counted};
+const Key<Count> tensor{"tensor", 1, "tensor-parallel degree", counted};
+const Key<Count> data{"data", 1, "data-parallel degree", counted};
+const Key<Count> context{"context", 1, "parts that the tokens of a sample are cut in", counted};
+const Key<Count> expert{"expert", 1, "replicas (of data * context) that share out the experts",
+                        counted};
+const Key<bool> sequence_parallel{"sequence_parallel", false,
+                                  "cut what tensor parallelism leaves whole along the tokens"};
+const ChoiceKey<Recompute> recompute{
+    "recompute",
+    {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+    "none",
+    "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs"};
+const Key<Count> zero{"zero", 0,
+                      "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
+                      config::between(0U, 3U)};
+const Key<bool> overlap_gradients{"overlap_gradients", false,
+                                  "reduce gradients of a layer while earlier layers go on"};
+const Key<bool> overlap_tensor{"overlap_tensor", false,
+                               "sum a gradient of inputs while that of weights is computed"};
+const ChoiceKey<SramAllocation> sram{
+    "sram",
+    {{"resident", SramAllocation::resident}, {"algorithm-1", SramAllocation::algorithm_1}},
+    "resident",
+    "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
+    "algorithm-1: as PALM's Algorithm 1, all operands of an operator"};
+const ChoiceKey<bool> check_capacity{"capacity",
+                                     {{"check", true}, {"ignore", false}},
+                                     "check",
+                                     "check, or ignore: run although SRAM and DRAM are too small"};
+const ChoiceKey<Aggregation> aggregation{
+    "aggregation",
+    {{"none", Aggregation::none}, {"tensor", Aggregation::tensor}, {"stage", Aggregation::stage}},
+    "none",
+    "none; tensor or stage: one tile stands for its group"};
+const NameKey tensor_algorithm{
+    "collectives.tensor", algorithms_in_step, "ring",
+    "algorithm in tensor groups, one that goes in step: see tessera list collectives"};
+const NameKey data_algorithm{"collectives.data", algorithms_in_step, "ring",
+                             "algorithm in data groups"};
+
 }  // namespace
 
 std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
@@ -193,36 +256,11 @@ std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
 
 std::vector<ParameterInfo> strategy_parameters() {
   std::vector<ParameterInfo> parameters{
-      {"pipeline", "", "1", "stages of the pipeline"},
-      {"tensor", "", "1", "tensor-parallel degree"},
-      {"data", "", "1", "data-parallel degree"},
-      {"context", "", "1", "parts that the tokens of a sample are cut in"},
-      {"expert", "", "1", "replicas (of data * context) that share out the experts"},
-      {"sequence_parallel", "", "false",
-       "cut what tensor parallelism leaves whole along the tokens"},
-      {"micro_batch", "samples", "1", "size of a micro-batch in one replica"},
-      {"chunks", "", "1", "chunks of layers a stage holds"},
-      {"schedule", "", "1f1b", "order of forward and backward passes; with chunks: interleaved"},
-      {"order", "", "", "instead: the passes of each stage, as text"},
-      {"recompute", "", "none",
-       "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs"},
-      {"zero", "", "0", "share out over data: 1 optimizer state, 2 and gradients, 3 and weights"},
-      {"overlap_gradients", "", "false", "reduce gradients of a layer while earlier layers go on"},
-      {"overlap_tensor", "", "false", "sum a gradient of inputs while that of weights is computed"},
-      {"boundary", "", "full",
-       "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
-       "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
-       "reduced: adapters send sums over parts of the group, added up in the next stage"},
-      {"adapters", "tiles", "1", "of a tensor group, with boundary broadcast or reduced"},
-      {"sharding", "", "", "explicit parallelism: {operator: {samples, rows, columns, depth}}"},
-      {"sram", "", "resident",
-       "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
-       "algorithm-1: as PALM's Algorithm 1, all operands of an operator"},
-      {"capacity", "", "check", "check, or ignore: run although SRAM and DRAM are too small"},
-      {"aggregation", "", "none", "none; tensor or stage: one tile stands for its group"},
-      {"collectives.tensor", "", "ring",
-       "algorithm in tensor groups, one that goes in step: see tessera list collectives"},
-      {"collectives.data", "", "ring", "algorithm in data groups"}};
+      pipeline,          tensor,         data,      context,   expert,         sequence_parallel,
+      micro_batch,       chunks,         schedule,  order_key, recompute,      zero,
+      overlap_gradients, overlap_tensor, boundary,  adapters,  sharding,       cut_samples,
+      cut_rows,          cut_columns,    cut_depth, sram,      check_capacity, aggregation,
+      tensor_algorithm,  data_algorithm};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -233,19 +271,19 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
                        const machine::Topology& topology, const std::vector<EntityId>& nodes) {
   Strategy strategy;
   strategy.placement.nodes = nodes;
-  strategy.degrees.pipeline = read_count(section, "pipeline", 1);
-  strategy.degrees.tensor = read_count(section, "tensor", 1);
-  strategy.degrees.data = read_count(section, "data", 1);
-  strategy.context = read_count(section, "context", 1);
+  strategy.degrees.pipeline = pipeline.read(section);
+  strategy.degrees.tensor = tensor.read(section);
+  strategy.degrees.data = data.read(section);
+  strategy.context = context.read(section);
   const Wide replicas = static_cast<Wide>(strategy.degrees.data) * strategy.context;
   const std::uint64_t tiles = nodes.empty() ? topology.computing_nodes() : nodes.size();
   const Wide wanted = replicas * strategy.degrees.pipeline * strategy.degrees.tensor;
   if (wanted > tiles) {
-    const std::string context = strategy.context > 1 ? " * context" : "";
+    const std::string context_name = strategy.context > 1 ? " * context" : "";
     const std::string contexts =
         strategy.context > 1 ? " * " + std::to_string(strategy.context) : "";
     section.error("pipeline",
-                  "pipeline * tensor * data" + context + " = " +
+                  "pipeline * tensor * data" + context_name + " = " +
                       std::to_string(strategy.degrees.pipeline) + " * " +
                       std::to_string(strategy.degrees.tensor) + " * " +
                       std::to_string(strategy.degrees.data) + contexts + " tiles, but " +
@@ -254,31 +292,25 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   } else {
     strategy.degrees.data = static_cast<std::uint32_t>(replicas);
   }
-  strategy.expert = read_count(section, "expert", 1);
-  strategy.sequence_parallel = section.get_or<bool>("sequence_parallel", false);
+  strategy.expert = expert.read(section);
+  strategy.sequence_parallel = sequence_parallel.read(section);
   read_cuts(section, strategy);
   check_heads(section, workload, strategy);
   check_experts(section, workload, strategy);
   read_batch(section, workload, strategy);
   read_schedule(section, workload.training, strategy);
-  strategy.recompute =
-      recompute_from(section.get_name("recompute", {"none", "selective", "full"}, "none"));
-  strategy.zero = static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>("zero", 0, config::between<std::int64_t>(0, 3)));
-  strategy.overlap_gradients = section.get_or<bool>("overlap_gradients", false);
-  strategy.overlap_tensor = section.get_or<bool>("overlap_tensor", false);
+  strategy.recompute = recompute.read(section);
+  strategy.zero = zero.read(section);
+  strategy.overlap_gradients = overlap_gradients.read(section);
+  strategy.overlap_tensor = overlap_tensor.read(section);
   read_boundary(section, strategy);
-  strategy.sram = section.get_name("sram", {"resident", "algorithm-1"}, "resident") == "resident"
-                      ? SramAllocation::resident
-                      : SramAllocation::algorithm_1;
-  strategy.check_capacity = section.get_name("capacity", {"check", "ignore"}, "check") == "check";
-  strategy.aggregation =
-      aggregation_from(section.get_name("aggregation", {"none", "tensor", "stage"}, "none"));
+  strategy.sram = sram.read(section);
+  strategy.check_capacity = check_capacity.read(section);
+  strategy.aggregation = aggregation.read(section);
 
   config::Section collectives = section.section("collectives");
-  const std::vector<std::string> algorithms = algorithms_in_step();
-  strategy.tensor_algorithm = collectives.get_name("tensor", algorithms, "ring");
-  strategy.data_algorithm = collectives.get_name("data", algorithms, "ring");
+  strategy.tensor_algorithm = tensor_algorithm.read(collectives);
+  strategy.data_algorithm = data_algorithm.read(collectives);
 
   read_placement(section.section("placement"), workload, topology, strategy);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/serving/policy.hpp"
 
@@ -16,8 +17,8 @@ namespace tessera::serving {
 namespace {
 
 struct Options {
-  double slack = 0.8;
-  std::uint32_t patience = 32;
+  double slack;
+  std::uint32_t patience;
 };
 
 class Deadline final : public Policy {
@@ -116,11 +117,15 @@ class Deadline final : public Policy {
   std::vector<std::uint32_t> taken_from_;  // [NPUs] first core on which they have work
 };
 
+const config::Key<double> slack{"slack", 0.8,
+                                "a step below this part of its target has room to spare",
+                                config::between(0.0, 1.0)};
+const config::Key<std::uint32_t> patience{
+    "patience", 32, "steps with room to spare after which others get one more core",
+    config::between(1U, 1'000'000U)};
+
 PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) {
-  Options options;
-  options.slack = section.get_or<double>("slack", options.slack, config::between(0.0, 1.0));
-  options.patience = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
-      "patience", options.patience, config::between<std::int64_t>(1, 1'000'000)));
+  const Options options{slack.read(section), patience.read(section)};
   const bool some = std::any_of(setup.tenants.begin(), setup.tenants.end(),
                                 [](const Sharer& tenant) { return tenant.has_target; });
   if (!some) {
@@ -133,8 +138,7 @@ const Registration registration(
     policies(),
     {"deadline",
      "a border between cores for tenants with a target and others moves as targets are kept",
-     {{"slack", "", "0.8", "a step below this part of its target has room to spare"},
-      {"patience", "", "32", "steps with room to spare after which others get one more core"}}},
+     {slack, patience}},
     make_deadline);
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/request.hpp"
@@ -10,7 +13,13 @@
 namespace tessera::serving {
 namespace {
 
+using config::between;
+using config::Key;
+using config::OptionalKey;
+using config::OtherKey;
+using config::RequiredKey;
 using config::Section;
+using config::where_used;
 
 constexpr std::int64_t most_requests = 10'000'000;
 constexpr double longest_run = 1e6;  // [s]
@@ -32,20 +41,29 @@ struct Count {
   }
 };
 
-Count read_count(Section& section, const char* key, std::int64_t most) {
-  const auto range = config::between<std::int64_t>(1, most);
+// A number, or [LEAST, MOST].
+struct CountKey {
+  OtherKey key;
+  std::int64_t most;
+};
+
+Count read_count(Section& section, const CountKey& count) {
+  const std::string_view key = count.key.key();
+  const auto range = between<std::int64_t>(1, count.most);
   if (section.has(key) && section.raw(key).kind == config::Value::Kind::sequence) {
     const auto ends = section.get_list<std::int64_t>(key);
-    const bool good = ends.size() == 2 && ends[0] >= 1 && ends[0] <= ends[1] && ends[1] <= most;
+    const bool good =
+        ends.size() == 2 && ends[0] >= 1 && ends[0] <= ends[1] && ends[1] <= count.most;
     if (!good) {
-      section.error(key, "expected a number or [LEAST, MOST], from 1 to " + std::to_string(most));
+      section.error(key,
+                    "expected a number or [LEAST, MOST], from 1 to " + std::to_string(count.most));
       return {};
     }
     return {static_cast<std::uint32_t>(ends[0]), static_cast<std::uint32_t>(ends[1])};
   }
-  const auto count =
+  const auto number =
       static_cast<std::uint32_t>(std::max<std::int64_t>(1, section.get<std::int64_t>(key, range)));
-  return {count, count};
+  return {number, number};
 }
 
 // What requests ask for.
@@ -85,26 +103,38 @@ struct Shape {
   }
 };
 
-constexpr std::int64_t most_length = most_keys;
+constexpr std::uint32_t most_length = most_keys;
+constexpr std::uint32_t most_samples = 1 << 16;
+
+const CountKey samples_key{
+    {"samples", "integer or range", "1", "of models that are no language models"}, most_samples};
+const CountKey prompt_key{
+    {"prompt", "integer or range", "", "tokens of a prompt: a number, or [LEAST, MOST]"},
+    most_length};
+const CountKey generate_key{
+    {"generate", "integer or range", "", "tokens to generate: a number, or [LEAST, MOST]"},
+    most_length};
+const RequiredKey<std::uint32_t> prefix_tokens{
+    "prefix.tokens", "tokens before each prompt that requests share", between(1U, most_length)};
+const Key<std::uint32_t> prefix_count{
+    "prefix.count", 1, "different prefixes, one for each request at random", between(1U, 1U << 20)};
 
 Shape read_shape(Section& section, const RequestNeeds& needs) {
   Shape shape;
   shape.seed = needs.seed;
   shape.of_language = needs.of_language;
   if (!needs.of_language) {
-    if (section.has("samples")) {
-      shape.samples = read_count(section, "samples", 1 << 16);
+    if (section.has(samples_key.key.key())) {
+      shape.samples = read_count(section, samples_key);
     }
     return shape;
   }
-  shape.prompt = read_count(section, "prompt", most_length);
-  shape.generate = read_count(section, "generate", most_length);
+  shape.prompt = read_count(section, prompt_key);
+  shape.generate = read_count(section, generate_key);
   if (section.has("prefix")) {
     Section prefix = section.section("prefix");
-    shape.prefix_tokens = static_cast<std::uint32_t>(
-        prefix.get<std::int64_t>("tokens", config::between<std::int64_t>(1, most_length)));
-    shape.prefixes = static_cast<std::uint32_t>(
-        prefix.get_or<std::int64_t>("count", 1, config::between<std::int64_t>(1, 1 << 20)));
+    shape.prefix_tokens = prefix_tokens.read(prefix);
+    shape.prefixes = prefix_count.read(prefix);
   }
   return shape;
 }
@@ -160,10 +190,8 @@ class Closed final : public RequestSource {
 
 using Made = std::unique_ptr<RequestSource>;
 
-std::uint64_t read_number(Section& section) {
-  return static_cast<std::uint64_t>(
-      section.get<std::int64_t>("count", config::between<std::int64_t>(1, most_requests)));
-}
+const RequiredKey<std::uint64_t> count_key{"count", "requests",
+                                           between<std::uint64_t>(1, most_requests)};
 
 void refuse_endless(Section& section, const RequestNeeds& needs) {
   if (needs.endless) {
@@ -171,28 +199,33 @@ void refuse_endless(Section& section, const RequestNeeds& needs) {
   }
 }
 
+const Key<SimTime> interval_key{"interval", SimTime::zero(), "between two of them"};
+const Key<SimTime> begin_key{"begin", SimTime::zero(), "arrival of the first"};
+
 Made make_fixed(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
   const Shape shape = read_shape(section, needs);
-  const std::uint64_t count = read_number(section);
-  const auto interval = section.get_or<SimTime>("interval", SimTime::zero());
-  const auto begin = section.get_or<SimTime>("begin", SimTime::zero());
-  if (begin.seconds() + static_cast<double>(count) * interval.seconds() > longest_run) {
+  const std::uint64_t count = count_key.read(section);
+  const SimTime gap = interval_key.read(section);
+  const SimTime begin = begin_key.read(section);
+  if (begin.seconds() + static_cast<double>(count) * gap.seconds() > longest_run) {
     section.error("interval", "the last request arrives after more than 10^6 s");
     return nullptr;
   }
   std::vector<Request> requests;
   for (std::uint64_t number = 0; number < count; ++number) {
-    requests.push_back(shape.at(number, begin + interval * static_cast<std::int64_t>(number)));
+    requests.push_back(shape.at(number, begin + gap * static_cast<std::int64_t>(number)));
   }
   return std::make_unique<Listed>(std::move(requests));
 }
 
+const RequiredKey<double> rate_key{"rate", "requests a second, on average", between(1e-3, 1e9)};
+
 Made make_poisson(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
   const Shape shape = read_shape(section, needs);
-  const std::uint64_t count = read_number(section);
-  const auto rate = section.get<double>("rate", config::between(1e-3, 1e9));
+  const std::uint64_t count = count_key.read(section);
+  const double rate = rate_key.read(section);
   if (!(rate > 0)) {
     return nullptr;
   }
@@ -209,13 +242,15 @@ Made make_poisson(Section& section, const RequestNeeds& needs) {
   return std::make_unique<Listed>(std::move(requests));
 }
 
+const Key<std::uint32_t> clients_key{"clients", 1, "requests under way at a time",
+                                     between(1U, 1U << 20)};
+
 Made make_closed(Section& section, const RequestNeeds& needs) {
   const Shape shape = read_shape(section, needs);
-  const auto clients = static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>("clients", 1, config::between<std::int64_t>(1, 1 << 20)));
+  const std::uint32_t clients = clients_key.read(section);
   std::optional<std::uint64_t> count;
   if (!needs.endless) {
-    count = read_number(section);
+    count = count_key.read(section);
   } else if (section.has("count")) {
     section.raw("count");
     section.error("count", "a tenant in the background asks until the others are served");
@@ -223,25 +258,33 @@ Made make_closed(Section& section, const RequestNeeds& needs) {
   return std::make_unique<Closed>(shape, clients, count);
 }
 
+const OtherKey list_key{"list", "list or file", "",
+                        "requests, or a CSV, YAML or JSON file of them"};
+const RequiredKey<SimTime> at_key{"list.at", "arrival"};
+const OptionalKey<std::uint32_t> own_samples{
+    "list.samples", "1", "of models that are no language models", between(1U, most_samples)};
+const RequiredKey<std::uint32_t> own_prompt{"list.prompt", "tokens", between(1U, most_length)};
+const RequiredKey<std::uint32_t> own_generate{"list.generate", "tokens", between(1U, most_length)};
+const OptionalKey<std::string> own_prefix{"list.prefix", "none",
+                                          "name of the prompt's beginning, which others share"};
+const RequiredKey<std::uint32_t> own_prefix_tokens{"list.prefix_tokens", "its length",
+                                                   between(1U, most_length)};
+
 // One request of a list.
 Request read_one(Section& entry, const RequestNeeds& needs,
                  std::map<std::string, std::uint32_t>& prefixes) {
-  const auto whole = [&](const char* key, std::int64_t most) {
-    return static_cast<std::uint32_t>(
-        entry.get<std::int64_t>(key, config::between<std::int64_t>(1, most)));
-  };
   Request request;
-  request.arrival = entry.get<SimTime>("at");
+  request.arrival = at_key.read(entry);
   if (!needs.of_language) {
-    request.samples = entry.has("samples") ? whole("samples", 1 << 16) : 1;
+    request.samples = own_samples.read(entry).value_or(1);
     return request;
   }
-  request.prompt = std::max(1U, whole("prompt", most_length));
-  request.generate = std::max(1U, whole("generate", most_length));
+  request.prompt = std::max(1U, own_prompt.read(entry));
+  request.generate = std::max(1U, own_generate.read(entry));
   if (entry.has("prefix")) {
-    const auto name = entry.get<std::string>("prefix");
+    const std::string name = own_prefix.read(entry).value_or("");
     request.prefix = prefixes.emplace(name, prefixes.size() + 1).first->second;
-    request.prefix_tokens = whole("prefix_tokens", most_length);
+    request.prefix_tokens = own_prefix_tokens.read(entry);
     if (request.prefix_tokens > request.prompt) {
       entry.error("prefix_tokens", "more than the prompt has");
     }
@@ -251,9 +294,9 @@ Request read_one(Section& entry, const RequestNeeds& needs,
 
 Made make_list(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
-  std::vector<Section> entries = section.sections("list");
+  std::vector<Section> entries = section.sections(list_key.key());
   if (entries.empty()) {
-    section.raw("list");
+    section.raw(list_key.key());
     section.error("list", "expected a list of at least one request");
     return nullptr;
   }
@@ -267,45 +310,35 @@ Made make_list(Section& section, const RequestNeeds& needs) {
   return std::make_unique<Listed>(std::move(requests));
 }
 
+ParameterInfo of_foreground(ParameterInfo count) {
+  count.help += "; none for a tenant in the background";
+  return where_used(std::move(count));
+}
+
 std::vector<ParameterInfo> with_shape(std::vector<ParameterInfo> own) {
-  std::vector<ParameterInfo> all{
-      {"prompt", "", "", "tokens of a prompt: a number, or [LEAST, MOST]"},
-      {"generate", "", "", "tokens to generate: a number, or [LEAST, MOST]"},
-      {"prefix.tokens", "", "", "tokens before each prompt that requests share"},
-      {"prefix.count", "", "1", "different prefixes, one for each request at random"},
-      {"samples", "", "1", "of models that are no language models"}};
+  const std::vector<ParameterInfo> all{where_used(prompt_key.key), where_used(generate_key.key),
+                                       prefix_tokens, prefix_count, samples_key.key};
   own.insert(own.end(), all.begin(), all.end());
   return own;
 }
 
 const Registration fixed(arrivals(),
                          {"fixed", "one request after the other at even times",
-                          with_shape({{"count", "", "", "requests"},
-                                      {"interval", "ps", "0 ps", "between two of them"},
-                                      {"begin", "ps", "0 ps", "arrival of the first"}})},
+                          with_shape({count_key, interval_key, begin_key})},
                          make_fixed);
 const Registration poisson(arrivals(),
                            {"poisson", "requests that arrive independently of each other",
-                            with_shape({{"count", "", "", "requests"},
-                                        {"rate", "", "", "requests a second, on average"}})},
+                            with_shape({count_key, rate_key})},
                            make_poisson);
 const Registration closed(arrivals(),
                           {"closed", "clients that each ask again when they have been served",
-                           with_shape({{"count", "", "",
-                                        "requests; none for a tenant in the background"},
-                                       {"clients", "", "1", "requests under way at a time"}})},
+                           with_shape({of_foreground(count_key), clients_key})},
                           make_closed);
 const Registration list(arrivals(),
                         {"list",
                          "each request as given",
-                         {{"list", "", "", "requests, or a CSV, YAML or JSON file of them"},
-                          {"list.at", "ps", "", "arrival"},
-                          {"list.prompt", "", "", "tokens"},
-                          {"list.generate", "", "", "tokens"},
-                          {"list.prefix", "", "none",
-                           "name of the prompt's beginning, which others share"},
-                          {"list.prefix_tokens", "", "", "its length"},
-                          {"list.samples", "", "1", "of models that are no language models"}}},
+                         {list_key, at_key, where_used(own_prompt), where_used(own_generate),
+                          own_prefix, where_used(own_prefix_tokens), own_samples}},
                         make_list);
 
 }  // namespace
@@ -315,8 +348,19 @@ Registry<ArrivalMaker>& arrivals() {
   return registry;
 }
 
+namespace {
+
+const config::NameKey kind_key{"requests.arrivals", [] { return arrivals().names(); }, "",
+                               "kind of arrivals, with its keys beside"};
+
+}  // namespace
+
+ParameterInfo arrivals_parameter() {
+  return kind_key;
+}
+
 std::unique_ptr<RequestSource> read_requests(config::Section section, const RequestNeeds& needs) {
-  const std::string kind = section.get_name("arrivals", arrivals().names());
+  const std::string kind = kind_key.read(section);
   if (!arrivals().contains(kind)) {
     for (const std::string& key : section.keys()) {
       section.raw(key);

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/workload/chakra.hpp"
 #include "tessera/workload/graph_workload.hpp"
@@ -44,9 +45,13 @@ std::uint32_t count_files(const std::string& prefix) {
   return count;
 }
 
+const config::OtherKey traces{"traces", "file", "", "files PREFIX.<npu>.et"};
+const config::OtherKey groups_key{"groups", "file", "those in the traces",
+                                  "JSON file of communicators"};
+
 std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
-  const std::string prefix = section.get_file("traces");
-  const auto groups_file = section.get_optional_file("groups");
+  const std::string prefix = section.get_file(traces.key());
+  const auto groups_file = section.get_optional_file(groups_key.key());
   if (prefix.empty()) {
     return nullptr;
   }
@@ -82,13 +87,9 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   return std::make_unique<ChakraSource>(prefix, files, std::move(groups));
 }
 
-const Registration registration(graph_workloads(),
-                                {"chakra",
-                                 "execution traces, one for each NPU",
-                                 {{"traces", "", "", "files PREFIX.<npu>.et"},
-                                  {"groups", "", "those in the traces",
-                                   "JSON file of communicators"}}},
-                                make);
+const Registration registration(
+    graph_workloads(), {"chakra", "execution traces, one for each NPU", {traces, groups_key}},
+    make);
 
 }  // namespace
 }  // namespace tessera::workload

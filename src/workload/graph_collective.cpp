@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
@@ -45,6 +47,21 @@ class CollectiveSource final : public GraphSource {
   GraphGroups groups_;
 };
 
+const config::NameKey collective{"collective", graph_collective_names, "",
+                                 "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
+                                 "all-to-all, reduce-scatter, reduce-scatter-block or barrier"};
+const config::RequiredKey<Bytes> size_key{
+    "size", "vector of a member; of all-gather, gather and scatter its part"};
+const config::OtherKey sizes_key = config::counted_in(
+    "B", config::OtherKey("sizes", "list of lists of size", "none",
+                          "of all-to-all in place of size: for each NPU a list of sizes to each"));
+const config::Key<std::uint64_t> repeat_key{"repeat", 1, "one after the other",
+                                            config::between<std::uint64_t>(1, 1'000'000'000)};
+
+config::Key<std::int64_t> root_key(const config::Range<std::int64_t>& npus) {
+  return {"root", 0, "number of the NPU; of collectives that have one", npus};
+}
+
 // A row an NPU, a size for each NPU it sends to.
 std::vector<std::vector<Bytes>> read_parts(config::Section& section, std::uint32_t npus) {
   const config::Value table = section.raw("sizes");
@@ -76,7 +93,7 @@ std::vector<std::vector<Bytes>> read_parts(config::Section& section, std::uint32
 
 std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
   const std::vector<std::string> names = graph_collective_names();
-  const std::string name = section.get_name("collective", names);
+  const std::string name = collective.read(section);
   GraphNode node;
   node.name = name;
   node.action = GraphAction::collective;
@@ -87,12 +104,11 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
       section.error("sizes", "are for all-to-all");
     }
   } else {
-    node.bytes = section.get<Bytes>("size");
+    node.bytes = size_key.read(section);
   }
-  const auto repeat =
-      section.get_or<std::int64_t>("repeat", 1, config::between<std::int64_t>(1, 1'000'000'000));
-  const auto root = section.get_or<std::int64_t>(
-      "root", 0, config::between<std::int64_t>(0, std::int64_t{request.npus} - 1));
+  const std::uint64_t repeat = repeat_key.read(section);
+  const std::int64_t root =
+      root_key(config::between<std::int64_t>(0, std::int64_t{request.npus} - 1)).read(section);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     return nullptr;
@@ -100,21 +116,15 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   node.collective = static_cast<GraphCollective>(found - names.begin());
   node.root = static_cast<std::uint32_t>(root);
   return std::make_unique<CollectiveSource>(std::move(node), std::move(parts), request.npus,
-                                            static_cast<std::uint64_t>(repeat));
+                                            repeat);
 }
 
-const Registration registration(
-    graph_workloads(),
-    {"collective",
-     "one collective of all NPUs",
-     {{"collective", "", "",
-       "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
-       "all-to-all, reduce-scatter, reduce-scatter-block or barrier"},
-      {"size", "B", "", "vector of a member; of all-gather, gather and scatter its part"},
-      {"sizes", "B", "", "of all-to-all in place of size: for each NPU a list of sizes to each"},
-      {"repeat", "", "1", "one after the other"},
-      {"root", "", "0", "number of the NPU; of collectives that have one"}}},
-    make);
+const Registration registration(graph_workloads(),
+                                {"collective",
+                                 "one collective of all NPUs",
+                                 {collective, config::where_used(size_key), sizes_key, repeat_key,
+                                  root_key(config::at_least<std::int64_t>(0))}},
+                                make);
 
 }  // namespace
 }  // namespace tessera::workload

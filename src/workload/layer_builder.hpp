@@ -99,5 +99,7 @@ struct OperatorKind {
 
 // "convolution" and so on.
 const std::map<std::string, OperatorKind>& operator_kinds();
+// The kinds' own keys, for `tessera list`.
+std::vector<ParameterInfo> operator_parameters();
 
 }  // namespace tessera::workload

@@ -1,22 +1,6 @@
 // The `layers` workload: a chain of layers written out, such as a convolutional network. The kinds
 // of operators are in operator_kinds.cpp, the keys all workloads have in training.hpp.
 //
-//   key                  default            meaning
-//   input                                   [height, width, channels], [tokens, features] or
-//   [tokens] layers                                  a list; pipeline stages are cut between its
-//   layers layers.repeat        1                  so many of them one after the other layers.name
-//   layer N            with repeat numbered from 1 layers.operators                        a list;
-//   instead, a layer of one operator may have the
-//                                           operator's keys itself
-//
-//   of every operator
-//   kind                                    see operator_kinds.cpp
-//   name                 kind, kind2, …     unlike all others of the layer
-//   then                                    kinds without keys of their own that follow at once;
-//   the
-//                                           name is that of the last
-//   from                 the one before     names of operators before it in its layer, or `input`
-//
 // Shapes go from operator to operator and from layer to layer. An operator takes the output of the
 // one before it, the first the input of the layer.
 
@@ -29,6 +13,8 @@
 #include <vector>
 
 #include "layer_builder.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/workload/workload.hpp"
@@ -73,11 +59,34 @@ std::vector<std::string> kind_names(Keys keys) {
   return names;
 }
 
+const config::OtherKey input_key{
+    "input", "shape", "",
+    "shape of a sample: [height, width, channels], [tokens, features] or [tokens]"};
+const config::OtherKey layers_key{"layers", "list", "",
+                                  "a list; pipeline stages are cut between its layers"};
+const config::DerivedKey<std::string> layer_name{"layers.name", "layer N",
+                                                 "with repeat numbered from 1"};
+const config::Key<std::uint64_t> repeat{"layers.repeat", 1, "so many of them one after the other",
+                                        config::between<std::uint64_t>(1, most_layers)};
+const config::OtherKey operators_key{"layers.operators", "list", "one, of the layer's keys",
+                                     "a list; a layer of one operator may have its keys instead"};
+const config::NameKey kind_key{"kind", [] { return kind_names(Keys::any); }, "",
+                               join(kind_names(Keys::any))};
+const config::DerivedKey<std::string> operator_name{
+    "name", "kind, kind2, ...", "of an operator in its layer, unlike all others"};
+const config::ListKey<std::string> from_key{
+    "from", {}, "names of operators before it in its layer, or input; none: the one before"};
+const config::ListKey<std::string> then_key{
+    "then",
+    {},
+    "kinds without keys that follow at once, and of which the last has the name: " +
+        join(kind_names(Keys::none))};
+
 // Reads `kind` and the kind's own keys.
 std::optional<OperatorSpec> read_operator(config::Section& section) {
   OperatorSpec spec(section);
-  spec.kind = section.get_name("kind", kind_names(Keys::any));
-  spec.from = section.get_list<std::string>("from");
+  spec.kind = kind_key.read(section);
+  spec.from = from_key.read(section);
   const auto kind = operator_kinds().find(spec.kind);
   if (kind == operator_kinds().end()) {
     for (const std::string& key : section.keys()) {
@@ -101,14 +110,15 @@ std::optional<OperatorSpec> read_operator(config::Section& section) {
 
 // One operator and those in its `then`, which end in its name; false after a complaint.
 bool read_operators(config::Section section, std::vector<OperatorSpec>& operators) {
-  section.get_optional<std::string>("name");  // known even when nothing comes of the operator
+  // Known even when nothing comes of the operator.
+  section.get_optional<std::string>(operator_name.key());
   std::optional<OperatorSpec> first = read_operator(section);
   bool complete = first.has_value();
   if (first) {
     operators.push_back(*std::move(first));
   }
   const std::vector<std::string> keyless = kind_names(Keys::none);
-  for (const std::string& kind : section.get_list<std::string>("then")) {
+  for (const std::string& kind : then_key.read(section)) {
     if (std::find(keyless.begin(), keyless.end(), kind) == keyless.end()) {
       section.error("then", unknown_name("operator without keys", kind, keyless));
       complete = false;
@@ -136,7 +146,7 @@ bool name_operators(LayerSpec& layer) {
     }
     // A layer without a list of operators has the name for itself.
     const bool named = spec.has_name && layer.section.has("operators");
-    spec.name = named ? spec.section.get_or<std::string>("name", usual) : usual;
+    spec.name = named ? operator_name.read(spec.section, usual) : usual;
     if (taken(spec.name)) {
       spec.section.error("name", "'" + spec.name + "' stands for something else in this layer");
       complete = false;
@@ -148,8 +158,8 @@ bool name_operators(LayerSpec& layer) {
 
 std::optional<LayerSpec> read_layer(config::Section section, std::size_t number) {
   LayerSpec layer{section, "", 1, {}};
-  layer.name = section.get_or<std::string>("name", "layer " + std::to_string(number));
-  layer.repeat = read_count_or(section, "repeat", 1, most_layers);
+  layer.name = layer_name.read(section, "layer " + std::to_string(number));
+  layer.repeat = repeat.read(section);
   std::vector<config::Section> operators{section};
   if (section.has("operators")) {
     operators = list_of(section, "operators");
@@ -322,32 +332,12 @@ std::optional<Workload> read_layers(config::Section& section) {
 }
 
 std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> list{
-      {"input", "", "", "shape of a sample: [height, width, channels], [tokens, features], ..."},
-      {"layers", "", "", "a list; pipeline stages are cut between its layers"},
-      {"layers.name", "", "layer N", "with repeat numbered from 1"},
-      {"layers.repeat", "", "1", "so many of them one after the other"},
-      {"layers.operators", "", "", "a list; a layer of one operator may have its keys instead"},
-      {"kind", "", "", join(kind_names(Keys::any))},
-      {"name", "", "kind", "of an operator in its layer"},
-      {"from", "", "the one before", "names of operators before it in its layer, or input"},
-      {"then", "", "[]", "kinds without keys that follow at once: " + join(kind_names(Keys::none))},
-      {"outputs", "", "", "linear: features"},
-      {"channels", "", "", "convolution: of its output"},
-      {"kernel", "", "", "convolution, pool: one number or [rows, columns]"},
-      {"stride", "", "1", "convolution; of a pool the default is its kernel"},
-      {"padding", "", "0", "convolution, pool: on every side"},
-      {"dilation", "", "1", "convolution"},
-      {"groups", "", "1", "convolution: groups of channels"},
-      {"bias", "", "true", "linear, convolution"},
-      {"sharding", "", "replicated", "linear, convolution: replicated, column or row"},
-      {"type", "", "", "pool: max or average; attention: plain (default) or flash"},
-      {"global", "", "false", "pool: over the whole input"},
-      {"rows", "", "", "embedding: of its table"},
-      {"width", "", "", "embedding: features"},
-      {"heads", "", "", "attention, on features of queries, keys and values"},
-      {"kv_heads", "", "heads", "attention: heads of keys and values"},
-      {"causal", "", "false", "attention of type flash: the masked half is skipped"}};
+  std::vector<ParameterInfo> list{input_key,     layers_key,    layer_name,
+                                  repeat,        operators_key, config::where_used(kind_key),
+                                  operator_name, from_key,      then_key};
+  for (ParameterInfo& info : operator_parameters()) {
+    list.push_back(std::move(info));
+  }
   for (ParameterInfo& info : training_parameters()) {
     list.push_back(std::move(info));
   }

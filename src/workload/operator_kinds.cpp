@@ -22,10 +22,36 @@
 #include <utility>
 
 #include "kind_tools.hpp"
-#include "training.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::workload {
 namespace {
+
+// Made when asked for, as the workload registers before this file's own objects are there.
+struct Keys {
+  using Count = std::uint64_t;
+
+  config::RequiredKey<Count> rows{"rows", "embedding: of its table",
+                                  config::between<Count>(1, 1 << 28)};
+  config::RequiredKey<Count> width{"width", "embedding: features",
+                                   config::between<Count>(1, 1 << 24)};
+  config::RequiredKey<Count> heads{"heads", "attention, on features of queries, keys and values",
+                                   config::between<Count>(1, 1 << 20)};
+  config::DerivedKey<Count> kv_heads{"kv_heads", "heads", "attention: heads of keys and values",
+                                     config::between<Count>(1, 1 << 20)};
+  config::ChoiceKey<AttentionKind> attention{
+      "type",
+      {{"plain", AttentionKind::plain}, {"flash", AttentionKind::flash}},
+      "plain",
+      "attention: plain or flash"};
+  config::Key<bool> causal{"causal", false, "attention of type flash: the masked half is skipped"};
+};
+
+const Keys& keys() {
+  static const Keys made;
+  return made;
+}
 
 Output add_norm(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& input, Norm norm) {
   const Shape& shape = input.shape;
@@ -134,8 +160,8 @@ Output build_flatten(LayerBuilder&, OperatorSpec&, const Inputs& inputs) {
 }
 
 bool read_embedding(config::Section& section, OperatorSpec& spec) {
-  spec.rows = read_count(section, "rows", 1 << 28);
-  spec.outputs = read_count(section, "width", 1 << 24);
+  spec.rows = keys().rows.read(section);
+  spec.outputs = keys().width.read(section);
   return spec.rows > 0 && spec.outputs > 0;
 }
 
@@ -155,11 +181,10 @@ Output build_embedding(LayerBuilder& layer, OperatorSpec& spec, const Inputs& in
 }
 
 bool read_attention(config::Section& section, OperatorSpec& spec) {
-  spec.attention.heads = read_count(section, "heads", 1 << 20);
-  spec.attention.kv_heads = read_count_or(section, "kv_heads", spec.attention.heads, 1 << 20);
-  const std::string type = section.get_name("type", {"plain", "flash"}, "plain");
-  spec.attention.kind = type == "flash" ? AttentionKind::flash : AttentionKind::plain;
-  spec.attention.causal = section.get_or("causal", false);
+  spec.attention.heads = keys().heads.read(section);
+  spec.attention.kv_heads = keys().kv_heads.read(section, spec.attention.heads);
+  spec.attention.kind = keys().attention.read(section);
+  spec.attention.causal = keys().causal.read(section);
   if (spec.attention.heads == 0) {
     return false;
   }
@@ -225,6 +250,17 @@ const std::map<std::string, OperatorKind>& operator_kinds() {
       {"softmax", {nullptr, build_softmax}},
       {"sum", {nullptr, build_sum, true}}};
   return kinds;
+}
+
+std::vector<ParameterInfo> operator_parameters() {
+  using config::where_used;
+  std::vector<ParameterInfo> parameters = product_parameters();
+  for (const ParameterInfo& own :
+       {ParameterInfo(keys().attention), where_used(keys().rows), where_used(keys().width),
+        where_used(keys().heads), ParameterInfo(keys().kv_heads), ParameterInfo(keys().causal)}) {
+    parameters.push_back(own);
+  }
+  return parameters;
 }
 
 }  // namespace tessera::workload

@@ -3,46 +3,85 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "kind_tools.hpp"
-#include "training.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::workload {
 namespace {
 
 constexpr std::uint64_t byte_window = 256;
 
-// One or two whole numbers, [rows, columns]; zeros after a complaint.
-Pair read_pair(config::Section& section, const char* key, std::int64_t least) {
-  constexpr std::int64_t most = 4096;
-  const bool list = section.raw(key).kind == config::Value::Kind::sequence;
-  if (!list) {
-    const auto side = static_cast<std::uint64_t>(
-        section.get<std::int64_t>(key, config::between<std::int64_t>(least, most)));
+// One or two whole numbers, [rows, columns].
+struct PairKey {
+  config::OtherKey key;
+  std::int64_t least;
+};
+constexpr std::int64_t longest_side = 4096;
+
+// Made when asked for, as the workload registers before this file's own objects are there.
+struct ProductKeys {
+  using Count = std::uint64_t;
+
+  config::RequiredKey<Count> outputs{"outputs", "linear: features",
+                                     config::between<Count>(1, 1 << 24)};
+  config::RequiredKey<Count> channels{"channels", "convolution: of its output",
+                                      config::between<Count>(1, 1 << 24)};
+  PairKey kernel{{"kernel", "shape", "", "convolution, pool: one number or [rows, columns]"}, 1};
+  PairKey stride{{"stride", "shape", "1", "convolution; of a pool the default is its kernel"}, 1};
+  PairKey padding{{"padding", "shape", "0", "convolution, pool: on every side"}, 0};
+  PairKey dilation{{"dilation", "shape", "1", "convolution"}, 1};
+  config::Key<Count> groups{"groups", 1, "convolution: groups of channels",
+                            config::between<Count>(1, 1 << 24)};
+  config::Key<bool> bias{"bias", true, "linear, convolution"};
+  config::ChoiceKey<Sharding> sharding{
+      "sharding",
+      {{"replicated", Sharding::replicated}, {"column", Sharding::column}, {"row", Sharding::row}},
+      "replicated",
+      "linear, convolution: replicated, column or row"};
+  config::NameKey pooling{"type",
+                          [] {
+                            return std::vector<std::string>{"max", "average"};
+                          },
+                          "", "pool: max or average"};
+  config::Key<bool> global{"global", false, "pool: over the whole input"};
+};
+
+const ProductKeys& keys() {
+  static const ProductKeys made;
+  return made;
+}
+
+// Zeros after a complaint.
+Pair read_pair(config::Section& section, const PairKey& pair) {
+  const std::string_view key = pair.key.key();
+  const auto range = config::between(pair.least, longest_side);
+  if (section.raw(key).kind != config::Value::Kind::sequence) {
+    const auto side = static_cast<std::uint64_t>(section.get<std::int64_t>(key, range));
     return {side, side};
   }
   const std::vector<std::int64_t> sides = section.get_list<std::int64_t>(key);
-  const auto in_range = [least](std::int64_t side) { return side >= least && side <= most; };
+  const auto in_range = [&](std::int64_t side) {
+    return side >= *range.low && side <= *range.high;
+  };
   if (sides.size() != 2 || !std::all_of(sides.begin(), sides.end(), in_range)) {
-    section.error(key, "expected one number or [rows, columns], between " + std::to_string(least) +
-                           " and " + std::to_string(most));
+    section.error(key, "expected one number or [rows, columns], between " +
+                           std::to_string(*range.low) + " and " + std::to_string(*range.high));
     return {0, 0};
   }
   return {static_cast<std::uint64_t>(sides[0]), static_cast<std::uint64_t>(sides[1])};
 }
 
-Pair read_pair_or(config::Section& section, const char* key, std::int64_t least, Pair usual) {
-  return section.has(key) ? read_pair(section, key, least) : usual;
+Pair read_pair_or(config::Section& section, const PairKey& pair, Pair usual) {
+  return section.has(pair.key.key()) ? read_pair(section, pair) : usual;
 }
 
 void read_sharding(config::Section& section, OperatorSpec& spec) {
-  const std::string name =
-      section.get_name("sharding", {"replicated", "column", "row"}, "replicated");
-  spec.sharding = name == "column" ? Sharding::column
-                  : name == "row"  ? Sharding::row
-                                   : Sharding::replicated;
-  spec.bias = section.get_or("bias", true);
+  spec.sharding = keys().sharding.read(section);
+  spec.bias = keys().bias.read(section);
 }
 
 bool moves(const OperatorSpec& spec) {
@@ -100,8 +139,23 @@ Output add_product(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& i
 
 }  // namespace
 
+std::vector<ParameterInfo> product_parameters() {
+  using config::where_used;
+  return {where_used(keys().outputs),
+          where_used(keys().channels),
+          where_used(keys().kernel.key),
+          keys().stride.key,
+          keys().padding.key,
+          keys().dilation.key,
+          keys().groups,
+          keys().bias,
+          keys().sharding,
+          where_used(keys().pooling),
+          keys().global};
+}
+
 bool read_linear(config::Section& section, OperatorSpec& spec) {
-  spec.outputs = read_count(section, "outputs", 1 << 24);
+  spec.outputs = keys().outputs.read(section);
   read_sharding(section, spec);
   return spec.outputs > 0;
 }
@@ -117,12 +171,12 @@ Output build_linear(LayerBuilder& layer, OperatorSpec& spec, const Inputs& input
 }
 
 bool read_convolution(config::Section& section, OperatorSpec& spec) {
-  spec.outputs = read_count(section, "channels", 1 << 24);
-  spec.kernel = read_pair(section, "kernel", 1);
-  spec.stride = read_pair_or(section, "stride", 1, {1, 1});
-  spec.padding = read_pair_or(section, "padding", 0, {0, 0});
-  spec.dilation = read_pair_or(section, "dilation", 1, {1, 1});
-  spec.groups = read_count_or(section, "groups", 1, 1 << 24);
+  spec.outputs = keys().channels.read(section);
+  spec.kernel = read_pair(section, keys().kernel);
+  spec.stride = read_pair_or(section, keys().stride, {1, 1});
+  spec.padding = read_pair_or(section, keys().padding, {0, 0});
+  spec.dilation = read_pair_or(section, keys().dilation, {1, 1});
+  spec.groups = keys().groups.read(section);
   read_sharding(section, spec);
   if (spec.groups > 1 && spec.sharding != Sharding::replicated) {
     section.error("sharding", "a convolution in groups is cut by groups when its input is cut");
@@ -154,13 +208,13 @@ Output build_convolution(LayerBuilder& layer, OperatorSpec& spec, const Inputs& 
 }
 
 bool read_pool(config::Section& section, OperatorSpec& spec) {
-  const std::string type = section.get_name("type", {"max", "average"});
+  const std::string type = keys().pooling.read(section);
   spec.average = type == "average";
-  spec.global = section.get_or("global", false);
+  spec.global = keys().global.read(section);
   if (!spec.global) {
-    spec.kernel = read_pair(section, "kernel", 1);
-    spec.stride = read_pair_or(section, "stride", 1, spec.kernel);
-    spec.padding = read_pair_or(section, "padding", 0, {0, 0});
+    spec.kernel = read_pair(section, keys().kernel);
+    spec.stride = read_pair_or(section, keys().stride, spec.kernel);
+    spec.padding = read_pair_or(section, keys().padding, {0, 0});
   }
   return !type.empty() && (spec.global || moves(spec));
 }

@@ -1,58 +1,73 @@
 #include "training.hpp"
 
+#include <cstdint>
 #include <string>
+
+#include "tessera/config/data_type_key.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::workload {
 namespace {
 
-Bytes optimizer_bytes(const std::string& optimizer, DataType type) {
+enum class Optimizer : std::uint8_t { adam, sgd };
+
+// Made when asked for, as kinds of work register before this file's own objects are there.
+struct Keys {
+  config::RequiredKey<std::uint64_t> batch{
+      "batch", "samples of one step over all replicas",
+      config::between<std::uint64_t>(1, std::uint64_t{1} << 32)};
+  config::ChoiceKey<bool> training{
+      "mode", {{"training", true}, {"inference", false}}, "training", "training or inference"};
+  config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), "fp16",
+                                        "of weights, activations and gradients"};
+  config::ChoiceKey<Optimizer> optimizer{"optimizer",
+                                         {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
+                                         "adam",
+                                         "adam or sgd; of no effect in inference, as the next"};
+  config::ChoiceKey<DataType> gradient_type =
+      config::ChoiceKey<DataType>("gradient_type", config::data_types(), "data_type",
+                                  "of the gradients of weights as they are kept and added up")
+          .derived();
+};
+
+const Keys& keys() {
+  static const Keys made;
+  return made;
+}
+
+Bytes optimizer_bytes(Optimizer optimizer, DataType type) {
   const Bytes element = element_size(type);
   const bool own_master = element >= element_size(DataType::fp32);
   const Bytes master = own_master ? Bytes(0) : element_size(DataType::fp32);
   const Bytes moment = own_master ? element : element_size(DataType::fp32);
-  return optimizer == "adam" ? master + moment * 2 : master;
+  return optimizer == Optimizer::adam ? master + moment * 2 : master;
 }
 
 }  // namespace
 
-std::uint64_t read_count(config::Section& section, const char* key, std::int64_t most) {
-  return static_cast<std::uint64_t>(
-      section.get<std::int64_t>(key, config::between<std::int64_t>(1, most)));
-}
-
-std::uint64_t read_count_or(config::Section& section, const char* key, std::uint64_t usual,
-                            std::int64_t most) {
-  return static_cast<std::uint64_t>(section.get_or<std::int64_t>(
-      key, static_cast<std::int64_t>(usual), config::between<std::int64_t>(1, most)));
-}
-
 std::optional<Workload> read_training(config::Section& section) {
   Workload workload;
-  workload.samples = read_count(section, "batch", std::int64_t{1} << 32);
-  const std::string mode = section.get_name("mode", {"training", "inference"}, "training");
-  workload.training = mode == "training";
-  const auto type =
-      data_type_from(section.get_name("data_type", data_type_names(), to_string(DataType::fp16)));
-  const std::string optimizer = section.get_name("optimizer", {"adam", "sgd"}, "adam");
-  const std::string same = to_string(type.value_or(DataType::fp16));
-  const auto gradient = data_type_from(section.get_name("gradient_type", data_type_names(), same));
-  if (workload.samples == 0 || !type || !gradient) {
+  workload.samples = keys().batch.read(section);
+  workload.training = keys().training.read(section);
+  workload.data_type = keys().data_type.read(section);
+  const Optimizer optimizer = keys().optimizer.read(section);
+  const DataType gradient = keys().gradient_type.read(section, to_string(workload.data_type));
+  if (workload.samples == 0) {
     return std::nullopt;
   }
-  workload.data_type = *type;
   if (workload.training) {
-    workload.gradient_bytes_per_parameter = element_size(*gradient);
-    workload.optimizer_bytes_per_parameter = optimizer_bytes(optimizer, *type);
+    workload.gradient_bytes_per_parameter = element_size(gradient);
+    workload.optimizer_bytes_per_parameter = optimizer_bytes(optimizer, workload.data_type);
   }
   return workload;
 }
 
 std::vector<ParameterInfo> training_parameters() {
-  return {{"batch", "", "", "samples of one step over all replicas"},
-          {"mode", "", "training", "training or inference"},
-          {"data_type", "", "fp16", "of weights, activations and gradients"},
-          {"optimizer", "", "adam", "adam or sgd"},
-          {"gradient_type", "", "data_type", "of the gradients of weights as they are kept"}};
+  return {keys().batch, keys().training, keys().data_type, keys().optimizer, keys().gradient_type};
+}
+
+DataType read_data_type(config::Section& section) {
+  return keys().data_type.read(section);
 }
 
 void drop_training(Workload& workload) {

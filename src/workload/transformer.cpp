@@ -1,33 +1,5 @@
 // The `transformer` workload: a language model of decoders, encoders or both. What its layers hold
 // is in transformer_layers.hpp, the keys all workloads have in training.hpp.
-//
-//   key                      default        meaning
-//   architecture             decoder        decoder, encoder or encoder-decoder
-//   layers                                  of the decoder; of the encoder when it is alone
-//   encoder_layers           layers         encoder-decoder only
-//   hidden                                  width of the residual stream
-//   heads                                   attention heads; without head_width a divisor of hidden
-//   kv_heads                 heads          heads of keys and values, a divisor of heads
-//                                           (grouped queries, Ainslie et al., arXiv:2305.13245)
-//   head_width               hidden/heads   elements of a head's query
-//   sequence                                tokens a sample
-//   encoder_sequence         sequence       encoder-decoder only
-//   vocabulary                              rows of the word embedding
-//   token_types              0              rows of a second embedding (segments), 0: none
-//   positions                learned        learned (a vector each), rotary or none
-//   normalisation            layer_norm     layer_norm or rms_norm
-//   normalise                before         before each part, with a last one in the head, or after
-//                                           it, with one after the embedding (as BERT)
-//   attention                plain          plain, or flash
-//   causal                   false          flash attention skips the masked half of decoders
-//   mlp                      gelu           gelu, relu or swiglu
-//   ffn                      4 hidden       width inside the MLP
-//   experts                                 mixture of experts, see read_experts
-//   head                     language_model language_model, bert, pooler or none; of an encoder
-//                                           alone none
-//   tie_embeddings           true           the head uses the word embedding's weights
-//   biases                   true           the products of attention and MLP have biases
-//   dropout                  true           masks are computed and kept; in inference there is none
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/workload.hpp"
 #include "training.hpp"
@@ -81,23 +54,37 @@ double flops_bound(const TransformerShape& shape) {
   return 3.5 * products + vectors + 32 * weights;
 }
 
-// experts.KEY    default  meaning
-// count                   experts of a layer
-// top_k                   experts that each token goes to, at most `count`
-// every          1        one layer in so many has experts, the last of them
-// capacity_factor 1       room for copies of tokens: 1 is that of an even spread
-// shared         0        further experts that work on every token
-// ffn            ffn      width inside one expert
+using Count = std::uint64_t;
+using config::between;
+using config::ChoiceKey;
+using config::DerivedKey;
+using config::Key;
+using config::RequiredKey;
+
+const RequiredKey<Count> expert_count{"experts.count",
+                                      "experts of a layer; without experts there is one MLP",
+                                      between<Count>(1, 1 << 16)};
+const RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
+                               between<Count>(1, 1 << 16)};
+const Key<Count> every{"experts.every", 1, "one layer in so many has experts, the last of them",
+                       between<Count>(1, 1 << 14)};
+const Key<double> capacity_factor{"experts.capacity_factor", 1,
+                                  "room for tokens; 1 is that of an even spread",
+                                  between(1e-3, 1e3)};
+const Key<Count> shared_experts{"experts.shared", 0, "further experts that work on every token",
+                                between<Count>(0, 1 << 10)};
+const DerivedKey<Count> expert_ffn{"experts.ffn", "ffn", "width inside one expert",
+                                   between<Count>(1, 1 << 24)};
+
 std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t ffn) {
   ExpertShape experts;
-  experts.count = read_count(section, "count", 1 << 16);
-  experts.top_k = read_count(section, "top_k", 1 << 16);
-  experts.every = read_count_or(section, "every", 1, 1 << 14);
-  experts.capacity_millionths = static_cast<std::uint64_t>(
-      std::llround(1e6 * section.get_or<double>("capacity_factor", 1, config::between(1e-3, 1e3))));
-  experts.shared = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("shared", 0, config::between<std::int64_t>(0, 1 << 10)));
-  experts.ffn = read_count_or(section, "ffn", ffn, 1 << 24);
+  experts.count = expert_count.read(section);
+  experts.top_k = top_k.read(section);
+  experts.every = every.read(section);
+  experts.capacity_millionths =
+      static_cast<std::uint64_t>(std::llround(1e6 * capacity_factor.read(section)));
+  experts.shared = shared_experts.read(section);
+  experts.ffn = expert_ffn.read(section, ffn);
   if (experts.count == 0 || experts.top_k == 0) {
     return std::nullopt;
   }
@@ -109,60 +96,102 @@ std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t f
   return experts;
 }
 
+const ChoiceKey<Positions> positions{
+    "positions",
+    {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
+    "learned",
+    "learned (a vector each), rotary or none"};
+const ChoiceKey<Norm> normalisation{"normalisation",
+                                    {{"layer_norm", Norm::layer}, {"rms_norm", Norm::rms}},
+                                    "layer_norm",
+                                    "layer_norm or rms_norm"};
+const ChoiceKey<bool> norm_after{
+    "normalise",
+    {{"before", false}, {"after", true}},
+    "before",
+    "before each part, with a last one in the head, or after it, with one after the embedding (as "
+    "BERT)"};
+const ChoiceKey<AttentionKind> attention{
+    "attention",
+    {{"plain", AttentionKind::plain}, {"flash", AttentionKind::flash}},
+    "plain",
+    "plain, or flash: attention weights are never in memory"};
+const ChoiceKey<Activation> mlp{
+    "mlp",
+    {{"gelu", Activation::gelu}, {"relu", Activation::relu}, {"swiglu", Activation::swiglu}},
+    "gelu",
+    "gelu, relu or swiglu"};
+const ChoiceKey<Head> head = ChoiceKey<Head>("head",
+                                             {{"language_model", Head::language_model},
+                                              {"bert", Head::bert},
+                                              {"pooler", Head::pooler},
+                                              {"none", Head::none}},
+                                             "language_model; none of an encoder alone",
+                                             "language_model, bert, pooler or none")
+                                 .derived();
+const Key<bool> causal{"causal", false, "flash attention of decoders skips the masked half"};
+const Key<bool> tie_embeddings{"tie_embeddings", true,
+                               "the head uses the word embedding's weights"};
+const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
+const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
+
 void read_names(config::Section& section, TransformerShape& shape) {
-  const std::string positions =
-      section.get_name("positions", {"learned", "rotary", "none"}, "learned");
-  shape.positions = positions == "rotary" ? Positions::rotary
-                    : positions == "none" ? Positions::none
-                                          : Positions::learned;
-  const std::string norm =
-      section.get_name("normalisation", {"layer_norm", "rms_norm"}, "layer_norm");
-  shape.norm = norm == "rms_norm" ? Norm::rms : Norm::layer;
-  shape.norm_after = section.get_name("normalise", {"before", "after"}, "before") == "after";
-  const std::string attention = section.get_name("attention", {"plain", "flash"}, "plain");
-  shape.attention = attention == "flash" ? AttentionKind::flash : AttentionKind::plain;
-  const std::string mlp = section.get_name("mlp", {"gelu", "relu", "swiglu"}, "gelu");
-  shape.mlp = mlp == "swiglu" ? Activation::swiglu
-              : mlp == "relu" ? Activation::relu
-                              : Activation::gelu;
+  shape.positions = positions.read(section);
+  shape.norm = normalisation.read(section);
+  shape.norm_after = norm_after.read(section);
+  shape.attention = attention.read(section);
+  shape.mlp = mlp.read(section);
   const bool encoder = shape.architecture == Architecture::encoder;
-  const std::string head = section.get_name("head", {"language_model", "bert", "pooler", "none"},
-                                            encoder ? "none" : "language_model");
-  shape.head = head == "language_model" ? Head::language_model
-               : head == "bert"         ? Head::bert
-               : head == "pooler"       ? Head::pooler
-                                        : Head::none;
-  shape.causal = section.get_or("causal", false);
+  shape.head = head.read(section, encoder ? "none" : "language_model");
+  shape.causal = causal.read(section);
   if (shape.causal && encoder) {
     section.error("causal", "an encoder has no causal mask");
   }
-  shape.tie_embeddings = section.get_or("tie_embeddings", true);
-  shape.biases = section.get_or("biases", true);
-  shape.dropout = section.get_or("dropout", true);
+  shape.tie_embeddings = tie_embeddings.read(section);
+  shape.biases = biases.read(section);
+  shape.dropout = dropout.read(section);
 }
 
+const ChoiceKey<Architecture> architecture{"architecture",
+                                           {{"decoder", Architecture::decoder},
+                                            {"encoder", Architecture::encoder},
+                                            {"encoder-decoder", Architecture::encoder_decoder}},
+                                           "decoder",
+                                           "decoder, encoder or encoder-decoder"};
+const RequiredKey<Count> layers{"layers", "of the decoder, or of an encoder alone",
+                                between<Count>(1, 1 << 14)};
+const RequiredKey<Count> sequence{"sequence", "tokens a sample", between<Count>(1, 1 << 24)};
+const DerivedKey<Count> encoder_layers{"encoder_layers", "layers", "encoder-decoder only",
+                                       between<Count>(1, 1 << 14)};
+const DerivedKey<Count> encoder_sequence{"encoder_sequence", "sequence", "encoder-decoder only",
+                                         between<Count>(1, 1 << 24)};
+
 void read_architecture(config::Section& section, TransformerShape& shape) {
-  const std::string name =
-      section.get_name("architecture", {"decoder", "encoder", "encoder-decoder"}, "decoder");
-  shape.layers = read_count(section, "layers", 1 << 14);
-  shape.sequence = read_count(section, "sequence", 1 << 24);
-  if (name == "encoder") {
-    shape.architecture = Architecture::encoder;
-  } else if (name == "encoder-decoder") {
-    shape.architecture = Architecture::encoder_decoder;
-    shape.encoder_layers = read_count_or(section, "encoder_layers", shape.layers, 1 << 14);
-    shape.encoder_sequence = read_count_or(section, "encoder_sequence", shape.sequence, 1 << 24);
+  shape.architecture = architecture.read(section);
+  shape.layers = layers.read(section);
+  shape.sequence = sequence.read(section);
+  if (shape.architecture == Architecture::encoder_decoder) {
+    shape.encoder_layers = encoder_layers.read(section, shape.layers);
+    shape.encoder_sequence = encoder_sequence.read(section, shape.sequence);
   }
 }
+
+const RequiredKey<Count> heads_key{"heads", "attention heads", between<Count>(1, 1 << 20)};
+// Grouped queries: Ainslie et al., arXiv:2305.13245.
+const DerivedKey<Count> kv_heads{"kv_heads", "heads",
+                                 "heads of keys and values, a divisor of heads",
+                                 between<Count>(1, 1 << 20)};
+const DerivedKey<Count> head_width{"head_width", "hidden / heads", "elements of a head's query",
+                                   between<Count>(1, 1 << 16)};
 
 // Whether heads, and their keys and values, come out even.
 bool read_heads(config::Section& section, TransformerShape& shape) {
   const std::uint64_t hidden = shape.hidden;
-  shape.heads = read_count(section, "heads", 1 << 20);
+  shape.heads = heads_key.read(section);
   const std::uint64_t heads = shape.heads;
-  shape.kv_heads = read_count_or(section, "kv_heads", heads, 1 << 20);
+  shape.kv_heads = kv_heads.read(section, heads);
   const bool given = section.has("head_width");
-  shape.head_width = read_count_or(section, "head_width", heads > 0 ? hidden / heads : 0, 1 << 16);
+  shape.head_width = head_width.read(section, heads > 0 ? hidden / heads : 0);
   if (hidden == 0 || heads == 0) {
     return false;  // the section holds the complaint
   }
@@ -179,16 +208,25 @@ bool read_heads(config::Section& section, TransformerShape& shape) {
   return true;
 }
 
+const RequiredKey<Count> hidden_key{
+    "hidden", "width of the residual stream, without head_width a multiple of heads",
+    between<Count>(1, 1 << 20)};
+const RequiredKey<Count> vocabulary{"vocabulary", "rows of the word embedding",
+                                    between<Count>(1, 1 << 28)};
+const Key<Count> token_types{"token_types", 0, "rows of a second embedding for segments; 0: none",
+                             between<Count>(0, 1 << 20)};
+const DerivedKey<Count> ffn{"ffn", "4 * hidden", "width inside the MLP",
+                            between<Count>(1, 1 << 24)};
+
 // All but what training and inference differ in; nothing after a complaint.
 std::optional<TransformerShape> read_shape(config::Section& section) {
   TransformerShape shape;
   read_architecture(section, shape);
-  shape.hidden = read_count(section, "hidden", 1 << 20);
+  shape.hidden = hidden_key.read(section);
   const bool even = read_heads(section, shape);
-  shape.vocabulary = read_count(section, "vocabulary", 1 << 28);
-  shape.token_types = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("token_types", 0, config::between<std::int64_t>(0, 1 << 20)));
-  shape.ffn = read_count_or(section, "ffn", 4 * shape.hidden, 1 << 24);
+  shape.vocabulary = vocabulary.read(section);
+  shape.token_types = token_types.read(section);
+  shape.ffn = ffn.read(section, 4 * shape.hidden);
   read_names(section, shape);
   const bool has_experts = section.has("experts");
   if (has_experts) {
@@ -228,36 +266,34 @@ std::optional<Workload> read_transformer(config::Section& section) {
 }
 
 std::vector<ParameterInfo> parameters() {
-  std::vector<ParameterInfo> list{
-      {"architecture", "", "decoder", "decoder, encoder or encoder-decoder"},
-      {"layers", "", "", "of the decoder, or of an encoder alone"},
-      {"encoder_layers", "", "layers", "encoder-decoder only"},
-      {"hidden", "", "", "width of the residual stream, without head_width a multiple of heads"},
-      {"heads", "", "", "attention heads"},
-      {"kv_heads", "", "heads", "heads of keys and values, a divisor of heads"},
-      {"head_width", "", "hidden / heads", "elements of a head's query"},
-      {"sequence", "", "", "tokens a sample"},
-      {"encoder_sequence", "", "sequence", "encoder-decoder only"},
-      {"vocabulary", "", "", "rows of the word embedding"},
-      {"token_types", "", "0", "rows of a second embedding for segments; 0: none"},
-      {"positions", "", "learned", "learned, rotary or none"},
-      {"normalisation", "", "layer_norm", "layer_norm or rms_norm"},
-      {"normalise", "", "before", "before or after each part"},
-      {"attention", "", "plain", "plain, or flash: attention weights are never in memory"},
-      {"causal", "", "false", "flash attention of decoders skips the masked half"},
-      {"mlp", "", "gelu", "gelu, relu or swiglu"},
-      {"ffn", "", "4 * hidden", "width inside the MLP"},
-      {"experts.count", "", "", "experts of a layer; without experts there is one MLP"},
-      {"experts.top_k", "", "", "experts that each token goes to"},
-      {"experts.every", "", "1", "one layer in so many has experts"},
-      {"experts.capacity_factor", "", "1", "room for tokens; 1 is that of an even spread"},
-      {"experts.shared", "", "0", "further experts that work on every token"},
-      {"experts.ffn", "", "ffn", "width inside one expert"},
-      {"head", "", "language_model",
-       "language_model, bert, pooler or none (usual for an encoder alone)"},
-      {"tie_embeddings", "", "true", "the head uses the word embedding's weights"},
-      {"biases", "", "true", "the products of attention and MLP have biases"},
-      {"dropout", "", "true", "dropout in training"}};
+  std::vector<ParameterInfo> list{architecture,
+                                  layers,
+                                  encoder_layers,
+                                  hidden_key,
+                                  heads_key,
+                                  kv_heads,
+                                  head_width,
+                                  sequence,
+                                  encoder_sequence,
+                                  vocabulary,
+                                  token_types,
+                                  positions,
+                                  normalisation,
+                                  norm_after,
+                                  attention,
+                                  causal,
+                                  mlp,
+                                  ffn,
+                                  expert_count,
+                                  top_k,
+                                  every,
+                                  capacity_factor,
+                                  shared_experts,
+                                  expert_ffn,
+                                  head,
+                                  tie_embeddings,
+                                  biases,
+                                  dropout};
   for (ParameterInfo& info : training_parameters()) {
     list.push_back(std::move(info));
   }
@@ -274,15 +310,14 @@ const Registration registration(
 
 std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
-  const auto type =
-      data_type_from(section.get_name("data_type", data_type_names(), to_string(DataType::fp16)));
+  const DataType type = read_data_type(section);
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);
   }
-  if (!shape || !type || refuse_too_large(section, *shape)) {
+  if (!shape || refuse_too_large(section, *shape)) {
     return std::nullopt;
   }
-  shape->data_type = *type;
+  shape->data_type = type;
   shape->dropout = false;
   shape->loss = false;
   return shape;

@@ -5,14 +5,44 @@
 #include <utility>
 
 #include "tensor_placement.hpp"
+#include "tessera/config/key.hpp"
 
 namespace tessera::workload {
 
 using config::Section;
 using config::Value;
 
+namespace {
+
+// Made when asked for, as the workload registers before this file's own objects are there.
+struct Keys {
+  config::OtherKey tensors{"tensors", "list", "none", "for vertices to use"};
+  config::RequiredKey<std::string> name{"tensors[].name", "each its own"};
+  config::RequiredKey<Bytes> bytes{"tensors[].bytes", "size"};
+  config::Key<std::int64_t> priority{"tensors[].priority", 0, "higher ones take memory first",
+                                     config::between<std::int64_t>(-1'000'000'000, 1'000'000'000)};
+  config::OtherKey at{"tensors[].at", "list of NPUs", "all",
+                      "NPUs that have it, as of vertices; each has one of its own"};
+  config::OptionalKey<Bytes> local_capacity{
+      "local_capacity", "unlimited",
+      "for tensors, of NPUs' own memory where the machine does not say it",
+      config::at_least(Bytes(1))};
+};
+
+const Keys& keys() {
+  static const Keys made;
+  return made;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> tensor_parameters() {
+  return {keys().tensors,  keys().name, keys().bytes,
+          keys().priority, keys().at,   keys().local_capacity};
+}
+
 VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
-    : sections_(section.sections("tensors")) {
+    : sections_(section.sections(keys().tensors.key())) {
   if (sections_.empty()) {
     if (section.has("local_capacity")) {
       section.raw("local_capacity");
@@ -29,10 +59,9 @@ VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
   state_capacity(section);
   for (Section& one : sections_) {
     Tensor tensor;
-    tensor.name = one.get<std::string>("name");
-    tensor.bytes = one.get<Bytes>("bytes");
-    tensor.priority = one.get_or<std::int64_t>(
-        "priority", 0, config::between<std::int64_t>(-1'000'000'000, 1'000'000'000));
+    tensor.name = keys().name.read(one);
+    tensor.bytes = keys().bytes.read(one);
+    tensor.priority = keys().priority.read(one);
     read_places(one, "at", request.npus, tensor.everywhere, tensor.places);
     tensor.everywhere = tensor.everywhere || tensor.places.size() == request.npus;
     good_ = good_ && (tensor.everywhere || !tensor.places.empty());
@@ -48,7 +77,7 @@ VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
 
 // For NPUs of whose own memory the machine says nothing.
 void VertexTensors::state_capacity(Section& section) {
-  const auto given = section.get_optional<Bytes>("local_capacity", config::at_least(Bytes(1)));
+  const auto given = keys().local_capacity.read(section);
   if (!given) {
     return;
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tessera/config/document.hpp"
 #include "tessera/workload/graph_workload.hpp"
@@ -37,6 +38,9 @@ class VertexTensors {
   std::uint32_t vertices_ = 0;            // asked for their uses so far
   bool good_ = true;
 };
+
+// `tensors` and `local_capacity`, for `tessera list`.
+std::vector<ParameterInfo> tensor_parameters();
 
 // Puts what vertices access in memory that is not an NPU's own into the graph.
 void note_remote(const TensorPlacement& placement, VertexGraph& graph);

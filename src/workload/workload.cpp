@@ -1,6 +1,7 @@
 #include "tessera/workload/workload.hpp"
 
 #include "tessera/core/error.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::workload {
 
@@ -83,8 +84,8 @@ Registry<WorkloadMaker>& workloads() {
 }
 
 std::optional<Workload> read_workload(config::Section& section) {
-  const std::string kind = section.get_name("kind", workloads().names());
-  const std::string name = section.get_or<std::string>("name", kind);
+  const std::string kind = kind_key([] { return workloads().names(); }).read(section);
+  const std::string name = title_key().read(section, kind);
   if (!workloads().contains(kind)) {
     return std::nullopt;
   }

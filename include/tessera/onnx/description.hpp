@@ -21,15 +21,9 @@ struct Description {
   Level level = Level::none;
 };
 
-// | key | default | meaning |
-// | model | | ONNX file, relative to the file that names it |
-// | dimensions | | name: size of dynamic dimensions |
-// | shapes | | input: list of sides |
-// | values | | input: number or list of numbers |
-// | branches | | If node, or "*": then or else |
-// | loops | | Loop node, or "*": iterations |
-// | optimize | none | level of optimisation |
-// | unknown | refuse | what becomes of operators that are not understood |
+// Reads its keys, which description_parameters() has; the mappings hold
+//   dimensions {NAME: size}, shapes {INPUT: [side, ...]}, values {INPUT: number or [number, ...]},
+//   branches {NODE: then or else}, loops {NODE: iterations}, where NODE may be "*"
 Description read_description(config::Section& section);
 
 // The same as `tessera list` shows them.

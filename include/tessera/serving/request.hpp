@@ -53,6 +53,8 @@ struct RequestNeeds {
 using ArrivalMaker =
     std::function<std::unique_ptr<RequestSource>(config::Section&, const RequestNeeds&)>;
 Registry<ArrivalMaker>& arrivals();
+// The key that names them, in the section `requests` of a tenant.
+ParameterInfo arrivals_parameter();
 
 // Reads the section `requests` of a tenant; null after complaints.
 std::unique_ptr<RequestSource> read_requests(config::Section section, const RequestNeeds& needs);

@@ -1,0 +1,16 @@
+#include "tessera/workload/keys.hpp"
+
+#include <utility>
+
+namespace tessera::workload {
+
+config::NameKey kind_key(config::NameKey::Names kinds) {
+  return {"workload.kind", std::move(kinds), "", "what kind of work it is"};
+}
+
+const config::DerivedKey<std::string>& title_key() {
+  static const config::DerivedKey<std::string> key{"workload.name", "the kind", "title"};
+  return key;
+}
+
+}  // namespace tessera::workload
