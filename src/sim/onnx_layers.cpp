@@ -94,6 +94,8 @@ std::vector<std::uint64_t> flops_of(const std::vector<std::vector<Operator>>& op
   return flops;
 }
 
+constexpr std::size_t most_period = 8;  // stretches of a layer
+
 class Stretches {
  public:
   Stretches(std::vector<std::vector<Operator>> operators, const std::vector<Crossing>& crossings)
@@ -103,6 +105,7 @@ class Stretches {
 
   std::vector<Layer> join() {
     join_small();
+    join_repeated();
     std::vector<Layer> layers;
     for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
       Layer& layer = layers.emplace_back();
@@ -117,6 +120,8 @@ class Stretches {
   }
 
  private:
+  using Products = std::vector<std::vector<workload::MatrixProduct>>;
+
   template <class Is>
   bool has(std::size_t stretch, const Is& is) const {
     return std::any_of(operators_.begin() + ends_[stretch], operators_.begin() + ends_[stretch + 1],
@@ -141,6 +146,55 @@ class Stretches {
           i == 0 || (!is_last && crossings_[ends_[i + 1]].tensors > crossings_[ends_[i]].tensors);
       ends_.erase(ends_.begin() + static_cast<std::ptrdiff_t>(to_next ? i + 1 : i));
     }
+  }
+
+  std::vector<workload::MatrixProduct> products(std::size_t stretch) const {
+    std::vector<workload::MatrixProduct> all;
+    for (NodeNumber number = ends_[stretch]; number < ends_[stretch + 1]; ++number) {
+      for (const Operator& op : operators_[number]) {
+        if (op.is_matrix_product()) {
+          all.push_back(op.product);
+        }
+      }
+    }
+    return all;
+  }
+
+  // Stretches with other products that come again in turn, as attention and MLP do, are one layer.
+  void join_repeated() {
+    Products of;  // [stretches]
+    for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
+      of.push_back(products(i));
+    }
+    std::vector<NodeNumber> kept;
+    std::size_t at = 0;
+    while (at < of.size()) {
+      const std::size_t first = at;
+      const std::size_t period = period_at(of, first);
+      do {
+        kept.push_back(ends_[at]);
+        at += period;
+      } while (period > 1 && repeats(of, first, at, period));
+    }
+    kept.push_back(ends_.back());
+    ends_ = std::move(kept);
+  }
+
+  static bool repeats(const Products& of, std::size_t first, std::size_t other, std::size_t count) {
+    const auto from = of.begin() + static_cast<std::ptrdiff_t>(first);
+    return other + count <= of.size() &&
+           std::equal(from, from + static_cast<std::ptrdiff_t>(count),
+                      of.begin() + static_cast<std::ptrdiff_t>(other));
+  }
+
+  // Fewest stretches from there on that come again behind them; 1 where none do.
+  static std::size_t period_at(const Products& of, std::size_t at) {
+    for (std::size_t period = 1; period <= most_period; ++period) {
+      if (repeats(of, at, at + period, period)) {
+        return period;
+      }
+    }
+    return 1;
   }
 
   std::vector<std::vector<Operator>> operators_;

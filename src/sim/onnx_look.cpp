@@ -82,4 +82,10 @@ TensorIndex OnnxLook::viewed(TensorIndex tensor) const {
   return tensor;
 }
 
+bool is_epilogue_operand(const Node& node, TensorIndex tensor) {
+  return std::any_of(node.epilogue.begin(), node.epilogue.end(), [&](const onnx::Epilogue& step) {
+    return std::count(step.operands.begin(), step.operands.end(), tensor) > 0;
+  });
+}
+
 }  // namespace tessera::sim

@@ -56,4 +56,7 @@ class OnnxLook {
   std::vector<bool> constant_;
 };
 
+// Read by a fused step alone.
+bool is_epilogue_operand(const onnx::Node& node, onnx::TensorIndex tensor);
+
 }  // namespace tessera::sim

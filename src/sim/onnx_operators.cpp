@@ -37,12 +37,6 @@ Operator make_product(std::string name, std::string kind, const MatrixProduct& p
   return op;
 }
 
-bool is_epilogue_operand(const Node& node, TensorIndex tensor) {
-  return std::any_of(node.epilogue.begin(), node.epilogue.end(), [&](const onnx::Epilogue& step) {
-    return std::count(step.operands.begin(), step.operands.end(), tensor) > 0;
-  });
-}
-
 // The operators of a node without operands.
 struct Parts {
   std::vector<Operator> operators;

@@ -8,7 +8,8 @@
 // caches among them, which stay where that node is. The graph is cut at all places where the fewest
 // tensors cross; a stretch with more than an eighth of the FLOPs again where the fewest cross
 // inside; never within a set of nodes that tensor parallelism cuts together. A stretch without a
-// product joins the neighbour to which more tensors cross.
+// product joins the neighbour to which more tensors cross, and stretches whose products come again
+// in turn, as those of attention and MLP do, are one layer.
 //
 // Only for inference: a model in a file is a forward pass, without dropout, its batch norms with
 // the statistics of the training set or folded into convolutions.
