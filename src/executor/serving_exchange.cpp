@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "serving_messages.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/network/messages.hpp"
 
@@ -20,18 +19,13 @@ Bytes at_least_one(Bytes bytes) {
 
 }  // namespace
 
-bool ServingExchanges::is_under_way(std::uint16_t slot) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [slot](const Part& part) { return part.slot == slot; });
-}
-
-bool ServingExchanges::has_arrived(std::uint16_t slot, std::uint32_t step) const {
+bool ServingExchanges::has_arrived(const ExchangeOf& of, std::uint32_t step) const {
   return std::any_of(messages_.begin(), messages_.end(), [&](const Message& message) {
-    return message.slot == slot && message.step == step;
+    return message.of == of && message.step == step;
   });
 }
 
-bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, std::uint16_t slot,
+bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, const ExchangeOf& of,
                              std::uint64_t number) {
   const OperatorName name = OperatorName::from(number);
   const ServedTenant& tenant = work_.tenants[name.tenant];
@@ -42,17 +36,17 @@ bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, std:
     const EntityId to = work_.npus[tenant.npus[unit + exchange.units]][core.place];
     network::send(context, setup_.network_slot, to,
                   at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
-                  pdes::Port(setup_.slot, serving_exchanged_kind), hand_on_tag, slot);
+                  pdes::Port(setup_.slot, serving_exchanged_kind), hand_on_tag, of.word());
     return false;  // the receiver says so
   }
-  parts_.push_back({number, slot, core.place, unit - exchange.first, 0});
+  parts_.push_back({number, of, core.place, unit - exchange.first, 0});
   return go_on(context, parts_.back());
 }
 
-bool ServingExchanges::arrived(pdes::Context& context, std::uint16_t slot, std::uint32_t step) {
-  messages_.push_back({slot, step});
-  const auto part = std::find_if(parts_.begin(), parts_.end(),
-                                 [slot](const Part& one) { return one.slot == slot; });
+bool ServingExchanges::arrived(pdes::Context& context, const ExchangeOf& of, std::uint32_t step) {
+  messages_.push_back({of, step});
+  const auto part =
+      std::find_if(parts_.begin(), parts_.end(), [&of](const Part& one) { return one.of == of; });
   return part != parts_.end() && go_on(context, *part);
 }
 
@@ -68,7 +62,7 @@ bool ServingExchanges::go_on(pdes::Context& context, Part& part) {
     return work_.all_reduce->step(kind, exchange.units, part.member, bytes, step);
   };
   const auto is_over = [&](std::uint32_t step) {
-    return step_at(step).receive_from == collective::nobody || has_arrived(part.slot, step);
+    return step_at(step).receive_from == collective::nobody || has_arrived(part.of, step);
   };
   while (part.begun < steps && (part.begun == 0 || is_over(part.begun - 1))) {
     const collective::Step step = step_at(part.begun++);
@@ -76,16 +70,16 @@ bool ServingExchanges::go_on(pdes::Context& context, Part& part) {
       const EntityId to = work_.npus[tenant.npus[exchange.first + step.send_to]][part.place];
       network::send(context, setup_.network_slot, to, at_least_one(step.send_bytes),
                     pdes::Port(setup_.slot, serving_exchanged_kind),
-                    static_cast<std::uint16_t>(step.send_step), part.slot,
+                    static_cast<std::uint16_t>(step.send_step), part.of.word(),
                     network::connection_flag);
     }
   }
   if (part.begun < steps || (steps > 0 && !is_over(steps - 1))) {
     return false;
   }
-  const std::uint16_t slot = part.slot;
-  std::erase_if(messages_, [slot](const Message& message) { return message.slot == slot; });
-  std::erase_if(parts_, [slot](const Part& one) { return one.slot == slot; });
+  const ExchangeOf of = part.of;
+  std::erase_if(messages_, [&of](const Message& message) { return message.of == of; });
+  std::erase_if(parts_, [&of](const Part& one) { return one.of == of; });
   return true;
 }
 

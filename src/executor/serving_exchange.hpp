@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "serving_messages.hpp"
 #include "tessera/executor/serving.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/state.hpp"
@@ -20,12 +21,11 @@ class ServingExchanges {
  public:
   explicit ServingExchanges(const ServingSetup& setup) : setup_(setup), work_(setup.work) {}
 
-  // The core is told to take part in exchange `number`. True: its part is over.
-  bool begin(pdes::Context& context, const CorePlace& core, std::uint16_t slot,
+  // The core takes part in exchange `number`. True: its part is over.
+  bool begin(pdes::Context& context, const CorePlace& core, const ExchangeOf& of,
              std::uint64_t number);
   // A message of an all-reduce. True: the core's part in it is over.
-  bool arrived(pdes::Context& context, std::uint16_t slot, std::uint32_t step);
-  bool is_under_way(std::uint16_t slot) const;
+  bool arrived(pdes::Context& context, const ExchangeOf& of, std::uint32_t step);
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -33,17 +33,17 @@ class ServingExchanges {
  private:
   struct Part {
     std::uint64_t number = 0;
-    std::uint16_t slot = 0;
+    ExchangeOf of;
     std::uint32_t place = 0;   // of the core in its NPU
     std::uint32_t member = 0;  // of the group
     std::uint32_t begun = 0;   // steps
   };
   struct Message {
-    std::uint16_t slot = 0;
+    ExchangeOf of;
     std::uint32_t step = 0;
   };
 
-  bool has_arrived(std::uint16_t slot, std::uint32_t step) const;
+  bool has_arrived(const ExchangeOf& of, std::uint32_t step) const;
   bool go_on(pdes::Context& context, Part& part);
 
   ServingSetup setup_;

@@ -2,10 +2,12 @@
 #include <limits>
 #include <utility>
 
-#include "serving_exchange.hpp"
+#include "serving_core.hpp"
 #include "serving_host.hpp"
 #include "serving_messages.hpp"
+#include "serving_walks.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/executor/flops.hpp"
 #include "tessera/executor/serving.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/npu/messages.hpp"
@@ -15,10 +17,10 @@ namespace {
 
 using serving::OperatorName;
 
-class ServingExecutor final : public Executor {
+class ServingExecutor final : public Executor, public FindsFlops {
  public:
   explicit ServingExecutor(const ServingSetup& setup)
-      : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core) {
+      : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core), walks_(setup) {
     std::vector<std::pair<EntityId, CorePlace>> places;
     for (std::uint32_t npu = 0; npu < work_.npus.size(); ++npu) {
       for (std::uint32_t place = 0; place < work_.npus[npu].size(); ++place) {
@@ -62,14 +64,21 @@ class ServingExecutor final : public Executor {
       case serving_named_kind:
       case serving_shared_kind:
         be_told(context, event.tag, event.as<network::Arrival>().word,
-                event.port.kind() == serving_named_kind);
+                event.port.kind() - serving_named_kind);
+        break;
+      case serving_keys_kind:
+      case serving_pairs_kind:
+        be_told(context, event.tag, event.as<network::Arrival>().word,
+                event.port.kind() - serving_keys_kind + of_core);
         break;
       case serving_computed_kind:
-        end(context, event.tag);
+        computed(context, event.tag);
+        break;
+      case serving_accessed_kind:
+        computed(context, static_cast<std::uint16_t>(event.tag & ~writes_flag));
         break;
       default:
-        exchanged(context, event.tag,
-                  static_cast<std::uint16_t>(event.as<network::Arrival>().word));
+        exchanged(context, event.tag, ExchangeOf::from(event.as<network::Arrival>().word));
         break;
     }
   }
@@ -79,7 +88,7 @@ class ServingExecutor final : public Executor {
       if (core_of_[index] == no_core) {
         continue;
       }
-      const Core& core = cores_[core_of_[index]];
+      const ServingCore& core = cores_[core_of_[index]];
       TileResult result;
       result.tile = setup_.members[index];
       result.role = core.place.npu;
@@ -106,7 +115,21 @@ class ServingExecutor final : public Executor {
           host_ ? host_->balances(i) : balances_of(tenant.name, tenant.of_language, {}, {}, {});
       all.insert(all.end(), some.begin(), some.end());
     }
+    if (work_.on_tiles) {
+      all.push_back({"parts of steps that tiles were told of and did",
+                     host_ ? host_->parts_told() : 0, walks_.parts_done()});
+    }
     return all;
+  }
+  std::optional<AskedOfMemory> asked_of_memory() const override {
+    return work_.on_tiles ? std::optional(walks_.asked()) : std::nullopt;
+  }
+  std::vector<Wide> flops_found() const override {
+    Wide sum = 0;
+    for (std::size_t i = 0; host_ && i < work_.tenants.size(); ++i) {
+      sum += host_->flops(i);
+    }
+    return {sum};
   }
   std::vector<std::string> waiting(std::size_t most) const override {
     return host_ ? host_->waiting(most) : std::vector<std::string>{};
@@ -119,13 +142,7 @@ class ServingExecutor final : public Executor {
     if (core_of_[index] == no_core) {
       return;
     }
-    const Core& core = cores_[core_of_[index]];
-    writer.put_all(core.told);
-    writer.put_all(core.begun);
-    writer.put(core.since);
-    writer.put(core.busy_ps);
-    writer.put(core.exchange_ps);
-    core.exchanges.save(writer);
+    cores_[core_of_[index]].save(writer);
     if (setup_.members[index] == work_.host()) {
       host_->save(writer);
     }
@@ -135,76 +152,52 @@ class ServingExecutor final : public Executor {
     if (core_of_[index] == no_core) {
       return;
     }
-    Core& core = cores_[core_of_[index]];
-    core.told = reader.get_all<Told>();
-    core.begun = reader.get_all<Begun>();
-    core.since = reader.get<SimTime>();
-    core.busy_ps = reader.get<std::int64_t>();
-    core.exchange_ps = reader.get<std::int64_t>();
-    core.exchanges.restore(reader);
+    cores_[core_of_[index]].restore(reader);
     if (setup_.members[index] == work_.host()) {
       host_->restore(reader);
     }
   }
 
-  void save_totals(pdes::StateWriter& writer) const override { writer.put(instructions_done()); }
-  void add_totals(pdes::StateReader& reader) override { earlier_ += reader.get<std::uint64_t>(); }
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(instructions_done());
+    walks_.save_totals(writer);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    earlier_ += reader.get<std::uint64_t>();
+    walks_.add_totals(reader);
+  }
 
   std::size_t resident_bytes() const override {
-    return core_of_.capacity() * sizeof(std::uint32_t) + cores_.capacity() * sizeof(Core) +
-           (host_ ? host_->resident_bytes() : 0);
+    return core_of_.capacity() * sizeof(std::uint32_t) + cores_.capacity() * sizeof(ServingCore) +
+           walks_.resident_bytes() + (host_ ? host_->resident_bytes() : 0);
   }
 
  private:
   static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
-
-  // One of the two messages that begin a share.
-  struct Told {
-    std::uint64_t word = 0;
-    std::uint16_t slot = 0;
-    bool names = false;
-  };
-  struct Begun {
-    std::uint64_t number = 0;
-    SimTime time;
-    std::uint32_t step = 0;
-    std::uint16_t slot = 0;
-    bool exchanges = false;
-  };
-  struct Core {
-    Core(const ServingSetup& setup, const CorePlace& the_place)
-        : place(the_place), exchanges(setup) {}
-    CorePlace place;
-    std::vector<Told> told;
-    std::vector<Begun> begun;  // under way
-    ServingExchanges exchanges;
-    SimTime since;  // of the last change
-    std::int64_t busy_ps = 0;
-    std::int64_t exchange_ps = 0;  // in which nothing else went on
-  };
+  // Words that the host says of a part.
+  static constexpr std::size_t of_core = 2;
+  static constexpr std::size_t of_tile = 4;
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
-  Core& core_at(const pdes::Context& context) { return cores_[core_of_[context.index()]]; }
+  ServingCore& core_at(const pdes::Context& context) { return cores_[core_of_[context.index()]]; }
 
-  void be_told(pdes::Context& context, std::uint16_t slot, std::uint64_t word, bool names) {
-    Core& core = core_at(context);
-    const auto other = std::find_if(core.told.begin(), core.told.end(), [&](const Told& told) {
-      return told.slot == slot && told.names != names;
-    });
-    if (other == core.told.end()) {
-      core.told.push_back({word, slot, names});
+  void be_told(pdes::Context& context, std::uint16_t slot, std::uint64_t value, std::size_t word) {
+    ServingCore& core = core_at(context);
+    const auto told = core.tell(slot, word, value, work_.on_tiles ? of_tile : of_core);
+    if (!told) {
       return;
     }
-    const std::uint64_t first = other->word;
-    core.told.erase(other);
-    begin(context, core, slot, names ? word : first, ShareOf::from(names ? first : word));
+    if (!work_.on_tiles) {
+      begin(context, core, slot, told->words[0], ShareOf::from(told->words[1]));
+    } else if (walks_.begin(context, core, *told)) {
+      tell_host(context, slot);
+    }
   }
 
-  void begin(pdes::Context& context, Core& core, std::uint16_t slot, std::uint64_t number,
+  void begin(pdes::Context& context, ServingCore& core, std::uint16_t slot, std::uint64_t number,
              const ShareOf& share) {
-    book(core, context.now());
     const bool exchanges = share.cores.count == 0;
-    core.begun.push_back({number, context.now(), share.step, slot, exchanges});
+    core.begin(context.now(), {number, context.now(), share.step, slot, exchanges});
     if (!exchanges) {
       const std::uint32_t op = OperatorName::from(number).op;
       npu::ShareRequest request;
@@ -219,35 +212,35 @@ class ServingExecutor final : public Executor {
     const OperatorName name = OperatorName::from(number);
     const bool hands_on = work_.tenants[name.tenant].model->exchange(name.op, name.shape).kind ==
                           serving::Exchange::Kind::hand_on;
-    if (core.exchanges.begin(context, core.place, slot, number)) {
+    if (core.exchanges.begin(context, core.place, {slot, 0}, number)) {
       end(context, slot);
     } else if (hands_on) {
       core.begun.pop_back();  // nothing here waits for it
     }
   }
 
-  void exchanged(pdes::Context& context, std::uint16_t step, std::uint16_t slot) {
-    if (step == hand_on_tag) {
-      tell_host(context, slot);
-    } else if (core_at(context).exchanges.arrived(context, slot, step)) {
+  void computed(pdes::Context& context, std::uint16_t slot) {
+    if (!work_.on_tiles) {
       end(context, slot);
+    } else if (walks_.computed(context, core_at(context), slot)) {
+      tell_host(context, slot);
+    }
+  }
+
+  void exchanged(pdes::Context& context, std::uint16_t step, const ExchangeOf& of) {
+    if (work_.on_tiles) {
+      if (walks_.exchanged(context, core_at(context), step, of)) {
+        tell_host(context, of.slot);
+      }
+    } else if (step == hand_on_tag) {
+      tell_host(context, of.slot);
+    } else if (core_at(context).exchanges.arrived(context, of, step)) {
+      end(context, of.slot);
     }
   }
 
   void end(pdes::Context& context, std::uint16_t slot) {
-    Core& core = core_at(context);
-    book(core, context.now());
-    const auto begun = std::find_if(core.begun.begin(), core.begun.end(),
-                                    [slot](const Begun& one) { return one.slot == slot; });
-    ensure(begun != core.begun.end(), "a share that ends has begun");
-    if (setup_.observer != nullptr && begun->time != context.now()) {
-      const OperatorName name = OperatorName::from(begun->number);
-      setup_.observer->on_operator({context.self(), work_.name_of(name),
-                                    static_cast<plan::Phase>(name.tenant),
-                                    begun->exchanges ? Activity::tensor : Activity::compute,
-                                    begun->step, begun->time, context.now()});
-    }
-    core.begun.erase(begun);
+    core_at(context).end(context, setup_, slot);
     tell_host(context, slot);
   }
 
@@ -256,21 +249,11 @@ class ServingExecutor final : public Executor {
                   port(serving_heard_kind), slot, 0);
   }
 
-  static void book(Core& core, SimTime now) {
-    const bool computes = std::any_of(core.begun.begin(), core.begun.end(),
-                                      [](const Begun& one) { return !one.exchanges; });
-    if (computes) {
-      core.busy_ps += (now - core.since).ps();
-    } else if (!core.begun.empty()) {
-      core.exchange_ps += (now - core.since).ps();
-    }
-    core.since = now;
-  }
-
   ServingSetup setup_;
   const ServingWork& work_;
   std::vector<std::uint32_t> core_of_;  // [local entities] in cores_
-  std::vector<Core> cores_;
+  std::vector<ServingCore> cores_;
+  ServingWalks walks_;
   std::unique_ptr<ServingHost> host_;  // where requests arrive
   std::uint64_t earlier_ = 0;          // requests served before a checkpoint
 };

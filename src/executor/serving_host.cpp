@@ -184,6 +184,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   step.left = static_cast<std::uint32_t>(step.parts.size());
   ++tenants_[tenant].in_flight;
   tenants_[tenant].counts.begin(batch);
+  tenants_[tenant].flops += work_.tenants[tenant].model->flops(batch);
 }
 
 // What follows from the batch.
@@ -244,6 +245,10 @@ bool ServingHost::begin_parts(pdes::Context& context) {
 bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const Start& start) {
   const StepState& step = steps_.at(ready.step);
   const StepPart& part = step.parts[ready.part];
+  if (work_.on_tiles) {
+    begin_walk(context, ready, start);
+    return true;
+  }
   const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
   const std::uint64_t groups =
       setup_.operators->make(setup_.operators->kind_of(number), start.cores.count)->groups();
@@ -260,8 +265,42 @@ bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const S
       tell(context, work_.npus[npu][place], slot, number, share.word());
     }
   }
-  ++running_[npu * tenants_.size() + step.tenant];
+  count_running(step, part, 1);
   return true;
+}
+
+void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const Start& start) {
+  const StepState& step = steps_.at(ready.step);
+  const StepPart& part = step.parts[ready.part];
+  const ServedTenant& tenant = tenant_of(step);
+  const serving::TileModel& model = *tenant.model->on_tiles();
+  const auto sizes = model.sizes_of(step.batch).words();
+  const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
+  const std::uint64_t share = ShareOf{start.cores, start.priority, ready.step}.word();
+  const std::uint16_t slot = take_slot(ready);
+  slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
+  for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
+    const EntityId tile = work_.npus[tenant.npus[unit]].front();
+    tell(context, tile, slot, number, share);
+    say(context, tile, serving_keys_kind, slot, sizes[1]);
+    say(context, tile, serving_pairs_kind, slot, sizes[2]);
+    parts_told_ += model.walk(unit, step.batch.emitting > 0).size();
+  }
+  count_running(step, part, 1);
+}
+
+// Of NPUs of cores those of the part, of tiles all that the step goes through.
+void ServingHost::count_running(const StepState& step, const StepPart& part, int change) {
+  const auto count = [&](std::uint32_t npu) {
+    running_[npu * tenants_.size() + step.tenant] += static_cast<std::uint32_t>(change);
+  };
+  if (!work_.on_tiles) {
+    count(npu_of(step, part));
+    return;
+  }
+  for (const std::uint32_t npu : tenant_of(step).npus) {
+    count(npu);
+  }
 }
 
 void ServingHost::begin_exchange(pdes::Context& context, const Ready& ready) {
@@ -281,10 +320,14 @@ void ServingHost::begin_exchange(pdes::Context& context, const Ready& ready) {
 
 void ServingHost::tell(pdes::Context& context, EntityId core, std::uint16_t slot,
                        std::uint64_t number, std::uint64_t share) {
-  network::send(context, setup_.network_slot, core, work_.message,
-                pdes::Port(setup_.slot, serving_named_kind), slot, number);
-  network::send(context, setup_.network_slot, core, work_.message,
-                pdes::Port(setup_.slot, serving_shared_kind), slot, share);
+  say(context, core, serving_named_kind, slot, number);
+  say(context, core, serving_shared_kind, slot, share);
+}
+
+void ServingHost::say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
+                      std::uint64_t word) {
+  network::send(context, setup_.network_slot, core, work_.message, pdes::Port(setup_.slot, kind),
+                slot, word);
 }
 
 std::uint16_t ServingHost::take_slot(const Ready& ready) {
@@ -313,7 +356,7 @@ void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
   const StepState& step = steps_.at(over.step);
   const StepPart& part = step.parts[over.part];
   if (!part.exchanges) {
-    --running_[npu_of(step, part) * tenants_.size() + step.tenant];
+    count_running(step, part, -1);
   }
   end_part(context, over);
   go_on(context);
@@ -360,8 +403,10 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
     if (running.outstanding > 0 && lines.size() < most) {
       const StepState& step = steps_.at(running.step);
       const StepPart& part = step.parts[running.part];
-      lines.push_back(work_.names[work_.name_of({step.tenant, part.op, part.shape})] + ": " +
-                      std::to_string(running.outstanding) + " cores have not finished");
+      lines.push_back((work_.on_tiles
+                           ? "a step of " + tenant_of(step).name
+                           : work_.names[work_.name_of({step.tenant, part.op, part.shape})]) +
+                      ": " + std::to_string(running.outstanding) + " cores have not finished");
     }
   }
   return lines;
@@ -388,6 +433,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(tenant.arrived);
     writer.put(tenant.in_flight);
     writer.put(tenant.counts);
+    writer.put(tenant.flops);
     const Service& service = tenant.service;
     for (const std::uint64_t count : {service.served, service.samples, service.tokens,
                                       service.again, service.late_requests, service.late_tokens}) {
@@ -417,6 +463,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   writer.put_all(free_slots_);
   writer.put_all(running_);
   writer.put(unserved_);
+  writer.put(parts_told_);
   writer.put(begin_);
   writer.put(last_);
 }
@@ -427,6 +474,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.arrived = reader.get<std::uint64_t>();
     tenant.in_flight = reader.get<std::uint32_t>();
     tenant.counts = reader.get<ServingCounts>();
+    tenant.flops = reader.get<Wide>();
     Service& service = tenant.service;
     for (std::uint64_t* const count :
          {&service.served, &service.samples, &service.tokens, &service.again,
@@ -458,6 +506,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   free_slots_ = reader.get_all<std::uint16_t>();
   running_ = reader.get_all<std::uint32_t>();
   unserved_ = reader.get<std::uint64_t>();
+  parts_told_ = reader.get<std::uint64_t>();
   begin_ = reader.get<SimTime>();
   last_ = reader.get<SimTime>();
 }

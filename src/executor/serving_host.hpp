@@ -30,6 +30,10 @@ class ServingHost {
   std::vector<std::string> waiting(std::size_t most) const;
   std::vector<Service> services() const;
   std::vector<Balance> balances(std::size_t tenant) const;
+  // Of steps that have begun.
+  Wide flops(std::size_t tenant) const { return tenants_[tenant].flops; }
+  // Of these, on tiles, of all NPUs: what they had to go through.
+  std::uint64_t parts_told() const { return parts_told_; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -66,6 +70,7 @@ class ServingHost {
     std::uint32_t in_flight = 0;  // steps
     Service service;
     ServingCounts counts;
+    Wide flops = 0;
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
@@ -84,9 +89,14 @@ class ServingHost {
   bool begin_parts(pdes::Context& context);
   // False: there is nothing to do, and it is over.
   bool begin_part(pdes::Context& context, const Ready& ready, const serving::Start& start);
+  // Tells all NPUs of the tenant of a step.
+  void begin_walk(pdes::Context& context, const Ready& ready, const serving::Start& start);
+  void count_running(const StepState& step, const serving::StepPart& part, int change);
   void begin_exchange(pdes::Context& context, const Ready& ready);
   void tell(pdes::Context& context, EntityId core, std::uint16_t slot, std::uint64_t number,
             std::uint64_t share);
+  void say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
+           std::uint64_t word);
   std::uint16_t take_slot(const Ready& ready);
   void end_part(pdes::Context& context, const Ready& ready);
   void end_step(pdes::Context& context, std::uint32_t number);
@@ -105,6 +115,7 @@ class ServingHost {
   std::vector<std::uint32_t> running_;  // [NPUs x tenants] parts
   std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
   std::uint64_t served_ = 0;            // of these
+  std::uint64_t parts_told_ = 0;
 };
 
 }  // namespace tessera::executor

@@ -15,7 +15,26 @@ constexpr unsigned serving_named_kind = 2;   // at a core; tag: place of the par
 constexpr unsigned serving_shared_kind = 3;  // at a core; the same tag; word: ShareOf
 constexpr unsigned serving_computed_kind = 4;   // npu::ShareDone; the same tag
 constexpr unsigned serving_heard_kind = 5;      // at the host; the same tag
-constexpr unsigned serving_exchanged_kind = 6;  // from core to core; tag: step; word: the tag above
+constexpr unsigned serving_exchanged_kind = 6;  // from core to core; tag: step; word: ExchangeOf
+// On tiles:
+constexpr unsigned serving_keys_kind = 7;      // the same tag; word: of serving::StepSizes
+constexpr unsigned serving_pairs_kind = 8;     // the same
+constexpr unsigned serving_accessed_kind = 9;  // memory; tag: the same, or with `writes_flag`
+
+// Of an access that writes; hence there are half as many tags.
+constexpr std::uint16_t writes_flag = 0x8000;
+
+// Which exchange a message is of: the place of its part, and how many came before it there.
+struct ExchangeOf {
+  std::uint16_t slot = 0;
+  std::uint32_t number = 0;
+
+  std::uint64_t word() const { return std::uint64_t{slot} | std::uint64_t{number} << 16U; }
+  static ExchangeOf from(std::uint64_t word) {
+    return {static_cast<std::uint16_t>(word), static_cast<std::uint32_t>(word >> 16U)};
+  }
+  friend bool operator==(const ExchangeOf&, const ExchangeOf&) = default;
+};
 
 // Which cores share a part, how urgent it is, and of which step.
 struct ShareOf {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "tessera/executor/flops.hpp"
 #include "tessera/executor/tenants.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr unsigned start_kind = 15;  // of a tenant that begins later; no executor uses it
 
-class TenantsExecutor final : public Executor {
+class TenantsExecutor final : public Executor, public FindsFlops {
  public:
   explicit TenantsExecutor(TenantsSetup setup) : setup_(std::move(setup)) {}
 
@@ -73,6 +74,17 @@ class TenantsExecutor final : public Executor {
       for (Balance& balance : part.executor->balances()) {
         balance.what.insert(0, part.name + ": ");
         all.push_back(std::move(balance));
+      }
+    }
+    return all;
+  }
+
+  std::vector<Wide> flops_found() const override {
+    std::vector<Wide> all(setup_.parts.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto* const finds = dynamic_cast<const FindsFlops*>(setup_.parts[i].executor.get());
+      for (const Wide flops : finds == nullptr ? std::vector<Wide>{} : finds->flops_found()) {
+        all[i] += flops;
       }
     }
     return all;

@@ -1,10 +1,13 @@
-// The order of a step: which operators (layer_operators.hpp) come behind which, on which NPU.
+// The order of a step: which operators (layer_shapes.hpp) come behind which, on which NPU.
 #include "tessera/serving/language_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "layer_operations.hpp"
 #include "layer_operators.hpp"
+#include "layer_weights.hpp"
 #include "tessera/core/quotient.hpp"
 
 namespace tessera::serving {
@@ -12,69 +15,193 @@ namespace {
 
 using workload::TransformerShape;
 
-class LanguageModel final : public ServedModel {
+// What both have in common that NPU cores and tiles do.
+class LanguageModel : public ServedModel {
  public:
   explicit LanguageModel(const LanguageSetup& setup)
-      : setup_(setup), shape_(setup.shape), tensor_(setup.tensor), operators_(setup) {}
+      : setup_(setup), shape_(setup.shape), tensor_(setup.tensor), shapes_(setup), flops_(shape_) {
+    const std::vector<Bytes> of_stages = weights_of_stages(setup_);
+    weights_ = *std::max_element(of_stages.begin(), of_stages.end());
+  }
 
   std::uint32_t units() const override { return setup_.tensor * setup_.pipeline; }
   std::uint32_t stages() const override { return setup_.pipeline; }
   std::uint32_t kind_of(std::uint32_t op) const override { return op % parts; }
   const std::vector<std::string>& names() const override { return part_names(); }
   std::uint32_t name_of(std::uint32_t op) const override { return op % parts; }
+  Exchange exchange(std::uint32_t op, std::uint64_t shape) const override;
+  Wide flops(const Batch& batch) const override { return flops_.of_step(sizes_of_batch(batch)); }
+  Bytes weights() const override { return weights_; }
+  Bytes cache_of_token() const override {
+    return shapes_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
+  }
+
+ protected:
+  bool has_experts(std::uint64_t layer) const {
+    return shape_.experts && (layer + 1) % shape_.experts->every == 0;
+  }
+  std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
+  std::uint32_t outside() const { return static_cast<std::uint32_t>(shape_.layers * parts); }
+  // Parts of a layer, one behind the other, exchanges among them.
+  std::vector<Part> parts_of(std::uint64_t layer) const;
+  StepSizes sizes_of_batch(const Batch& batch) const;
+
+  LanguageSetup setup_;
+  TransformerShape shape_;
+  std::uint64_t tensor_;
+
+ private:
+  LayerShapes shapes_;
+  LayerFlops flops_;
+  Bytes weights_;
+};
+
+constexpr std::array of_head{last_norm, head, softmax};
+
+std::vector<Part> LanguageModel::parts_of(std::uint64_t layer) const {
+  const bool gated = shape_.mlp == workload::Activation::swiglu;
+  const bool experts = has_experts(layer);
+  std::vector<Part> all{norm_in, qkv, attention, out};
+  const auto add = [&all](bool there, Part part) {
+    if (there) {
+      all.push_back(part);
+    }
+  };
+  add(tensor_ > 1, reduce_out);
+  all.push_back(norm_mid);
+  add(experts, router);
+  all.push_back(experts ? expert_up : up);
+  add(gated, experts ? expert_gate : gate);
+  all.push_back(experts ? expert_down : down);
+  add(tensor_ > 1, reduce_down);
+  add(layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer), hand_on);
+  return all;
+}
+
+StepSizes LanguageModel::sizes_of_batch(const Batch& batch) const {
+  const bool halves = shape_.causal && shape_.attention == workload::AttentionKind::flash;
+  StepSizes sizes;
+  sizes.tokens = batch.tokens();
+  sizes.emitting = batch.emitting;
+  for (const SequenceGroup& group : batch.groups) {
+    const std::uint64_t keys = std::uint64_t{group.sequences} * group.keys;
+    if (group.queries == 1) {
+      sizes.generating += group.sequences;
+      sizes.generating_keys += keys;
+    } else {
+      sizes.prompts += group.sequences;
+      sizes.prompt_keys += keys;
+      const std::uint64_t pairs = 2 * std::uint64_t{group.keys} - (halves ? group.queries : 0);
+      sizes.twice_pairs += group.sequences * group.queries * pairs;
+    }
+  }
+  return sizes;
+}
+
+bool is_exchange(Part part) {
+  return part == reduce_out || part == reduce_down || part == hand_on;
+}
+
+// On NPU cores: parts that cores share.
+class CoreModel final : public LanguageModel {
+ public:
+  explicit CoreModel(const LanguageSetup& setup) : LanguageModel(setup), operators_(setup) {}
+
   std::uint64_t operand_begin(std::uint32_t op, std::uint8_t operand) const override {
     return op / parts * operators_.layer_bytes() + operators_.operand_begin(op % parts, operand);
   }
   std::uint64_t memory_end() const override {
     return (shape_.layers + 1) * operators_.layer_bytes();
   }
-
   Step step(const Batch& batch) const override;
-  Exchange exchange(std::uint32_t op, std::uint64_t shape) const override;
   std::shared_ptr<const npu::TiledOperator> make(std::uint32_t op, std::uint64_t shape,
                                                  std::uint64_t cores) const override {
     return operators_.make(static_cast<Part>(op % parts), shape, cores);
   }
-  Bytes weights() const override;
-  Bytes cache_of_token() const override {
-    return operators_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
-  }
 
  private:
-  bool has_experts(std::uint64_t layer) const {
-    return shape_.experts && (layer + 1) % shape_.experts->every == 0;
-  }
-  std::uint32_t stage_of(std::uint64_t layer) const {
-    return static_cast<std::uint32_t>(layer * setup_.pipeline / shape_.layers);
-  }
-
   // Puts the parts of a step behind each other.
   struct Builder;
 
-  LanguageSetup setup_;
-  TransformerShape shape_;
-  std::uint64_t tensor_;
   LayerOperators operators_;
 };
 
-Bytes LanguageModel::weights() const {
-  std::vector<Bytes> of_stage(setup_.pipeline);
-  for (std::uint64_t layer = 0; layer < shape_.layers; ++layer) {
-    of_stage[stage_of(layer)] += operators_.weights_of_layer(has_experts(layer));
+// On tiles: a step is one part, which units go through by themselves.
+class WalkedModel final : public LanguageModel, public TileModel {
+ public:
+  explicit WalkedModel(const LanguageSetup& setup) : LanguageModel(setup), operations_(setup) {
+    for (std::uint32_t stage = 0; stage < setup_.pipeline; ++stage) {
+      for (const bool emits : {false, true}) {
+        walks_.push_back(make_walk(stage, emits));
+      }
+    }
   }
-  of_stage.front() += operators_.table();
-  if (setup_.pipeline > 1 || !shape_.tie_embeddings) {
-    of_stage.back() += operators_.table();
+
+  const TileModel* on_tiles() const override { return this; }
+  Step step(const Batch& batch) const override {
+    return {StepPart{0, sizes_of_batch(batch).words()[0], 0, false, {}}};
   }
-  return *std::max_element(of_stage.begin(), of_stage.end());
+  StepSizes sizes_of(const Batch& batch) const override { return sizes_of_batch(batch); }
+  const Walk& walk(std::uint32_t unit, bool emits) const override {
+    return walks_[unit / tensor_ * 2 + (emits ? 1 : 0)];
+  }
+  StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
+    return LayerOperations::needed(static_cast<Part>(op % parts), sizes);
+  }
+  TileOperation operation(std::uint32_t op, const StepSizes& sizes) const override {
+    return operations_.make(static_cast<Part>(op % parts), sizes);
+  }
+
+  std::shared_ptr<const npu::TiledOperator> make(std::uint32_t, std::uint64_t,
+                                                 std::uint64_t) const override {
+    throw InternalError("a model on tiles has no operators of NPU cores");
+  }
+  std::uint64_t operand_begin(std::uint32_t, std::uint8_t) const override { return 0; }
+  std::uint64_t memory_end() const override { return 0; }
+
+ private:
+  Walk make_walk(std::uint32_t stage, bool emits) const;
+
+  LayerOperations operations_;
+  std::vector<Walk> walks_;  // [stages][emits]
+};
+
+Walk WalkedModel::make_walk(std::uint32_t stage, bool emits) const {
+  using Kind = WalkPart::Kind;
+  Walk walk;
+  if (stage == 0) {
+    walk.push_back({outside() + embedding, Kind::operation});
+  }
+  std::uint32_t before = 0;
+  for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+    if (stage_of(layer) != stage) {
+      before = layer;
+      continue;
+    }
+    if (walk.empty()) {
+      walk.push_back({before * parts + hand_on, Kind::await});
+    }
+    for (const Part part : parts_of(layer)) {
+      const Kind kind = part == hand_on     ? Kind::hand_on
+                        : is_exchange(part) ? Kind::all_reduce
+                                            : Kind::operation;
+      walk.push_back({layer * parts + part, kind});
+    }
+  }
+  if (stage + 1 == setup_.pipeline && emits) {
+    for (const Part part : of_head) {
+      walk.push_back({outside() + part, Kind::operation});
+    }
+  }
+  return walk;
 }
 
-struct LanguageModel::Builder {
-  const LanguageModel& model;
+struct CoreModel::Builder {
+  const CoreModel& model;
   Step step;
   std::vector<std::vector<std::uint32_t>> last;  // [shards] parts that the next one waits for
 
-  explicit Builder(const LanguageModel& the_model) : model(the_model), last(the_model.tensor_) {}
+  explicit Builder(const CoreModel& the_model) : model(the_model), last(the_model.tensor_) {}
 
   // On every shard of a stage, behind what it did last.
   void add(std::uint32_t stage, std::uint32_t op, const std::vector<std::uint64_t>& shapes) {
@@ -109,57 +236,35 @@ struct LanguageModel::Builder {
   void layer(std::uint64_t number, std::uint64_t rows, const std::vector<std::uint64_t>& groups);
 };
 
-void LanguageModel::Builder::layer(std::uint64_t number, std::uint64_t rows,
-                                   const std::vector<std::uint64_t>& groups) {
+void CoreModel::Builder::layer(std::uint64_t number, std::uint64_t rows,
+                               const std::vector<std::uint64_t>& groups) {
   const std::uint32_t stage = model.stage_of(number);
   const auto first = static_cast<std::uint32_t>(number * parts);
-  const bool gated = model.shape_.mlp == workload::Activation::swiglu;
-  const bool cut = model.tensor_ > 1;
-  add(stage, first + norm_in, rows);
-  add(stage, first + qkv, rows);
-  add(stage, first + attention, groups);
-  add(stage, first + out, rows);
-  if (cut) {
-    exchange(stage, first + reduce_out, rows);
-  }
-  add(stage, first + norm_mid, rows);
-  if (model.has_experts(number)) {
-    add(stage, first + router, rows);
-    add(stage, first + expert_up, rows);
-    if (gated) {
-      add(stage, first + expert_gate, rows);
+  for (const Part part : model.parts_of(number)) {
+    if (is_exchange(part)) {
+      exchange(stage, first + part, rows);
+    } else if (part == attention) {
+      add(stage, first + part, groups);
+    } else {
+      add(stage, first + part, rows);
     }
-    add(stage, first + expert_down, rows);
-  } else {
-    add(stage, first + up, rows);
-    if (gated) {
-      add(stage, first + gate, rows);
-    }
-    add(stage, first + down, rows);
-  }
-  if (cut) {
-    exchange(stage, first + reduce_down, rows);
-  }
-  if (number + 1 < model.shape_.layers && model.stage_of(number + 1) != stage) {
-    exchange(stage, first + hand_on, rows);
   }
 }
 
-Step LanguageModel::step(const Batch& batch) const {
+Step CoreModel::step(const Batch& batch) const {
   Builder builder(*this);
   const std::uint64_t rows = batch.tokens();
   std::vector<std::uint64_t> groups;
   for (const SequenceGroup& group : batch.groups) {
     groups.push_back(code_of(group));
   }
-  const auto outside = static_cast<std::uint32_t>(shape_.layers * parts);
-  builder.add(0, outside + embedding, rows);
+  builder.add(0, outside() + embedding, rows);
   for (std::uint64_t layer = 0; layer < shape_.layers; ++layer) {
     builder.layer(layer, rows, groups);
   }
   if (batch.emitting > 0) {
-    for (const Part part : {last_norm, head, softmax}) {
-      builder.add(setup_.pipeline - 1, outside + part, batch.emitting);
+    for (const Part part : of_head) {
+      builder.add(setup_.pipeline - 1, outside() + part, batch.emitting);
     }
   }
   return std::move(builder.step);
@@ -171,7 +276,7 @@ Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
   exchange.kind = op % parts == hand_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce;
   exchange.first = stage * setup_.tensor;
   exchange.units = setup_.tensor;
-  exchange.bytes = operators_.element() * (shape * shape_.hidden);
+  exchange.bytes = shapes_.element() * (shape * shape_.hidden);
   return exchange;
 }
 
@@ -206,7 +311,11 @@ void refuse_shape(const LanguageSetup& setup) {
   if (shape.sequence + setup.block > most_keys) {
     throw ConfigError("sequence: more than " + std::to_string(most_keys - setup.block));
   }
-  // The hardest: all queries of a step against the longest sequence.
+}
+
+// The hardest: all queries of a step against the longest sequence.
+void refuse_small_core(const LanguageSetup& setup) {
+  const TransformerShape& shape = setup.shape;
   npu::AttentionSpec spec;
   spec.heads = shape.heads / setup.tensor;
   spec.kv_heads = std::max<std::uint64_t>(1, shape.kv_heads / setup.tensor);
@@ -214,7 +323,7 @@ void refuse_shape(const LanguageSetup& setup) {
   spec.keys = quotient_up(shape.sequence, setup.block) * setup.block;
   spec.width = spec.value_width = shape.head_width;
   spec.append = spec.queries;
-  if (npu::lower(spec, {setup.core, setup.cores, shape.data_type}) == nullptr) {
+  if (npu::lower(spec, {*setup.core, setup.cores, shape.data_type}) == nullptr) {
     throw ConfigError("heads: attention of " + std::to_string(spec.queries) +
                       " tokens does not fit the scratchpad and accumulator of a core");
   }
@@ -225,7 +334,11 @@ void refuse_shape(const LanguageSetup& setup) {
 std::unique_ptr<ServedModel> make_language_model(const LanguageSetup& setup) {
   refuse_cuts(setup);
   refuse_shape(setup);
-  return std::make_unique<LanguageModel>(setup);
+  if (setup.core == nullptr) {
+    return std::make_unique<WalkedModel>(setup);
+  }
+  refuse_small_core(setup);
+  return std::make_unique<CoreModel>(setup);
 }
 
 }  // namespace tessera::serving

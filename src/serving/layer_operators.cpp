@@ -1,190 +1,20 @@
 #include "layer_operators.hpp"
 
-#include <algorithm>
-
 #include "tessera/core/error.hpp"
-#include "tessera/core/quotient.hpp"
 
 namespace tessera::serving {
 
-using npu::vector_work;
-
-const std::vector<std::string>& part_names() {
-  static const std::vector<std::string> names{
-      "norm_in", "qkv",       "attention", "out",       "reduce_out",  "norm_mid",    "router",
-      "up",      "gate",      "down",      "expert_up", "expert_gate", "expert_down", "reduce_down",
-      "hand_on", "embedding", "last_norm", "head",      "softmax"};
-  return names;
-}
-
-std::uint64_t code_of(const SequenceGroup& group) {
-  return std::uint64_t{group.sequences - 1} << (query_bits + key_bits) |
-         std::uint64_t{group.queries - 1} << key_bits | group.keys;
-}
-
-SequenceGroup group_of(std::uint64_t shape) {
-  return {static_cast<std::uint32_t>(shape >> (query_bits + key_bits)) + 1,
-          (static_cast<std::uint32_t>(shape >> key_bits) & (most_queries - 1)) + 1,
-          static_cast<std::uint32_t>(shape) & most_keys};
-}
-
-LayerOperators::LayerOperators(const LanguageSetup& setup)
-    : setup_(setup),
-      shape_(setup.shape),
-      tensor_(setup.tensor),
-      heads_(shape_.heads / tensor_),
-      kv_heads_(std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {
+LayerOperators::LayerOperators(const LanguageSetup& setup) : shapes_(setup) {
   place_operands();
-}
-
-std::uint64_t LayerOperators::up_columns(std::uint64_t ffn) const {
-  const bool gated = shape_.mlp == workload::Activation::swiglu;
-  return quotient_up(ffn, tensor_) * (gated ? 2 : 1);
-}
-
-npu::ProductSpec LayerOperators::product(std::uint64_t rows, std::uint64_t columns,
-                                         std::uint64_t depth) const {
-  npu::ProductSpec spec;
-  spec.shape = {rows, columns, depth, 1};
-  spec.bias = shape_.biases;
-  spec.stored = setup_.weights;
-  return spec;
-}
-
-// Tokens go to `top_k` experts each, spread evenly over as many as they reach.
-npu::ProductSpec LayerOperators::expert_product(std::uint64_t rows, std::uint64_t columns,
-                                                std::uint64_t depth) const {
-  const std::uint64_t reached = experts_of(rows);
-  npu::ProductSpec spec;
-  spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth, reached};
-  spec.stored = setup_.weights;
-  return spec;
-}
-
-npu::ProductSpec LayerOperators::product_of(Part part, std::uint64_t rows) const {
-  const std::uint64_t hidden = shape_.hidden;
-  const std::uint64_t width = shape_.head_width;
-  npu::ProductSpec spec;
-  switch (part) {
-    case qkv:
-      spec = product(rows, (heads_ + 2 * kv_heads_) * width, hidden);
-      if (shape_.positions == workload::Positions::rotary) {
-        spec.then = vector_work("add") + vector_work("mul") + vector_work("mul");
-      }
-      return spec;
-    case out:
-      spec = product(rows, hidden, heads_ * width);
-      spec.residuals = tensor_ == 1 ? 1 : 0;
-      return spec;
-    case router:
-      spec = product(rows, shape_.experts->count, hidden);
-      spec.bias = false;
-      spec.stored.reset();
-      spec.then = vector_work("exp");
-      return spec;
-    case up:
-    case expert_up:
-      spec = part == up ? product(rows, up_columns(shape_.ffn), hidden)
-                        : expert_product(rows, up_columns(shape_.experts->ffn), hidden);
-      if (shape_.mlp != workload::Activation::swiglu) {
-        spec.then = vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
-      }
-      return spec;
-    case down:
-      spec = product(rows, hidden, quotient_up(shape_.ffn, tensor_));
-      spec.residuals = tensor_ == 1 ? 1 : 0;
-      return spec;
-    case expert_down:
-      return expert_product(rows, hidden, quotient_up(shape_.experts->ffn, tensor_));
-    default:
-      spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
-      spec.bias = false;
-      spec.stored.reset();
-      return spec;
-  }
-}
-
-npu::StreamSpec LayerOperators::norm(std::uint64_t rows, bool skip) const {
-  const std::uint64_t columns = shape_.hidden;
-  const bool is_rms = shape_.norm == workload::Norm::rms;
-  npu::StreamSpec spec;
-  spec.rows = rows;
-  spec.columns = columns;
-  spec.work = vector_work(is_rms ? "rms_norm" : "layer_norm");
-  spec.inputs.push_back({"input", 0, columns, 1, 1, false});
-  if (skip) {
-    spec.inputs.push_back({"skip", 0, columns, 1, 1, false});
-    spec.work = spec.work + vector_work("add");
-  }
-  spec.inputs.push_back({"gain", 0, columns, 1, 1, true});
-  if (!is_rms) {
-    spec.inputs.push_back({"bias", 0, columns, 1, 1, true});
-  }
-  return spec;
-}
-
-npu::StreamSpec LayerOperators::gate_of(std::uint64_t rows, std::uint64_t columns) const {
-  npu::StreamSpec spec;
-  spec.rows = rows;
-  spec.columns = columns;
-  spec.inputs = {{"gate", 0, columns, 1, 1, false}, {"up", 0, columns, 1, 1, false}};
-  spec.work = vector_work("silu") + vector_work("mul");
-  return spec;
-}
-
-npu::StreamSpec LayerOperators::stream_of(Part part, std::uint64_t rows) const {
-  npu::StreamSpec spec;
-  switch (part) {
-    case norm_in:
-    case norm_mid:
-    case last_norm:
-      return norm(rows, tensor_ > 1 || (part == norm_in && shape_.experts));
-    case gate:
-      return gate_of(rows, quotient_up(shape_.ffn, tensor_));
-    case expert_gate:
-      return gate_of(quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * experts_of(rows),
-                     quotient_up(shape_.experts->ffn, tensor_));
-    case embedding:
-      spec.rows = rows;
-      spec.columns = shape_.hidden;
-      spec.inputs = {{"table", 0, shape_.hidden, 1, 1, false}};
-      spec.work = vector_work("copy");
-      if (shape_.positions == workload::Positions::learned) {
-        spec.inputs.push_back({"positions", 0, shape_.hidden, 1, 1, false});
-        spec.work = vector_work("add");
-      }
-      return spec;
-    default:  // probabilities of the next token; one of them is taken
-      spec.rows = rows;
-      spec.columns = quotient_up(shape_.vocabulary, tensor_);
-      spec.inputs = {{"logits", 0, spec.columns, 1, 1, false}};
-      spec.work = vector_work("softmax");
-      spec.stored_per = 1;
-      spec.stored_of = spec.columns;
-      return spec;
-  }
-}
-
-npu::AttentionSpec LayerOperators::attention_of(const SequenceGroup& group) const {
-  npu::AttentionSpec spec;
-  spec.batch = group.sequences;
-  spec.heads = heads_;
-  spec.kv_heads = kv_heads_;
-  spec.queries = group.queries;
-  spec.keys = quotient_up(group.keys, setup_.block) * setup_.block;
-  spec.width = shape_.head_width;
-  spec.value_width = shape_.head_width;
-  spec.append = group.queries;
-  return spec;
 }
 
 std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::uint64_t shape,
                                                                std::uint64_t cores) const {
-  const npu::Target target{setup_.core, cores, shape_.data_type};
+  const npu::Target target{*shapes_.setup().core, cores, shapes_.model().data_type};
   switch (part) {
     case attention: {
       std::shared_ptr<const npu::TiledOperator> made =
-          npu::lower(attention_of(group_of(shape)), target);
+          npu::lower(shapes_.attention_of(group_of(shape)), target);
       ensure(made != nullptr, "attention that was checked to fit a core does not");
       return made;
     }
@@ -196,58 +26,37 @@ std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::u
     case expert_up:
     case expert_down:
     case head:
-      return npu::lower(product_of(part, shape), target);
+      return npu::lower(shapes_.product_of(part, shape), target);
     default:
-      return npu::lower(stream_of(part, shape), target);
+      return npu::lower(shapes_.stream_of(part, shape), target);
   }
 }
 
 // Room for the operands of the largest step; those of a layer lie behind those of the one before.
 void LayerOperators::place_operands() {
-  const std::uint64_t rows = setup_.tokens;
+  const LanguageSetup& setup = shapes_.setup();
+  const workload::TransformerShape& model = shapes_.model();
+  const std::uint64_t rows = setup.tokens;
   const auto place = [&](Part part, std::uint64_t shape) {
-    begins_[part] = npu::place_operands(*make(part, shape, setup_.cores), layer_bytes_);
+    begins_[part] = npu::place_operands(*make(part, shape, setup.cores), layer_bytes_);
   };
   for (const Part part : {norm_in, qkv, out, norm_mid, up, down}) {
     place(part, rows);
   }
-  if (shape_.mlp == workload::Activation::swiglu) {
+  if (model.mlp == workload::Activation::swiglu) {
     place(gate, rows);
   }
-  if (shape_.experts) {
+  if (model.experts) {
     for (const Part part : {router, expert_up, expert_gate, expert_down}) {
       place(part, rows);
     }
   }
-  const auto keys = static_cast<std::uint32_t>(shape_.sequence);
-  place(attention, code_of({setup_.sequences, 1, keys}));
+  const auto keys = static_cast<std::uint32_t>(model.sequence);
+  place(attention, code_of({setup.sequences, 1, keys}));
   place(embedding, rows);
-  place(last_norm, setup_.sequences);
-  place(head, setup_.sequences);
-  place(softmax, setup_.sequences);
-}
-
-Bytes LayerOperators::bytes_of(const npu::ProductSpec& weights) const {
-  const npu::StoredWeights stored = weights.stored.value_or(npu::StoredWeights::plain(element()));
-  const npu::ProductShape& s = weights.shape;
-  return Bytes(stored.bytes_of(Wide{s.depth} * s.columns * s.count)) +
-         element() * (weights.bias ? s.columns * s.count : 0);
-}
-
-Bytes LayerOperators::weights_of_layer(bool with_experts) const {
-  const Bytes norm_bytes = element() * (2 * shape_.hidden);
-  const Bytes sum = bytes_of(product_of(qkv, 1)) + bytes_of(product_of(out, 1)) + norm_bytes * 2;
-  if (!with_experts) {
-    return sum + bytes_of(product_of(up, 1)) + bytes_of(product_of(down, 1));
-  }
-  const workload::ExpertShape& experts = *shape_.experts;
-  const std::uint64_t one = up_columns(experts.ffn) + quotient_up(experts.ffn, tensor_);
-  const npu::StoredWeights stored = setup_.weights.value_or(npu::StoredWeights::plain(element()));
-  return sum + Bytes(stored.bytes_of(Wide{experts.count} * one * shape_.hidden));
-}
-
-Bytes LayerOperators::table() const {
-  return bytes_of(product_of(head, 1));
+  place(last_norm, setup.sequences);
+  place(head, setup.sequences);
+  place(softmax, setup.sequences);
 }
 
 }  // namespace tessera::serving

@@ -1,60 +1,17 @@
-// Operators of a layer of a language model (language_model.hpp), and of what stands before and
-// behind the layers: how they are cut over NPUs and cores, and where their operands lie.
+// Operators of a layer on NPU cores: how they are cut over cores, and where their operands lie.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "tessera/npu/specs.hpp"
-#include "tessera/serving/language_model.hpp"
+#include "layer_shapes.hpp"
 
 namespace tessera::serving {
 
-// Operators of a layer; an op is layer * parts + part. Those that stand before and behind the
-// layers are of the layer after the last one.
-enum Part : std::uint32_t {
-  norm_in,
-  qkv,
-  attention,
-  out,
-  reduce_out,
-  norm_mid,
-  router,
-  up,
-  gate,
-  down,
-  expert_up,
-  expert_gate,
-  expert_down,
-  reduce_down,
-  hand_on,
-  embedding,
-  last_norm,
-  head,
-  softmax,
-  part_count
-};
-inline constexpr std::uint32_t parts = 32;
-static_assert(part_count <= parts);
-static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
-
-const std::vector<std::string>& part_names();
-
-// A group of sequences in the bits of a shape.
-inline constexpr unsigned query_bits = 13;
-inline constexpr unsigned key_bits = 19;
-static_assert(10 + query_bits + key_bits == OperatorName::shape_bits);
-static_assert(most_sequences == 1U << 10 && most_queries == 1U << query_bits &&
-              most_keys < 1U << key_bits);
-
-std::uint64_t code_of(const SequenceGroup& group);
-SequenceGroup group_of(std::uint64_t shape);
-
 class LayerOperators {
  public:
+  // The setup has a core.
   explicit LayerOperators(const LanguageSetup& setup);
 
   // `shape`: of attention the code of a group of sequences, of all others rows.
@@ -66,36 +23,10 @@ class LayerOperators {
   }
   std::uint64_t layer_bytes() const { return layer_bytes_; }
 
-  // Of one NPU.
-  Bytes weights_of_layer(bool with_experts) const;
-  Bytes table() const;  // of the vocabulary
-  Bytes cache_of_token() const {
-    return element() * (2 * kv_heads_ * shape_.head_width);  // of a layer
-  }
-  Bytes element() const { return element_size(shape_.data_type); }
-
  private:
-  std::uint64_t experts_of(std::uint64_t rows) const {
-    return std::min(shape_.experts->count, rows * shape_.experts->top_k);
-  }
-  std::uint64_t up_columns(std::uint64_t ffn) const;
-
   void place_operands();
-  npu::ProductSpec product(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) const;
-  npu::ProductSpec expert_product(std::uint64_t rows, std::uint64_t columns,
-                                  std::uint64_t depth) const;
-  npu::ProductSpec product_of(Part part, std::uint64_t rows) const;
-  npu::StreamSpec norm(std::uint64_t rows, bool skip) const;
-  npu::StreamSpec gate_of(std::uint64_t rows, std::uint64_t columns) const;
-  npu::StreamSpec stream_of(Part part, std::uint64_t rows) const;
-  npu::AttentionSpec attention_of(const SequenceGroup& group) const;
-  Bytes bytes_of(const npu::ProductSpec& weights) const;
 
-  LanguageSetup setup_;
-  workload::TransformerShape shape_;
-  std::uint64_t tensor_;
-  std::uint64_t heads_;     // of an NPU
-  std::uint64_t kv_heads_;  // of an NPU
+  LayerShapes shapes_;
   std::array<std::array<std::uint64_t, npu::most_operands>, parts> begins_{};
   std::uint64_t layer_bytes_ = 0;
 };

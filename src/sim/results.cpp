@@ -10,6 +10,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/executor/flops.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
 
@@ -170,6 +171,24 @@ void fill_costs(const std::vector<trace::Segment>& segments, trace::Summary& sum
     summary.remote_events += cost.remote_events;
   }
   summary.events_per_s = static_cast<double>(summary.events) / std::max(summary.wall_s, 1e-9);
+}
+
+// Of work whose FLOPs are known only when it has been done.
+void add_flops_found(const RankModels& models, SimTime end, trace::Summary& summary) {
+  const auto* const finds = dynamic_cast<const executor::FindsFlops*>(models.executor.get());
+  if (finds == nullptr) {
+    return;
+  }
+  const std::vector<Wide> found = sums_over_ranks(models.communicator, finds->flops_found());
+  for (std::size_t job = 0; job < found.size(); ++job) {
+    const auto flops = static_cast<double>(found[job]);
+    summary.achieved_flops_per_s += flops / end.seconds();
+    if (job < summary.tenants.size()) {
+      trace::TenantResult& tenant = summary.tenants[job];
+      const SimTime time = SimTime::from_ps(tenant.end_ps - tenant.start_ps);
+      tenant.achieved_flops_per_s += time > SimTime::zero() ? flops / time.seconds() : 0;
+    }
+  }
 }
 
 // What the run itself has found out.
@@ -339,6 +358,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
       fill_steady_throughput(models, summary);
     }
     note_iteration(models.experiment, summary);
+    add_flops_found(models, end, summary);
   }
 }
 

@@ -53,6 +53,14 @@ class ServedGraph final : public serving::ServedModel {
     return op < begins_.size() ? begins_[op][operand] : 0;
   }
   std::uint64_t memory_end() const override { return end_; }
+  // Of products, as of operators on a chip.
+  Wide flops(const serving::Batch& batch) const override {
+    Wide macs = 0;
+    for (const auto& op : lowered(batch.samples, setup_.cores)) {
+      macs += op.tiles->macs();
+    }
+    return 2 * macs;
+  }
   Bytes weights() const override { return weights_; }
 
  private:

@@ -2,10 +2,13 @@
 //
 //   key                    default      meaning
 //   seed                   1            of random arrivals and lengths
-//   npu_cores              all          cores of an NPU: so many computing nodes after each other
+//   npu_cores              all          cores of an NPU: so many computing nodes after each other;
+//                                       1 on tiles of other compute models than npu
 //   message                32 B         of which two begin a core's share of an operator, one ends
-//   it all_reduce             ring         algorithm between NPUs scheduler.policy       first-come
-//   see serving/policy.hpp, with its own keys beside tenants                             a list
+//                                       it; on tiles four begin a step, one ends it
+//   all_reduce             ring         algorithm between NPUs
+//   scheduler.policy       first-come   see serving/policy.hpp, with its own keys beside
+//   tenants                             a list
 //   tenants.name           KIND and place
 //   tenants.language_model              keys of the workload `transformer`, or a file of them
 //   tenants.onnx                        keys of onnx/description.hpp, and `data_type` and
@@ -27,10 +30,12 @@
 #include <utility>
 
 #include "job_cores.hpp"
+#include "job_tiles.hpp"
 #include "served_graph.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/npu/cores.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
@@ -59,6 +64,15 @@ std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
   const auto all = static_cast<std::uint32_t>(nodes.size());
+  if (work.on_tiles) {
+    if (read_whole(workload, "npu_cores", 1, all) != 1) {
+      workload.error("npu_cores", "tiles of this compute model are NPUs by themselves: 1");
+    }
+    for (const EntityId node : nodes) {
+      work.npus.push_back({node});
+    }
+    return;
+  }
   const std::uint32_t cores = read_whole(workload, "npu_cores", all, all);
   if (cores > 65535) {
     workload.error("npu_cores", "an NPU has at most 65535 cores");
@@ -73,10 +87,16 @@ void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWor
 }
 
 // "0-2", or "3".
-std::optional<CoreRange> read_cores(Section& tenant, std::uint32_t cores) {
+std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
   if (!tenant.has("cores")) {
     return std::nullopt;
   }
+  if (work.on_tiles) {
+    tenant.raw("cores");
+    tenant.error("cores", "these tiles are NPUs by themselves, without cores; 'npus' names some");
+    return std::nullopt;
+  }
+  const std::uint32_t cores = work.cores();
   const auto text = tenant.get<std::string>("cores");
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -123,9 +143,20 @@ BatchOptions read_batching(Section section, bool of_language) {
   return options;
 }
 
-std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const ServedTenant& made,
-                                                          const ServingWork& work,
-                                                          std::uint32_t& longest) {
+// Of tiles that have to do with numbers of this type.
+void check_peaks(Section& model, const std::vector<const machine::Tile*>& tiles, DataType type) {
+  for (const machine::Tile* const tile : tiles) {
+    if (tile->peak.find(type) == tile->peak.end()) {
+      model.error(model.has("data_type") ? "data_type" : "",
+                  "the model computes in " + to_string(type) +
+                      ", of which the machine gives no peak (machine." + tile->peak_key() + ")");
+    }
+  }
+}
+
+std::unique_ptr<serving::ServedModel> read_language_model(
+    Section& tenant, ServedTenant& made, const ServingWork& work,
+    const std::vector<const machine::Tile*>& tiles, std::uint32_t& longest) {
   Section model = tenant.section("language_model");
   model.get_or<std::string>("kind", "transformer");
   model.get_or<std::string>("name", "");
@@ -138,10 +169,14 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   }
   longest =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
+  made.data_type = shape->data_type;
+  if (work.on_tiles) {
+    check_peaks(model, tiles, shape->data_type);
+  }
   try {
-    return serving::make_language_model({*shape, work.core, tensor, pipeline, made.batching.block,
-                                         made.batching.sequences, made.batching.tokens,
-                                         work.cores(), weights});
+    return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
+                                         pipeline, made.batching.block, made.batching.sequences,
+                                         made.batching.tokens, work.cores(), weights});
   } catch (const ConfigError& error) {
     const std::string message = error.diagnostics().front().message;
     const std::string key = message.substr(0, message.find(": "));
@@ -152,13 +187,19 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, const
   }
 }
 
-std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, const ServedTenant& made,
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& made,
                                                 const ServingWork& work) {
+  if (work.on_tiles) {
+    tenant.raw("onnx");
+    tenant.error("onnx", "ONNX models are served by cores of the compute model npu only");
+    return nullptr;
+  }
   Section model = tenant.section("onnx");
   constexpr const char* as_given = "model";
   std::vector<std::string> types = data_type_names();
   types.emplace_back(as_given);
   const std::string type = model.get_name("data_type", types, as_given);
+  made.data_type = data_type_from(type);
   const std::string batch = model.get_or<std::string>("batch", "");
   const onnx::Description description = onnx::read_description(model);
   if (!model.has("model") || made.requests == nullptr) {
@@ -255,7 +296,8 @@ void check_length(const ServedTenant& tenant, Section& section, std::uint32_t lo
 }
 
 // `longest`: tokens of a sequence, of a language model.
-ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t place,
+ServedTenant read_tenant(Section& section, const ServingWork& work,
+                         const std::vector<const machine::Tile*>& tiles, std::size_t place,
                          std::uint64_t seed, std::uint32_t& longest,
                          std::optional<CoreRange>& cores) {
   ServedTenant tenant;
@@ -278,9 +320,9 @@ ServedTenant read_tenant(Section& section, const ServingWork& work, std::size_t 
     tenant.cache = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
   }
   tenant.targets = read_targets(section.section("target"), of_language);
-  cores = read_cores(section, work.cores());
+  cores = read_cores(section, work);
   if (of_language) {
-    tenant.model = read_language_model(section, tenant, work, longest);
+    tenant.model = read_language_model(section, tenant, work, tiles, longest);
     tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   } else if (section.has("onnx")) {
     tenant.model = read_onnx(section, tenant, work);
@@ -314,12 +356,61 @@ void read_all_reduce(Section& workload, ServingWork& work) {
   }
 }
 
+// Whether NPUs are tiles by themselves; none after a complaint.
+std::optional<bool> read_kind_of_npus(ServingWork& work, const machine::Machine& machine,
+                                      const std::vector<EntityId>& nodes,
+                                      const compute::ComputeModel& compute,
+                                      Section& machine_section, Section* tenant) {
+  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
+  if (std::none_of(tiles.begin(), tiles.end(), [&](const machine::Tile* tile) {
+        return npu::core_of(compute.of(*tile)) != nullptr;
+      })) {
+    return true;
+  }
+  const npu::CoreConfig* const core =
+      core_of_all(machine, nodes, compute,
+                  "requests are served by NPU cores or by tiles of other models, not by both",
+                  machine_section, tenant);
+  if (core == nullptr) {
+    return std::nullopt;
+  }
+  work.core = *core;
+  return false;
+}
+
+// Tiles behind the last one that a model runs on have nothing to do.
+void drop_idle_npus(ServingWork& work) {
+  std::size_t used = 1;
+  for (const ServedTenant& tenant : work.tenants) {
+    for (const std::uint32_t npu : tenant.npus) {
+      used = std::max<std::size_t>(used, npu + 1);
+    }
+  }
+  work.npus.resize(std::min(work.npus.size(), used));
+}
+
+serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
+                                   const serving::PolicySetup& setup) {
+  Section scheduler = workload.section("scheduler");
+  const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
+  if (work.on_tiles && name.starts_with("spatial")) {
+    scheduler.error("policy", "'" + name +
+                                  "' shares out cores, and these tiles are NPUs by themselves; "
+                                  "'npus' of tenants can be apart");
+    return {};
+  }
+  return serving::policies().contains(name) ? serving::policies().at(name)(scheduler, setup)
+                                            : serving::PolicyFactory();
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> serving_parameters() {
   return {{"seed", "", "1", "of random arrivals and lengths"},
-          {"npu_cores", "", "all", "cores of an NPU: so many computing nodes after each other"},
-          {"message", "B", "32 B", "two begin a core's share of an operator, one ends it"},
+          {"npu_cores", "", "all",
+           "cores of an NPU: so many computing nodes after each other; 1 on tiles of other models"},
+          {"message", "B", "32 B",
+           "two begin a core's share of an operator, one ends it; on tiles four begin a step"},
           {"all_reduce", "", "ring", "algorithm between NPUs"},
           {"scheduler.policy", "", "first-come", "how tenants share cores"},
           {"tenants", "", "", "a list"}};
@@ -360,13 +451,14 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
                                                     Section& machine_section, Section* tenant) {
   auto made = std::make_unique<ServingWork>();
   ServingWork& work = *made;
-  const npu::CoreConfig* const core = core_of_all(
-      machine, nodes, compute, "requests are served by NPU cores", machine_section, tenant);
-  if (core == nullptr) {
+  const std::optional<bool> on_tiles =
+      read_kind_of_npus(work, machine, nodes, compute, machine_section, tenant);
+  if (!on_tiles) {
     workload.error("", "cannot be read without such cores");
     return nullptr;
   }
-  work.core = *core;
+  work.on_tiles = *on_tiles;
+  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
   const auto seed = static_cast<std::uint64_t>(
       workload.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
   work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
@@ -380,14 +472,13 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     return nullptr;
   }
   serving::PolicySetup policy;
-  policy.npus = static_cast<std::uint32_t>(work.npus.size());
   policy.cores = work.cores();
   std::vector<std::uint32_t> longest(sections.size());
   bool is_complete = true;
   for (std::size_t place = 0; place < sections.size(); ++place) {
     serving::Sharer sharer;
     ServedTenant served =
-        read_tenant(sections[place], work, place, seed, longest[place], sharer.cores);
+        read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
     is_complete = is_complete && served.model && served.requests;
     for (const ServedTenant& other : work.tenants) {
       if (other.name == served.name) {
@@ -399,11 +490,11 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     policy.tenants.push_back(std::move(sharer));
     work.tenants.push_back(std::move(served));
   }
-  Section scheduler = workload.section("scheduler");
-  const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
-  if (serving::policies().contains(name)) {
-    work.policy = serving::policies().at(name)(scheduler, policy);
+  if (work.on_tiles) {
+    drop_idle_npus(work);
   }
+  policy.npus = static_cast<std::uint32_t>(work.npus.size());
+  work.policy = read_policy(workload, work, policy);
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
                   [](const ServedTenant& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");

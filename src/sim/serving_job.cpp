@@ -71,9 +71,12 @@ JobDescription ServingJob::describe(const Platform&) const {
 }
 
 std::string ServingJob::brief() const {
-  return "serving: " + std::to_string(serving_->npus.size()) + " NPUs of " +
-         std::to_string(serving_->cores()) + " cores, " + std::to_string(serving_->tenants.size()) +
-         " tenants, " + std::to_string(serving_->requests()) + " requests";
+  const std::string npus = serving_->on_tiles
+                               ? " tiles, "
+                               : " NPUs of " + std::to_string(serving_->cores()) + " cores, ";
+  return "serving: " + std::to_string(serving_->npus.size()) + npus +
+         std::to_string(serving_->tenants.size()) + " tenants, " +
+         std::to_string(serving_->requests()) + " requests";
 }
 
 // Runs of whole NPUs of nearly equal work.

@@ -18,5 +18,8 @@ namespace tessera::sim {
 std::vector<std::uint64_t> predicted_events(const Platform& platform,
                                             const executor::ServingWork& work,
                                             const npu::OperatorSource& operators);
+// The same where NPUs are tiles: of what each of them goes through.
+std::vector<std::uint64_t> predicted_events_of_tiles(const Platform& platform,
+                                                     const executor::ServingWork& work);
 
 }  // namespace tessera::sim

@@ -4,6 +4,7 @@
 
 #include "serving_job.hpp"
 #include "serving_prediction.hpp"
+#include "tessera/compute/timed.hpp"
 #include "tessera/npu/cores.hpp"
 #include "tessera/sim/work.hpp"
 
@@ -13,20 +14,35 @@ namespace {
 class ServedWork final : public Work {
  public:
   ServedWork(const Platform& platform, const executor::ServingWork& work)
-      : platform_(platform), work_(work), operators_(executor::make_operator_source(work_)) {}
+      : platform_(platform),
+        work_(work),
+        operators_(work.on_tiles ? nullptr : executor::make_operator_source(work_)) {}
 
   std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
   std::uint32_t iterations() const override { return 1; }
   std::uint64_t instructions() const override { return work_.requests(); }
-  double peak_flops_per_s() const override { return 0; }  // of several types of numbers
+  // 0: of several types of numbers.
+  double peak_flops_per_s() const override {
+    const auto type = data_type();
+    double sum = 0;
+    for (std::size_t npu = 0; type && npu < work_.npus.size(); ++npu) {
+      sum += sum_of_peaks(platform_.machine, work_.npus[npu], *type);
+    }
+    return sum;
+  }
   std::uint64_t samples() const override { return work_.requests(); }
-  double flops_of_sample() const override { return 0; }
+  double flops_of_sample() const override { return 0; }  // found as batches come
 
   std::vector<std::string> notes() const override {
-    return platform_.network->overheads().collective > SimTime::zero()
-               ? std::vector<std::string>{"machine.network.collective_overhead has no effect on "
-                                          "exchanges of served models"}
-               : std::vector<std::string>{};
+    std::vector<std::string> notes;
+    if (platform_.network->overheads().collective > SimTime::zero()) {
+      notes.emplace_back(
+          "machine.network.collective_overhead has no effect on exchanges of served models");
+    }
+    if (!data_type()) {
+      notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
+    }
+    return notes;
   }
   std::vector<std::string> phases() const override { return services(); }
   std::vector<std::string> services() const override {
@@ -79,23 +95,44 @@ class ServedWork final : public Work {
     return of_core;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
-    return platform_.compute->predicted_bytes(nodes);
+    constexpr std::size_t of_tile = 64;
+    return work_.on_tiles ? nodes * of_tile : platform_.compute->predicted_bytes(nodes);
   }
   std::vector<std::uint64_t> predicted_events() const override {
+    if (work_.on_tiles) {
+      return predicted_events_of_tiles(platform_, work_);
+    }
     return sim::predicted_events(platform_, work_, *operators_);
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    if (work_.on_tiles) {
+      return compute::make_timed_tiles(members, compute_slot);
+    }
     return npu::make_cores(
         {platform_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& /*outlook*/) const override {
-    return executor::make_serving_executor({platform_.machine, work_, operators_, members,
-                                            executor_slot, network_slot, compute_slot, observer});
+    const Platform& platform = platform_;
+    return executor::make_serving_executor(
+        {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
+         observer,
+         [&platform](const machine::Tile& tile, const workload::Operation& operation) {
+           return platform.compute->duration(platform.machine, tile, operation);
+         },
+         memory_slot});
   }
 
  private:
+  // That all models compute in.
+  std::optional<DataType> data_type() const {
+    const std::optional<DataType> first = work_.tenants.front().data_type;
+    const bool alike =
+        std::all_of(work_.tenants.begin(), work_.tenants.end(),
+                    [&](const executor::ServedTenant& one) { return one.data_type == first; });
+    return alike ? first : std::nullopt;
+  }
   bool exchanges() const {
     return std::any_of(
         work_.tenants.begin(), work_.tenants.end(),

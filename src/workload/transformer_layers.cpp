@@ -256,6 +256,11 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
 
 }  // namespace
 
+Flops softmax_flops(std::uint64_t elements) {
+  const OperatorMaker make(DataType::fp16, false);
+  return make.softmax("softmax", Sharding::replicated, elements).forward_flops;
+}
+
 std::vector<Layer> transformer_layers(const TransformerShape& shape) {
   std::vector<Layer> layers;
   layers.reserve(shape.layers + shape.encoder_layers + 3);

@@ -32,12 +32,10 @@
 
 #include "operators.hpp"
 #include "tessera/workload/transformer.hpp"
+#include "tessera/workload/transformer_model.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {
-
-// Embedding, layers, head; with an encoder and a decoder each has an embedding and layers.
-std::vector<Layer> transformer_layers(const TransformerShape& shape);
 
 // Copies of tokens that each expert works on: ceil(tokens * top_k * capacity factor / experts).
 std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens);

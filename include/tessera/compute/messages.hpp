@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tessera/core/time.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/event.hpp"
 
@@ -20,6 +21,23 @@ inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operati
                     std::uint16_t tag) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
                     ExecuteRequest{operation, done}, tag);
+}
+
+inline constexpr unsigned timed_kind = 1;
+
+// Of tiles that are told how long an operation takes (timed.hpp): "Be busy for so long, then raise
+// an event on port `done` with this event's tag." What waits goes in order of priority, highest
+// first, then of `order`, lowest first.
+struct TimedRequest {
+  SimTime duration;
+  std::uint32_t order = 0;
+  std::uint8_t priority = 0;
+  pdes::Port done;
+};
+
+inline void run_timed(pdes::Context& context, unsigned slot, const TimedRequest& request,
+                      std::uint16_t tag) {
+  context.send_self(SimTime::zero(), pdes::Port(slot, timed_kind), request, tag);
 }
 
 }  // namespace tessera::compute

@@ -1,8 +1,12 @@
 // Requests to models of several tenants, served by the NPUs of a machine.
 //
-// An NPU is a number of cores that share the operators of a step. The first core of the machine is
-// where requests arrive: it puts them together to batches (serving/batcher.hpp), takes each batch
-// through its model part by part, and lets a policy say which part begins on which cores
+// An NPU is a tile whose compute model gives times of operations (a GPU, say), or a number of cores
+// of the model `npu`. What follows is of cores; on tiles a step is told whole, by four messages to
+// each NPU, which goes through it by itself (serving/tile_model.hpp) and tells when it is over.
+//
+// An NPU of cores is a number of cores that share the operators of a step. The first core of the
+// machine is where requests arrive: it puts them together to batches (serving/batcher.hpp), takes
+// each batch through its model part by part, and lets a policy say which part begins on which cores
 // (serving/policy.hpp). Cores are told by two messages over the machine's network and tell by one
 // when their share is over; tokens cost nothing to hand out.
 //
@@ -12,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,10 +53,15 @@ struct ServedTenant {
   std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
+  std::optional<DataType> data_type;  // that it computes in; none: several
+  // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
+  bool streams_weights = false;
+  bool streams_cache = false;
 };
 
 struct ServingWork {
-  npu::CoreConfig core;  // that the models refer to
+  bool on_tiles = false;  // NPUs are tiles
+  npu::CoreConfig core;   // that the models refer to, of NPUs of cores
   std::vector<std::vector<EntityId>> npus;
   std::vector<ServedTenant> tenants;
   serving::PolicyFactory policy;
@@ -82,6 +92,9 @@ struct ServingSetup {
   unsigned network_slot = 0;
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
+  // On tiles: of an operation on an idle tile of full speed, and where accesses go.
+  std::function<SimTime(const machine::Tile&, const workload::Operation&)> time_of{};
+  unsigned memory_slot = 0;
 };
 
 // TileResult::role is the core's NPU.

@@ -1,4 +1,5 @@
-// A decoder-only language model as operators of NPU cores, for prompts and generation alike.
+// A decoder-only language model as operators of NPU cores or operations of tiles, for prompts and
+// generation alike.
 //
 // A step takes T tokens of all sequences of its batch through every layer:
 //   norm, qkv (one product), attention over the cache for each group of sequences that look alike
@@ -17,7 +18,14 @@
 // stage.
 //
 // The cache is of blocks of `block` tokens, and whole blocks are read (W. Kwon et al.,
-// "PagedAttention", arXiv:2309.06180). Masked scores are computed.
+// "PagedAttention", arXiv:2309.06180). NPU cores compute masked scores.
+//
+// On tiles (`core` null) the operators are the same, but attention of all sequences is one, which
+// keeps no scores in memory (T. Dao, "FlashAttention-2", arXiv:2307.08691), of a mean shape where
+// sequences differ, with FLOPs and bytes of all. Where attention is `flash` and `causal`, half of
+// what a prompt's new tokens look at among themselves is left out.
+//
+// FLOPs, weights and what they are of follow from workload::transformer_layers.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +42,13 @@ namespace tessera::serving {
 
 struct LanguageSetup {
   workload::TransformerShape shape;
-  const npu::CoreConfig& core;    // outlives the model
-  std::uint32_t tensor = 1;       // NPUs that share each layer
-  std::uint32_t pipeline = 1;     // stages
-  std::uint32_t block = 16;       // tokens
-  std::uint32_t sequences = 256;  // of a batch, at most
-  std::uint32_t tokens = 8192;    // of a step, at most
-  std::uint64_t cores = 1;        // of an NPU
+  const npu::CoreConfig* core = nullptr;  // outlives the model; null: units are tiles
+  std::uint32_t tensor = 1;               // NPUs that share each layer
+  std::uint32_t pipeline = 1;             // stages
+  std::uint32_t block = 16;               // tokens
+  std::uint32_t sequences = 256;          // of a batch, at most
+  std::uint32_t tokens = 8192;            // of a step, at most
+  std::uint64_t cores = 1;                // of an NPU
   // Of the products of layers in memory; none: of the model's data type, as all else always is:
   // norms, biases, the router, the table of the vocabulary, the cache.
   std::optional<npu::StoredWeights> weights{};

@@ -1,5 +1,6 @@
-// A model that requests are served by: what a batch of them has to compute, as operators of NPU
-// cores and exchanges between NPUs.
+// A model that requests are served by: what a batch of them has to compute. On NPU cores it is
+// operators, which cores share, and exchanges between NPUs; on units that are single tiles a step
+// is one part, and TileModel says what each unit does in it.
 //
 // Operators are named by numbers, from which every rank makes them when it meets them, so that the
 // scheduler can put together batches that nobody knew before.
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/npu/operator_source.hpp"
+#include "tessera/serving/tile_model.hpp"
 
 namespace tessera::serving {
 
@@ -92,6 +95,10 @@ class ServedModel {
   virtual std::uint32_t kind_of(std::uint32_t op) const { return op; }
   virtual std::shared_ptr<const npu::TiledOperator> make(std::uint32_t op, std::uint64_t shape,
                                                          std::uint64_t cores) const = 0;
+  // Of a step, on all NPUs together: products, and what is done to each element, nothing twice.
+  virtual Wide flops(const Batch& batch) const = 0;
+  // Null: it is on NPU cores.
+  virtual const TileModel* on_tiles() const { return nullptr; }
   // For traces: names, and the place of an op's name among them.
   virtual const std::vector<std::string>& names() const = 0;
   virtual std::uint32_t name_of(std::uint32_t op) const = 0;

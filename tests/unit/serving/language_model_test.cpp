@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
+
+#include "tessera/workload/transformer_model.hpp"
 
 namespace tessera::serving {
 namespace {
@@ -31,7 +35,7 @@ class LanguageModel : public ::testing::Test {
  protected:
   std::unique_ptr<ServedModel> model(const workload::TransformerShape& shape,
                                      std::uint32_t tensor = 1, std::uint32_t pipeline = 1) const {
-    LanguageSetup setup{shape, core_};
+    LanguageSetup setup{shape, &core_};
     setup.tensor = tensor;
     setup.pipeline = pipeline;
     return make_language_model(setup);
@@ -65,16 +69,98 @@ TEST_F(LanguageModel, DoesTheProductsOfItsLayers) {
   EXPECT_EQ(macs(*gpt, gpt->step(token), 0), 12 * (3 * h * 12 * h + attention) + 3 * h * 50257);
 }
 
-TEST_F(LanguageModel, HasTheWeightsAndTheCacheOfItsShape) {
-  const auto gpt = model(gpt3_small());
-  // 124.4 million parameters without the table of positions.
-  EXPECT_NEAR(static_cast<double>(gpt->weights().count()) / 2, 124.4e6 - 2048 * 768, 1.0e6);
-  EXPECT_EQ(gpt->cache_of_token(), Bytes(2 * 2 * 768 * 12));
+TEST_F(LanguageModel, HasTheCacheOfItsShape) {
+  EXPECT_EQ(model(gpt3_small())->cache_of_token(), Bytes(2 * 2 * 768 * 12));
+}
+
+// GPT, Llama, grouped queries, experts; with biases, tied tables and rotary positions, and without.
+std::vector<workload::TransformerShape> family() {
+  std::vector<workload::TransformerShape> all;
+  for (const bool gated : {false, true}) {
+    for (const std::uint64_t kv_heads : {12, 4}) {
+      for (const bool biases : {false, true}) {
+        for (const bool tied : {false, true}) {
+          for (const std::uint64_t experts : {0, 6}) {
+            workload::TransformerShape shape = gpt3_small();
+            shape.layers = 4;
+            shape.kv_heads = kv_heads;
+            shape.biases = biases;
+            shape.tie_embeddings = tied;
+            shape.token_types = kv_heads == 4 ? 2 : 0;
+            if (gated) {
+              shape.mlp = workload::Activation::swiglu;
+              shape.norm = workload::Norm::rms;
+              shape.positions = workload::Positions::rotary;
+              shape.ffn = 2048;
+            }
+            if (experts > 0) {
+              shape.experts = workload::ExpertShape{experts, 2, 2, 1'000'000, 0, 1024};
+            }
+            all.push_back(shape);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::uint64_t parameters_of(const workload::TransformerShape& shape) {
+  workload::Workload whole;
+  whole.layers = workload::transformer_layers(shape);
+  return whole.parameters();
+}
+
+TEST_F(LanguageModel, HasTheParametersOfTheWorkload) {
+  for (const workload::TransformerShape& shape : family()) {
+    EXPECT_EQ(model(shape)->weights(), Bytes(2 * parameters_of(shape)));
+    EXPECT_EQ(make_language_model({shape})->weights(), Bytes(2 * parameters_of(shape)));
+  }
+}
+
+// Shards have what others have not, and all what is not cut.
+TEST_F(LanguageModel, SharesParametersOutToShards) {
+  for (const workload::TransformerShape& shape : family()) {
+    std::uint64_t whole = 0;
+    for (const workload::Layer& layer : workload::transformer_layers(shape)) {
+      for (const workload::Operator& op : layer.operators) {
+        const bool cut = op.sharding != workload::Sharding::replicated;
+        whole += cut ? op.replicated_parameters : op.parameters;
+      }
+    }
+    // The vocabulary is odd, and shards of its tables as large as the largest.
+    const std::uint64_t tables = shape.tie_embeddings ? 1 : 2;
+    const std::uint64_t cut = parameters_of(shape) - whole + tables * shape.hidden;
+    EXPECT_EQ(model(shape, 2)->weights(), Bytes(2 * (cut / 2 + whole)));
+  }
+}
+
+// The two of published weights: T. Brown et al., arXiv:2005.14165; A. Grattafiori et al.,
+// arXiv:2407.21783.
+TEST_F(LanguageModel, HasPublishedNumbersOfParameters) {
+  workload::TransformerShape llama;
+  llama.layers = 32;
+  llama.hidden = 4096;
+  llama.heads = 32;
+  llama.kv_heads = 8;
+  llama.head_width = 128;
+  llama.ffn = 14336;
+  llama.sequence = 8192;
+  llama.vocabulary = 128256;
+  llama.mlp = workload::Activation::swiglu;
+  llama.norm = workload::Norm::rms;
+  llama.positions = workload::Positions::rotary;
+  llama.biases = false;
+  llama.tie_embeddings = false;
+  EXPECT_EQ(make_language_model({llama})->weights(), Bytes(2 * 8'030'261'248));
+  workload::TransformerShape gpt2 = gpt3_small();
+  gpt2.sequence = 1024;  // as the published weights of GPT-2 small
+  EXPECT_EQ(make_language_model({gpt2})->weights(), Bytes(2 * 124'439'808));
 }
 
 // Products of layers in 4 bits and a scale of two bytes for 32; the table, norms and biases stay.
 TEST_F(LanguageModel, HasWeightsOfFewBits) {
-  LanguageSetup setup{gpt3_small(), core_};
+  LanguageSetup setup{gpt3_small(), &core_};
   const auto plain = make_language_model(setup);
   setup.weights = npu::StoredWeights(4 * 32 + 16, 8 * 32);
   const auto packed = make_language_model(setup);
@@ -191,6 +277,141 @@ TEST_F(LanguageModel, RefusesWhatCannotBeCut) {
   core_.scratchpad = Bytes(4096);
   core_.accumulator = Bytes(1024);
   EXPECT_THROW(model(shape), ConfigError);
+}
+
+// --- on tiles ------------------------------------------------------------------------------------
+
+// What all units do in a step, operators alone.
+template <class Value>
+Value sum_of(const ServedModel& model, const Batch& batch, Value TileOperation::*of) {
+  const TileModel& tiles = *model.on_tiles();
+  const StepSizes sizes = tiles.sizes_of(batch);
+  Value sum{};
+  for (std::uint32_t unit = 0; unit < model.units(); ++unit) {
+    for (const WalkPart& part : tiles.walk(unit, batch.emitting > 0)) {
+      if (part.kind == WalkPart::Kind::operation) {
+        sum += tiles.operation(part.op, sizes).*of;
+      }
+    }
+  }
+  return sum;
+}
+
+Wide flops_of_operations(const ServedModel& model, const Batch& batch) {
+  const TileModel& tiles = *model.on_tiles();
+  const StepSizes sizes = tiles.sizes_of(batch);
+  Wide sum = 0;
+  for (std::uint32_t unit = 0; unit < model.units(); ++unit) {
+    for (const WalkPart& part : tiles.walk(unit, batch.emitting > 0)) {
+      if (part.kind == WalkPart::Kind::operation) {
+        sum += tiles.operation(part.op, sizes).operation.flops.count();
+      }
+    }
+  }
+  return sum;
+}
+
+Batch mixed_batch() {
+  Batch batch;
+  batch.groups = {{3, 1, 64}, {2, 1, 96}, {1, 40, 48}};
+  batch.emitting = 5;
+  return batch;
+}
+
+// An inference of the workload `transformer` over the same tokens, whose head works on each.
+TEST(TileModel, HasTheFlopsOfTheWorkload) {
+  for (workload::TransformerShape shape : family()) {
+    shape.sequence = 96;
+    shape.attention = workload::AttentionKind::flash;
+    shape.loss = shape.dropout = false;
+    for (const bool causal : {false, true}) {
+      shape.causal = causal;
+      Batch batch;
+      batch.groups = {{1, 96, 96}};
+      batch.emitting = 96;
+      Wide expected = 0;
+      for (const workload::Layer& layer : workload::transformer_layers(shape)) {
+        expected += layer.forward_flops().count();
+      }
+      EXPECT_EQ(static_cast<double>(make_language_model({shape})->flops(batch)),
+                static_cast<double>(expected));
+    }
+  }
+}
+
+// Operators of one unit come to that, but for choosing tokens; with cut ones more, as norms and
+// sums are done by every shard.
+TEST(TileModel, DoesTheFlopsOfItsOperators) {
+  for (const workload::TransformerShape& shape : family()) {
+    const Batch batch = mixed_batch();
+    const auto whole = make_language_model({shape});
+    const Wide choosing = workload::softmax_flops(shape.vocabulary).count() * batch.emitting;
+    const Wide sum = flops_of_operations(*whole, batch) - choosing;
+    if (shape.experts) {  // residuals are added with the next norm, some once more
+      EXPECT_GE(sum, whole->flops(batch));
+      EXPECT_LE(sum, whole->flops(batch) + Wide{batch.tokens()} * shape.hidden * 2 * shape.layers);
+    } else {
+      EXPECT_EQ(static_cast<double>(sum), static_cast<double>(whole->flops(batch)));
+    }
+    const auto cut = make_language_model({shape, nullptr, 2, 2});
+    EXPECT_EQ(static_cast<double>(cut->flops(batch)), static_cast<double>(whole->flops(batch)));
+    EXPECT_GT(flops_of_operations(*cut, batch), flops_of_operations(*whole, batch));
+  }
+}
+
+// Each weight once, but for rows of the embedding: those of the tokens.
+TEST(TileModel, LoadsEachWeightOnce) {
+  for (workload::TransformerShape shape : family()) {
+    shape.experts.reset();
+    shape.token_types = 0;
+    const Batch batch = mixed_batch();
+    const auto whole = make_language_model({shape});
+    const std::uint64_t learned = shape.positions == workload::Positions::learned ? 1 : 0;
+    const std::uint64_t table = shape.vocabulary * shape.hidden;
+    const Bytes kept(2 * (parameters_of(shape) - learned * shape.sequence * shape.hidden -
+                          (shape.tie_embeddings ? 0 : table)));
+    const Bytes rows(2 * batch.tokens() * shape.hidden * (1 + learned));
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::weights), kept + rows);
+    const Bytes of_token = whole->cache_of_token();
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::cached), of_token * (3 * 64 + 2 * 96 + 48));
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::appended), of_token * batch.tokens());
+  }
+}
+
+TEST(TileModel, SaysAStepInWords) {
+  const auto model = make_language_model({gpt3_small()});
+  const StepSizes sizes = model->on_tiles()->sizes_of(mixed_batch());
+  EXPECT_EQ(sizes.tokens, 45U);
+  EXPECT_EQ(sizes.generating, 5U);
+  EXPECT_EQ(sizes.generating_keys, 3U * 64 + 2 * 96);
+  EXPECT_EQ(sizes.twice_pairs, 2U * 40 * 48);
+  EXPECT_EQ(StepSizes::from(sizes.words()), sizes);
+  StepSizes most;
+  most.tokens = most_tokens;
+  most.emitting = most.generating = most.prompts = most_sequences;
+  most.generating_keys = most.prompt_keys = std::uint64_t{most_sequences} * most_keys;
+  most.twice_pairs = 2 * std::uint64_t{most_tokens} * most_keys;
+  EXPECT_EQ(StepSizes::from(most.words()), most);
+  EXPECT_LT(most.words()[0], std::uint64_t{1} << OperatorName::shape_bits);
+}
+
+// Every unit adds up with the others of its stage, and stages hand on.
+TEST(TileModel, WalksStageByStage) {
+  const auto cut = make_language_model({gpt3_small(), nullptr, 2, 3});
+  using Kind = WalkPart::Kind;
+  for (std::uint32_t unit = 0; unit < 6; ++unit) {
+    const Walk& walk = cut->on_tiles()->walk(unit, true);
+    const auto count = [&](Kind kind) {
+      return std::count_if(walk.begin(), walk.end(),
+                           [kind](const WalkPart& part) { return part.kind == kind; });
+    };
+    EXPECT_EQ(count(Kind::all_reduce), 8);
+    EXPECT_EQ(count(Kind::await), unit < 2 ? 0 : 1);
+    EXPECT_EQ(count(Kind::hand_on), unit < 4 ? 1 : 0);
+    EXPECT_EQ(walk.front().kind == Kind::await, unit >= 2);
+    EXPECT_EQ(walk.back().kind == Kind::hand_on, unit < 4);
+    EXPECT_EQ(count(Kind::operation), 4 * 7 + (unit < 2 ? 1 : 0) + (unit < 4 ? 0 : 3));
+  }
 }
 
 }  // namespace

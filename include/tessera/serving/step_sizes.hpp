@@ -1,0 +1,33 @@
+// What the operators of a step depend on where all its sequences go through each of them together,
+// as one kernel of a GPU does: sums over the batch.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+
+namespace tessera::serving {
+
+struct StepSizes {
+  std::uint64_t tokens = 0;           // of all sequences
+  std::uint64_t emitting = 0;         // sequences that give a token
+  std::uint64_t generating = 0;       // sequences that take one token in
+  std::uint64_t generating_keys = 0;  // tokens that these look at, whole blocks of the cache
+  std::uint64_t prompts = 0;          // other sequences
+  std::uint64_t prompt_keys = 0;
+  // Of prompts: tokens times those that each looks at, twice, since a mask leaves out halves.
+  std::uint64_t twice_pairs = 0;
+
+  std::uint64_t sequences() const { return generating + prompts; }
+  std::uint64_t keys() const { return generating_keys + prompt_keys; }
+  std::uint64_t all_twice_pairs() const { return 2 * generating_keys + twice_pairs; }
+
+  // As messages carry them; the first has OperatorName::shape_bits. Steps are of at least one
+  // token.
+  std::array<std::uint64_t, 3> words() const;
+  static StepSizes from(const std::array<std::uint64_t, 3>& words);
+
+  friend auto operator<=>(const StepSizes&, const StepSizes&) = default;
+};
+
+}  // namespace tessera::serving

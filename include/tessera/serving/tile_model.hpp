@@ -1,0 +1,50 @@
+// A served model on units that are single tiles, whose time is that of operations: what each unit
+// goes through in a step, by itself, one after the other.
+//
+// A step is told whole, as a driver queues the kernels of a GPU ahead: a unit does its operators,
+// adds up with the other shards, hands on to the next stage and waits for the stage before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/core/units.hpp"
+#include "tessera/serving/step_sizes.hpp"
+#include "tessera/workload/operation.hpp"
+
+namespace tessera::serving {
+
+struct Batch;
+
+// Of the operation's bytes, those in memory that a tile may be too small to hold.
+struct TileOperation {
+  workload::Operation operation;
+  Bytes weights;
+  Bytes cached;    // keys and values that are read
+  Bytes appended;  // and written
+};
+
+struct WalkPart {
+  enum class Kind : std::uint8_t {
+    operation,
+    all_reduce,  // Exchange of the same op
+    hand_on,     // the same
+    await,       // what the stage before hands on
+  };
+  std::uint32_t op = 0;
+  Kind kind = Kind::operation;
+};
+using Walk = std::vector<WalkPart>;
+
+class TileModel {
+ public:
+  virtual ~TileModel() = default;
+  virtual StepSizes sizes_of(const Batch& batch) const = 0;
+  // What a unit does in a step, of which a token comes out or none.
+  virtual const Walk& walk(std::uint32_t unit, bool emits) const = 0;
+  // What an operator's operation depends on, of these; the others are zero.
+  virtual StepSizes needed(std::uint32_t op, const StepSizes& sizes) const = 0;
+  virtual TileOperation operation(std::uint32_t op, const StepSizes& sizes) const = 0;
+};
+
+}  // namespace tessera::serving

@@ -1,0 +1,212 @@
+// Language models served by tiles whose compute model gives times of operations.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/sim/serving.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+
+// Tiles with memories of their own, a microsecond of each operand at 64 GB/s.
+const std::string in_dram =
+    "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+    "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+    "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n";
+const std::string in_sram =
+    "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+    "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 200 kB, sram_bandwidth: 64 GB/s}\n";
+const std::string gpu = "  compute: {model: roofline}\n";
+
+Files experiment_of(const std::string& workload, const std::string& machine = in_dram + gpu) {
+  return {{"lab/experiment.yaml", "name: tiles\nmachine:\n  name: tiles\n" + machine +
+                                      "run: {trace: none}\nworkload:\n  kind: serving\n" +
+                                      workload}};
+}
+
+// 2 layers of 12 * 64 * 64 and more, 100 kB each.
+const std::string small_model =
+    "{layers: 2, hidden: 64, heads: 4, sequence: 128, vocabulary: 64, biases: false, "
+    "normalisation: rms_norm, positions: rotary, tie_embeddings: false}";
+
+std::string tenant(const std::string& requests, const std::string& more = "") {
+  return "  tenants:\n    - language_model: " + small_model + "\n      requests: " + requests +
+         "\n" + more;
+}
+
+const std::string cut =
+    "  scheduler: {policy: deadline}\n  all_reduce: halving-doubling\n" +
+    tenant("{arrivals: poisson, rate: 100000, count: 6, prompt: [4, 20], generate: [1, 5]}",
+           "      tensor: 4\n      pipeline: 2\n      target: {first_token: 20 us}\n") +
+    "    - name: one\n      language_model: " + small_model +
+    "\n      npus: [1]\n      batching: {chunk: 8, block: 4, cache: 16 KiB}\n"
+    "      requests: {arrivals: closed, clients: 3, count: 5, prompt: 20, generate: 6}\n";
+
+trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, request);
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+double microseconds_between_tokens(const std::string& workload, const std::string& machine) {
+  const trace::Summary summary = run_on(1, read(experiment_of(workload, machine)));
+  return static_cast<double>(summary.services.at(0).between_tokens.mean) * 1e-6;
+}
+
+TEST(ServingOnTiles, IsTheSameOnAnyNumberOfRanks) {
+  for (const char* const compute :
+       {"{model: roofline}", "{model: gemm, tiles: [16x16], launch_overhead: 1 us}",
+        "{model: systolic, array: [8, 8]}", "{model: systolic-cycle, array: [8, 8]}"}) {
+    const Experiment experiment =
+        read(experiment_of(cut, in_dram + "  compute: " + compute + "\n"));
+    const trace::Summary expected = run_on(1, experiment);
+    EXPECT_EQ(expected.services.at(0).served, 6U);
+    EXPECT_EQ(expected.services.at(1).tokens, 30U);
+    for (const int ranks : {2, 3, 4}) {
+      EXPECT_EQ(run_on(ranks, experiment).result_digest, expected.result_digest) << compute;
+    }
+  }
+}
+
+// A token takes as long as all weights and the cache from memory; arithmetic is hidden behind them,
+// in each operator.
+TEST(ServingOnTiles, GeneratesAtTheBandwidthOfMemory) {
+  const std::string one = tenant("{arrivals: closed, count: 1, prompt: 16, generate: 17}");
+  const std::uint64_t weights = 2 * (2 * 12 + 1) * 64 * 64 + 2 * 5 * 64;  // without the embedding
+  // Of a layer 2 * 64 elements a token; 17 to 32 tokens are two blocks.
+  const std::uint64_t cached = 2 * 2 * 2 * 64 * 32;
+  const double least = static_cast<double>(weights + cached) / 64e9 * 1e6;
+  const double took = microseconds_between_tokens(one, in_dram + gpu);
+  EXPECT_GT(took, least);
+  EXPECT_LT(took, 1.1 * least);  // activations, and messages of the host
+  // The same where weights stay in SRAM of that bandwidth, and slower where they come to it.
+  EXPECT_NEAR(microseconds_between_tokens(one, in_sram + gpu + "  memory: {model: channel}\n"),
+              took, 1e-3 * took);
+  std::string small = in_sram + gpu;
+  small.replace(small.find("sram: 200 kB"), 12, "sram: 100 kB");
+  small += "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 MB}\n";
+  const double streamed = microseconds_between_tokens(one, small);
+  EXPECT_GT(streamed, 2 * least);
+  EXPECT_LT(streamed, 2 * least + 20 * 0.1 + 1);  // an idle channel answers in 100 ns
+}
+
+TEST(ServingOnTiles, SaysFlopsAndPeak) {
+  const std::string one = tenant("{arrivals: closed, count: 1, prompt: 16, generate: 2}");
+  const Experiment experiment = read(experiment_of(one));
+  const trace::Summary summary = run_on(1, experiment);
+  EXPECT_EQ(summary.tiles, 1U);
+  EXPECT_EQ(summary.peak_flops_per_s, 1e12);
+  const serving::ServedModel& model = *served_by(*experiment.only_job())->tenants[0].model;
+  const serving::Batch prompt{{{1, 16, 16}}, 1, 0};
+  const serving::Batch token{{{1, 1, 32}}, 1, 0};
+  const double flops = static_cast<double>(model.flops(prompt) + model.flops(token));
+  EXPECT_DOUBLE_EQ(
+      summary.achieved_flops_per_s * static_cast<double>(summary.simulated_time_ps) * 1e-12, flops);
+}
+
+// Tenants with a target go first; what others do is not taken back.
+TEST(ServingOnTiles, TakesWhatIsUrgentFirst) {
+  const auto latency = [](const std::string& policy) {
+    const std::string both =
+        "  scheduler: {policy: " + policy + "}\n" +
+        tenant("{arrivals: fixed, count: 8, interval: 10 us, prompt: 4, generate: 3}",
+               "      target: {between_tokens: 1 us}\n") +
+        "    - name: beside\n      background: true\n      language_model: " + small_model +
+        "\n      requests: {arrivals: closed, clients: 4, prompt: 60, generate: 60}\n";
+    return run_on(1, read(experiment_of(both))).services.at(0).between_tokens.mean;
+  };
+  EXPECT_LT(latency("deadline"), latency("first-come"));
+  EXPECT_GT(latency("time-sharing"), latency("deadline"));
+}
+
+TEST(ServingOnTiles, GoesOnFromACheckpoint) {
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / "tessera_tiles_checkpoint").string();
+  std::string small = in_sram + gpu;
+  small.replace(small.find("sram: 200 kB"), 12, "sram: 10 kB");
+  small += "  dram: {at: edge, edges: [west], bandwidth: 32 GB/s, latency: 100 ns}\n";
+  const Experiment experiment = read(experiment_of(cut, small));
+  const trace::Summary expected = run_on(1, experiment);
+  for (int part = 1; part <= 3; ++part) {
+    std::filesystem::remove_all(folder);
+    bool written = false;
+    RunRequest request;
+    request.folder = folder;
+    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
+    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
+    request.hooks.stop_requested = [&] { return written; };
+    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
+    const trace::Summary summary =
+        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
+    EXPECT_EQ(summary.events, expected.events);
+    EXPECT_EQ(summary.achieved_flops_per_s, expected.achieved_flops_per_s);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ServingOnTiles, WeighsTilesByWhatTheyServe) {
+  const std::vector<std::uint64_t> events = predicted_events(read(experiment_of(cut)));
+  EXPECT_GT(events[1], events[2]);  // two models
+  EXPECT_GT(events[7], 0U);
+  EXPECT_GT(events[0], events[3]);  // the host
+}
+
+std::string complaint(const std::string& workload, const std::string& machine = in_dram + gpu) {
+  return complaint_of(experiment_of(workload, machine));
+}
+
+TEST(ServingOnTiles, RefusesWhatDoesNotFit) {
+  const std::string requests = "{arrivals: closed, count: 1, prompt: 16, generate: 2}";
+  std::string small = in_dram + gpu;
+  small.replace(small.find("capacity: 1 MB"), 14, "capacity: 100 kB");
+  EXPECT_THAT(complaint(tenant(requests), small), HasSubstr("its memory has 100000 B"));
+  EXPECT_EQ(complaint(tenant(requests, "      tensor: 4\n"), small), "");
+  std::string sram = in_sram + gpu;
+  EXPECT_THAT(complaint(tenant(requests, "      batching: {cache: 1 MB}\n"), sram),
+              HasSubstr("the weights and the cache on NPU 0"));
+  sram.replace(sram.find("sram: 200 kB"), 12, "sram: 100 kB");
+  EXPECT_THAT(complaint(tenant(requests), sram), HasSubstr("its memory has 100000 B"));
+}
+
+TEST(ServingOnTiles, RefusesWhatNeedsCores) {
+  const std::string requests = "{arrivals: closed, count: 1, prompt: 16, generate: 2}";
+  const std::string one = tenant(requests);
+  EXPECT_THAT(complaint("  scheduler: {policy: spatial}\n" + one), HasSubstr("shares out cores"));
+  EXPECT_THAT(complaint("  scheduler: {policy: spatial-split}\n" + one),
+              HasSubstr("shares out cores"));
+  EXPECT_THAT(complaint("  npu_cores: 4\n" + one), HasSubstr("NPUs by themselves"));
+  EXPECT_THAT(complaint(tenant(requests, "      cores: 0\n")), HasSubstr("without cores"));
+  EXPECT_THAT(complaint(tenant(requests, "      tensor: 4\n      pipeline: 4\n")),
+              HasSubstr("more stages than layers"));
+  EXPECT_THAT(complaint("  tenants:\n    - onnx: {model: x.onnx}\n      requests: {arrivals: "
+                        "closed, count: 1}\n"),
+              HasSubstr("ONNX models are served by cores of the compute model npu only"));
+  std::string other = one;
+  other.replace(other.find("{layers"), 7, "{data_type: bf16, layers");
+  EXPECT_THAT(complaint(other), HasSubstr("gives no peak (machine.tile.peak)"));
+  EXPECT_THAT(
+      complaint(
+          one,
+          in_dram + "  types: {core: {nodes: [1], compute: {model: npu, array: [8, 8]}}}\n" + gpu),
+      HasSubstr("not by both"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
