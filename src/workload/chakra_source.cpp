@@ -82,13 +82,14 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   return std::make_unique<ChakraSource>(prefix, files, std::move(groups));
 }
 
-const Registration registration(graph_workloads(),
-                                {"chakra",
-                                 "execution traces, one for each NPU",
-                                 {{"traces", "", "", "files PREFIX.<npu>.et"},
-                                  {"groups", "", "those in the traces",
-                                   "JSON file of communicators"}}},
-                                make);
+const Registration registration(
+    graph_workloads(),
+    {"chakra",
+     "execution traces, one for each NPU",
+     {{"traces", "", "", "files PREFIX.<npu>.et"},
+      {"groups", "", "those in the traces", "JSON file of communicators"},
+      {"samples", "", "1", "of an iteration, which throughput counts"}}},
+    make);
 
 }  // namespace
 }  // namespace tessera::workload

@@ -113,7 +113,8 @@ const Registration registration(
       {"size", "B", "", "vector of a member; of all-gather, gather and scatter its part"},
       {"sizes", "B", "", "of all-to-all in place of size: for each NPU a list of sizes to each"},
       {"repeat", "", "1", "one after the other"},
-      {"root", "", "0", "number of the NPU; of collectives that have one"}}},
+      {"root", "", "0", "number of the NPU; of collectives that have one"},
+      {"samples", "", "1", "of an iteration, which throughput counts"}}},
     make);
 
 }  // namespace

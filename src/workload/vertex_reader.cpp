@@ -200,7 +200,8 @@ const Registration registration(
       {"vertices", "", "",
        "list of {name, start, at} with {flops, bytes, remote, remote_written, uses}, {collective, "
        "bytes, root, gather} or {from, to, bytes}"},
-      {"edges", "", "none", "list of {from, to, first}"}}},
+      {"edges", "", "none", "list of {from, to, first}"},
+      {"samples", "", "1", "of an iteration, which throughput counts"}}},
     make);
 
 }  // namespace
