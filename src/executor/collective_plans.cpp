@@ -170,9 +170,10 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
 // ASTRA-sim 2.0 knows dimensions of the whole machine only: any other communicator is one ring.
 std::vector<std::vector<std::uint32_t>> CollectivePlans::box_of_group(
     const std::vector<std::uint32_t>& members) const {
-  const bool is_ring =
-      setup_.work.options.collectives.as_astra && members.size() != setup_.work.npus();
-  return is_ring ? std::vector<std::vector<std::uint32_t>>{} : box_of(members, sizes_);
+  const GraphOptions& options = setup_.work.options;
+  const bool is_flat = options.flat_communicators ||
+                       (options.collectives.as_astra && members.size() != setup_.work.npus());
+  return is_flat ? std::vector<std::vector<std::uint32_t>>{} : box_of(members, sizes_);
 }
 
 // Programs are for whole communicators.

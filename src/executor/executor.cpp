@@ -221,6 +221,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     return all;
   }
 
+  std::optional<SentBytes> sent_bytes() const override { return messages_.sent_bytes(); }
+
   std::uint64_t unfinished() const override { return unfinished_; }
   std::uint64_t instructions_done() const override { return instructions_done_; }
 

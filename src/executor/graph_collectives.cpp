@@ -29,6 +29,7 @@ class GraphCollectives::Actions final : public collective::RunActions {
     const std::uint32_t to = active_.plan->npu_at(npu_.number, dimension, coordinate);
     const MessageId id = collectives_.message_of(active_.id, name);
     collectives_.sums_[active_.sum].sent += active_.sum == unequal ? 1 : bytes.count();
+    collectives_.sent_bytes_ += active_.may_be_lumped ? 0 : bytes.count();
     network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
                   collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
     if (!active_.may_be_lumped) {
@@ -140,6 +141,9 @@ void GraphCollectives::announce_ring(pdes::Context& context, const GraphNpu& npu
                                      const ActiveCollective& active) {
   auto part = active.plan->ring_part(npu.number);
   part->word = message_of(active.id, {}).word;
+  if (part->member == 0) {  // in each step all of the vector goes over the ring once
+    sent_bytes_ += part->steps * active.plan->phase_bytes(npu.number, 0, 0).count();
+  }
   context.send_self(SimTime::zero(), pdes::Port(setup_.network_slot, network::ring_kind), *part);
 }
 
@@ -160,6 +164,7 @@ void GraphCollectives::add(pdes::StateReader& reader) {
     sums_[i].sent += more[i].sent;
     sums_[i].received += more[i].received;
   }
+  sent_bytes_ += reader.get<std::uint64_t>();
 }
 
 // Hands a collective what has happened, if it is under way at all.

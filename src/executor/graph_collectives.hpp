@@ -31,7 +31,12 @@ class GraphCollectives {
   // Bytes by kind of collective, and messages of those that have a size for each pair. Messages
   // that nobody was told of (network::RingPart) are in neither sum: who got them has sent them on.
   std::vector<Balance> balances() const;
-  void save(pdes::StateWriter& writer) const { writer.put(sums_); }
+  // All of them: those of a ring that may be lumped are counted when its first member begins.
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
+  void save(pdes::StateWriter& writer) const {
+    writer.put(sums_);
+    writer.put(sent_bytes_);
+  }
   void add(pdes::StateReader& reader);
 
   // Not begun.
@@ -73,6 +78,7 @@ class GraphCollectives {
   const GraphMessageLog& log_;
   CollectivePlans plans_;
   std::array<Sum, collective::kinds + 1> sums_{};  // by kind; the last: of unequal messages
+  std::uint64_t sent_bytes_ = 0;
 };
 
 }  // namespace tessera::executor

@@ -179,6 +179,9 @@ class GraphExecutor final : public Executor {
     collectives_.add(reader);
   }
   std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
+  std::optional<SentBytes> sent_bytes() const override {
+    return SentBytes{sent_bytes_, collectives_.sent_bytes()};
+  }
   std::vector<Balance> balances() const override {
     std::vector<Balance> all = collectives_.balances();
     all.push_back({"messages sent and received", sent_, taken_});

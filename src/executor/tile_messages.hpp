@@ -73,6 +73,16 @@ class TileMessages {
     }
     return all;
   }
+  SentBytes sent_bytes() const {
+    SentBytes bytes;
+    for (std::size_t kind = 0; kind < plan::program_traffic_kinds; ++kind) {
+      const auto traffic = static_cast<plan::Traffic>(kind);
+      const bool passes_on =
+          traffic == plan::Traffic::activation || traffic == plan::Traffic::gradient;
+      (passes_on ? bytes.messages : bytes.collectives) += sent_[kind];
+    }
+    return bytes;
+  }
   void save(pdes::StateWriter& writer) const {
     writer.put(sent_);
     writer.put(received_);

@@ -39,6 +39,10 @@ Bytes largest(const plan::Plan& plan, Bytes (*of)(const plan::StageMemory&)) {
 const std::map<std::string, std::string>& summary_columns() {
   static const std::map<std::string, std::string> columns = [] {
     trace::Summary summary;
+    for (auto* bytes : {&summary.message_bytes, &summary.collective_bytes,
+                        &summary.memory_read_bytes, &summary.memory_written_bytes}) {
+      *bytes = 0;
+    }
     for (const char* name : {"total", "stage 0"}) {
       trace::Breakdown breakdown{name, 0, {}};
       for (std::size_t i = 0; i < executor::activities; ++i) {

@@ -161,6 +161,9 @@ class PlanSource final : public workload::GraphSource {
   std::optional<workload::GraphLook> known() const override {
     workload::GraphLook look;
     look.names.insert(plan_.names.begin(), plan_.names.end());
+    for (const EntityId node : npus_) {
+      look.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
+    }
     for (const std::vector<Template>& nodes : nodes_) {
       const std::uint64_t tiles = plan_.stage_tiles();
       look.nodes += nodes.size() * tiles;

@@ -56,8 +56,9 @@ void check_coherent(const RankModels& models) {
   require(sums[4] == sums[5], "coherent bytes to write and written", sums[4], sums[5]);
 }
 
-// By all ranks. None: not counted.
-std::optional<Work::Accessed> asked_for(const RankModels& models) {
+}  // namespace
+
+std::optional<Work::Accessed> bytes_asked_for(const RankModels& models) {
   if (const auto known = models.work->accessed()) {
     return known;
   }
@@ -74,14 +75,9 @@ std::optional<Work::Accessed> asked_for(const RankModels& models) {
   return Work::Accessed{sums[0], sums[1]};
 }
 
-void check_accesses(const RankModels& models) {
-  const auto account = models.experiment.memory->account();
-  if (account == memory::MemoryModel::Account::none) {
-    return;
-  }
-  const std::optional<Work::Accessed> asked = asked_for(models);
-  if (!asked) {
-    return;
+std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
+  if (models.experiment.memory->account() == memory::MemoryModel::Account::none) {
+    return std::nullopt;
   }
   std::array<std::uint64_t, 2> moved{};
   models.memory->visit_channels(models.engine.last_event_time(),
@@ -90,13 +86,25 @@ void check_accesses(const RankModels& models) {
                                   moved[1] += use.written.count();
                                 });
   models.communicator.reduce_sum(moved);
-  const bool rounds = account == memory::MemoryModel::Account::bursts;
+  return Work::Accessed{moved[0], moved[1]};
+}
+
+namespace {
+
+void check_accesses(const RankModels& models) {
+  const std::optional<Work::Accessed> moved = bytes_moved(models);
+  const std::optional<Work::Accessed> asked = bytes_asked_for(models);
+  if (!moved || !asked) {
+    return;
+  }
+  const bool rounds = models.experiment.memory->account() == memory::MemoryModel::Account::bursts;
   const auto fits = [&](std::uint64_t wanted, std::uint64_t got) {
     return got == wanted || (rounds && got > wanted);
   };
-  require(fits(asked->read, moved[0]), "bytes of memory asked for and read", asked->read, moved[0]);
-  require(fits(asked->written, moved[1]), "bytes of memory to write and written", asked->written,
-          moved[1]);
+  require(fits(asked->read, moved->read), "bytes of memory asked for and read", asked->read,
+          moved->read);
+  require(fits(asked->written, moved->written), "bytes of memory to write and written",
+          asked->written, moved->written);
 }
 
 // Every rank throws, or none.

@@ -146,6 +146,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   options.all_to_all = read_algorithms(section, "all_to_all", options.algorithms);
   options.other_algorithm = read_algorithm(section, "other_algorithm",
                                            section.get_or<std::string>("other_algorithm", "ring"));
+  options.flat_communicators =
+      section.get_name("communicators", {"dimensions", "flat"}, "dimensions") == "flat";
   options.algorithm_window = static_cast<std::uint32_t>(section.get_or<std::int64_t>(
       "algorithm_window", 0, config::between<std::int64_t>(0, 1'000'000)));
   for (const std::string& path : section.get_files("programs")) {
@@ -215,6 +217,14 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
       continue;
     }
     const auto asked = static_cast<workload::GraphCollective>(number);
+    if (options.flat_communicators) {
+      const std::string& name = options.other_algorithm;
+      if (!collective::algorithms().at(name)({})->offers(executor::kind_of(asked))) {
+        collectives.error("other_algorithm", name + " has no " + to_string(asked));
+        return;
+      }
+      continue;
+    }
     for (const collective::ChunkPlan& chunk : collective::plan_chunks(
              executor::kind_of(asked), Bytes(1), options.dimensions, options.collectives)) {
       for (const collective::Phase& phase : chunk.phases) {
@@ -296,7 +306,8 @@ std::vector<ParameterInfo> execution_parameters() {
            "nodes at a time; 0: all that are ready, as memory of programs; and collective_queue: "
            "fifo, lifo"},
           {"collectives", "", "",
-           "shape, algorithms, all_to_all, other_algorithm, algorithm_window, programs, protocols, "
+           "shape, algorithms, all_to_all, communicators, other_algorithm, algorithm_window, "
+           "programs, protocols, "
            "chunks, "
            "active_chunks, queues, queue, order, decomposition, bandwidths, endpoint_delay, "
            "local_memory, "

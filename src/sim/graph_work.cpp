@@ -23,10 +23,18 @@ constexpr std::size_t place_bytes = 48;
 class GraphsWork final : public Work {
  public:
   GraphsWork(const Platform& platform, const GraphsJob& job, const executor::GraphWork& graph,
-             std::uint64_t samples)
-      : platform_(platform), job_(job), graph_(graph), samples_(samples) {}
+             std::uint64_t samples, std::optional<double> flops)
+      : platform_(platform), job_(job), graph_(graph), samples_(samples), flops_(flops) {
+    for (std::uint32_t npu = 0; npu < graph.npus(); ++npu) {
+      if (has_work(npu)) {
+        at_work_.push_back(graph.nodes[npu]);
+      }
+    }
+  }
 
-  std::uint64_t tiles() const override { return graph_.npus(); }
+  std::uint64_t tiles() const override { return at_work_.size(); }
+  std::uint64_t roles() const override { return graph_.npus(); }
+  bool has_work(std::uint32_t role) const override { return graph_.look.at_work[role]; }
   std::uint32_t iterations() const override {
     return job_.iterations * graph_.source->iterations();
   }
@@ -34,12 +42,13 @@ class GraphsWork final : public Work {
     return graph_.look.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(platform_.machine, graph_.nodes, graph_.options.data_type);
+    return sum_of_peaks(platform_.machine, at_work_, graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
   double flops_of_sample() const override {
-    return graph_.look.flops / graph_.source->iterations() / static_cast<double>(samples());
+    return flops_.value_or(flops_done()) / static_cast<double>(samples());
   }
+  double flops_done() const override { return graph_.look.flops / graph_.source->iterations(); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
@@ -74,7 +83,7 @@ class GraphsWork final : public Work {
             executor::Activity::host,    executor::Activity::collective,
             executor::Activity::message, executor::Activity::bubble};
   }
-  std::vector<Part> parts() const override { return {{"all", graph_.npus()}}; }
+  std::vector<Part> parts() const override { return {{"all", tiles()}}; }
   std::size_t part_of(std::uint32_t) const override { return 0; }
   const std::vector<std::string>& names() const override { return graph_.names; }
   std::vector<EntityId> samples_of_parts() const override {
@@ -107,7 +116,7 @@ class GraphsWork final : public Work {
   }
   std::uint64_t events_of_tile() const override {
     constexpr std::uint64_t of_node = 2;  // begun, and over
-    return of_node * instructions() / std::max(1U, graph_.npus());
+    return of_node * instructions() / std::max<std::uint64_t>(1, tiles());
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(platform_, {}, members);  // asked for times alone
@@ -144,13 +153,15 @@ class GraphsWork final : public Work {
   const GraphsJob& job_;
   const executor::GraphWork& graph_;
   std::uint64_t samples_;
+  std::optional<double> flops_;
+  std::vector<EntityId> at_work_;
 };
 
 }  // namespace
 
 std::unique_ptr<Work> GraphsJob::work(const Platform& platform) const {
   return std::make_unique<GraphsWork>(platform, *this, *graph_,
-                                      std::max<std::uint64_t>(1, samples_));
+                                      std::max<std::uint64_t>(1, samples_), flops_);
 }
 
 }  // namespace tessera::sim

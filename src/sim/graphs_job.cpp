@@ -33,6 +33,7 @@ class GraphsReader final : public JobReader {
     auto graph =
         read_execution(execution, setup_.platform.machine, setup_.tiles.nodes, {}, setup_.load);
     const MemoryParts parts = memory_parts(setup_.platform);
+    const std::uint64_t samples = workload::samples_of_graphs().read(workload);
     std::unique_ptr<workload::GraphSource> source =
         read_graph_source(workload, parts, graph->nodes, setup_.load);
     if (source) {
@@ -40,7 +41,7 @@ class GraphsReader final : public JobReader {
       use_coherence(setup_.platform, setup_.machine, *graph);
       check_remote_access(*graph, execution.section("remote"));
     }
-    auto job = std::make_unique<GraphsJob>(std::move(graph), 1);
+    auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
     job->name = workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     return job;
   }

@@ -15,9 +15,10 @@ namespace tessera::sim {
 
 class GraphsJob final : public Job {
  public:
-  // `samples`: of an iteration.
-  GraphsJob(std::unique_ptr<executor::GraphWork> graph, std::uint64_t samples)
-      : graph_(std::move(graph)), samples_(samples) {}
+  // Both of an iteration. FLOPs of the model; none: those that its graphs do.
+  GraphsJob(std::unique_ptr<executor::GraphWork> graph, std::uint64_t samples,
+            std::optional<double> flops = std::nullopt)
+      : graph_(std::move(graph)), samples_(samples), flops_(flops) {}
 
   executor::GraphWork& graph() { return *graph_; }
   // [channels] beside tensors.
@@ -44,6 +45,7 @@ class GraphsJob final : public Job {
  private:
   std::unique_ptr<executor::GraphWork> graph_;
   std::uint64_t samples_;
+  std::optional<double> flops_;
   std::vector<Bytes> in_channels_;
 };
 

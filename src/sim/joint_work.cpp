@@ -72,7 +72,7 @@ class JointWork final : public Work {
       place.first_role = static_cast<std::uint32_t>(roles);
       place.first_part = parts_.size();
       place.first_name = names_.size();
-      roles += works_.back()->tiles();
+      roles += works_.back()->roles();
       add_names(tenant, *works_.back(), place);
       for (const EntityId tile : tenant.tiles) {
         tenant_at_[tile.value()] = static_cast<std::uint16_t>(number);
@@ -98,11 +98,21 @@ class JointWork final : public Work {
     }
     return all;
   }
-  std::uint64_t samples() const override { return 1; }
+  std::uint64_t samples() const override {
+    return std::max<std::uint64_t>(
+        1, sum([](const Work& work) { return work.samples() * work.iterations(); }));
+  }
   double flops_of_sample() const override {
     double all = 0;
     for (const auto& work : works_) {
       all += work->flops_of_sample() * static_cast<double>(work->samples()) * work->iterations();
+    }
+    return all / static_cast<double>(samples());
+  }
+  double flops_done() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->flops_done() * work->iterations();
     }
     return all;
   }
@@ -131,6 +141,13 @@ class JointWork final : public Work {
   std::size_t part_of(std::uint32_t role) const override {
     const std::size_t tenant = share_of(role);
     return places_[tenant].first_part + works_[tenant]->part_of(role - places_[tenant].first_role);
+  }
+  std::uint64_t roles() const override {
+    return sum([](const Work& work) { return work.roles(); });
+  }
+  bool has_work(std::uint32_t role) const override {
+    const std::size_t tenant = share_of(role);
+    return works_[tenant]->has_work(role - places_[tenant].first_role);
   }
   const std::vector<std::string>& names() const override { return names_; }
   std::vector<EntityId> samples_of_parts() const override {
@@ -165,7 +182,7 @@ class JointWork final : public Work {
       shares.push_back({placed.name, placed.job->name, placed.start, work.tiles(),
                         work.iterations(), work.samples(),
                         work.flops_of_sample() * static_cast<double>(work.samples()),
-                        work.peak_flops_per_s()});
+                        work.flops_done(), work.peak_flops_per_s()});
     }
     return shares;
   }
@@ -189,6 +206,19 @@ class JointWork final : public Work {
     for (std::size_t number = 0; number < works_.size(); ++number) {
       all += works_[number]->compute_bytes(
           std::min<std::uint64_t>(nodes, experiment_.jobs[number].tiles.size()));
+    }
+    return all;
+  }
+  // Where each job's is known.
+  std::optional<Accessed> accessed() const override {
+    Accessed all;
+    for (const auto& work : works_) {
+      const std::optional<Accessed> own = work->accessed();
+      if (!own) {
+        return std::nullopt;
+      }
+      all.read += own->read;
+      all.written += own->written;
     }
     return all;
   }

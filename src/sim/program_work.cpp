@@ -83,6 +83,14 @@ class ProgramWork final : public Work {
   double flops_of_sample() const override {
     return static_cast<double>(workload_.flops_per_sample().count());
   }
+  double flops_done() const override {
+    double sum = 0;
+    for (const plan::Stage& stage : plan_.stages) {
+      sum += static_cast<double>(plan::flops_of(plan_, stage.program)) *
+             static_cast<double>(plan_.stage_tiles());
+    }
+    return sum;
+  }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;

@@ -136,7 +136,9 @@ std::unique_ptr<Job> ProgramsReader::read() {
     job = std::make_unique<GraphsJob>(
         read_execution(setup_.section.section("execution"), platform.machine, setup_.tiles.nodes,
                        usual, setup_.load),
-        workload_.samples);
+        workload_.samples,
+        static_cast<double>(workload_.flops_per_sample().count()) *
+            static_cast<double>(workload_.samples));
     replay_objection_ = "graphs are simulated whole";
   }
   job->name = workload_.name;

@@ -58,6 +58,18 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
           0, on(static_cast<std::int64_t>(earlier), static_cast<std::int64_t>(mean))));
     }
   }
+  const auto put_on = [&](const auto& earlier, auto& bytes) {
+    if (earlier && bytes) {
+      *bytes += (*bytes - *earlier) * steps;
+    }
+  };
+  put_on(before.message_bytes, last.message_bytes);
+  put_on(before.collective_bytes, last.collective_bytes);
+  put_on(before.memory_read_bytes, last.memory_read_bytes);
+  put_on(before.memory_written_bytes, last.memory_written_bytes);
+  last.executed_flops_per_iteration +=
+      (last.executed_flops_per_iteration - before.executed_flops_per_iteration) *
+      static_cast<double>(steps);
   last.replayed_micro_batches = replayed;
   last.notes.push_back(std::to_string(replayed) +
                        " micro-batches of an iteration were not simulated: they are taken to go on "

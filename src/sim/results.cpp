@@ -61,6 +61,9 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
   std::vector<Wide> times(parts.size() * all);
   models.executor->visit_results([&](const executor::TileResult& result) {
     models.recorder.on_tile(result);
+    if (!models.work->has_work(result.role)) {
+      return;
+    }
     Wide* const of_part = times.data() + models.work->part_of(result.role) * all;
     SimTime known;
     for (std::size_t i = 0; i < all; ++i) {
@@ -74,9 +77,9 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
   const auto breakdown = [&](std::string name, std::uint64_t tiles, const auto& sum) {
     trace::Breakdown row{std::move(name), tiles, {}};
     for (const executor::Activity activity : models.work->activities()) {
-      row.mean_ps.emplace_back(
-          to_string(activity),
-          static_cast<std::uint64_t>(sum(static_cast<std::size_t>(activity)) / tiles));
+      row.mean_ps.emplace_back(to_string(activity),
+                               static_cast<std::uint64_t>(sum(static_cast<std::size_t>(activity)) /
+                                                          std::max<std::uint64_t>(1, tiles)));
     }
     return row;
   };
@@ -137,6 +140,9 @@ void fill_tenants(const RankModels& models, bool complete, trace::Summary& summa
     result.iterations = share.iterations;
     result.start_ps = share.start.ps();
     result.peak_flops_per_s = share.peak_flops_per_s;
+    result.samples_per_iteration = share.samples;
+    result.flops_per_iteration = share.flops;
+    result.executed_flops_per_iteration = share.flops_done;
     const std::int64_t time = static_cast<std::int64_t>(ends[i]) - result.start_ps;
     if (complete && time > 0) {
       result.end_ps = static_cast<std::int64_t>(ends[i]);
@@ -156,6 +162,25 @@ void fill_counts(const RankModels& models, trace::Summary& summary) {
   summary.events = sums[0];
   summary.packet_hops = sums[1];
   summary.messages = sums[2];
+}
+
+// What went over the network, and what memory was asked for; where nobody counts that, what it
+// moved.
+void fill_bytes(const RankModels& models, trace::Summary& summary) {
+  if (const std::optional<executor::SentBytes> sent = models.executor->sent_bytes()) {
+    std::array<std::uint64_t, 2> sums{sent->messages, sent->collectives};
+    models.communicator.reduce_sum(sums);
+    summary.message_bytes = sums[0];
+    summary.collective_bytes = sums[1];
+  }
+  std::optional<Work::Accessed> accessed = bytes_asked_for(models);
+  if (!accessed) {
+    accessed = bytes_moved(models);
+  }
+  if (accessed) {
+    summary.memory_read_bytes = accessed->read;
+    summary.memory_written_bytes = accessed->written;
+  }
 }
 
 void fill_costs(const std::vector<trace::Segment>& segments, trace::Summary& summary) {
@@ -270,6 +295,9 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   }
   summary.tiles = work->tiles();
   summary.peak_flops_per_s = work->peak_flops_per_s();
+  summary.samples_per_iteration = work->samples();
+  summary.flops_per_iteration = work->flops_of_sample() * static_cast<double>(work->samples());
+  summary.executed_flops_per_iteration = work->flops_done();
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = cut.name;
@@ -348,6 +376,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_services(models, summary);
   fill_notes(models, end, complete, summary);
   if (complete) {
+    fill_bytes(models, summary);
     check_conservation(models);
   }
 

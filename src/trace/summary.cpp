@@ -42,6 +42,13 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("steady_throughput_samples_per_s", summary.steady_throughput_samples_per_s);
   visit("achieved_flops_per_s", summary.achieved_flops_per_s);
   visit("peak_flops_per_s", summary.peak_flops_per_s);
+  visit("samples_per_iteration", summary.samples_per_iteration);
+  visit("flops_per_iteration", summary.flops_per_iteration);
+  visit("executed_flops_per_iteration", summary.executed_flops_per_iteration);
+  visit("message_bytes", summary.message_bytes);
+  visit("collective_bytes", summary.collective_bytes);
+  visit("memory_read_bytes", summary.memory_read_bytes);
+  visit("memory_written_bytes", summary.memory_written_bytes);
   visit("breakdown", summary.breakdown);
   visit("services", summary.services);
   visit("tenants", summary.tenants);
@@ -110,6 +117,9 @@ void visit_tenant(AnyTenant& tenant, Visit visit) {
   visit("throughput_samples_per_s", tenant.throughput_samples_per_s);
   visit("achieved_flops_per_s", tenant.achieved_flops_per_s);
   visit("peak_flops_per_s", tenant.peak_flops_per_s);
+  visit("samples_per_iteration", tenant.samples_per_iteration);
+  visit("flops_per_iteration", tenant.flops_per_iteration);
+  visit("executed_flops_per_iteration", tenant.executed_flops_per_iteration);
 }
 
 template <class AnySummary, class Visit>
@@ -132,6 +142,10 @@ void put_group(Json& group, const Breakdown& breakdown) {
 template <class Value>
 Json json_of(const Value& value) {
   return value;
+}
+
+Json json_of(const std::optional<std::uint64_t>& value) {
+  return value ? Json(*value) : Json();
 }
 
 Json json_of(const std::vector<Breakdown>& breakdown) {
@@ -256,6 +270,10 @@ void take(const Json& object, const Spot& spot, const char* key, Value& value) {
   if (found != object.end() && !found->is_null()) {
     read(*found, spot.inner(key), value);
   }
+}
+
+void read(const Json& json, const Spot& spot, std::optional<std::uint64_t>& value) {
+  read(json, spot, value.emplace());
 }
 
 Breakdown read_group(const Json& json, const Spot& spot, std::string name) {

@@ -87,9 +87,11 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   return std::make_unique<ChakraSource>(prefix, files, std::move(groups));
 }
 
-const Registration registration(
-    graph_workloads(), {"chakra", "execution traces, one for each NPU", {traces, groups_key}},
-    make);
+const Registration registration(graph_workloads(),
+                                {"chakra",
+                                 "execution traces, one for each NPU",
+                                 {traces, groups_key, samples_of_graphs()}},
+                                make);
 
 }  // namespace
 }  // namespace tessera::workload

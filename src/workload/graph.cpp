@@ -39,6 +39,13 @@ Registry<GraphWorkloadMaker>& graph_workloads() {
   return registry;
 }
 
+const config::Key<std::uint64_t>& samples_of_graphs() {
+  static const config::Key<std::uint64_t> key{"samples", 1,
+                                              "of an iteration, which throughput counts",
+                                              config::between<std::uint64_t>(1, 1'000'000'000)};
+  return key;
+}
+
 std::vector<std::string> graph_collective_names() {
   std::vector<std::string> names;
   for (std::size_t number = 0; number < graph_collectives; ++number) {

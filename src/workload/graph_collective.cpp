@@ -123,7 +123,8 @@ const Registration registration(graph_workloads(),
                                 {"collective",
                                  "one collective of all NPUs",
                                  {collective, config::where_used(size_key), sizes_key, repeat_key,
-                                  root_key(config::at_least<std::int64_t>(0))}},
+                                  root_key(config::at_least<std::int64_t>(0)),
+                                  samples_of_graphs()}},
                                 make);
 
 }  // namespace

@@ -91,6 +91,7 @@ class Look {
 
   GraphLook make() {
     check_groups();
+    look_.at_work.resize(source_.npus());
     for (std::uint32_t npu = 0; npu < source_.npus(); ++npu) {
       look_at(npu);
     }
@@ -205,6 +206,7 @@ class Look {
 
   void take(std::uint32_t npu, const GraphNode& node, std::map<std::string, std::size_t>& counts) {
     ++look_.nodes;
+    look_.at_work[npu] = true;
     look_.names.insert(node.name);
     switch (node.action) {
       case GraphAction::nothing:

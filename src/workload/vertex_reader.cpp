@@ -248,7 +248,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
 
 std::vector<ParameterInfo> parameters() {
   using config::where_used;
-  std::vector<ParameterInfo> list{coherent_key, iterations_key};
+  std::vector<ParameterInfo> list{coherent_key, iterations_key, samples_of_graphs()};
   for (ParameterInfo& info : tensor_parameters()) {
     list.push_back(std::move(info));
   }

@@ -269,8 +269,12 @@ class VertexSource final : public GraphSource {
     for (std::uint32_t npu = 0; npu < npus_; ++npu) {
       ++members[row_of(npu)];
     }
+    look_.at_work.resize(npus_, !everywhere_.empty());
     for (std::uint32_t number = 0; number < graph_.vertices.size(); ++number) {
       const Vertex& vertex = graph_.vertices[number];
+      for (const std::uint32_t npu : vertex.places) {
+        look_.at_work[npu] = true;
+      }
       const std::uint64_t places = vertex.everywhere ? npus_ : vertex.places.size();
       const std::uint64_t times = places * iterations_;
       look_.names.insert(vertex.name);

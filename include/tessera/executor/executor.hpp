@@ -183,6 +183,12 @@ struct AskedOfMemory {
   std::uint64_t written = 0;
 };
 
+// Bytes that went out over the network; those of memory are not among them.
+struct SentBytes {
+  std::uint64_t messages = 0;  // from one to another: boundary tensors, and sends of graphs
+  std::uint64_t collectives = 0;
+};
+
 class Executor : public pdes::Component {
  public:
   // Every tile of this rank that plays a role, in storage order.
@@ -205,6 +211,8 @@ class Executor : public pdes::Component {
   virtual std::uint64_t events_for_observers() const { return 0; }
   // So far on this rank; the same list on every one.
   virtual std::vector<Balance> balances() const { return {}; }
+  // So far on this rank; none, on every rank: they are not counted.
+  virtual std::optional<SentBytes> sent_bytes() const { return std::nullopt; }
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
   virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
 };

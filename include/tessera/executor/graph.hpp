@@ -95,6 +95,9 @@ struct GraphOptions {
   std::vector<collective::StepCosts> step_costs;  // [dimensions]
   // By size, the last for all beyond; empty: as `step_costs` say.
   std::vector<CollectiveProtocol> protocols;
+  // Communicators go through one dimension in the order of their members, as if none were a box: so
+  // programs of plans have them.
+  bool flat_communicators = false;
   // Of communicators that are no box.
   std::string other_algorithm = "ring";
   std::uint32_t algorithm_window = 0;

@@ -48,6 +48,7 @@ class Work {
     std::uint32_t iterations = 0;
     std::uint64_t samples = 0;  // of an iteration; so are the FLOPs
     double flops = 0;
+    double flops_done = 0;
     double peak_flops_per_s = 0;
   };
 
@@ -61,9 +62,13 @@ class Work {
   virtual std::uint64_t instructions() const = 0;
   // Of the tiles at work, together.
   virtual double peak_flops_per_s() const = 0;
-  // Of one iteration; graphs are one sample, and so is all that several jobs do.
+  // Of one iteration. Of several jobs: of the whole run, samples of all together.
   virtual std::uint64_t samples() const = 0;
+  // Of the model, in which nothing is computed twice, as far as the work knows its model.
   virtual double flops_of_sample() const = 0;
+  // Of one iteration, by all tiles together: what is recomputed, what several do alike and the
+  // update among them.
+  virtual double flops_done() const { return flops_of_sample() * static_cast<double>(samples()); }
 
   virtual std::vector<executor::Activity> activities() const = 0;
   // What its levels leave out, and what of it has no effect; for users.
@@ -72,6 +77,10 @@ class Work {
   virtual std::vector<std::string> phases() const = 0;
   virtual std::vector<Part> parts() const = 0;
   virtual std::size_t part_of(std::uint32_t role) const = 0;
+  // Roles are numbered from 0 on; those that have nothing to do are no tiles at work, and are in no
+  // part.
+  virtual std::uint64_t roles() const { return tiles(); }
+  virtual bool has_work(std::uint32_t /*role*/) const { return true; }
   // Of operators; their numbers are the places here.
   virtual const std::vector<std::string>& names() const = 0;
   // Tiles whose operators a summary trace holds.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,10 @@ struct TenantResult {
   double throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
   double peak_flops_per_s = 0;  // of its tiles
+  // As of the summary.
+  std::uint64_t samples_per_iteration = 0;
+  double flops_per_iteration = 0;
+  double executed_flops_per_iteration = 0;
 };
 
 struct Summary {
@@ -74,7 +79,15 @@ struct Summary {
   // Inference: without set-up and drain, from the first result to the last; 0: not known.
   double steady_throughput_samples_per_s = 0;
   double achieved_flops_per_s = 0;
-  double peak_flops_per_s = 0;        // of the tiles in use
+  double peak_flops_per_s = 0;  // of the tiles in use
+  std::uint64_t samples_per_iteration = 0;
+  double flops_per_iteration = 0;           // of the model, in which nothing is computed twice
+  double executed_flops_per_iteration = 0;  // by all tiles
+  // Of the whole run; none: not counted.
+  std::optional<std::uint64_t> message_bytes;
+  std::optional<std::uint64_t> collective_bytes;
+  std::optional<std::uint64_t> memory_read_bytes;
+  std::optional<std::uint64_t> memory_written_bytes;
   std::vector<Breakdown> breakdown;   // total first, then each stage
   std::vector<TenantResult> tenants;  // none: one job had all of the machine
   std::vector<Service> services;      // of tenants whose requests are served
@@ -115,8 +128,8 @@ struct Summary {
 //              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
 //   tenants    [{its members under their names}, …]
 //   versions   {"tessera", "git", "mpi", "hdf5"}
-// before them "file_type" and "format_version". Integers are exact; a number that is not finite is
-// null; what is no UTF-8 becomes U+FFFD.
+// before them "file_type" and "format_version". Integers are exact; a number that is not finite, or
+// not counted, is null; what is no UTF-8 becomes U+FFFD.
 std::string to_json(const Summary& summary);
 
 // Throws IoError when the file cannot be read, is no summary, or of another major format. Keys it

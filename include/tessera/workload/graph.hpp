@@ -104,6 +104,7 @@ struct GraphLook {
   // Of a node: how far before it in its graph, at most, the nearest one lies that it depends on;
   // the begin, of nodes that depend on none. So many are read ahead.
   std::uint64_t reach = 0;
+  std::vector<bool> at_work;  // [npus] has nodes
   std::set<std::string> names;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/graph.hpp"
 #include "tessera/workload/tensors.hpp"
@@ -32,6 +33,8 @@ struct GraphRequest {
 using GraphWorkloadMaker =
     std::function<std::unique_ptr<GraphSource>(config::Section&, const GraphRequest&)>;
 Registry<GraphWorkloadMaker>& graph_workloads();
+// Samples of an iteration, which throughput counts; read by whoever asks for the graphs.
+const config::Key<std::uint64_t>& samples_of_graphs();
 
 // In the order of GraphCollective, with hyphens.
 std::vector<std::string> graph_collective_names();

@@ -1,0 +1,156 @@
+// The same work in several forms: what their summaries must have in common.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "tessera/sim/replay.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+trace::Summary summary_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  Experiment experiment = testing::read({{"lab/experiment.yaml", text}}, overrides);
+  const auto communicator = comm::make_in_process();
+  return run_with_replay(experiment, *communicator, {});
+}
+
+std::string machine_of(const std::string& network) {
+  return "machine:\n"
+         "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 10 GB/s, latency: 20 ns}\n"
+         "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
+         "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
+         "  network: {" +
+         network + ", collective_overhead: 2 us}\n";
+}
+
+const std::string model =
+    "workload: {kind: transformer, layers: 4, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+    "batch: 8}\n";
+const std::string no_trace = "run: {trace: none}\n";
+const std::string flat = "execution: {collectives: {communicators: flat}}\n";
+
+// Of all but how it was simulated.
+void expect_alike(const trace::Summary& one, const trace::Summary& other,
+                  const std::string& about) {
+  EXPECT_EQ(one.iteration_time_ps, other.iteration_time_ps) << about;
+  EXPECT_EQ(one.tiles, other.tiles) << about;
+  EXPECT_EQ(one.samples_per_iteration, other.samples_per_iteration) << about;
+  EXPECT_DOUBLE_EQ(one.flops_per_iteration, other.flops_per_iteration) << about;
+  EXPECT_DOUBLE_EQ(one.executed_flops_per_iteration, other.executed_flops_per_iteration) << about;
+  EXPECT_DOUBLE_EQ(one.achieved_flops_per_s, other.achieved_flops_per_s) << about;
+  EXPECT_DOUBLE_EQ(one.peak_flops_per_s, other.peak_flops_per_s) << about;
+  EXPECT_TRUE(one.message_bytes.has_value()) << about;
+  EXPECT_EQ(one.message_bytes, other.message_bytes) << about;
+  EXPECT_EQ(one.collective_bytes, other.collective_bytes) << about;
+  EXPECT_TRUE(one.memory_read_bytes.has_value()) << about;
+  EXPECT_EQ(one.memory_read_bytes, other.memory_read_bytes) << about;
+  EXPECT_EQ(one.memory_written_bytes, other.memory_written_bytes) << about;
+}
+
+// Also where tiles of the machine are idle, and where rings follow the grid in an order that is not
+// that of its numbers.
+TEST(Conformance, PlansAsGraphs) {
+  for (const std::string network : {"model: analytical", "model: packet"}) {
+    for (const std::string strategy :
+         {"tensor: 4", "pipeline: 2, tensor: 2, recompute: full", "pipeline: 2, tensor: 4",
+          "tensor: 2, data: 2, context: 2, zero: 1", "data: 8, zero: 3"}) {
+      const std::string text =
+          machine_of(network) + model + "strategy: {" + strategy + "}\n" + no_trace;
+      const trace::Summary plan = summary_of(text);
+      ASSERT_EQ(plan.status, "finished");
+      EXPECT_EQ(plan.samples_per_iteration, 8U);
+      EXPECT_GT(plan.executed_flops_per_iteration, plan.flops_per_iteration) << strategy;
+      expect_alike(plan, summary_of(text + flat), network + ", " + strategy);
+    }
+  }
+}
+
+TEST(Conformance, BreakdownsLeaveOutWhoHasNothingToDo) {
+  const std::string text = machine_of("model: analytical") + model + "strategy: {tensor: 2}\n";
+  const trace::Summary plan = summary_of(text + no_trace);
+  const trace::Summary graphs = summary_of(text + no_trace + flat);
+  ASSERT_FALSE(graphs.breakdown.empty());
+  EXPECT_EQ(graphs.breakdown[0].tiles, 2U);
+  EXPECT_EQ(graphs.breakdown[0].mean_ps.front(), plan.breakdown[0].mean_ps.front());
+  EXPECT_EQ(graphs.breakdown[0].mean_ps.front().first, "compute");
+}
+
+// Bytes of rings whose steps are not simulated one by one.
+TEST(Conformance, LumpedRingsSendTheirBytes) {
+  const std::string text =
+      "machine:\n"
+      "  topology: {kind: stack, shape: Ring(8), dimensions: [{bandwidth: 10 GB/s, latency: 1 "
+      "us}]}\n"
+      "  network: {model: flow, uncontended_steps: each}\n"
+      "workload: {kind: collective, collective: all-reduce, size: 80003 B, samples: 5}\n" +
+      no_trace;
+  const trace::Summary each = summary_of(text);
+  EXPECT_EQ(each.samples_per_iteration, 5U);
+  EXPECT_EQ(each.collective_bytes, 14U * 80003U);
+  const trace::Summary lumped = summary_of(text, {"machine.network.uncontended_steps=lumped"});
+  EXPECT_EQ(lumped.collective_bytes, each.collective_bytes);
+  EXPECT_LT(lumped.events, each.events);
+}
+
+TEST(Conformance, TheOnlyTenant) {
+  const std::string machine = machine_of("model: packet");
+  const std::string alone = machine + model + "strategy: {pipeline: 2, tensor: 2}\n";
+  const std::string tenant =
+      machine +
+      "workload:\n  kind: tenants\n  tenants:\n    - name: only\n      tiles: all\n      " + model +
+      "      strategy: {pipeline: 2, tensor: 2}\n";
+  const std::string twice = "run: {trace: none, iterations: 2}\n";
+  const trace::Summary expected = summary_of(alone + twice);
+  const trace::Summary summary = summary_of(tenant + twice);
+  ASSERT_EQ(summary.tenants.size(), 1U);
+  const trace::TenantResult& only = summary.tenants[0];
+  EXPECT_EQ(only.samples_per_iteration, expected.samples_per_iteration);
+  EXPECT_DOUBLE_EQ(only.flops_per_iteration, expected.flops_per_iteration);
+  EXPECT_DOUBLE_EQ(only.executed_flops_per_iteration, expected.executed_flops_per_iteration);
+  EXPECT_EQ(summary.samples_per_iteration, 2 * expected.samples_per_iteration);
+  EXPECT_DOUBLE_EQ(summary.throughput_samples_per_s, expected.throughput_samples_per_s);
+  EXPECT_NEAR(summary.achieved_flops_per_s, expected.achieved_flops_per_s,
+              1e-9 * expected.achieved_flops_per_s);
+  EXPECT_EQ(summary.message_bytes, expected.message_bytes);
+  EXPECT_EQ(summary.collective_bytes, expected.collective_bytes);
+  EXPECT_EQ(summary.memory_read_bytes, expected.memory_read_bytes);
+  EXPECT_EQ(summary.memory_written_bytes, expected.memory_written_bytes);
+}
+
+// Tenants of graphs keep their own numbers of NPUs where some have nothing to do.
+TEST(Conformance, TenantsWhoseGraphsLeaveTilesIdle) {
+  const std::string graph =
+      "{kind: graph, vertices: [{name: work, start: true, at: 1, flops: 1 GFLOP}]}\n";
+  const std::string text = machine_of("model: analytical") +
+                           "workload:\n  kind: tenants\n  tenants:\n"
+                           "    - {name: low, tiles: 0-3, workload: " +
+                           graph + "      }\n    - {name: high, tiles: 4-7, workload: " + graph +
+                           "      }\n" + no_trace;
+  const trace::Summary summary = summary_of(text);
+  ASSERT_EQ(summary.status, "finished");
+  EXPECT_EQ(summary.tiles, 2U);
+  ASSERT_EQ(summary.tenants.size(), 2U);
+  for (const trace::TenantResult& tenant : summary.tenants) {
+    EXPECT_EQ(tenant.tiles, 1U);
+    EXPECT_EQ(tenant.end_ps, 1'000'000'000);
+    EXPECT_DOUBLE_EQ(tenant.peak_flops_per_s, 1e12);
+    EXPECT_DOUBLE_EQ(tenant.achieved_flops_per_s, 1e12);
+  }
+}
+
+TEST(Conformance, ReplayedMicroBatchesCount) {
+  const std::string text = machine_of("model: analytical") + model +
+                           "strategy: {pipeline: 2, tensor: 2, data: 2}\nrun: {trace: none}\n";
+  const std::vector<std::string> many{"workload.batch=128"};
+  const std::vector<std::string> replayed{"workload.batch=128", "run.replay=exact"};
+  const trace::Summary whole = summary_of(text, many);
+  const trace::Summary summary = summary_of(text, replayed);
+  EXPECT_GT(summary.replayed_micro_batches, 0U);
+  expect_alike(whole, summary, "replayed");
+}
+
+}  // namespace
+}  // namespace tessera::sim
