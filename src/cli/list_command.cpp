@@ -115,8 +115,6 @@ void print(const std::string& kind, const Parts& parts) {
   }
 }
 
-}  // namespace
-
 int list_command(const Words& words, comm::Communicator& world) {
   std::vector<std::string> names;
   for (const auto& [name, parts] : kinds()) {
@@ -145,4 +143,9 @@ int list_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(),
+                                {"list", "show every part there is, with its parameters", {}},
+                                Command{"list [KIND]", list_command});
+
+}  // namespace
 }  // namespace tessera::cli

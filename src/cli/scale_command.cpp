@@ -164,8 +164,6 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
   return costs;
 }
 
-}  // namespace
-
 int scale_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -208,4 +206,9 @@ int scale_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(),
+                                {"scale", "predict the speed-up on many ranks from one run", {}},
+                                Command{"scale EXPERIMENT.yaml --ranks 2,4,...", scale_command});
+
+}  // namespace
 }  // namespace tessera::cli
