@@ -161,6 +161,11 @@ def names_of(listing):
             yield part, None
 
 
+def commands_of(usage):
+    """Of `tessera --help`: the first words of the indented lines."""
+    return [line.split()[0] for line in usage.splitlines() if re.match(r"  [a-z]", line)]
+
+
 def keys_of(summary):
     yield from (key for key in summary if key not in ("file_type", "format_version"))
     yield from (key for key in summary["breakdown"]["total"] if key != "tiles")
@@ -172,8 +177,7 @@ def user_guide(tessera, repository):
         names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
         if not any(name in text for name in names):
             yield "%s %s is not in the user guide" % (part, parameter or "")
-    for command in ["run", "check", "scale", "export", "sweep", "plan", "systolic", "dram",
-                    "traffic", "import"]:
+    for command in commands_of(run(tessera, "--help")):
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
                 yield "option %s of %s is not in the user guide" % (option, command)
