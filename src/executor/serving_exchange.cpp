@@ -20,11 +20,6 @@ Bytes at_least_one(Bytes bytes) {
 
 }  // namespace
 
-bool ServingExchanges::is_under_way(std::uint16_t slot) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [slot](const Part& part) { return part.slot == slot; });
-}
-
 bool ServingExchanges::has_arrived(std::uint16_t slot, std::uint32_t step) const {
   return std::any_of(messages_.begin(), messages_.end(), [&](const Message& message) {
     return message.slot == slot && message.step == step;

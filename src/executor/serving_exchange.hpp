@@ -25,7 +25,6 @@ class ServingExchanges {
              std::uint64_t number);
   // A message of an all-reduce. True: the core's part in it is over.
   bool arrived(pdes::Context& context, std::uint16_t slot, std::uint32_t step);
-  bool is_under_way(std::uint16_t slot) const;
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
