@@ -11,6 +11,7 @@ CHECK is one of
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
   figures       figures that documents take from the pages under results/ are those of the pages
+  limits        what README.md says that Tessera leaves out (limits.py)
   quickstart    the table in README.md is what the quickstart's experiment gives, but for speeds
 """
 import itertools
@@ -213,6 +214,13 @@ def figures(_, repository):
     yield from stated.faults(repository)
 
 
+def limits(tessera, repository):
+    import limits as stated
+    with tempfile.TemporaryDirectory() as scratch:
+        program = stated.Program(tessera, repository, scratch, python_with_h5py())
+        yield from stated.faults(program)
+
+
 def quickstart(tessera, repository):
     """Lines of the machine that it ran on differ."""
     own = re.compile("^(events|wall time|memory) ")
@@ -229,7 +237,8 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, user_guide, excerpts, links, figures, quickstart)}
+          for check in (trace_format, user_guide, excerpts, links, figures, limits,
+                                             quickstart)}
 
 
 def main():
