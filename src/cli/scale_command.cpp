@@ -152,7 +152,7 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
   std::string source = "a message a step, recursive doubling";
   const bool given = options.has("reduction-step") || options.has("reduction-latency");
   if (world.size() > 1 && !given) {
-    const int steps = std::bit_width(static_cast<unsigned>(world.size() - 1));
+    const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(world.size() - 1)));
     step = sim::measure_reduction(world) / steps;
     source = "measured: a reduction on " + world.description();
   }
