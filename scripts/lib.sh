@@ -14,7 +14,7 @@ picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 # shellcheck disable=SC2034
 gate_packages=(clang-format)
 # shellcheck disable=SC2034
-test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml)
+test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml clang-tidy shellcheck)
 
 say() {
   printf '== %s\n' "$*"
@@ -53,6 +53,18 @@ need_packages() {
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
   as_root "${apt[@]}" update </dev/null
   as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null
+}
+
+# Ruff as npm has it, for Debian 12 has no package: into build/tools, at the pinned version.
+need_ruff() {
+  local package=@astral-sh/ruff-wasm-nodejs folder=$repository/build/tools version
+  version=$(pinned_version ruff)
+  if ! grep -qs "\"version\": \"$version\"" "$folder/node_modules/$package/package.json"; then
+    command -v npm >/dev/null || need_packages nodejs npm
+    say "installing ruff $version"
+    mkdir -p -- "$folder"
+    npm install --no-save --no-audit --no-fund --silent --prefix "$folder" "$package@$version" </dev/null
+  fi
 }
 
 # Compilers side by side: one a processor, but each may need a gigabyte.

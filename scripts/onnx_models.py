@@ -19,7 +19,6 @@ import argparse
 from pathlib import Path
 
 import numpy
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, HALF, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64

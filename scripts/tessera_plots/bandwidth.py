@@ -80,7 +80,7 @@ def draw(run, directory):
             reason = nothing
     if not panels:
         raise reason
-    end_ps = max(run.end_ps(), max(int(edges[-1]) for _, edges, _ in panels))
+    end_ps = max(run.end_ps(), *(int(edges[-1]) for _, edges, _ in panels))
     fig, axes = figure.new_figure(run, "Bandwidth over simulated time", 14, 1.4 + 2.6 * len(panels),
                                   rows=len(panels), sharex=True)
     for ax, (title, edges, series) in zip(axes[:, 0], panels):

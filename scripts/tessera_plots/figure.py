@@ -7,10 +7,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt  # noqa: E402  (after the choice of its backend)
-from matplotlib.colors import to_rgb  # noqa: E402
+import matplotlib.pyplot as plt  # after the choice of its backend
+from matplotlib.colors import to_rgb
 
-from .errors import PlotError  # noqa: E402
+from .errors import PlotError
 
 # Okabe and Ito's palette, which readers of every kind of colour vision tell apart.
 COLOURS = {

@@ -9,11 +9,11 @@ import signal
 
 os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")  # reading takes no lock, also not over NFS
 
-import h5py  # noqa: E402  (after the setting it reads)
-import numpy as np  # noqa: E402
+import h5py  # after the setting it reads
+import numpy as np
 
-from .crc32c import crc32c  # noqa: E402
-from .errors import PlotError  # noqa: E402
+from .crc32c import crc32c
+from .errors import PlotError
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _BLOCK_ROWS = 1 << 19

@@ -64,8 +64,8 @@ def alternate(bench, words, reduced):
     """Runs of each variant, taken in turns so that a slow spell of the machine hits all alike."""
     runs = {variant: [] for variant in variants(reduced)}
     for _ in range(1 if reduced else 5):
-        for title, ranks, threads, policy in runs:
-            runs[title, ranks, threads, policy].append(
+        for (title, ranks, threads, policy), times in runs.items():
+            times.append(
                 bench.run(words, ranks, threads, policy, timeout=HANGING))
     return runs
 

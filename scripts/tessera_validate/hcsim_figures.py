@@ -127,7 +127,7 @@ def knee(report, runner, folder):
     rows, holds = [], True
     for xpus, latencies in KNEE.items():
         for latency in latencies:
-            def time(letters, label, lanes=1):
+            def time(letters, label, lanes=1, xpus=xpus, latency=latency):
                 return seconds(runner, folder, True, "H100", xpus, latency=latency,
                                written=part_of_workload(folder, letters, label),
                                more=(f"execution.lanes.collective={lanes}",))

@@ -5,8 +5,8 @@ import sys
 from page import ROOT
 
 sys.path.append(str(ROOT / "scripts"))
-import graph_yaml  # noqa: E402
-import hcsim_llama2  # noqa: E402
+import graph_yaml
+import hcsim_llama2
 
 # XPUs of a rack, all of one type.
 RACK, SERVER = 128, 8

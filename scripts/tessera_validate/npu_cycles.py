@@ -11,7 +11,7 @@ from tiles_npu import like_onnxim as operators_like_onnxim
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import onnx_models  # noqa: E402
+import onnx_models
 
 SERVER = MACHINES / "onnxim_server.yaml"
 OWN = ("--set", "machine.compute.timing=deterministic", "--set", "machine.compute.tiling=fitted")

@@ -9,7 +9,7 @@ from tiles_npu import Chip
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import onnx_models  # noqa: E402
+import onnx_models
 
 # Kind of attention, model, minutes of ONNXim (section III-E), most CPU seconds.
 CASES = (("grouped-query, 8 heads of keys", "llama3-8b", 17, 60),

@@ -10,9 +10,9 @@ from page import ROOT, call
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import onnx  # noqa: E402
-import onnx_models  # noqa: E402
-from onnx_counter import Counter  # noqa: E402
+import onnx
+import onnx_models
+from onnx_counter import Counter
 
 REAL = ROOT / "tests/onnx/models"
 TEST_DATA = Path("/usr/share/libonnx-testdata/data/node")

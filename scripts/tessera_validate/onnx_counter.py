@@ -12,7 +12,7 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
-TYPES = {number: kind for number, kind in onnx.mapping.TENSOR_TYPE_TO_NP_TYPE.items()}
+TYPES = dict(onnx.mapping.TENSOR_TYPE_TO_NP_TYPE)
 
 
 def zeros(shape, kind=numpy.float32):

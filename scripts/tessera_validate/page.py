@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import platform
-import re
 import resource
 import subprocess
 import sys
@@ -70,7 +69,7 @@ def call(command, codes=(0,), timeout=None):
     """The finished process, with `user_s` and `system_s` of it and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=timeout)
+                          timeout=timeout, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in codes:
         sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")

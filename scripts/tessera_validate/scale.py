@@ -35,7 +35,7 @@ CURVE_RANKS = ",".join(str(2 ** power) for power in range(1, 13))
 
 def call(command):
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True)
+                          capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
 

@@ -131,8 +131,6 @@ void print(const sim::Experiment& experiment, int ranks) {
   std::cout << "ok\n";
 }
 
-}  // namespace
-
 int check_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -149,4 +147,9 @@ int check_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(
+    commands(), {"check", "validate an experiment and say what a run would need", {}},
+    Command{"check EXPERIMENT.yaml [options]", check_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -1,29 +1,25 @@
-// The commands of the program. Each takes the words after its name and gives the exit code.
+// The commands of the program, each a file that registers itself. A command takes the words after
+// its name and gives the exit code.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
 
 namespace tessera::cli {
 
 using Words = std::vector<std::string>;
 
-int run_command(const Words& words, comm::Communicator& world);
-int check_command(const Words& words, comm::Communicator& world);
-int list_command(const Words& words, comm::Communicator& world);
-int show_command(const Words& words, comm::Communicator& world);
-int scale_command(const Words& words, comm::Communicator& world);
-int sweep_command(const Words& words, comm::Communicator& world);
-int plan_command(const Words& words, comm::Communicator& world);
-int systolic_command(const Words& words, comm::Communicator& world);
-int dram_command(const Words& words, comm::Communicator& world);
-int traffic_command(const Words& words, comm::Communicator& world);
-int export_command(const Words& words, comm::Communicator& world);
-int import_command(const Words& words, comm::Communicator& world);
+struct Command {
+  std::string usage;  // of `tessera --help`: "run EXPERIMENT.yaml [options]"
+  std::function<int(const Words&, comm::Communicator&)> run;
+};
+Registry<Command>& commands();
 
 // Seconds between two lines of progress: one on a terminal, else ten.
 std::chrono::seconds progress_period();

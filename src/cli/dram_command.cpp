@@ -131,8 +131,6 @@ std::vector<Line> lines_of(const memory::DramSpec& spec, const memory::DramMeasu
           count("refreshes", measure.counts.refreshes, "")};
 }
 
-}  // namespace
-
 int dram_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -159,4 +157,9 @@ int dram_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(
+    commands(), {"dram", "drive a DRAM with a pattern and print bandwidth and latency", {}},
+    Command{"dram [DEVICE.yaml] [options]", dram_command});
+
+}  // namespace
 }  // namespace tessera::cli

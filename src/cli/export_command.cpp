@@ -75,8 +75,6 @@ void export_chakra(const Options& options) {
             << " NPUs" << std::endl;
 }
 
-}  // namespace
-
 int export_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -98,4 +96,8 @@ int export_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(), {"export", "turn a trace into other formats", {}},
+                                Command{"export DIR --format chrome", export_command});
+
+}  // namespace
 }  // namespace tessera::cli

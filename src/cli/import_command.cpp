@@ -150,8 +150,6 @@ std::vector<LevelTotals> climb(onnx::Graph& graph, onnx::Level level) {
   return levels;
 }
 
-}  // namespace
-
 int import_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -179,4 +177,9 @@ int import_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(
+    commands(), {"import", "say what an ONNX model computes, and what optimisation saves", {}},
+    Command{"import MODEL.onnx [options]", import_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -155,8 +155,6 @@ trace::PartLists lists_of(const std::string& asked) {
   return lists;
 }
 
-}  // namespace
-
 int list_command(const Words& words, comm::Communicator& world) {
   std::vector<std::string> names;
   for (const auto& [name, parts] : kinds()) {
@@ -194,4 +192,9 @@ int list_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(),
+                                {"list", "show every part there is, with its parameters", {}},
+                                Command{"list [KIND]", list_command});
+
+}  // namespace
 }  // namespace tessera::cli

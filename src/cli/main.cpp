@@ -5,63 +5,22 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <map>
 
 #include "commands.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::cli {
 namespace {
 
-struct Command {
-  int (*run)(const Words&, comm::Communicator&);
-  std::string usage;
-  std::string help;
-};
-
-const std::map<std::string, Command>& commands() {
-  static const std::map<std::string, Command> list{
-      {"run", {run_command, "run EXPERIMENT.yaml [options]", "simulate an experiment"}},
-      {"check",
-       {check_command, "check EXPERIMENT.yaml [options]",
-        "validate an experiment and say what a run would need"}},
-      {"sweep",
-       {sweep_command, "sweep SWEEP.yaml [options]",
-        "simulate an experiment at many points of a space of its keys"}},
-      {"plan",
-       {plan_command, "plan EXPERIMENT.yaml [options]",
-        "propose the best strategy for an experiment's model and machine"}},
-      {"dram",
-       {dram_command, "dram [DEVICE.yaml] [options]",
-        "drive a DRAM with a pattern and print bandwidth and latency"}},
-      {"list", {list_command, "list [KIND]", "show every part there is, with its parameters"}},
-      {"scale",
-       {scale_command, "scale EXPERIMENT.yaml --ranks 2,4,...",
-        "predict the speed-up on many ranks from one run"}},
-      {"systolic",
-       {systolic_command, "systolic PRODUCTS [options]",
-        "cycles of matrix products on a systolic array"}},
-      {"traffic",
-       {traffic_command, "traffic TRAFFIC.yaml [options]",
-        "measure latency and throughput of a network under synthetic load"}},
-      {"show", {show_command, "show DIR", "print a finished run as a table, or draw a machine"}},
-      {"export", {export_command, "export DIR --format chrome", "turn a trace into other formats"}},
-      {"import",
-       {import_command, "import MODEL.onnx [options]",
-        "say what an ONNX model computes, and what optimisation saves"}}};
-  return list;
-}
-
 std::string usage() {
   std::string text =
       "usage: tessera COMMAND [...]\n"
       "Simulates machines of many accelerators at work on deep-learning models; runs alone or\n"
       "under mpirun.\n\n";
-  for (const auto& [name, command] : commands()) {
-    std::string left = "  " + command.usage;
+  for (const PartInfo& command : commands().infos()) {
+    std::string left = "  " + commands().at(command.name).usage;
     left.resize(std::max<std::size_t>(left.size() + 2, 36), ' ');
     text += left + command.help + "\n";
   }
@@ -88,15 +47,7 @@ int dispatch(const Words& words, comm::Communicator& world) {
     }
     return 0;
   }
-  const auto found = commands().find(words[0]);
-  if (found == commands().end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, command] : commands()) {
-      names.push_back(name);
-    }
-    throw ConfigError(unknown_name("command", words[0], names));
-  }
-  return found->second.run(Words(words.begin() + 1, words.end()), world);
+  return commands().at(words[0]).run(Words(words.begin() + 1, words.end()), world);
 }
 
 // Every rank reads the same input and is stopped with the others: one of them says so.
@@ -137,6 +88,11 @@ int guarded(const Words& words, comm::Communicator& world) {
 }
 
 }  // namespace
+
+Registry<Command>& commands() {
+  static Registry<Command> registry("command");
+  return registry;
+}
 
 std::chrono::seconds progress_period() {
   return std::chrono::seconds(isatty(STDERR_FILENO) == 1 ? 1 : 10);

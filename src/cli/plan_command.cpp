@@ -27,8 +27,6 @@ Options describe() {
   return options;
 }
 
-}  // namespace
-
 int plan_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -64,4 +62,9 @@ int plan_command(const Words& words, comm::Communicator& world) {
   return found ? 0 : 3;
 }
 
+const Registration registration(
+    commands(), {"plan", "propose the best strategy for an experiment's model and machine", {}},
+    Command{"plan EXPERIMENT.yaml [options]", plan_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -167,8 +167,6 @@ void advise(const trace::Summary& summary, Log& log) {
            ": fewer may be faster; tessera scale predicts how many");
 }
 
-}  // namespace
-
 int run_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -243,4 +241,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   return exit_code_of(summary);
 }
 
+const Registration registration(commands(), {"run", "simulate an experiment", {}},
+                                Command{"run EXPERIMENT.yaml [options]", run_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -152,7 +152,7 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
   std::string source = "a message a step, recursive doubling";
   const bool given = options.has("reduction-step") || options.has("reduction-latency");
   if (world.size() > 1 && !given) {
-    const int steps = std::bit_width(static_cast<unsigned>(world.size() - 1));
+    const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(world.size() - 1)));
     step = sim::measure_reduction(world) / steps;
     source = "measured: a reduction on " + world.description();
   }
@@ -163,8 +163,6 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
   set_promise_costs(costs, options, seconds("promise-time"));
   return costs;
 }
-
-}  // namespace
 
 int scale_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
@@ -208,4 +206,9 @@ int scale_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(),
+                                {"scale", "predict the speed-up on many ranks from one run", {}},
+                                Command{"scale EXPERIMENT.yaml --ranks 2,4,...", scale_command});
+
+}  // namespace
 }  // namespace tessera::cli

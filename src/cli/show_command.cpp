@@ -50,8 +50,6 @@ int show_topology(const Options& options, comm::Communicator& world) {
   return 0;
 }
 
-}  // namespace
-
 int show_command(const Words& words, comm::Communicator& world) {
   Options options("show",
                   "Print the summary of a run and what is wrong with its files, if anything; or "
@@ -92,4 +90,9 @@ int show_command(const Words& words, comm::Communicator& world) {
   return code;
 }
 
+const Registration registration(commands(),
+                                {"show", "print a finished run as a table, or draw a machine", {}},
+                                Command{"show DIR", show_command});
+
+}  // namespace
 }  // namespace tessera::cli

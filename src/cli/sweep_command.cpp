@@ -62,8 +62,6 @@ explore::SweepOutcome go(const Options& options, comm::Communicator& world,
                             shared_loader(world), hooks);
 }
 
-}  // namespace
-
 int sweep_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -92,4 +90,9 @@ int sweep_command(const Words& words, comm::Communicator& world) {
   return !outcome.complete ? stopped_exit_code : none ? 3 : 0;
 }
 
+const Registration registration(
+    commands(), {"sweep", "simulate an experiment at many points of a space of its keys", {}},
+    Command{"sweep SWEEP.yaml [options]", sweep_command});
+
+}  // namespace
 }  // namespace tessera::cli

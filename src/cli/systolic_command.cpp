@@ -170,8 +170,6 @@ std::string stepped(const MatrixShape& array, const compute::Dataflow& dataflow,
   return "stepped with " + to_string(type) + ": the same cycles, products right\n";
 }
 
-}  // namespace
-
 int systolic_command(const Words& words, comm::Communicator& world) {
   Options options = describe();
   if (!options.parse(words, world)) {
@@ -198,4 +196,9 @@ int systolic_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+const Registration registration(commands(),
+                                {"systolic", "cycles of matrix products on a systolic array", {}},
+                                Command{"systolic PRODUCTS [options]", systolic_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -20,8 +20,6 @@ bool wants_json(const std::string& file) {
   return ending == ".json";
 }
 
-}  // namespace
-
 int traffic_command(const Words& words, comm::Communicator& world) {
   Options options("traffic",
                   "Send messages at random over a machine's network, at one load after another, "
@@ -56,4 +54,9 @@ int traffic_command(const Words& words, comm::Communicator& world) {
   return report.points.size() == experiment.rates.size() ? 0 : 75;
 }
 
+const Registration registration(
+    commands(), {"traffic", "measure latency and throughput of a network under synthetic load", {}},
+    Command{"traffic TRAFFIC.yaml [options]", traffic_command});
+
+}  // namespace
 }  // namespace tessera::cli

@@ -80,7 +80,7 @@ __attribute__((target("sse4.2"))) std::uint32_t fold_by_processor(const unsigned
     std::uint64_t third = 0;
     for (std::size_t at = 0; at < piece_bytes; at += 8) {
       std::array<std::uint64_t, 3> words;
-      std::memcpy(&words[0], bytes + at, 8);
+      std::memcpy(words.data(), bytes + at, 8);
       std::memcpy(&words[1], bytes + piece_bytes + at, 8);
       std::memcpy(&words[2], bytes + 2 * piece_bytes + at, 8);
       wide = __builtin_ia32_crc32di(wide, words[0]);

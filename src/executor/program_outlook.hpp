@@ -47,8 +47,6 @@ class ProgramOutlook {
   // `setup.outlook.regions` is not null. All is kept by reference.
   ProgramOutlook(const ExecutorSetup& setup, std::span<const std::uint32_t> roles);
 
-  // Whether the tile at this index of the rank's arrays ever sends out.
-  bool watches(std::uint32_t index) const { return watch_of_[index] != none; }
   // Something has happened at the tile.
   void touch(std::uint32_t index) {
     if ((marks_[index] & is_exact) != 0) {

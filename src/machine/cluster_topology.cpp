@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "readers.hpp"
+#include "routing_by.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/machine/cluster.hpp"
+#include "tessera/machine/routings.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -243,6 +245,15 @@ const Registration registration(
      "servers of accelerators around a switch, with NICs to a fat tree of two levels or one switch",
      parameters()},
     make);
+
+const Registration routing(
+    routings(), {"cluster", "up and down the fabric; clusters", {}},
+    RoutingKind{.make =
+                    [](const Topology& topology) {
+                      return make_routing_by(ClusterRouting(*topology.cluster()));
+                    },
+                .fits = [](const Topology& topology) { return topology.cluster().has_value(); },
+                .needs = "a cluster"});
 
 }  // namespace
 }  // namespace tessera::machine

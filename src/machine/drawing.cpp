@@ -229,7 +229,7 @@ class Drawer {
         }
       }
       for (const auto& [link_class, count] : backward) {
-        if (forward.count(link_class) == 0) {
+        if (!forward.contains(link_class)) {
           add_line(b, a, count, link_class, "");
         }
       }

@@ -64,7 +64,7 @@ std::unique_ptr<Topology> make(config::Section& section) {
   const std::uint64_t half = k / 2;
   const std::uint64_t npus = half * oversubscription;
   if (!fits_generated_limit(section, "k", k * half * (npus + 2) + half * half,
-                            2 * k * half * (npus + 2 * half))) {
+                            half * 2 * k * (npus + 2 * half))) {
     return nullptr;
   }
   return build(k, static_cast<std::uint32_t>(npus), std::move(classes));

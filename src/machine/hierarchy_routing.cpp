@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "routing_by.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/hierarchy.hpp"
+#include "tessera/machine/routings.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -48,4 +50,15 @@ unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {
   return ways_[target.value() % ways_.size()];
 }
 
+namespace {
+
+const Registration registration(
+    routings(), {"hierarchy", "shortest, instance by instance; graphs of templates", {}},
+    RoutingKind{
+        .make =
+            [](const Topology& topology) { return make_routing_by(HierarchyRouting(topology)); },
+        .fits = [](const Topology& topology) { return topology.hierarchy() != nullptr; },
+        .needs = "a graph of templates that are alike and whose shortest ways stay inside"});
+
+}  // namespace
 }  // namespace tessera::machine

@@ -4,23 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "routing_by.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/machine/hierarchy.hpp"
+#include "tessera/machine/routings.hpp"
 
 namespace tessera::machine {
 namespace {
-
-template <class Algorithm>
-class RoutingBy final : public Routing {
- public:
-  explicit RoutingBy(Algorithm algorithm) : algorithm_(std::move(algorithm)) {}
-  unsigned next_port(EntityId here, EntityId target) const override {
-    return algorithm_.next_port(here, target);
-  }
-
- private:
-  Algorithm algorithm_;
-};
 
 // Ports that the file gives, and another routing for everything else. A port is given for every
 // node from the first one of a route on, so that whoever comes upon a route stays on it.
@@ -38,39 +27,67 @@ class GivenRouting final : public Routing {
   std::unique_ptr<Routing> otherwise_;
 };
 
+std::unique_ptr<Routing> make_given(const Topology& topology) {
+  const GivenRoutes& given = *topology.given_routes();
+  const bool is_usable = routing_problem(given.otherwise, topology).empty();
+  return std::make_unique<GivenRouting>(
+      given, make_routing(is_usable ? given.otherwise : "shortest", topology));
+}
+
+RoutingKind dimension_order(bool rows_first) {
+  return {.make =
+              [rows_first](const Topology& topology) {
+                return make_routing_by(DimensionOrderRouting(*topology.grid(), rows_first));
+              },
+          .fits = [](const Topology& topology) { return topology.grid().has_value(); },
+          .needs = "a mesh, torus or wafer"};
+}
+
+RoutingKind shortest(bool spread) {
+  return {.make =
+              [spread](const Topology& topology) {
+                return make_routing_by(ShortestPathRouting(topology, spread));
+              },
+          .fits = {},
+          .avoids_dead_links = true};
+}
+
+const Registration xy(routings(), {"xy", "along the row first; grids", {}}, dimension_order(true));
+const Registration yx(routings(), {"yx", "along the column first; grids", {}},
+                      dimension_order(false));
+const Registration the_shortest(routings(), {"shortest", "smallest latency", {}}, shortest(false));
+const Registration ecmp(routings(), {"ecmp", "shortest, spread over equal routes", {}},
+                        shortest(true));
+const Registration given(
+    routings(), {"given", "routes of the file; graphs with such", {}},
+    RoutingKind{.make = make_given,
+                .fits = [](const Topology& topology) { return topology.given_routes() != nullptr; },
+                .needs = "a graph with 'routes'"});
+
 }  // namespace
+
+Registry<RoutingKind>& routings() {
+  static Registry<RoutingKind> registry("routing");
+  return registry;
+}
 
 DimensionOrderRouting::DimensionOrderRouting(const Grid& grid, bool rows_first)
     : grid_(grid), columns_(grid.columns), rows_first_(rows_first) {}
 
 std::vector<std::string> routing_names() {
-  return {"xy", "yx", "cluster", "stack", "hierarchy", "given", "ecmp", "shortest"};
+  return routings().names();
 }
 
 std::string routing_problem(const std::string& name, const Topology& topology) {
-  const std::vector<std::string> names = routing_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return unknown_name("routing", name, names);
+  if (!routings().contains(name)) {
+    return unknown_name("routing", name, routing_names());
   }
-  if (topology.has_dead_links() && name != "shortest" && name != "ecmp") {
+  const RoutingKind& kind = routings().at(name);
+  if (topology.has_dead_links() && !kind.avoids_dead_links) {
     return "'" + name + "' would cross dead links; use 'shortest'";
   }
-  if ((name == "xy" || name == "yx") && !topology.grid()) {
-    return "'" + name + "' needs a mesh, torus or wafer; use '" + topology.default_routing() + "'";
-  }
-  if (name == "cluster" && !topology.cluster()) {
-    return "'cluster' needs a cluster; use '" + topology.default_routing() + "'";
-  }
-  if (name == "stack" && topology.stack() == nullptr) {
-    return "'stack' needs a stack; use '" + topology.default_routing() + "'";
-  }
-  if (name == "hierarchy" && topology.hierarchy() == nullptr) {
-    return "'hierarchy' needs a graph of templates that are alike and whose shortest ways stay "
-           "inside; use '" +
-           topology.default_routing() + "'";
-  }
-  if (name == "given" && topology.given_routes() == nullptr) {
-    return "'given' needs a graph with 'routes'; use '" + topology.default_routing() + "'";
+  if (kind.fits && !kind.fits(topology)) {
+    return "'" + name + "' needs " + kind.needs + "; use '" + topology.default_routing() + "'";
   }
   return "";
 }
@@ -80,27 +97,7 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   if (!problem.empty()) {
     throw ConfigError(problem);
   }
-  if (name == "shortest" || name == "ecmp") {
-    return std::make_unique<RoutingBy<ShortestPathRouting>>(
-        ShortestPathRouting(topology, name == "ecmp"));
-  }
-  if (name == "hierarchy") {
-    return std::make_unique<RoutingBy<HierarchyRouting>>(HierarchyRouting(topology));
-  }
-  if (name == "given") {
-    const GivenRoutes& given = *topology.given_routes();
-    const bool is_usable = routing_problem(given.otherwise, topology).empty();
-    return std::make_unique<GivenRouting>(
-        given, make_routing(is_usable ? given.otherwise : "shortest", topology));
-  }
-  if (name == "cluster") {
-    return std::make_unique<RoutingBy<ClusterRouting>>(ClusterRouting(*topology.cluster()));
-  }
-  if (name == "stack") {
-    return std::make_unique<RoutingBy<StackRouting>>(StackRouting(*topology.stack()));
-  }
-  return std::make_unique<RoutingBy<DimensionOrderRouting>>(
-      DimensionOrderRouting(*topology.grid(), name == "xy"));
+  return routings().at(name).make(topology);
 }
 
 namespace {

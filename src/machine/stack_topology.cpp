@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "readers.hpp"
+#include "routing_by.hpp"
 #include "tessera/config/conditional_key.hpp"
+#include "tessera/machine/routings.hpp"
 #include "tessera/machine/stack.hpp"
 
 namespace tessera::machine {
@@ -226,6 +228,15 @@ const Registration registration(
     {"stack", "rings, full meshes and switches stacked in dimensions, in ASTRA-sim's notation",
      parameters()},
     make);
+
+const Registration routing(
+    routings(), {"stack", "dimension by dimension; stacks", {}},
+    RoutingKind{.make =
+                    [](const Topology& topology) {
+                      return make_routing_by(StackRouting(*topology.stack()));
+                    },
+                .fits = [](const Topology& topology) { return topology.stack() != nullptr; },
+                .needs = "a stack"});
 
 }  // namespace
 }  // namespace tessera::machine

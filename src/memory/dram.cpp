@@ -222,7 +222,7 @@ class DramMemory final : public Memory {
     plan(context, memory);
   }
 
-  void plan(pdes::Context& context, LocalMemory& memory) {
+  void plan(pdes::Context& context, LocalMemory& memory) const {
     const SimTime due = memory.stack.due();
     if (due < memory.wakes) {
       memory.wakes = due;

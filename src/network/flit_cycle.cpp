@@ -27,7 +27,7 @@ void for_each(const std::uint64_t* set, unsigned words, Visit visit) {
 }  // namespace
 
 // Of two ports that will do, the one with a free channel; of two such the one with more credits.
-void FlitRouters::choose_port(RouterView& router, InputVc& input) {
+void FlitRouters::choose_port(RouterView& router, InputVc& input) const {
   const auto room = [&](unsigned port) {
     unsigned credits = 0;
     for (std::uint32_t left = input.vcs & ~router.port(port).busy; left != 0; left &= left - 1) {
@@ -130,8 +130,8 @@ void FlitRouters::add_switch_request(RouterView& router, std::uint32_t input_vc,
 void FlitRouters::match_switch(RouterView& router, unsigned allocator) {
   const std::uint32_t inputs = router.at->ports() * settings_.input_speedup;
   const std::uint32_t outputs = router.at->ports() * settings_.output_speedup;
-  std::uint16_t* const input_turns = router.switch_inputs() + allocator * inputs;
-  std::uint16_t* const output_turns = router.switch_outputs() + allocator * outputs;
+  std::uint16_t* const input_turns = router.switch_inputs() + std::size_t{allocator} * inputs;
+  std::uint16_t* const output_turns = router.switch_outputs() + std::size_t{allocator} * outputs;
   const auto granted = matching_.match(
       requests_, settings_.outputs_first, settings_.iterations, inputs, outputs,
       [&](std::uint32_t input) -> std::uint16_t& { return input_turns[input]; },

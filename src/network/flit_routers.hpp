@@ -107,7 +107,6 @@ class FlitRouters {
     std::uint32_t output_vc;
   };
 
-  void set_up(std::uint32_t index, const machine::Topology& topology);
   void schedule(pdes::Context& context, RouterView& router, std::uint64_t cycle, SimTime now_delay);
   // From the moment a router works in a cycle to the beginning of a later one.
   SimTime in_cycles(std::uint64_t cycles) const {
@@ -125,7 +124,7 @@ class FlitRouters {
   bool begin_injection(Step& step, const WaitingMessage& message);
   void ask_for_channels(Step& step);
   void take_first_free(RouterView& router, const Head& head);
-  void choose_port(RouterView& router, InputVc& input);
+  void choose_port(RouterView& router, InputVc& input) const;
   void ask_for_switch(Step& step);
   void speculate(Step& step);
   void add_switch_request(RouterView& router, std::uint32_t input_vc, unsigned port);

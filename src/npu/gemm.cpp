@@ -21,7 +21,7 @@ namespace tessera::npu {
 namespace {
 
 // What a DMA instruction loads at least, where there is as much, so that there are few of them.
-constexpr std::uint64_t block_bytes = 32 * 1024;
+constexpr std::uint64_t block_bytes = std::uint64_t{32} * 1024;
 // Rows that pass the array for one load of weights at a time.
 constexpr std::uint64_t least_rows_a_block = 64;
 

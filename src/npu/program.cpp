@@ -41,10 +41,6 @@ std::string to_string(Opcode opcode) {
   throw InternalError("an opcode outside its list");
 }
 
-Bytes TileProgram::scratchpad_bytes() const {
-  return sum_of(scratchpad);
-}
-
 Bytes TileProgram::accumulator_bytes() const {
   return sum_of(accumulator);
 }

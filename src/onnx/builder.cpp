@@ -356,12 +356,12 @@ TensorIndex Builder::synthesize(const Step& step, const std::string& op, Attribu
 std::vector<std::string> Builder::unused_choices() const {
   std::vector<std::string> unused;
   for (const auto& [name, branch] : options_.branches) {
-    if (used_choices_.count("branch " + name) == 0 && name != "*") {
+    if (!used_choices_.contains("branch " + name) && name != "*") {
       unused.push_back("branch " + name);
     }
   }
   for (const auto& [name, count] : options_.loops) {
-    if (used_choices_.count("loop " + name) == 0 && name != "*") {
+    if (!used_choices_.contains("loop " + name) && name != "*") {
       unused.push_back("loop " + name);
     }
   }

@@ -44,7 +44,7 @@ class Inputs {
   // All complaints at once, unused names among them.
   void finish() {
     for (const auto& [name, size] : options_.dimensions) {
-      if (used_.count(name) == 0) {
+      if (!used_.contains(name)) {
         complain(unknown_name("dimension", name, dimensions_));
       }
     }
@@ -176,7 +176,7 @@ void add_inputs(const ModelFile& file, const ImportOptions& options, Builder& bu
   }
   for (const Declared& declared : file.graph.inputs) {
     // Old files list their initializers among the inputs.
-    if (constants.count(declared.name) > 0) {
+    if (constants.contains(declared.name)) {
       continue;
     }
     const TensorIndex at = builder.add_tensor(inputs.tensor_of(declared));

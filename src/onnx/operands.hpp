@@ -42,7 +42,7 @@ class Operands {
   double real(std::size_t at) const;
 
   // Attributes. A value of another type fails.
-  bool has_attribute(const char* name) const { return node_.attributes.count(name) > 0; }
+  bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   std::int64_t integer(const char* name, std::int64_t otherwise) const;
   std::int64_t integer(const char* name) const;  // must be there
   double number_of(const char* name, double otherwise) const;

@@ -28,14 +28,6 @@ const OperatorRule* find_rule(const std::string& domain, const std::string& op) 
   return found == table().end() ? nullptr : found->second;
 }
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, rule] : table()) {
-    names.emplace_back(name);
-  }
-  return names;
-}
-
 void shape_as_input(Operands& node) {
   for (std::size_t at = 0; at < node.outputs(); ++at) {
     node.set(at, node.type(0), node.shape(0));

@@ -23,8 +23,6 @@ struct OperatorRule {
 
 // Null for an operator that nobody knows.
 const OperatorRule* find_rule(const std::string& domain, const std::string& op);
-// Of all operators, sorted.
-std::vector<std::string> operator_names();
 
 // By family, each in a file of its own.
 std::span<const OperatorRule> element_wise_rules();

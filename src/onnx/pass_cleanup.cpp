@@ -88,7 +88,7 @@ bool can_do_nothing(const Editor& editor, const Node& node) {
   static const std::set<std::string> ops{
       "Identity", "Cast", "CastLike", "Reshape",   "Expand",    "Slice",        "Flatten",
       "Squeeze",  "Tile", "Pad",      "Unsqueeze", "Transpose", "CenterCropPad"};
-  if (ops.count(node.op) > 0) {
+  if (ops.contains(node.op)) {
     return keeps_order(editor, node);
   }
   const bool of_one = node.inputs.size() == 1;

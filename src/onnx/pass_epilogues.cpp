@@ -112,7 +112,7 @@ bool is_for_another(const Editor& editor, NodeIndex at, NodeIndex sum,
 // Operators without a fixed number of inputs would take operands for more of them.
 bool takes_operands(const Node& node) {
   static const std::set<std::string> many{"Sum", "Max", "Min", "Mean", "Einsum"};
-  return !(node.domain.empty() && many.count(node.op) > 0);
+  return !(node.domain.empty() && many.contains(node.op));
 }
 
 bool swaps_last_two(const Editor& editor, const Node& transpose) {

@@ -26,7 +26,7 @@ bool takes_weights(const Node& node) {
                                            "com.microsoft.FusedMatMul",
                                            "com.microsoft.TransposeMatMul"};
   const std::string kind = node.domain.empty() ? node.op : node.domain + "." + node.op;
-  return node.unknown.empty() && kinds.count(kind) > 0;
+  return node.unknown.empty() && kinds.contains(kind);
 }
 
 bool is_operand(const Node& node, TensorIndex tensor) {

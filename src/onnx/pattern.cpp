@@ -48,7 +48,7 @@ bool Pattern::closed(NodeIndex root) const {
         return false;
       }
       for (const NodeIndex reader : editor_.readers(output)) {
-        if (nodes_.count(reader) == 0) {
+        if (!nodes_.contains(reader)) {
           return false;
         }
       }

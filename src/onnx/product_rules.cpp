@@ -202,7 +202,7 @@ Equation equation_of(const Operands& node) {
     }
   }
   for (const char letter : equation.output) {
-    if (equation.sides.count(letter) == 0) {
+    if (!equation.sides.contains(letter)) {
       node.fail("the equation '" + text + "' has an output side that no input has");
     }
   }

@@ -49,7 +49,7 @@ void Cache::let_go(std::uint32_t prefix) {
 
 std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   const std::uint64_t blocks = tokens / block_;
-  if (prefix == 0 || blocks == 0 || prefixes_.count(prefix) > 0) {
+  if (prefix == 0 || blocks == 0 || prefixes_.contains(prefix)) {
     return 0;
   }
   prefixes_[prefix] = {prefix, 1, blocks, ++uses_};

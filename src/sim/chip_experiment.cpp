@@ -69,7 +69,7 @@ ChipStart begin_chip(Section& workload, const machine::Machine& machine,
 void number_names(executor::ChipWork& work) {
   std::map<std::string, std::uint16_t> numbers;
   for (const executor::ChipOperator& op : work.operators) {
-    const bool is_known = numbers.count(op.name) > 0;
+    const bool is_known = numbers.contains(op.name);
     const std::string text =
         is_known || numbers.size() < most_names ? op.name : std::string("(other names)");
     const auto [name, is_new] = numbers.emplace(text, static_cast<std::uint16_t>(numbers.size()));

@@ -23,7 +23,7 @@ std::set<EntityId> memories_with_channels(const machine::Machine& machine) {
 // Where memories that graphs access have channels, these serve coherent accesses, and nobody else.
 void use_channels(const Platform& platform, Section machine, executor::GraphWork& graph) {
   const std::set<EntityId> nodes = memories_with_channels(platform.machine);
-  const auto has_channel = [&](EntityId node) { return nodes.count(node) > 0; };
+  const auto has_channel = [&](EntityId node) { return nodes.contains(node); };
   const auto& devices = graph.remote_of;
   const auto with = std::find_if(devices.begin(), devices.end(), has_channel);
   if (with == devices.end()) {
@@ -56,7 +56,7 @@ std::vector<bool> hits_in_channels(const machine::Machine& machine,
   std::vector<bool> hits;
   for (const EntityId npu : npus) {
     hits.push_back(!machine.channels.empty() &&
-                   remote.count(machine.channels[machine.channel_of[npu.value()]].node) == 0);
+                   !remote.contains(machine.channels[machine.channel_of[npu.value()]].node));
   }
   return hits;
 }

@@ -59,7 +59,7 @@ void refuse_missing_types(Section& workload, const onnx::Graph& graph,
   }
   const std::vector<std::string> names(types.begin(), types.end());
   for (const std::string& type : free) {
-    if (types.count(type) == 0) {
+    if (!types.contains(type)) {
       workload.error("free", unknown_name("type of node", type, names));
     }
   }

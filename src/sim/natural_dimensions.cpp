@@ -38,7 +38,7 @@ std::vector<NaturalDimension> natural_dimensions(const machine::Topology& topolo
   if (npus.size() == topology.computing_nodes() && std::is_sorted(npus.begin(), npus.end())) {
     return dimensions;
   }
-  const std::vector<NaturalDimension> one{{static_cast<std::uint32_t>(npus.size()), "ring"}};
+  std::vector<NaturalDimension> one{{static_cast<std::uint32_t>(npus.size()), "ring"}};
   const std::vector<EntityId> all = topology.computing_node_ids();
   std::vector<std::uint32_t> numbers;
   for (const EntityId node : npus) {

@@ -22,7 +22,7 @@ std::vector<executor::ChipOperator> Lowering::lower() {
   for (const Node& node : graph_.nodes) {
     begin(node);
     const std::size_t made = made_.size();
-    if (options_.free.count(node.op) > 0) {
+    if (options_.free.contains(node.op)) {
       add("", npu::lower_nothing(stream_target()));
     } else {
       std::visit(*this, onnx::work_of(graph_, node));

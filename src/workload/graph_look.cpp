@@ -77,7 +77,7 @@ class Reach {
     most_ = std::max(most_, place + 1 - nearest);
     return true;
   }
-  bool knows(std::uint64_t id) const { return places_.count(id) != 0; }
+  bool knows(std::uint64_t id) const { return places_.contains(id); }
   std::uint64_t most() const { return most_; }
 
  private:
@@ -201,7 +201,7 @@ class Look {
     if (group.empty()) {
       return true;
     }
-    return members_.at(group).count(npu) != 0;
+    return members_.at(group).contains(npu);
   }
 
   void take(std::uint32_t npu, const GraphNode& node, std::map<std::string, std::size_t>& counts) {
@@ -244,7 +244,7 @@ class Look {
 
   void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
     ++look_.collectives[static_cast<std::size_t>(node.collective)];
-    if (!node.group.empty() && source_.groups().count(node.group) == 0) {
+    if (!node.group.empty() && !source_.groups().contains(node.group)) {
       refuse(npu, place_of(node), "there is no communicator " + node.group);
     }
     if (!is_member(npu, node.group)) {

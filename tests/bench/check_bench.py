@@ -48,7 +48,7 @@ digest""".split()
 
 def call(program, words):
     return subprocess.run([program] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=120, universal_newlines=True)
+                          timeout=120, text=True, check=False)
 
 
 def report(program, words):

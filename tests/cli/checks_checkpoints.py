@@ -175,7 +175,7 @@ def killed_rank_ends_all(program):
         process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
         process.kill()
-        raise AssertionError("the launcher goes on without a rank")
+        raise AssertionError("the launcher goes on without a rank") from None
     expect(process.returncode != 0, "exit code 0")
     while any(is_alive(pid) for pid in ranks) and time.time() - killed < 5:
         time.sleep(0.05)

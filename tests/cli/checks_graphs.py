@@ -4,7 +4,7 @@ import sys
 from program import HERE, check, expect, expect_refusal
 
 sys.path.append(str(HERE.parents[1] / "scripts" / "tessera_validate"))
-import chakra_writer as chakra  # noqa: E402
+import chakra_writer as chakra
 
 PAIR = """\
 machine:

@@ -13,10 +13,10 @@ def stop_with(program, number, ranks):
     program.wait_until_running(process, max(ranks, 1))
     process.send_signal(number)
     try:
-        out, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
         process.kill()
-        raise AssertionError("does not stop on signal %d" % number)
+        raise AssertionError("does not stop on signal %d" % number) from None
     expect(process.returncode == 75, "signal %d: exit code %d, expected 75; %s"
            % (number, process.returncode, err))
     summary = program.summary()
@@ -55,7 +55,7 @@ def status_by_usr2(program):
     time.sleep(1)
     expect(process.poll() is None, "the run ended")
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     expect(re.search(r"^rank 0: simulated .*, \d+ events", err, re.MULTILINE), err)
 
 

@@ -77,7 +77,7 @@ def sweep_resumes_on_two_ranks(program):
         expect(process.poll() is None and time.time() < deadline, "no point")
         time.sleep(0.001)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
     expect("--resume" in err, err)
     done = program.call("sweep", "--resume", program.folder, ranks=2)

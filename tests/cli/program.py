@@ -52,7 +52,7 @@ class Program:
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            raise AssertionError("%s hangs" % (arguments,))
+            raise AssertionError("%s hangs" % (arguments,)) from None
         return process
 
     def summary(self, folder=None):
@@ -74,6 +74,6 @@ def expect_refusal(done, code, pattern):
     expect(done.returncode == code, "exit code %d, expected %d; stderr: %s"
            % (done.returncode, code, done.stderr_text))
     expect(done.stdout_text == "", "stdout is not empty: " + done.stdout_text)
-    lines = [l for l in done.stderr_text.splitlines() if not l.startswith("info: ")]
+    lines = [line for line in done.stderr_text.splitlines() if not line.startswith("info: ")]
     expect(len(lines) == 1, "expected one message, got: " + done.stderr_text)
     expect(re.search(pattern, lines[0]), "expected %r in: %s" % (pattern, lines[0]))

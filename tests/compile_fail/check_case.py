@@ -20,7 +20,7 @@ def main():
 
     def compile_it(options):
         return subprocess.run(command + options + [path], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, env=environment, timeout=120)
+                              stderr=subprocess.STDOUT, env=environment, timeout=120, check=False)
 
     right = compile_it([])
     if right.returncode != 0:

@@ -11,6 +11,7 @@ CHECK is one of
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
   figures       figures that documents take from the pages under results/ are those of the pages
+  limits        what README.md says that Tessera leaves out (limits.py)
   quickstart    the table in README.md is what the quickstart's experiment gives, but for speeds
 """
 import itertools
@@ -161,6 +162,11 @@ def names_of(listing):
             yield part, None
 
 
+def commands_of(usage):
+    """Of `tessera --help`: the first words of the indented lines."""
+    return [line.split()[0] for line in usage.splitlines() if re.match(r"  [a-z]", line)]
+
+
 def keys_of(summary):
     yield from (key for key in summary if key not in ("file_type", "format_version"))
     yield from (key for key in summary["breakdown"]["total"] if key != "tiles")
@@ -172,8 +178,7 @@ def user_guide(tessera, repository):
         names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
         if not any(name in text for name in names):
             yield "%s %s is not in the user guide" % (part, parameter or "")
-    for command in ["run", "check", "scale", "export", "sweep", "plan", "systolic", "dram",
-                    "traffic", "import"]:
+    for command in commands_of(run(tessera, "--help")):
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
                 yield "option %s of %s is not in the user guide" % (option, command)
@@ -209,6 +214,13 @@ def figures(_, repository):
     yield from stated.faults(repository)
 
 
+def limits(tessera, repository):
+    import limits as stated
+    with tempfile.TemporaryDirectory() as scratch:
+        program = stated.Program(tessera, repository, scratch, python_with_h5py())
+        yield from stated.faults(program)
+
+
 def quickstart(tessera, repository):
     """Lines of the machine that it ran on differ."""
     own = re.compile("^(events|wall time|memory) ")
@@ -225,7 +237,8 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, user_guide, excerpts, links, figures, quickstart)}
+          for check in (trace_format, user_guide, excerpts, links, figures, limits,
+                                             quickstart)}
 
 
 def main():

@@ -65,7 +65,7 @@ class Run:
         self.pids = {}
         command = [bench.mpiexec, "-n", str(ranks), bench.tessera, "run"]
         command += [str(argument) for argument in arguments]
-        self.log = open(bench.scratch / "log.txt", "a+", encoding="utf-8", errors="replace")
+        self.log = open(bench.scratch / "log.txt", "a+", encoding="utf-8", errors="replace")  # noqa: SIM115  until end()
         self.log.write("$ %s\n" % " ".join(command))
         self.log.flush()
         self.text_begins = self.log.tell()
@@ -108,7 +108,7 @@ class Run:
             return self.process.wait(timeout=patience_s)
         except subprocess.TimeoutExpired:
             self.end()
-            raise Failure("still runs after %d s: %s" % (patience_s, self.text()))
+            raise Failure("still runs after %d s: %s" % (patience_s, self.text())) from None
 
     def wait_for_ranks_to_go(self, patience_s):
         """Seconds until none is left."""
@@ -168,7 +168,7 @@ def python_with_hdf5():
     """An interpreter that can read traces; the first on PATH may be one that cannot."""
     for python in (sys.executable, "python3", "/usr/bin/python3"):
         done = subprocess.run([python, "-c", "import h5py, numpy"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL)
+                              stderr=subprocess.DEVNULL, check=False)
         if done.returncode == 0:
             return python
     raise SystemExit("error: no Python with h5py and numpy; install python3-h5py")
@@ -208,7 +208,7 @@ class Bench:
         self._python = self._python or python_with_hdf5()
         done = subprocess.run([self._python, str(HERE / "rows.py"), str(folder), *map(str, options)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S,
-                              universal_newlines=True)
+                              text=True, check=False)
         expect(done.returncode == 0, "rows.py %s: exit code %d: %s"
                % (" ".join(map(str, options)), done.returncode, done.stderr))
         return json.loads(done.stdout)

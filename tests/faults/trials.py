@@ -2,7 +2,6 @@
 import os
 import re
 import signal
-import threading
 import time
 
 from launch import HERE, expect, limit_file_size, limit_memory, resident_bytes, send
@@ -86,7 +85,7 @@ def delayed_ranks(bench, number):
                      "--partition", partition, *(delays if number % 2 == 0 else [])) as run:
         if number % 2 == 1:
             # Before MPI has started, a stopped rank may be taken for a dead one by the launcher.
-            run.wait_for(lambda: (bench.folder / "trace.00000.h5").exists(), "beginning")
+            run.wait_for((bench.folder / "trace.00000.h5").exists, "beginning")
             disturb(run, bench.random, 0.03)
         code = run.wait()
         expect(code == 0, "%s: exit code %d: %s" % (what, code, run.text()))

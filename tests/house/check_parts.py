@@ -6,6 +6,7 @@
 With static libraries the linker drops an object that does nothing but register itself; a part that
 is lost, or new and not in the list, is found here.
 """
+import re
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ def known(tessera, kind):
     done = subprocess.run([tessera, "list", kind], stdout=subprocess.PIPE, check=True, timeout=60)
     lines = done.stdout.decode("utf-8").splitlines()
     # A part is indented by two spaces, its parameters by more.
-    return sorted(l.split()[0] for l in lines if l.startswith("  ") and not l.startswith("   "))
+    return sorted(line.split()[0] for line in lines if re.match("  [^ ]", line))
 
 
 def main():
@@ -33,7 +34,7 @@ def main():
     code = 0
     kinds = written(path)
     heads = subprocess.run([tessera, "list"], stdout=subprocess.PIPE, check=True, timeout=60)
-    listed = [l for l in heads.stdout.decode("utf-8").splitlines() if l and not l.startswith(" ")]
+    listed = [line for line in heads.stdout.decode("utf-8").splitlines() if re.match("[^ ]", line)]
     if sorted(listed) != sorted(kinds):
         print("kinds: `tessera list` has %s, %s has %s" % (sorted(listed), path, sorted(kinds)))
         code = 1

@@ -91,7 +91,7 @@ def environment():
 def call(words):
     return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(),
-                          timeout=300)
+                          timeout=300, check=False)
 
 
 def digest(folder):

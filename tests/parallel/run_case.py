@@ -70,7 +70,8 @@ def results_of(variant, tessera, mpiexec, experiment):
         for setting in settings:
             words += ["--set", setting]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, env=environment(ranks), timeout=120)
+                              stderr=subprocess.STDOUT, env=environment(ranks), timeout=120,
+                              check=False)
         if done.returncode != 0:
             raise SystemExit("%s: exit code %d\n%s" % (describe(variant), done.returncode,
                                                        done.stdout.decode("utf-8", "replace")))
@@ -83,8 +84,9 @@ def can_be_cut(variant, tessera, _, experiment):
     words = [tessera, "check", experiment, "--ranks", str(ranks)]
     for setting in settings:
         words += ["--set", setting]
-    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, env=environment(0)).returncode == 0
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env=environment(0), check=False)
+    return done.returncode == 0
 
 
 def variants(program):

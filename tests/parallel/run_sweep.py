@@ -17,7 +17,7 @@ def results(tessera, mpiexec, sweep, ranks, folder):
     launcher = [mpiexec, "-n", str(ranks)] if ranks > 1 else []
     done = subprocess.run([*launcher, tessera, "sweep", sweep, "-q", "-o", str(folder)],
                           env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True, timeout=280)
+                          stderr=subprocess.PIPE, text=True, timeout=280, check=False)
     if done.returncode != 0:
         raise SystemExit("%d ranks: exit code %d: %s" % (ranks, done.returncode, done.stderr))
     table = done.stdout.replace(str(folder), "FOLDER")

@@ -60,7 +60,7 @@ def work(in_lists=True):
     form = (lambda value: value) if in_lists else json.dumps
     graph = networkx.DiGraph(tensors=form([{"name": "w0", "bytes": 6e9, "priority": 1},
                                            {"name": "w1", "bytes": 3000000000, "at": "0-2"}]))
-    graph.add_node("forward", start=True, flops=2e9, 
+    graph.add_node("forward", start=True, flops=2e9,
                    uses=form(["w0", {"tensor": "w1", "bytes": 5e6, "written": 2e6}]))
     graph.add_node("sync", collective="all-reduce", bytes=1e6, gather="read")
     graph.add_node("send", source=0, target=2, bytes=10)

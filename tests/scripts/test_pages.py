@@ -202,7 +202,7 @@ class EveryPage(WithFolder):
         self.assertEqual(code, 0, text)
 
     def test_a_list_makes_nothing(self):
-        code, text = self.call("--list", commit=OTHER)
+        code, _ = self.call("--list", commit=OTHER)
         self.assertEqual(code, 0)
         self.assertFalse(self.page.path.exists())
         self.call("--only", "small/good")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "tessera_validate"))
 
-from catalogue import PAGES  # noqa: E402
-from digests import experiments, stale  # noqa: E402
+from catalogue import PAGES
+from digests import experiments, stale
 
 
 def main():

@@ -77,8 +77,7 @@ class ComputeModel {
   virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }
 };
 
-// Compute models by name: gemm, npu, roofline, systolic, systolic-cycle. A maker reads the
-// `compute` section (all keys but `model`).
+// Compute models by name. A maker reads the `compute` section (all keys but `model`).
 using ComputeMaker = std::function<std::unique_ptr<ComputeModel>(config::Section&)>;
 Registry<ComputeMaker>& compute_models();
 

@@ -17,6 +17,7 @@ struct LargePageAllocator {
   using value_type = T;
   LargePageAllocator() = default;
   template <class Other>
+  // NOLINTNEXTLINE(google-explicit-constructor): allocators convert.
   explicit(false) LargePageAllocator(const LargePageAllocator<Other>& /*same*/) {}
   T* allocate(std::size_t count) { return static_cast<T*>(take_large_pages(count * sizeof(T))); }
   void deallocate(T* first, std::size_t count) noexcept {

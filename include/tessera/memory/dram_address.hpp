@@ -37,13 +37,8 @@ class DramAddressMap {
   // The burst at a place.
   std::uint64_t burst_at(const DramPlace& place) const;
 
-  // A channel's bursts counted on their own, in order of address, without end. Number `index` of
-  // `channel`:
-  std::uint64_t burst_of_channel(std::uint32_t channel, std::uint64_t index) const {
-    const std::uint32_t hash = hash_of_block(index >> low_bits_);
-    return block_of(index) | field_of(channel, hash) << low_bits_ | low_of(index);
-  }
-  // Where it is, with 0 for the channel.
+  // A channel's bursts counted on their own, in order of address, without end: where number `index`
+  // is, with 0 for the channel.
   DramPlace place_in_channel(std::uint64_t index) const {
     return place_without_channel(block_of(index) | low_of(index));
   }

@@ -87,8 +87,7 @@ class MemoryModel {
   }
 };
 
-// Memories by name: bandwidth, channel, dram. A maker reads the `memory` section (all keys but
-// `model`).
+// Memories by name. A maker reads the `memory` section (all keys but `model`).
 using MemoryMaker = std::function<std::unique_ptr<MemoryModel>(config::Section&)>;
 Registry<MemoryMaker>& memories();
 

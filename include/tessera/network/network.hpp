@@ -129,7 +129,6 @@ class PredictedTraffic {
 // Of a network whose messages touch nothing between their ends.
 std::unique_ptr<PredictedTraffic> predict_ends_only();
 
-// A network as configured: parameters read and checked, not yet built.
 // What software takes beyond the links; 0 by default.
 struct Overheads {
   // Protocol and doorbells of each message between two nodes (one to the sender itself takes no
@@ -139,6 +138,7 @@ struct Overheads {
   SimTime collective;
 };
 
+// A network as configured: parameters read and checked, not yet built.
 class NetworkModel {
  public:
   virtual ~NetworkModel() = default;
@@ -182,7 +182,7 @@ class NetworkModel {
   }
 };
 
-// Networks by name: analytical, packet. A maker reads the `network` section (all keys but `model`).
+// Networks by name. A maker reads the `network` section (all keys but `model`).
 using NetworkMaker =
     std::function<std::unique_ptr<NetworkModel>(config::Section&, const machine::Machine&)>;
 Registry<NetworkMaker>& networks();

@@ -79,7 +79,6 @@ struct TileProgram {
   std::vector<Instruction> code;
   std::vector<Bytes> scratchpad;   // [buffers] size
   std::vector<Bytes> accumulator;  // [buffers] the same
-  Bytes scratchpad_bytes() const;
   Bytes accumulator_bytes() const;
   std::uint64_t macs() const;
   Bytes loaded() const;

@@ -101,10 +101,10 @@ class ScalingObserver final : public pdes::EventObserver {
     trace::ScalingCounts counts;
 
     Cut(const WatchedCut& watched, const ClockCosts& costs);
-    Region& touch(std::uint16_t region);
+    Region& touch(std::uint16_t number);
     void message(std::uint16_t from, std::uint16_t to);
-    void come_to(pdes::WindowNumber window, std::uint16_t region);
-    RegionClocks::Stamp now(std::uint16_t region) const;
+    void come_to(pdes::WindowNumber window, std::uint16_t number);
+    RegionClocks::Stamp now(std::uint16_t number) const;
     void begin_round(pdes::WindowNumber window);
     void end_round();
     trace::ScalingCounts finish();

@@ -123,7 +123,7 @@ struct Workload {
   Flops flops_per_sample() const;
 };
 
-// Workload kinds by name: "layers", "transformer". A maker reads its section (all keys but `kind`
+// Models of layers by name. A maker reads its section (all keys but `kind`
 // and the common ones) and leaves complaints in its diagnostics; without a result when no workload
 // can be made of what was given.
 using WorkloadMaker = std::function<std::optional<Workload>(config::Section&)>;

@@ -58,7 +58,7 @@ class RelayExecutor final : public executor::Executor {
     const bool is_last = place + 1 == relay_.tiles.size();
     if (!is_last || state.laps < laps_) {
       const EntityId next = relay_.tiles[is_last ? 0 : place + 1];
-      network::send(context, sim::network_slot, next, relay_.bytes, port(came));
+      network::send(context, sim::network_slot, next, relay_.bytes, port(came), 0, 0);
     }
   }
   void visit_results(

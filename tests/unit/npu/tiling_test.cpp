@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "making.hpp"
@@ -70,7 +71,9 @@ Totals look_at(const TiledOperator& op, std::uint64_t cores) {
       if (found == programs.end()) {
         found = programs.emplace(tile.shape, op.program(tile.shape)).first;
         expect_sound(found->second);
-        EXPECT_LE(found->second.scratchpad_bytes(), op.core().scratchpad_half());
+        const std::vector<Bytes>& buffers = found->second.scratchpad;
+        EXPECT_LE(std::accumulate(buffers.begin(), buffers.end(), Bytes()),
+                  op.core().scratchpad_half());
         EXPECT_LE(found->second.accumulator_bytes(), op.core().accumulator_half());
       }
       for (const Instruction& instruction : found->second.code) {
