@@ -48,6 +48,12 @@ PAGES = {page.name: page for page in (
          targets=("closed_forms",), module="first_slice"),
     Page("levels", "Levels hold each other",
          ("messages", "collectives", "steps", "memory", "compute", "plans")),
+    Page("conformance", "One work in several forms", ("plans", "cuts", "tenants", "collectives", "chips"),
+         about="The same work through each executor, summary against summary. `equal` is to the picosecond "
+               "and to the byte, of FLOPs and what follows from them to 1e-9; anything else is a ratio, the "
+               "least and the most that were found, with a rule below that says why and bounds it. "
+               "*FLOPs* are those of the model (`flops_per_iteration`), *FLOPs done* those of all tiles "
+               "(`executed_flops_per_iteration`); bytes are of the whole run."),
     Page("tiles", "Tiles in detail", ("systolic", "dram", "flit", "npu", "wafer"),
          targets=("tessera-bench",)),
     Page("astra", "Every part of ASTRA-sim 2.0",

@@ -15,32 +15,32 @@ def _varint(number):
     return bytes(out)
 
 
-def _number(field, number):
+def field_number(field, number):
     return _varint(field << 3) + _varint(number)
 
 
-def _bytes(field, data):
+def field_bytes(field, data):
     return _varint(field << 3 | 2) + _varint(len(data)) + data
 
 
 def _attribute(name, value):
-    typed = _bytes(29, value.encode()) if isinstance(value, str) else _number(13, value)
-    return _bytes(10, _bytes(1, name.encode()) + typed)  # string_val, uint64_val
+    typed = field_bytes(29, value.encode()) if isinstance(value, str) else field_number(13, value)
+    return field_bytes(10, field_bytes(1, name.encode()) + typed)  # string_val, uint64_val
 
 
 class Trace:
     """The graph of one NPU; nodes are named by the numbers that adding them gives."""
 
     def __init__(self):
-        self._messages = [_bytes(1, b"1.0.0")]
+        self._messages = [field_bytes(1, b"1.0.0")]
         self._nodes = 0
 
     def _add(self, name, kind, after, attributes):
         number, self._nodes = self._nodes, self._nodes + 1
-        message = _number(1, number) + _bytes(2, name.encode()) + _number(3, kind)
+        message = field_number(1, number) + field_bytes(2, name.encode()) + field_number(3, kind)
         after = [before for before in after if before is not None]
         if after:
-            message += _bytes(5, b"".join(map(_varint, after)))
+            message += field_bytes(5, b"".join(map(_varint, after)))
         for key, value in attributes.items():
             message += _attribute(key, value)
         self._messages.append(message)
