@@ -61,8 +61,7 @@ class RelayExecutor final : public executor::Executor {
       network::send(context, sim::network_slot, next, relay_.bytes, port(came), 0, 0);
     }
   }
-  void visit_results(
-      const std::function<void(const executor::TileResult&)>& visit) const override {
+  void visit_results(const std::function<void(const executor::TileResult&)>& visit) const override {
     for (std::size_t index = 0; index < members_.size(); ++index) {
       const auto place = place_of_.find(members_[index]);
       if (place != place_of_.end()) {
@@ -144,9 +143,9 @@ class RelayWork final : public sim::Work {
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return sim::make_model_cores(platform_, relay_.operations, members);
   }
-  std::unique_ptr<executor::Executor> make_executor(
-      std::span<const EntityId> members, executor::Observer*,
-      const executor::OutlookSetup&) const override {
+  std::unique_ptr<executor::Executor> make_executor(std::span<const EntityId> members,
+                                                    executor::Observer*,
+                                                    const executor::OutlookSetup&) const override {
     return std::make_unique<RelayExecutor>(relay_, relay_.laps * iterations_, members);
   }
 
@@ -194,8 +193,7 @@ class RelayReader final : public sim::JobReader {
   sim::JobSetup setup_;
 };
 
-const Registration relay(sim::work_kinds(),
-                         {"relay", "a baton goes round all tiles", {}},
+const Registration relay(sim::work_kinds(), {"relay", "a baton goes round all tiles", {}},
                          sim::WorkKind{.read = [](const sim::JobSetup& setup) {
                            return std::make_unique<RelayReader>(setup);
                          }});
@@ -226,8 +224,8 @@ int tell() {
   const std::string alone = "workload: {kind: relay, " + keys;
   const std::string both =
       "workload:\n  kind: tenants\n  tenants:\n"
-      "  - name: left\n    tiles: [0, 1, 4, 5]\n    workload: {kind: relay, " + keys +
-      "  - name: right\n    tiles: [2, 3, 6, 7]\n    workload: {kind: relay, " + keys;
+      "  - name: left\n    tiles: [0, 1, 4, 5]\n    workload: {kind: relay, " +
+      keys + "  - name: right\n    tiles: [2, 3, 6, 7]\n    workload: {kind: relay, " + keys;
   for (const std::string& text : {alone, both}) {
     const trace::Summary one = run(text, 1);
     std::cout << one.status << " at " << one.simulated_time_ps << " ps";
