@@ -95,8 +95,8 @@ const config::OtherKey transfers_key{"transfers", "list", "none",
                                      "in the order in which they would be done one by one"};
 const config::Key<bool> add_key{"transfers[].add", false,
                                 "to what the receiver has; else in its place"};
-const config::ListKey<std::int64_t> sent_key{
-    "transfers[].chunks", {}, "numbers of the chunks that are sent, one at least"};
+const config::OtherKey sent_key{"transfers[].chunks", "list of integer", "",
+                                "numbers of the chunks that are sent, one at least"};
 
 config::RequiredKey<std::int64_t> from_key(std::int64_t members) {
   return {"transfers[].from", "member that sends, from 0", between<std::int64_t>(0, members - 1)};
@@ -158,7 +158,7 @@ Program read_transfers(const std::string& path, const std::string& text,
     const bool adds = add_key.read(transfer);
     const std::int64_t of = of_key(members).read(transfer, from);
     std::vector<std::uint32_t> ids;
-    for (const std::int64_t chunk : sent_key.read(transfer)) {
+    for (const std::int64_t chunk : transfer.get_list<std::int64_t>(sent_key.key())) {
       if (chunk < 0 || chunk >= chunks) {
         transfer.error("chunks", "chunks are numbered from 0 to " + std::to_string(chunks - 1));
         break;

@@ -79,28 +79,10 @@ struct Machine {
 //   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5],
 //   bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB, memories: {bandwidth, latency} of `at: each`}
-// | key                 | default  | unit   | meaning                                            |
-// | name                | machine  |        | title of the machine                               |
-// | tile.peak           | required | FLOP/s | by data type, dense                                |
-// | tile.efficiency     | 1        |        | share of the peak that matrix work reaches         |
-// | tile.sram           | 0 B      | B      | capacity; 0: not stated                            |
-// | tile.sram_bandwidth | 0 B/s    | B/s    | 0: never the limit                                 |
-// | tile.operands       | sram     |        | where operations have their operands               |
-// | types.NAME          | none     |        | of tiles that the topology calls so, as `tile`;    |
-// |                     |          |        | without `peak`, all that is not given is `tile`'s  |
-// | types.NAME.nodes    | none     |        | numbers or names of nodes that are so, too,        |
-// |                     |          |        | whatever the topology calls them                   |
-// | types.NAME.dram     | as dram  |        | of their own channel, with `dram.at: each`         |
-// | dram.at             | required |        | edge, each (computing node), memories (nodes of    |
-// |                     |          |        | that kind), nodes (listed), none                   |
-// | dram.edges          | required |        | for `edge`: of west, east, north, south            |
-// | dram.nodes          | required |        | for `nodes`: numbers or names of nodes             |
-// | dram.bandwidth      | required | B/s    | of one channel, > 0                                |
-// | dram.latency        | required | ps     | response time of an idle channel                   |
-// | dram.capacity       | 0 B      | B      | of one channel; 0: not stated                      |
-// | faults.links        | none     |        | {from, to, bandwidth: 50 % or dead: true,          |
-// |                     |          |        | directions: both (default) or one}                 |
-// | faults.nodes        | none     |        | {node, speed: 80 %}: it computes slower            |
+//   faults: {links: [{from, to, bandwidth: 50 % or dead: true, directions}],
+//            nodes: [{node, speed: 80 %}]}
+// parameters.hpp has what each key means. A type is of the tiles that the topology calls so, and
+// of its `nodes`, whatever that calls them; without `peak`, all that it does not give is `tile`'s.
 // `tile` and `dram` may be absent as a whole. Tiles whose type the topology does not say are as
 // `tile` says; capacities of `memories` are those of the nodes. `operands: dram` needs a channel at
 // every computing node, as `at: each` gives. `at: edge` puts one channel at every node on the named
