@@ -8,6 +8,7 @@
 #include "tessera/collective/program.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
+#include "tessera/explore/sweep.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/topology.hpp"
 #include "tessera/memory/coherence.hpp"
@@ -25,6 +26,7 @@
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/experiment_keys.hpp"
 #include "tessera/sim/sections.hpp"
 #include "tessera/sim/serving.hpp"
 #include "tessera/sim/traffic.hpp"
@@ -43,6 +45,10 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"partitions", [] { return sim::partition_infos(); }},
       {"workloads", [] { return workload::workloads().infos(); }},
       {"graphs", [] { return workload::graph_workloads().infos(); }},
+      {"experiment",
+       [] {
+         return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
+       }},
       {"execution",
        [] {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
@@ -98,6 +104,10 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{
              {"strategy", "how the work is cut and laid out", plan::strategy_parameters()}};
+       }},
+      {"sweep",
+       [] {
+         return Parts{{"sweep", "one experiment at many points", explore::sweep_parameters()}};
        }},
       {"tenants",
        [] {

@@ -1,13 +1,13 @@
 #include "tessera/explore/axes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
 #include "part_paths.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/rational.hpp"
+#include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -17,9 +17,13 @@ using config::Value;
 
 constexpr PointNumber most_points = PointNumber{1} << 62;
 
-// They change no result, so an axis over them would show nothing.
-constexpr std::array without_effect{"run.trace",     "run.bins",    "run.bin",
-                                    "run.partition", "run.weights", "run.synchronization"};
+// Of cost alone: an axis over them would show nothing.
+bool changes_no_result(const std::string& key) {
+  const std::vector<ParameterInfo> run = sim::run_parameters();
+  return std::any_of(run.begin(), run.end(), [&](const ParameterInfo& parameter) {
+    return parameter.is_cost && key == "run." + parameter.name;
+  });
+}
 
 // A decimal number with the unit behind it, "" for none.
 struct Quantity {
@@ -125,7 +129,7 @@ class RangeReader {
 AxisKey read_key(Section& section, const std::string& key) {
   AxisKey result{key, section.place_of(key), {}};
   const Value value = section.raw(key);
-  if (std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end()) {
+  if (changes_no_result(key)) {
     section.error(key, "changes no result and cannot be an axis");
   } else if (value.kind == Value::Kind::mapping) {
     result.values = RangeReader(section.section(key)).read();

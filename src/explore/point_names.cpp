@@ -34,6 +34,16 @@ std::optional<Rational> counted(std::uint64_t count) {
              : std::nullopt;
 }
 
+// Whether a key of a strategy has a default that a condition can be about, wherever it stands: not
+// a list, nor below names of the user's own, nor in words.
+bool has_one_default(const ParameterInfo& parameter) {
+  const bool is_name = std::find(parameter.names.begin(), parameter.names.end(),
+                                 parameter.default_value) != parameter.names.end();
+  return (parameter.is_value && !parameter.type.starts_with("list") &&
+          parameter.name.find(".NAME.") == std::string::npos) ||
+         is_name;
+}
+
 }  // namespace
 
 PointNames::PointNames(const Sweep& sweep, const config::TextLoader& load)
@@ -50,10 +60,13 @@ PointNames::PointNames(const Sweep& sweep, const config::TextLoader& load)
   }
   collect_keys(sim::read_configuration(sweep.experiment, sweep.overrides, load), "");
   for (const ParameterInfo& parameter : plan::strategy_parameters()) {
+    if (!has_one_default(parameter)) {
+      continue;
+    }
     const std::string key = "strategy." + parameter.name;
     const bool given = std::any_of(keys_.begin(), keys_.end(),
                                    [&](const Candidate& known) { return known.key == key; });
-    if (!given && !parameter.default_value.empty()) {
+    if (!given) {
       Value value;
       value.text = parameter.default_value;
       keys_.push_back({key, scalar_from(value)});

@@ -5,6 +5,8 @@
 
 #include "columns.hpp"
 #include "part_paths.hpp"
+#include "tessera/config/conditional_key.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
@@ -15,6 +17,35 @@ namespace {
 using config::Diagnostics;
 using config::Section;
 using config::Value;
+
+using config::OptionalKey;
+using config::OtherKey;
+
+const config::DerivedKey<std::string> name_key{"name", "the file's name", "title"};
+const OtherKey experiment_key{"experiment", "file", "", "path, relative to the sweep file"};
+const OtherKey set_key{"set", "mapping", "none",
+                       "keys of the experiment with one value for all points"};
+const OtherKey axes_key{"axes", "mapping", "",
+                        "keys that vary, with a list of values or a range; none is needed beside "
+                        "linked"};
+const OtherKey linked_key{"linked", "list of mapping", "none", "keys that step together"};
+const OtherKey constraints_key{"constraints", "list of text", "none",
+                               "conditions that a point must meet to be run"};
+const config::NameKey sample_key{"sample", [] { return std::vector<std::string>{"grid"}; }, "grid",
+                                 "grid, or a mapping: so many different points"};
+const config::RequiredKey<std::uint64_t> random_key{"sample.random",
+                                                    "points, drawn from the seed alone",
+                                                    config::between<std::uint64_t>(1, 1'000'000)};
+const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "of the random numbers"};
+const OptionalKey<std::string> maximize_key{"objective.maximize", default_objective,
+                                            "column whose largest value is the best"};
+const OptionalKey<std::string> minimize_key{"objective.minimize", "none",
+                                            "instead: column whose smallest value is the best"};
+const config::ListKey<std::string> report_key{
+    "report", {}, "further columns: numbers of summary.json"};
+const OptionalKey<SimTime> wall_key{"limit.wall", "none",
+                                    "wall time after which a point is given up",
+                                    config::at_least(SimTime::from_ps(1'000'000'000))};
 
 // Those that have the name in theirs; all, when none has.
 std::vector<std::string> columns_like(const std::string& name) {
@@ -32,10 +63,10 @@ class SweepReader {
 
   Sweep read() {
     Section section(root_, "", diagnostics_);
-    sweep_.name = section.get_or<std::string>("name", std::filesystem::path(path_).stem().string());
-    sweep_.experiment = section.get_file("experiment");
+    sweep_.name = name_key.read(section, std::filesystem::path(path_).stem().string());
+    sweep_.experiment = section.get_file(experiment_key.key());
     check_experiment(section);
-    read_settings(section.section("set"));
+    read_settings(section.section(set_key.key()));
     sweep_.axes = Axes::read(section);
     read_constraints(section);
     read_sample(section);
@@ -68,7 +99,7 @@ class SweepReader {
   }
 
   void read_constraints(Section& section) {
-    const Value list = section.raw("constraints");
+    const Value list = section.raw(constraints_key.key());
     if (list.kind != Value::Kind::sequence && section.has("constraints")) {
       section.error("constraints", "expected a list of conditions");
       return;
@@ -89,29 +120,26 @@ class SweepReader {
   }
 
   void read_sample(Section& section) {
-    const Value value = section.raw("sample");
+    const Value value = section.raw(sample_key.key());
     if (value.kind == Value::Kind::mapping) {
-      constexpr std::int64_t most_points = 1'000'000;
-      Section sample = section.section("sample");
-      sweep_.sample_points = static_cast<std::uint64_t>(
-          sample.get<std::int64_t>("random", config::between<std::int64_t>(1, most_points)));
-      sweep_.seed = static_cast<std::uint64_t>(
-          sample.get_or<std::int64_t>("seed", 0, config::at_least<std::int64_t>(0)));
+      Section sample = section.section(sample_key.key());
+      sweep_.sample_points = random_key.read(sample);
+      sweep_.seed = seed_key.read(sample);
     } else {
-      section.get_name("sample", {"grid"}, "grid");
+      sample_key.read(section);
     }
   }
 
   void read_columns(Section& section) {
     Section objective = section.section("objective");
-    const auto largest = objective.get_optional<std::string>("maximize");
-    const auto smallest = objective.get_optional<std::string>("minimize");
+    const auto largest = maximize_key.read(objective);
+    const auto smallest = minimize_key.read(objective);
     if (largest && smallest) {
       objective.error("minimize", "an objective is maximized or minimized, not both");
     }
     sweep_.objective.maximize = !smallest.has_value();
     sweep_.objective.column = smallest.value_or(largest.value_or(default_objective));
-    std::vector<std::string> asked = section.get_list<std::string>("report");
+    const std::vector<std::string> asked = report_key.read(section);
     const auto column = [&](const std::string& name, Section& where, const char* key) {
       if (!is_column(name)) {
         where.error(key, unknown_name("column", name, columns_like(name)));
@@ -130,8 +158,7 @@ class SweepReader {
   }
 
   void read_limit(Section limit) {
-    const auto wall =
-        limit.get_optional<SimTime>("wall", config::at_least(SimTime::from_ps(1'000'000'000)));
+    const std::optional<SimTime> wall = wall_key.read(limit);
     sweep_.wall_limit_s = wall ? wall->seconds() : 0;
   }
 
@@ -150,6 +177,13 @@ class SweepReader {
 };
 
 }  // namespace
+
+std::vector<ParameterInfo> sweep_parameters() {
+  return {name_key,   experiment_key,  set_key,      config::where_used(axes_key),
+          linked_key, constraints_key, sample_key,   random_key,
+          seed_key,   maximize_key,    minimize_key, report_key,
+          wall_key};
+}
 
 Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides,
                  const config::TextLoader& load) {

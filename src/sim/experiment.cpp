@@ -11,6 +11,7 @@
 #include "tessera/machine/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts.hpp"
+#include "tessera/sim/experiment_keys.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
@@ -129,8 +130,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   Diagnostics diagnostics;
   Experiment experiment;
   Section section(root, "", diagnostics);
-  experiment.name =
-      section.get_or<std::string>("name", std::filesystem::path(path).stem().string());
+  experiment.name = experiment_name().read(section, std::filesystem::path(path).stem().string());
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();
   }
@@ -138,7 +138,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   Section machine_section = section.section("machine");
   if (!read_machine_and_models(experiment, machine_section)) {
     Section workload = section.section("workload");  // complaints of both at once
-    const WorkKind* const kind = find_work_kind(workload.get_name("kind", work_kind_names()));
+    const WorkKind* const kind = find_work_kind(work_kind_key().read(workload));
     if (kind != nullptr && kind->complain) {
       kind->complain(workload);
     }

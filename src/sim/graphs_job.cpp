@@ -11,6 +11,7 @@
 #include "tensor_tables.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -42,7 +43,7 @@ class GraphsReader final : public JobReader {
       check_remote_access(*graph, execution.section("remote"));
     }
     auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
-    job->name = workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
     return job;
   }
   std::string replay_objection() const override {

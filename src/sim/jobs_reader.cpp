@@ -7,6 +7,8 @@
 #include "jobs_memory.hpp"
 #include "settle_placement.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/sim/experiment_keys.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -50,12 +52,12 @@ JobsReader::JobsReader(Experiment& experiment, Section section, Section machine,
 
 bool JobsReader::read() {
   Section workload = section_.section("workload");
-  experiment_.kind = workload.get_name("kind", work_kind_names());
+  experiment_.kind = work_kind_key().read(workload);
   const WorkKind* const kind = find_work_kind(experiment_.kind);
   if (kind == nullptr) {
     return false;
   }
-  experiment_.workload = workload.get_or<std::string>("name", experiment_.kind);
+  experiment_.workload = workload::title_key().read(workload, experiment_.kind);
   bool is_whole = true;
   for (JobEntry& entry : entries(*kind, is_whole)) {
     is_whole = read_job(std::move(entry)) && is_whole;
@@ -82,7 +84,8 @@ std::vector<JobEntry> JobsReader::entries(const WorkKind& kind, bool& is_whole) 
 bool JobsReader::read_job(JobEntry entry) {
   Section& section = entry.section;
   const Value workload = section.raw("workload");
-  const std::string name = section.section("workload").get_name("kind", work_kind_names());
+  Section own = section.section("workload");
+  const std::string name = work_kind_key().read(own);
   const WorkKind* const kind = find_work_kind(name);
   if (kind == nullptr) {
     return false;

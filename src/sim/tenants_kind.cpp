@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "experiment_parts.hpp"
+#include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -58,22 +59,32 @@ class TenantsReader {
   std::map<EntityId, std::string> owner_of_;  // names of tenants, by tile
 };
 
+const config::RequiredKey<std::string> name_key{"name", "title, without comma and slash"};
+const config::OtherKey tiles_key{"tiles", "list or name", "",
+                                 "a list of tiles, ranges and rectangles, a type of tiles, or all"};
+const config::Key<SimTime> start{"start", SimTime::zero(), "when it begins",
+                                 config::at_least(SimTime::zero())};
+const config::OptionalKey<std::uint32_t> iterations{"iterations", "run.iterations",
+                                                    "how often; requests are served once",
+                                                    config::between(1U, 1'000'000U)};
+// Read as those of an experiment of its own.
+const config::OtherKey workload_key{"workload", "mapping or file", "",
+                                    "a mapping of any other kind, or the path of a file"};
+const config::OtherKey strategy{"strategy", "mapping or file", "none",
+                                "of a workload that is cut by one"};
+const config::OtherKey execution{"execution", "mapping", "none", "of graphs"};
+
 JobEntry TenantsReader::read(Section& section) {
   JobEntry entry{read_name(section), {}, SimTime::zero(), std::nullopt, section};
-  entry.start =
-      section.get_or<SimTime>("start", SimTime::zero(), config::at_least(SimTime::zero()));
-  const auto iterations =
-      section.get_optional<std::int64_t>("iterations", config::between<std::int64_t>(1, 1'000'000));
-  if (iterations) {
-    entry.iterations = static_cast<std::uint32_t>(*iterations);
-  }
+  entry.start = start.read(section);
+  entry.iterations = iterations.read(section);
   entry.tiles = read_tiles(section, entry.name);
   return entry;
 }
 
 // Names are parts of others, and of lists.
 std::string TenantsReader::read_name(Section& section) {
-  auto name = section.get<std::string>("name");
+  std::string name = name_key.read(section);
   if (!section.has("name")) {
     return name;
   }
@@ -87,7 +98,7 @@ std::string TenantsReader::read_name(Section& section) {
 }
 
 std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::string& tenant) {
-  const Value given = section.raw("tiles");
+  const Value given = section.raw(tiles_key.key());
   if (given.kind == Value::Kind::null) {
     section.error("tiles", "missing; give a list of tiles, a range, a type of them, or all");
     return {};
@@ -151,13 +162,7 @@ const Registration kind(work_kinds(),
 }  // namespace
 
 std::vector<ParameterInfo> tenant_parameters() {
-  return {{"name", "", "", "title, without comma and slash"},
-          {"tiles", "", "", "a list of tiles, ranges and rectangles, a type of tiles, or all"},
-          {"start", "ps", "0 ps", "when it begins"},
-          {"iterations", "", "run.iterations", "how often; requests are served once"},
-          {"workload", "", "", "a mapping of any other kind, or the path of a file"},
-          {"strategy", "", "", "of a workload that is cut by one"},
-          {"execution", "", "", "of graphs"}};
+  return {name_key, tiles_key, start, iterations, workload_key, strategy, execution};
 }
 
 }  // namespace tessera::sim

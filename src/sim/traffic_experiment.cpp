@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/partition.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -13,18 +14,35 @@ using config::Section;
 
 constexpr double least_rate = 1e-12;  // [messages a node and cycle]: gaps are counted in 64 bits
 
+using config::between;
+using config::Key;
+using config::NameKey;
+
+const Key<std::uint64_t> sample{"sample", 1000, "cycles of a sample",
+                                between<std::uint64_t>(10, 1'000'000'000)};
+const Key<std::uint32_t> warmup{"warmup", 3,
+                                "samples before anything is measured; 0: until two are alike",
+                                between(0U, 1'000'000U)};
+const Key<std::uint32_t> samples{"samples", 10, "samples at most, with the warm-up",
+                                 between(1U, 1'000'000U)};
+const Key<double> threshold{"threshold", 0.05, "relative change between samples that are alike",
+                            between(0.0, 1.0)};
+const Key<double> latency_limit{"latency_limit", 500,
+                                "mean latency in cycles that makes a point unstable",
+                                config::at_least(1.0)};
+const config::ChoiceKey<bool> throughput{"measure",
+                                         {{"latency", false}, {"throughput", true}},
+                                         "latency",
+                                         "latency, or throughput: without a limit on latency"};
+
 TrafficPhases read_phases(Section& section) {
   TrafficPhases phases;
-  const auto count = [&](const char* key, std::int64_t usual, std::int64_t low, std::int64_t high) {
-    return section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(low, high));
-  };
-  phases.sample_cycles = static_cast<std::uint64_t>(count("sample", 1000, 10, 1'000'000'000));
-  phases.warmup_samples = static_cast<std::uint32_t>(count("warmup", 3, 0, 1'000'000));
-  phases.most_samples = static_cast<std::uint32_t>(count("samples", 10, 1, 1'000'000));
-  phases.threshold = section.get_or<double>("threshold", 0.05, config::between(0.0, 1.0));
-  phases.latency_limit = section.get_or<double>("latency_limit", 500, config::at_least(1.0));
-  phases.throughput =
-      section.get_name("measure", {"latency", "throughput"}, "latency") == "throughput";
+  phases.sample_cycles = sample.read(section);
+  phases.warmup_samples = warmup.read(section);
+  phases.most_samples = samples.read(section);
+  phases.threshold = threshold.read(section);
+  phases.latency_limit = latency_limit.read(section);
+  phases.throughput = throughput.read(section);
   return phases;
 }
 
@@ -38,14 +56,20 @@ network::TrafficNodes nodes_of(const machine::Topology& topology) {
   return nodes;
 }
 
+const Key<std::uint64_t> message{"message", 1, "flits of a message",
+                                 between<std::uint64_t>(1, 1'000'000)};
+const config::ListKey<double> rates{
+    "rates", {0.02, 0.1, 0.2, 0.3, 0.4}, "offered loads in flits a node and cycle"};
+const NameKey pattern{"pattern", [] { return network::traffic_patterns().names(); }, "uniform",
+                      "where messages go"};
+const NameKey process{"process", [] { return network::injection_processes().names(); }, "bernoulli",
+                      "when messages are sent"};
+
 void read_load(TrafficExperiment& experiment, Section& section) {
-  experiment.message_flits = static_cast<std::uint64_t>(
-      section.get_or<std::int64_t>("message", 1, config::between<std::int64_t>(1, 1'000'000)));
-  experiment.rates = section.get_list<double>("rates", {0.02, 0.1, 0.2, 0.3, 0.4});
-  experiment.pattern_name =
-      section.get_name("pattern", network::traffic_patterns().names(), "uniform");
-  experiment.process_name =
-      section.get_name("process", network::injection_processes().names(), "bernoulli");
+  experiment.message_flits = message.read(section);
+  experiment.rates = rates.read(section);
+  experiment.pattern_name = pattern.read(section);
+  experiment.process_name = process.read(section);
   if (network::traffic_patterns().contains(experiment.pattern_name)) {
     experiment.pattern = network::traffic_patterns().at(experiment.pattern_name)(
         section, nodes_of(*experiment.machine.topology));
@@ -70,38 +94,35 @@ void read_load(TrafficExperiment& experiment, Section& section) {
   }
 }
 
+const config::DerivedKey<Bytes> flit_size{"flit_size", "the network's, else 32 B",
+                                          "bytes of a flit", config::at_least(Bytes(1))};
+const config::DerivedKey<SimTime> cycle{"cycle", "a flit on the fastest link",
+                                        "what rates and latencies count in",
+                                        config::at_least(SimTime::from_ps(1))};
+
 // A flit a cycle is what the fastest link carries, unless the file says otherwise.
 void read_units(TrafficExperiment& experiment, Section& section) {
   std::uint64_t fastest = 1;
   for (const machine::LinkClass& link_class : experiment.machine.topology->link_classes()) {
     fastest = std::max(fastest, link_class.bandwidth.bytes_per_second());
   }
-  experiment.flit = section.get_or<Bytes>("flit_size", experiment.network->flit_size(),
-                                          config::at_least(Bytes(1)));
-  experiment.cycle = section.get_or<SimTime>(
-      "cycle",
-      std::max(SimTime::from_ps(1),
-               serialization_time(experiment.flit, Bandwidth::bytes_per_second(fastest))),
-      config::at_least(SimTime::from_ps(1)));
+  experiment.flit = flit_size.read(section, experiment.network->flit_size());
+  experiment.cycle = cycle.read(
+      section, std::max(SimTime::from_ps(1),
+                        serialization_time(experiment.flit, Bandwidth::bytes_per_second(fastest))));
 }
+
+const Key<std::uint64_t> seed{"seed", 1, "of the random numbers"};
+const NameKey partition = NameKey(
+                              "partition", [] { return machine::partitioners().names(); },
+                              "as the topology says", "how the machine is cut over ranks")
+                              .derived();
 
 }  // namespace
 
 std::vector<ParameterInfo> traffic_parameters() {
-  return {{"pattern", "", "uniform", "where messages go"},
-          {"process", "", "bernoulli", "when messages are sent"},
-          {"rates", "", "[0.02, 0.1, 0.2, 0.3, 0.4]", "offered loads in flits a node and cycle"},
-          {"message", "", "1", "flits of a message"},
-          {"flit_size", "B", "the network's, else 32 B", "bytes of a flit"},
-          {"cycle", "ps", "a flit on the fastest link", "what rates and latencies count in"},
-          {"sample", "", "1000", "cycles of a sample"},
-          {"warmup", "", "3", "samples before anything is measured; 0: until two are alike"},
-          {"samples", "", "10", "samples at most, with the warm-up"},
-          {"threshold", "", "0.05", "relative change between samples that are alike"},
-          {"latency_limit", "", "500", "mean latency in cycles that makes a point unstable"},
-          {"measure", "", "latency", "latency, or throughput: without a limit on latency"},
-          {"seed", "", "1", "of the random numbers"},
-          {"partition", "", "as the topology says", "how the machine is cut over ranks"}};
+  return {pattern, process, rates,     message,       flit_size,  cycle, sample,
+          warmup,  samples, threshold, latency_limit, throughput, seed,  partition};
 }
 
 TrafficExperiment read_traffic(const std::string& path, const std::vector<std::string>& overrides,
@@ -128,11 +149,9 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   read_units(experiment, traffic);
   read_load(experiment, traffic);
   experiment.phases = read_phases(traffic);
-  experiment.seed = static_cast<std::uint64_t>(
-      traffic.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
+  experiment.seed = seed.read(traffic);
   experiment.partition =
-      traffic.get_name("partition", machine::partitioners().names(),
-                       machine::default_partitioner(*experiment.machine.topology));
+      partition.read(traffic, machine::default_partitioner(*experiment.machine.topology));
   traffic.leave_keys_of_others(network::traffic_patterns().infos(), experiment.pattern_name);
   traffic.leave_keys_of_others(network::injection_processes().infos(), experiment.process_name);
   section.finish();

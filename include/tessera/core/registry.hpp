@@ -18,14 +18,15 @@ namespace tessera {
 
 // What a user may set on a part, as config::Key declares it: shown by `tessera list`.
 struct ParameterInfo {
-  std::string name;           // with the sections that it is in: "experts.count"
-  std::string unit;           // "B", "ps", "B/s", or "" for a bare number or name
-  std::string default_value;  // as it would stand in YAML, or words where it is no value; empty: none
+  std::string name;  // with the sections that it is in: "experts.count"
+  std::string unit;  // "B", "ps", "B/s", or "" for a bare number or name
+  std::string
+      default_value;  // as it would stand in YAML, or words where it is no value; empty: none
   std::string help;
   // Whether it is about what a run costs or shows, so that results are the same whatever it says.
   bool is_cost = false;
   std::string type{};  // "integer", "size", "name", ...; empty: not declared
-  std::string low{};   // least and most that it may be, as they would stand in YAML; empty: no limit
+  std::string low{};  // least and most that it may be, as they would stand in YAML; empty: no limit
   std::string high{};
   std::vector<std::string> names{};  // all that it may be; empty: not of a list
   bool is_required = false;

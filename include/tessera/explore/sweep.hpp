@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
+#include "tessera/core/registry.hpp"
 #include "tessera/explore/axes.hpp"
 #include "tessera/explore/expression.hpp"
 #include "tessera/trace/sweep_table.hpp"
@@ -16,18 +17,6 @@
 namespace tessera::explore {
 
 // What a sweep file says. Immutable after reading.
-//   | key         | default                  | meaning                                           |
-//   | name        | the file's name          | title                                             |
-//   | experiment  | -                        | path, relative to the sweep file                  |
-//   | set         | {}                       | keys of the experiment with one value for all     |
-//   | axes        | -                        | keys with a list of values or a range             |
-//   | linked      | []                       | mappings of keys that step together               |
-//   | constraints | []                       | conditions that a point must meet to be run       |
-//   | sample      | grid                     | grid, or {random: points, seed: 0}                |
-//   | objective   | {maximize:               | minimize or maximize a column                     |
-//   |             |  throughput_samples_per_s} |                                                 |
-//   | report      | []                       | further columns: numbers of summary.json          |
-//   | limit.wall  | none                     | wall time after which a point is given up         |
 // Paths among the values of `machine`, `workload` and `strategy` are relative to the sweep file.
 struct Sweep {
   std::string name;
@@ -42,6 +31,9 @@ struct Sweep {
   double wall_limit_s = 0;           // 0: none
   std::string resolved;              // the file with all defaults, as YAML
 };
+
+// The keys of a sweep file, for `tessera list`.
+std::vector<ParameterInfo> sweep_parameters();
 
 // Reads a sweep file; `overrides` are added to its `set`. Throws ConfigError with every complaint
 // found, also that it cannot be read.

@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"axes: {a: {from: 1, to: 1000000, step: 1}}", "more than 100000 values"},
         Fault{"axes: {a: {from: 1, to: 2, stepp: 1}}", "axes.a.step: missing"},
         Fault{"axes: {run.trace: [full]}", "changes no result"},
+        Fault{"axes: {run.idle_ranks: [true, false]}", "changes no result"},
         Fault{"axes: {a: [1]}\nlinked: [{a: [2]}]", "linked[0].a: is an axis already"},
         Fault{"linked: [{a: [1, 2], b: [3]}]", "linked[0].b: has 1 values, but 'a'"},
         Fault{"linked: [{}]", "linked[0]: no keys"}));

@@ -48,6 +48,14 @@ TEST(ChoosePoints, KnowsOtherKeysAndDefaults) {
               ElementsAre(1, 7, 13));
 }
 
+TEST(ChoosePoints, KnowsNoDefaultsInWords) {
+  EXPECT_EQ(points_of(with_line("constraints: [schedule == '1f1b']")).size(), 18U);
+  EXPECT_THAT(complaint_of(with_line("constraints: [layout == 's-shape']")),
+              HasSubstr("unknown name 'layout'"));
+  EXPECT_THAT(complaint_of(with_line("constraints: [depth == 1]")),
+              HasSubstr("unknown name 'depth'"));
+}
+
 TEST(ChoosePoints, KnowsFacts) {
   // 16 devices, 4 layers with embedding and head, a batch of 4.
   EXPECT_THAT(points_of(with_line("constraints: ['pipeline * tensor * data * 4 > devices * 3']")),

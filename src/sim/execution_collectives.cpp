@@ -1,0 +1,273 @@
+#include "execution_collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "natural_dimensions.hpp"
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/config/key.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/routing.hpp"
+#include "traced_collective.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::between;
+using config::ChoiceKey;
+using config::DerivedKey;
+using config::Key;
+using config::OptionalKey;
+using config::OtherKey;
+using config::Section;
+
+const OtherKey shape{"collectives.shape", "list of integer", "the machine's",
+                     "sizes of the dimensions that collectives go through"};
+
+// Sizes of the dimensions that collectives go over.
+std::vector<NaturalDimension> read_shape(Section& section, const machine::Topology& topology,
+                                         const std::vector<EntityId>& nodes) {
+  const auto npus = static_cast<std::uint32_t>(nodes.size());
+  std::vector<NaturalDimension> dimensions = natural_dimensions(topology, nodes);
+  std::vector<std::int64_t> sizes;
+  for (const NaturalDimension& dimension : dimensions) {
+    sizes.push_back(dimension.size);
+  }
+  const std::vector<std::int64_t> given = section.get_list<std::int64_t>(shape.key(), sizes);
+  if (given == sizes) {
+    return dimensions;
+  }
+  std::int64_t product = 1;
+  for (const std::int64_t size : given) {
+    if (size < 1 || product > std::int64_t{npus}) {
+      product = 0;
+      break;
+    }
+    product *= size;
+  }
+  if (product != std::int64_t{npus}) {
+    section.error("shape", "its product must be the number of NPUs, " + std::to_string(npus));
+    return dimensions;
+  }
+  dimensions.clear();
+  for (const std::int64_t size : given) {
+    dimensions.push_back({static_cast<std::uint32_t>(size), "ring"});
+  }
+  return dimensions;
+}
+
+std::string read_algorithm(Section& section, std::string_view key, const std::string& name) {
+  if (!collective::algorithms().contains(name)) {
+    section.error(key,
+                  unknown_name("collective algorithm", name, collective::algorithms().names()));
+    return "ring";
+  }
+  return name;
+}
+
+const OtherKey algorithms{"collectives.algorithms", "list of name",
+                          "ring, direct or halving-doubling by block",
+                          "one for each dimension: see tessera list collectives"};
+const OtherKey all_to_all{"collectives.all_to_all", "list of name", "as algorithms",
+                          "the same, for all-to-all"};
+
+// One for each dimension.
+std::vector<std::string> read_algorithms(Section& section, const OtherKey& declared,
+                                         const std::vector<std::string>& usual) {
+  const std::string_view key = declared.key();
+  std::vector<std::string> names = section.get_list<std::string>(key, usual);
+  if (names.size() != usual.size()) {
+    section.error(key,
+                  "one for each of the " + std::to_string(usual.size()) + " dimensions is needed");
+    return usual;
+  }
+  for (std::string& name : names) {
+    name = read_algorithm(section, key, name);
+  }
+  return names;
+}
+
+const OtherKey queues_key{"collectives.queues", "list of integer", "1 each",
+                          "of each dimension: its chunks go to one after the other, each of which "
+                          "holds active_chunks over the queues of the first"};
+
+// [dimensions]
+std::vector<std::uint32_t> read_queues(Section& section, std::size_t dimensions) {
+  const std::vector<std::int64_t> given =
+      section.get_list<std::int64_t>(queues_key.key(), std::vector<std::int64_t>(dimensions, 1));
+  constexpr std::int64_t most = 1024;
+  if (given.size() != dimensions ||
+      std::any_of(given.begin(), given.end(), [](auto n) { return n < 1 || n > most; })) {
+    section.error("queues", "one number from 1 to " + std::to_string(most) + " for each of the " +
+                                std::to_string(dimensions) + " dimensions is needed");
+    return std::vector<std::uint32_t>(dimensions, 1);
+  }
+  return {given.begin(), given.end()};
+}
+
+const OtherKey protocols_key{"collectives.protocols", "list", "none",
+                             "how the library moves data, by size of the vector of an NPU"};
+const OptionalKey<Bytes> up_to{"collectives.protocols[].up_to", "in the last one",
+                               "size of the largest vector that is moved so",
+                               config::at_least(Bytes(1))};
+const DerivedKey<SimTime> own_delay{
+    "collectives.protocols[].endpoint_delay", "collectives.endpoint_delay",
+    "before the first message of a dimension, and after each", config::at_least(SimTime::zero())};
+const Key<double> data_share{"collectives.protocols[].data_share", 1,
+                             "the data in what goes over links", between(1e-6, 1.0)};
+
+// By size, each for what is larger than the one before takes.
+std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTime endpoint) {
+  std::vector<executor::CollectiveProtocol> protocols;
+  std::vector<Section> sections = section.sections(protocols_key.key());
+  for (std::size_t number = 0; number < sections.size(); ++number) {
+    Section& own = sections[number];
+    executor::CollectiveProtocol protocol;
+    const auto end = up_to.read(own);
+    const bool is_last = number + 1 == sections.size();
+    if (end.has_value() == is_last) {
+      own.error("up_to", is_last ? "the last protocol is for all sizes beyond"
+                                 : "all protocols but the last end at a size");
+    } else if (end && !protocols.empty() && *end <= protocols.back().up_to) {
+      own.error("up_to", "protocols must be in the order of their sizes");
+    }
+    protocol.up_to = end.value_or(Bytes(0));
+    protocol.endpoint = own_delay.read(own, endpoint);
+    const double share = data_share.read(own);
+    protocol.data_ppm = static_cast<std::uint32_t>(
+        std::lround(share * static_cast<double>(collective::StepCosts::whole_ppm)));
+    protocols.push_back(protocol);
+  }
+  return protocols;
+}
+
+const Key<std::string> other_algorithm{
+    "collectives.other_algorithm", "ring",
+    "for communicators whose members fill no box of the dimensions"};
+const ChoiceKey<bool> flat_communicators{
+    "collectives.communicators",
+    {{"dimensions", false}, {"flat", true}},
+    "dimensions",
+    "how collectives go: dimensions, through those of the machine, or flat, over the members in "
+    "their order by other_algorithm"};
+const Key<std::uint32_t> algorithm_window{"collectives.algorithm_window", 0,
+                                          "messages of an NPU under way in direct; 0: all",
+                                          between(0U, 1'000'000U)};
+const OtherKey programs{"collectives.programs", "list of file", "none",
+                        "collectives written by hand, in place of algorithms in communicators of "
+                        "their kind and number of members"};
+const Key<std::uint32_t> chunks{
+    "collectives.chunks", 1,
+    "parts that a collective is cut in, which follow each other through the dimensions",
+    between(1U, 16'383U)};
+const Key<std::uint32_t> active_chunks{"collectives.active_chunks", 1,
+                                       "of one collective in one dimension at a time",
+                                       between(1U, 16'383U)};
+const ChoiceKey<collective::ChunkQueue> queue{
+    "collectives.queue",
+    {{"fifo", collective::ChunkQueue::fifo},
+     {"lifo", collective::ChunkQueue::lifo},
+     {"smallest-first", collective::ChunkQueue::smallest_first}},
+    "fifo",
+    "which chunk goes first where several wait for a dimension: fifo, lifo or smallest-first"};
+const ChoiceKey<collective::DimensionOrder> order{
+    "collectives.order",
+    {{"ascending", collective::DimensionOrder::ascending},
+     {"round-robin", collective::DimensionOrder::round_robin},
+     {"themis", collective::DimensionOrder::themis}},
+    "ascending",
+    "of dimensions, for each chunk: ascending, round-robin, or themis, the least loaded first"};
+const ChoiceKey<collective::Decomposition> decomposition{
+    "collectives.decomposition",
+    {{"bandwidth-aware", collective::Decomposition::bandwidth_aware},
+     {"baseline", collective::Decomposition::baseline}},
+    "bandwidth-aware",
+    "of an all-reduce: reduce-scatter up and all-gather down, or baseline: an all-reduce in each "
+    "dimension"};
+const OtherKey bandwidths =
+    config::counted_in("B/s", OtherKey("collectives.bandwidths", "list of bandwidth",
+                                       "of the links", "what themis takes for the dimensions'"));
+const Key<SimTime> endpoint_delay{"collectives.endpoint_delay", SimTime::zero(),
+                                  "before the first message of a dimension, and after each",
+                                  config::at_least(SimTime::zero())};
+const Key<Bandwidth> local_memory{
+    "collectives.local_memory", Bandwidth(),
+    "where messages are added up, in three passes; 0: they take no time"};
+const ChoiceKey<bool> as_astra{"collectives.compatible",
+                               {{"none", false}, {"astra", true}},
+                               "none",
+                               "astra: as the public code of ASTRA-sim 2.0"};
+
+}  // namespace
+
+std::vector<ParameterInfo> collective_parameters() {
+  return {shape,           algorithms,       all_to_all,     flat_communicators,
+          other_algorithm, algorithm_window, programs,       chunks,
+          active_chunks,   queues_key,       queue,          order,
+          decomposition,   bandwidths,       endpoint_delay, protocols_key,
+          up_to,           own_delay,        data_share,     local_memory,
+          as_astra};
+}
+
+void read_collectives(Section section, const machine::Topology& topology,
+                      const std::vector<EntityId>& nodes, const config::TextLoader& load,
+                      executor::GraphOptions& options) {
+  const std::vector<NaturalDimension> dimensions = read_shape(section, topology, nodes);
+  std::vector<std::string> usual;
+  for (const NaturalDimension& dimension : dimensions) {
+    usual.push_back(dimension.algorithm);
+  }
+  options.algorithms = read_algorithms(section, algorithms, usual);
+  options.all_to_all = read_algorithms(section, all_to_all, options.algorithms);
+  options.other_algorithm =
+      read_algorithm(section, other_algorithm.key(), other_algorithm.read(section));
+  options.flat_communicators = flat_communicators.read(section);
+  options.algorithm_window = algorithm_window.read(section);
+  for (const std::string& path : section.get_files(programs.key())) {
+    options.programs.push_back(collective::read_program(path, load, read_traced_collective));
+  }
+  options.collectives.chunks = chunks.read(section);
+  options.turns.at_a_time = active_chunks.read(section);
+  options.turns.queue = queue.read(section);
+  options.collectives.order = order.read(section);
+  options.collectives.decomposition = decomposition.read(section);
+
+  std::vector<Bandwidth> rates;
+  const auto routing = machine::make_routing(topology.default_routing(), topology);
+  std::uint32_t stride = 1;
+  for (const NaturalDimension& dimension : dimensions) {
+    rates.push_back(
+        dimension.size > 1
+            ? machine::path_between(topology, *routing, nodes[0], nodes[stride]).bottleneck
+            : Bandwidth());
+    stride *= dimension.size;
+  }
+  std::vector<Bandwidth> given = section.get_list<Bandwidth>(bandwidths.key(), rates);
+  if (given.size() != dimensions.size()) {
+    section.error("bandwidths", "one for each of the " + std::to_string(dimensions.size()) +
+                                    " dimensions is needed");
+    given = rates;
+  }
+  collective::StepCosts costs;
+  costs.endpoint = endpoint_delay.read(section);
+  options.protocols = read_protocols(section, costs.endpoint);
+  costs.local_memory = local_memory.read(section);
+  const bool astra = as_astra.read(section);
+  costs.whole_ns = astra;
+  options.collectives.as_astra = astra;
+  options.turns.as_astra = astra;
+  const std::vector<std::uint32_t> queues = read_queues(section, dimensions.size());
+  if (!queues.empty()) {
+    options.turns.at_a_time = (options.turns.at_a_time + queues[0] - 1) / queues[0];
+  }
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    options.dimensions.push_back({dimensions[d].size, given[d], queues[d]});
+    options.step_costs.push_back(costs);
+    options.step_costs.back().free_additions =
+        astra && options.algorithms[d] == "halving-doubling" ? 1 : 0;
+  }
+}
+
+}  // namespace tessera::sim
