@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "tessera/sim/cut_workload.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {
@@ -15,7 +16,7 @@ MachineAndWork read_machine_and_work(const std::string& path,
   config::Section machine_section = root.section("machine");
   config::Section workload_section = root.section("workload");
   auto machine = machine::read_machine(machine_section);
-  auto workload = workload::read_workload(workload_section);
+  auto workload = sim::read_cut_workload(workload_section);
   diagnostics.throw_if_any();
   ensure(machine && workload, "a part was not read and nothing was complained about");
   return {std::move(*machine), std::move(*workload)};

@@ -16,6 +16,7 @@
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/optimize.hpp"
+#include "tessera/sim/cut_workload.hpp"
 #include "tessera/sim/onnx_layers.hpp"
 
 namespace tessera::sim {
@@ -23,6 +24,7 @@ namespace {
 
 using config::Section;
 
+constexpr const char* kind_name = "onnx";
 constexpr std::int64_t most_samples = std::int64_t{1} << 32;
 constexpr double most_flops_of_sample = 0x1p62;  // so that sums over layers fit 64 bits
 
@@ -79,7 +81,7 @@ onnx::Graph read_graph(const onnx::Description& description, const std::string& 
   return std::move(import.graph);
 }
 
-std::optional<workload::Workload> read(Section& section, Section& job) {
+std::optional<workload::Workload> read(Section& section) {
   const std::string name = section.get_or<std::string>("name", section.get<std::string>("kind"));
   bool is_sound = true;
   const std::optional<DataType> format = read_format(section, is_sound);
@@ -88,7 +90,6 @@ std::optional<workload::Workload> read(Section& section, Section& job) {
   const std::string batch = section.get_or<std::string>("batch", "");
   refuse_training(section);
   refuse_keys_of_cores(section);
-  refuse_cut_tokens(job.section("strategy"));
   const onnx::Description description = onnx::read_description(section);
   section.finish();
   if (!section.has("model") || !is_sound) {
@@ -127,8 +128,15 @@ std::optional<workload::Workload> read(Section& section, Section& job) {
 }  // namespace
 
 std::unique_ptr<JobReader> make_layers_reader(const JobSetup& setup) {
-  return make_programs_reader(
-      setup, [job = setup.section](Section& workload) mutable { return read(workload, job); });
+  return make_programs_reader(setup, [job = setup.section](Section& workload) mutable {
+    refuse_cut_tokens(job.section("strategy"));
+    return read(workload);
+  });
+}
+
+std::optional<workload::Workload> read_cut_workload(Section& workload) {
+  const bool is_model = workload.has("kind") && workload.raw("kind").text == kind_name;
+  return is_model ? read(workload) : workload::read_workload(workload);
 }
 
 }  // namespace tessera::sim
