@@ -10,19 +10,27 @@ namespace tessera::compute {
 namespace {
 
 constexpr unsigned free_kind = 2;
+constexpr unsigned choose_kind = 3;
 
 class TimedTiles final : public Compute {
  public:
   TimedTiles(std::span<const EntityId> members, unsigned slot)
       : tiles_(members.size()), slot_(slot) {}
 
-  // Two events for an operation, three where one waits.
+  // Two events for an operation, four where others wait: who ends one may ask for the next in the
+  // same instant, and takes part in the choice.
   void handle(pdes::Context& context, const pdes::Event& event) override {
     Tile& tile = tiles_[context.index()];
-    if (event.port.kind() == timed_kind) {
-      tile.waiting.push_back({event.as<TimedRequest>(), event.tag});
-    } else {
-      tile.wakes = false;
+    switch (event.port.kind()) {
+      case timed_kind:
+        tile.waiting.push_back({event.as<TimedRequest>(), event.tag});
+        break;
+      case free_kind:
+        context.send_self(SimTime::zero(), pdes::Port(slot_, choose_kind), std::uint32_t{0});
+        return;
+      default:
+        tile.wakes = false;
+        break;
     }
     if (context.now() >= tile.free_at) {
       begin(context, tile);

@@ -26,7 +26,7 @@ const std::string in_dram =
     "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n";
 const std::string in_sram =
     "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
-    "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 200 kB, sram_bandwidth: 64 GB/s}\n";
+    "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 400 kB, sram_bandwidth: 64 GB/s}\n";
 const std::string gpu = "  compute: {model: roofline}\n";
 
 Files experiment_of(const std::string& workload, const std::string& machine = in_dram + gpu) {
@@ -99,7 +99,7 @@ TEST(ServingOnTiles, GeneratesAtTheBandwidthOfMemory) {
   EXPECT_NEAR(microseconds_between_tokens(one, in_sram + gpu + "  memory: {model: channel}\n"),
               took, 1e-3 * took);
   std::string small = in_sram + gpu;
-  small.replace(small.find("sram: 200 kB"), 12, "sram: 100 kB");
+  small.replace(small.find("sram: 400 kB"), 12, "sram: 100 kB");
   small += "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 MB}\n";
   const double streamed = microseconds_between_tokens(one, small);
   EXPECT_GT(streamed, 2 * least);
@@ -139,7 +139,7 @@ TEST(ServingOnTiles, GoesOnFromACheckpoint) {
   const std::string folder =
       (std::filesystem::path(::testing::TempDir()) / "tessera_tiles_checkpoint").string();
   std::string small = in_sram + gpu;
-  small.replace(small.find("sram: 200 kB"), 12, "sram: 10 kB");
+  small.replace(small.find("sram: 400 kB"), 12, "sram: 10 kB");
   small += "  dram: {at: edge, edges: [west], bandwidth: 32 GB/s, latency: 100 ns}\n";
   const Experiment experiment = read(experiment_of(cut, small));
   const trace::Summary expected = run_on(1, experiment);
@@ -181,7 +181,7 @@ TEST(ServingOnTiles, RefusesWhatDoesNotFit) {
   std::string sram = in_sram + gpu;
   EXPECT_THAT(complaint(tenant(requests, "      batching: {cache: 1 MB}\n"), sram),
               HasSubstr("the weights and the cache on NPU 0"));
-  sram.replace(sram.find("sram: 200 kB"), 12, "sram: 100 kB");
+  sram.replace(sram.find("sram: 400 kB"), 12, "sram: 100 kB");
   EXPECT_THAT(complaint(tenant(requests), sram), HasSubstr("its memory has 100000 B"));
 }
 
