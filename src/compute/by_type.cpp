@@ -48,6 +48,11 @@ class ModelByType final : public ComputeModel {
     return models_[place_of(tile)]->duration(machine, tile, operation);
   }
 
+  bool uses_shapes() const override {
+    return std::any_of(models_.begin(), models_.end(),
+                       [](const auto& model) { return model->uses_shapes(); });
+  }
+
   const ComputeModel& of(const machine::Tile& tile) const override {
     return models_[place_of(tile)]->of(tile);
   }

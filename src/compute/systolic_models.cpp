@@ -51,6 +51,7 @@ class SystolicModel : public ComputeModel {
   }
 
   bool is_fixed() const override { return true; }
+  bool uses_shapes() const override { return true; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const Operation& operation) const override {
     const Bandwidth memory = machine.operand_bandwidth(tile);

@@ -294,8 +294,9 @@ class GraphExecutor final : public Executor {
       case GraphAction::compute:
         end_after(context, place,
                   task.on_host
-                      ? compute_time(context.self(), task)
-                      : setup_.machine.time_at(context.self(), compute_time(context.self(), task)));
+                      ? compute_time(context.self(), npu.tasks, task)
+                      : setup_.machine.time_at(context.self(),
+                                               compute_time(context.self(), npu.tasks, task)));
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -353,7 +354,7 @@ class GraphExecutor final : public Executor {
     context.send_self(time, port(over_kind), place);
   }
 
-  SimTime compute_time(EntityId self, const Task& task) const {
+  SimTime compute_time(EntityId self, const GraphTasks& tasks, const Task& task) const {
     const bool has_work = task.flops > 0 || task.bytes > 0;
     const bool has_record = task.recorded_ps >= 0;
     if (has_record && (!has_work || work_.options.times == NodeTimes::recorded)) {
@@ -366,6 +367,12 @@ class GraphExecutor final : public Executor {
     operation.flops = Flops(task.flops);
     operation.bytes = Bytes(task.bytes);
     operation.data_type = work_.options.data_type;
+    if (task.shape != 0) {
+      const workload::NodeShape& shape = tasks.shape(task);
+      operation.product = shape.product;
+      operation.added = shape.added;
+      operation.bytes = operation.bytes - shape.added;
+    }
     const SimTime time = setup_.compute_time(self, operation);
     // The public code of ASTRA-sim 2.0 counts whole nanoseconds.
     constexpr std::int64_t ps_of_ns = 1000;

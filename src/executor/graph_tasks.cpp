@@ -63,6 +63,7 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std
   task.tag = node.tag;
   task.priority = node.priority;
   task.iteration = node.iteration;
+  task.shape = node.shape ? number_of(*node.shape) : 0;
   task.on_host = node.on_host;
   task.in_remote = node.in_remote;
   task.in_switch = node.in_switch;
@@ -119,6 +120,15 @@ std::uint32_t GraphTasks::next_number(std::uint32_t group) {
   return found->next++;
 }
 
+std::uint32_t GraphTasks::number_of(const workload::NodeShape& shape) {
+  const auto found = std::find(shapes_.begin(), shapes_.end(), shape);
+  const auto place = static_cast<std::uint32_t>(found - shapes_.begin());
+  if (found == shapes_.end()) {
+    shapes_.push_back(shape);
+  }
+  return place + 1;
+}
+
 void GraphTasks::wait_for(std::uint64_t id, Place place) {
   const auto behind =
       std::upper_bound(dependents_.begin(), dependents_.end(), id,
@@ -151,6 +161,7 @@ void GraphTasks::rewind() {
   next.over_count_ = over_count_;
   next.counters_ = std::move(counters_);  // messages of both iterations may be under way
   next.ahead_ = std::move(ahead_);
+  next.shapes_ = std::move(shapes_);
   *this = std::move(next);
 }
 
@@ -158,7 +169,7 @@ std::size_t GraphTasks::resident_bytes() const {
   return tasks_.capacity() * sizeof(Task) + free_.capacity() * sizeof(Place) +
          dependents_.size() * sizeof(Dependent) + counters_.capacity() * sizeof(Counter) +
          over_.intervals().capacity() * sizeof(IdSet::Interval) +
-         (ahead_ ? ahead_->resident_bytes() : 0);
+         shapes_.capacity() * sizeof(workload::NodeShape) + (ahead_ ? ahead_->resident_bytes() : 0);
 }
 
 void GraphTasks::save(pdes::StateWriter& writer) const {
@@ -173,6 +184,7 @@ void GraphTasks::save(pdes::StateWriter& writer) const {
   writer.put_all(std::vector<Dependent>(dependents_.begin(), dependents_.end()));
   writer.put_all(counters_);
   writer.put_all(over_.intervals());
+  writer.put_all(shapes_);
   writer.put(static_cast<std::uint64_t>(parts_.size()));
   for (const auto& [place, parts] : parts_) {
     writer.put(place);
@@ -193,6 +205,7 @@ void GraphTasks::restore(pdes::StateReader& reader) {
   dependents_.assign(dependents.begin(), dependents.end());
   counters_ = reader.get_all<Counter>();
   over_.restore(reader.get_all<IdSet::Interval>());
+  shapes_ = reader.get_all<workload::NodeShape>();
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
     const auto place = reader.get<Place>();
     parts_[place] = reader.get_all<std::uint64_t>();

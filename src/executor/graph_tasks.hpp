@@ -29,6 +29,7 @@ struct Task {
   std::uint32_t unmet = 0;  // dependencies
   std::uint32_t priority = 0;
   std::uint32_t iteration = 0;   // inside of the graph
+  std::uint32_t shape = 0;       // number of GraphTasks::shape; 0: not known
   std::uint16_t dimensions = 0;  // bit d: a collective goes over dimension d; 0: as the group says
   std::uint16_t name = 0;
   workload::GraphAction action = workload::GraphAction::nothing;
@@ -58,6 +59,8 @@ class GraphTasks {
   const Task& operator[](Place place) const { return tasks_[place]; }
   // Bytes to each member, of a task that has parts.
   const std::vector<std::uint64_t>& parts(Place place) const { return parts_.at(place); }
+  // Of a task whose shape is known.
+  const workload::NodeShape& shape(const Task& task) const { return shapes_.at(task.shape - 1); }
   bool all_over() const { return at_end_ && held_ == 0; }
   bool at_end() const { return at_end_; }
   // Whether some that are ready may not have been read.
@@ -84,6 +87,7 @@ class GraphTasks {
   void add(const GraphWork& work, const workload::GraphNode& node, std::uint64_t in_graph,
            std::vector<Place>& ready);
   std::uint32_t next_number(std::uint32_t group);
+  std::uint32_t number_of(const workload::NodeShape& shape);
   void wait_for(std::uint64_t id, Place place);
 
   workload::GraphPosition position_;
@@ -98,6 +102,7 @@ class GraphTasks {
   std::deque<Dependent> dependents_;  // by what they depend on; most leave near the front
   std::vector<Counter> counters_;     // of collectives, by group
   std::map<Place, std::vector<std::uint64_t>> parts_;
+  std::vector<workload::NodeShape> shapes_;  // each once; models have few
   IdSet over_;
 };
 

@@ -214,6 +214,7 @@ class PlanSource final : public workload::GraphSource {
         node.action = GraphAction::compute;
         node.flops = operation.flops;
         node.bytes = operation.bytes + operation.added;
+        node.shape = workload::NodeShape{operation.product, operation.added};
         break;
       }
       case Action::elapse:

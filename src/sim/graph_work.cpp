@@ -55,6 +55,11 @@ class GraphsWork final : public Work {
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
     }
+    if (graph_.look.without_shape > 0 && platform_.compute->uses_shapes()) {
+      notes.push_back(std::to_string(graph_.look.without_shape) +
+                      " nodes compute products of unknown shape, which machine.compute takes for "
+                      "vector work");
+    }
     if (graph_.coherence && !graph_.coherent_in_channels &&
         graph_.coherence->options().piece != memory::CoherenceOptions{}.piece) {
       notes.emplace_back(

@@ -12,6 +12,7 @@ namespace {
 
 // What a message may be long: protobuf itself reads no more at a time.
 constexpr std::uint64_t longest_message = std::uint64_t{1} << 31;
+constexpr std::uint64_t most_flops = std::uint64_t{1} << 62U;
 constexpr std::uint64_t ps_a_microsecond = 1'000'000;
 
 // Numbers of the schema.
@@ -123,6 +124,32 @@ struct ChakraFile::State {
     }
     return *value;
   }
+  // Of a node that computes, as Tessera writes it; none: it does not say.
+  std::optional<NodeShape> shape(Bytes bytes) const {
+    const auto products = count("product_count");
+    if (!products) {
+      return std::nullopt;
+    }
+    NodeShape result{{0, 0, 0, *products}, Bytes(count("added_size").value_or(0))};
+    std::uint64_t flops = 1;
+    if (*products > 0) {
+      result.product.rows = needed("product_rows");
+      result.product.columns = needed("product_columns");
+      result.product.depth = needed("product_depth");
+      const MatrixProduct& p = result.product;
+      for (const std::uint64_t side : {std::uint64_t{2}, p.rows, p.columns, p.depth, p.count}) {
+        if (side == 0 || flops > most_flops / side) {
+          fail("node " + std::to_string(message.id()),
+               "its matrix product has a side of 0, or more than 2^62 FLOP");
+        }
+        flops *= side;
+      }
+    }
+    if (result.added > bytes) {
+      fail("node " + std::to_string(message.id()), "added_size is more than tensor_size");
+    }
+    return result;
+  }
   std::uint32_t small(const char* name, std::uint64_t value) const {
     if (value > std::numeric_limits<std::uint32_t>::max()) {
       fail("node " + std::to_string(message.id()),
@@ -233,6 +260,7 @@ void ChakraFile::State::describe(GraphNode& node) const {
     case GraphAction::compute:
       node.flops = Flops(count("num_ops").value_or(0));
       node.bytes = Bytes(count("tensor_size").value_or(0));
+      node.shape = shape(node.bytes);
       break;
     case GraphAction::load:
     case GraphAction::store:

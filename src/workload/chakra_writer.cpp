@@ -52,6 +52,19 @@ std::uint64_t micros(const std::optional<SimTime>& time) {
               : 0;
 }
 
+// Attributes of Tessera's own, which others pass over.
+void add_shape(chakra::Node& message, const NodeShape& shape) {
+  add_count(message, "product_count", shape.product.count);
+  if (shape.product.count > 0) {
+    add_count(message, "product_rows", shape.product.rows);
+    add_count(message, "product_columns", shape.product.columns);
+    add_count(message, "product_depth", shape.product.depth);
+  }
+  if (shape.added > Bytes()) {
+    add_count(message, "added_size", shape.added.count());
+  }
+}
+
 chakra::Node message_of(const GraphNode& node) {
   chakra::Node message;
   message.set_id(node.id);
@@ -72,6 +85,9 @@ chakra::Node message_of(const GraphNode& node) {
     case GraphAction::compute:
       add_count(message, "num_ops", node.flops.count());
       add_count(message, "tensor_size", node.bytes.count());
+      if (node.shape) {
+        add_shape(message, *node.shape);
+      }
       break;
     case GraphAction::load:
     case GraphAction::store:

@@ -215,6 +215,9 @@ class Look {
       case GraphAction::compute:
         look_.flops += static_cast<double>(node.flops.count());
         look_.without_work += takes_no_time(node) ? 1 : 0;
+        look_.without_shape +=
+            node.flops.count() > 0 && !node.on_host && !node.shape && !node.recorded_duration ? 1
+                                                                                              : 0;
         break;
       case GraphAction::load:
       case GraphAction::store:

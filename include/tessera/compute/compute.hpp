@@ -72,6 +72,8 @@ class ComputeModel {
   // Whether an operation always takes its `duration` at a node of full speed, whatever else goes
   // on.
   virtual bool is_fixed() const { return false; }
+  // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
+  virtual bool uses_shapes() const { return false; }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
   // Where there are several, the one of a tile.
   virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }

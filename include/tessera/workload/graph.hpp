@@ -16,6 +16,7 @@
 
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/workload/operation.hpp"
 
 namespace tessera::workload {
 
@@ -30,6 +31,13 @@ enum class GraphAction : std::uint8_t {
 };
 
 struct TensorPlacement;
+
+// What a node computes beyond its FLOPs and bytes.
+struct NodeShape {
+  MatrixProduct product;  // none: vector work
+  Bytes added;            // of the node's bytes, see Operation::added
+  friend bool operator==(const NodeShape&, const NodeShape&) = default;
+};
 
 // In the order of Chakra's numbers.
 enum class GraphCollective : std::uint8_t {
@@ -62,6 +70,7 @@ struct GraphNode {
   std::optional<SimTime> recorded_start;
   std::optional<SimTime> recorded_duration;
   Flops flops;
+  std::optional<NodeShape> shape{};  // none: not known
   // Tensor, message, or vector of a collective: of all-reduce, reduce-scatter, reduce, broadcast
   // and all-to-all what each member holds at first (broadcast: the root); of all-gather, gather and
   // scatter the part of one member.
@@ -100,7 +109,8 @@ struct GraphLook {
   std::uint64_t gathered_accesses = 0;  // of them, in switches
   std::uint64_t open_receives = 0;      // that do not say how much they receive
   std::uint64_t without_action = 0;     // metadata, and nodes of no type
-  std::uint64_t without_work = 0;  // nodes that compute, and have neither work nor a recorded time
+  std::uint64_t without_work = 0;   // nodes that compute, and have neither work nor a recorded time
+  std::uint64_t without_shape = 0;  // nodes that compute by their FLOPs, of no known shape
   // Of a node: how far before it in its graph, at most, the nearest one lies that it depends on;
   // the begin, of nodes that depend on none. So many are read ahead.
   std::uint64_t reach = 0;

@@ -50,6 +50,17 @@ void expect_alike(const trace::Summary& one, const trace::Summary& other,
   EXPECT_EQ(one.memory_written_bytes, other.memory_written_bytes) << about;
 }
 
+// Times of products follow from their shapes.
+TEST(Conformance, PlansAsGraphsWhereShapesCount) {
+  for (const std::string compute :
+       {"{model: gemm, array: [8, 8], launch_overhead: 1 us, memory_efficiency: 0.8}",
+        "{model: systolic, array: [8, 8]}"}) {
+    const std::string text = machine_of("model: analytical") + "  compute: " + compute + "\n" +
+                             model + "strategy: {pipeline: 2, tensor: 2}\n" + no_trace;
+    expect_alike(summary_of(text), summary_of(text + flat), compute);
+  }
+}
+
 // Also where tiles of the machine are idle, and where rings follow the grid in an order that is not
 // that of its numbers.
 TEST(Conformance, PlansAsGraphs) {
