@@ -17,6 +17,11 @@ MachineAndWork read_machine_and_work(const std::string& path,
   config::Section workload_section = root.section("workload");
   auto machine = machine::read_machine(machine_section);
   auto workload = sim::read_cut_workload(workload_section);
+  if (root.has("execution")) {
+    root.raw("execution");
+    root.error("execution",
+               "strategies are compared by their programs, not as graphs; leave it out");
+  }
   diagnostics.throw_if_any();
   ensure(machine && workload, "a part was not read and nothing was complained about");
   return {std::move(*machine), std::move(*workload)};

@@ -119,6 +119,8 @@ def plan_proposes_a_strategy(program):
     many = program.call(*words, ranks=2)
     expect(many.stdout_text == done.stdout_text, many.stdout_text)
     expect_refusal(program.call("plan"), 2, "no experiment")
+    expect_refusal(program.call("plan", HERE / "short.yaml", "--set", "execution={}"), 2,
+                   "execution: strategies are compared by their programs")
     nothing = program.call("plan", HERE / "short.yaml", "-q", "--set", "machine.dram.capacity=1 kB",
                            "-o", program.scratch / "none.yaml")
     expect(nothing.returncode == 3, nothing.stderr_text)
