@@ -11,6 +11,7 @@
 #include "tensor_tables.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
