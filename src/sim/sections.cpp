@@ -13,12 +13,8 @@
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/network/traffic.hpp"
-#include "tessera/npu/tiled_operator.hpp"
 #include "tessera/plan/strategy.hpp"
-#include "tessera/serving/policy.hpp"
-#include "tessera/serving/request.hpp"
 #include "tessera/sim/experiment.hpp"
-#include "tessera/sim/serving.hpp"
 #include "tessera/sim/traffic.hpp"
 
 namespace tessera::sim {
@@ -87,33 +83,11 @@ SectionInfo machine_section() {
   return machine;
 }
 
-// Requests of one of those that are served.
-SectionInfo served() {
-  SectionInfo tenant = plain("tenants", "those that requests are to", served_tenant_parameters());
-  tenant.shape = SectionInfo::Shape::list;
-  tenant.is_open = true;
-  return tenant;
-}
-
-// Keys of a kind that its part does not say: lists of mappings and what depends on names in them.
-void complete(SectionInfo& kind) {
-  if (kind.name == "serving") {
-    kind.parameters = serving_parameters();
-    std::erase_if(kind.parameters, [](const ParameterInfo& info) {
-      return info.name == "tenants" || info.name.starts_with("scheduler");
-    });
-    kind.sections = {served(), section_of_parts("scheduler", "how tenants share cores", "policy",
-                                                "first-come", serving::policies().infos())};
-  } else if (kind.parameters.empty()) {
-    kind.is_open = true;
-  }
-}
-
 SectionInfo workload_section() {
   SectionInfo workload =
       section_of_parts("workload", "what is computed", "kind", "", work_kind_infos());
   for (SectionInfo& kind : workload.choices) {
-    complete(kind);
+    kind.is_open = kind.parameters.empty();  // lists of tenants and the like say more than keys
   }
   workload.parameters = {title()};
   workload.may_be_file = true;

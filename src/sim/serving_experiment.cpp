@@ -1,27 +1,4 @@
-// Reads the workload `serving`:
-//
-//   key                    default      meaning
-//   seed                   1            of random arrivals and lengths
-//   npu_cores              all          cores of an NPU: so many computing nodes after each other;
-//                                       1 on tiles of other compute models than npu
-//   message                32 B         of which two begin a core's share of an operator, one ends
-//                                       it; on tiles four begin a step, one ends it
-//   all_reduce             ring         algorithm between NPUs
-//   scheduler.policy       first-come   see serving/policy.hpp, with its own keys beside
-//   tenants                             a list
-//   tenants.name           KIND and place
-//   tenants.language_model              keys of the workload `transformer`, or a file of them
-//   tenants.onnx                        keys of onnx/description.hpp, and `data_type` and
-//   tenants.onnx.batch     none         dynamic dimension that the samples of a batch are bound to
-//   tenants.requests                    see serving/request.hpp
-//   tenants.batching                    see read_batching below
-//   tenants.tensor         1            NPUs that share each layer of a language model
-//   tenants.pipeline       1            stages, each of that many NPUs
-//   tenants.weights        data_type    of a language model in memory, see npu/stored_weights.hpp
-//   tenants.npus           from 0 on    those that the model runs on: stage by stage
-//   tenants.cores          even parts   of an NPU, FIRST-LAST, for the policy `spatial`
-//   tenants.target                      first_token, between_tokens; latency of other models
-//   tenants.background     false        asks as long as others are not served
+// Reads the workload `serving`, whose keys are in serving_keys.hpp.
 #include "serving_experiment.hpp"
 
 #include <algorithm>
@@ -32,6 +9,7 @@
 #include "job_cores.hpp"
 #include "job_tiles.hpp"
 #include "served_graph.hpp"
+#include "serving_keys.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -55,17 +33,11 @@ constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
 constexpr std::size_t most_names = 65535;
 constexpr std::size_t most_totals = 256;  // numbers of samples of a model
 
-std::uint32_t read_whole(Section& section, const char* key, std::uint32_t usual,
-                         std::int64_t most) {
-  return static_cast<std::uint32_t>(
-      section.get_or<std::int64_t>(key, usual, config::between<std::int64_t>(1, most)));
-}
-
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
   const auto all = static_cast<std::uint32_t>(nodes.size());
   if (work.on_tiles) {
-    if (read_whole(workload, "npu_cores", 1, all) != 1) {
+    if (npu_cores_key(all).read(workload, 1) != 1) {
       workload.error("npu_cores", "tiles of this compute model are NPUs by themselves: 1");
     }
     for (const EntityId node : nodes) {
@@ -73,7 +45,7 @@ void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWor
     }
     return;
   }
-  const std::uint32_t cores = read_whole(workload, "npu_cores", all, all);
+  const std::uint32_t cores = npu_cores_key(all).read(workload, all);
   if (cores > 65535) {
     workload.error("npu_cores", "an NPU has at most 65535 cores");
   }
@@ -117,29 +89,21 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
   return CoreRange{first, last - first + 1};
 }
 
-// batching.KEY  default  meaning
-// continuous    true     requests join and leave from step to step; else batch by batch
-// sequences     256      that run at a time, at most
-// tokens        8192     of a step, at most
-// chunk         none     tokens of a step with parts of prompts beside generation; none: whole ones
-// block         16       tokens of a block of the cache
-// cache         what the NPU's memory has beside all weights; of each NPU
-// samples       1        of a step of a model that is no language model, at most
 BatchOptions read_batching(Section section, bool of_language) {
+  const ServedKeys& keys = served_keys();
   BatchOptions options;
   if (!of_language) {
-    options.samples = read_whole(section, "samples", 1, 1 << 16);
+    options.samples = keys.samples.read(section);
     return options;
   }
-  options.continuous = section.get_or("continuous", true);
-  options.sequences = read_whole(section, "sequences", 256, serving::most_sequences);
-  options.tokens = read_whole(section, "tokens", 8192, serving::most_tokens);
-  if (const auto chunk = section.get_optional<std::int64_t>(
-          "chunk", config::between<std::int64_t>(1, serving::most_tokens))) {
-    options.chunk = static_cast<std::uint32_t>(*chunk);
+  options.continuous = keys.continuous.read(section);
+  options.sequences = keys.sequences.read(section);
+  options.tokens = keys.tokens.read(section);
+  if (const auto chunk = keys.chunk.read(section)) {
+    options.chunk = *chunk;
     options.tokens = options.chunk;
   }
-  options.block = read_whole(section, "block", 16, 1 << 12);
+  options.block = keys.block.read(section);
   return options;
 }
 
@@ -161,8 +125,8 @@ std::unique_ptr<serving::ServedModel> read_language_model(
   model.get_or<std::string>("kind", "transformer");
   model.get_or<std::string>("name", "");
   const auto shape = workload::read_transformer_shape(model);
-  const std::uint32_t tensor = read_whole(tenant, "tensor", 1, 1 << 12);
-  const std::uint32_t pipeline = read_whole(tenant, "pipeline", 1, 1 << 12);
+  const std::uint32_t tensor = served_keys().tensor.read(tenant);
+  const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
   const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
   if (!shape) {
     return nullptr;
@@ -195,12 +159,9 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& m
     return nullptr;
   }
   Section model = tenant.section("onnx");
-  constexpr const char* as_given = "model";
-  std::vector<std::string> types = data_type_names();
-  types.emplace_back(as_given);
-  const std::string type = model.get_name("data_type", types, as_given);
+  const std::string type = served_keys().onnx_type.read(model);
   made.data_type = data_type_from(type);
-  const std::string batch = model.get_or<std::string>("batch", "");
+  const std::string batch = served_keys().onnx_batch.read(model);
   const onnx::Description description = onnx::read_description(model);
   if (!model.has("model") || made.requests == nullptr) {
     return nullptr;
@@ -242,14 +203,12 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& m
 
 executor::Targets read_targets(Section section, bool of_language) {
   executor::Targets targets;
-  const auto time = [&](const char* key) {
-    return section.get_or<SimTime>(key, SimTime::never(), config::at_least(SimTime::from_ps(1)));
-  };
+  const ServedKeys& keys = served_keys();
   if (of_language) {
-    targets.first_token = time("first_token");
-    targets.between_tokens = time("between_tokens");
+    targets.first_token = keys.first_token.read(section, SimTime::never());
+    targets.between_tokens = keys.between_tokens.read(section, SimTime::never());
   } else {
-    targets.latency = time("latency");
+    targets.latency = keys.latency.read(section, SimTime::never());
   }
   return targets;
 }
@@ -307,17 +266,17 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
     section.error(of_language ? "onnx" : "", "expected either 'language_model' or 'onnx'");
   }
   const char* const kind = of_language ? "language_model" : "onnx";
-  tenant.name = section.get_or<std::string>("name", kind + std::to_string(place));
+  tenant.name = served_keys().name.read(section, kind + std::to_string(place));
   if (tenant.name.empty() || tenant.name.find_first_of(",/") != std::string::npos) {
     section.error("name", "a name has no comma and no slash, which separate names in traces");
   }
-  tenant.background = section.get_or("background", false);
+  tenant.background = served_keys().background.read(section);
   tenant.requests = serving::read_requests(section.section("requests"),
                                            {of_language, tenant.background, mix64(seed + place)});
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
   if (of_language) {
-    tenant.cache = batching.get_optional<Bytes>("cache", config::at_least(Bytes(1)));
+    tenant.cache = served_keys().cache.read(batching);
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   cores = read_cores(section, work);
@@ -343,8 +302,7 @@ void number_names(ServingWork& work) {
 }
 
 void read_all_reduce(Section& workload, ServingWork& work) {
-  const std::string name =
-      workload.get_name("all_reduce", collective::algorithms().names(), "ring");
+  const std::string name = serving_keys().all_reduce.read(workload);
   if (!collective::algorithms().contains(name)) {
     return;
   }
@@ -392,7 +350,7 @@ void drop_idle_npus(ServingWork& work) {
 serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
                                    const serving::PolicySetup& setup) {
   Section scheduler = workload.section("scheduler");
-  const std::string name = scheduler.get_name("policy", serving::policies().names(), "first-come");
+  const std::string name = serving_keys().policy.read(scheduler);
   if (work.on_tiles && name.starts_with("spatial")) {
     scheduler.error("policy", "'" + name +
                                   "' shares out cores, and these tiles are NPUs by themselves; "
@@ -420,9 +378,8 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   }
   work.on_tiles = *on_tiles;
   const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
-  const auto seed = static_cast<std::uint64_t>(
-      workload.get_or<std::int64_t>("seed", 1, config::at_least<std::int64_t>(0)));
-  work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
+  const auto seed = static_cast<std::uint64_t>(serving_keys().seed.read(workload));
+  work.message = serving_keys().message.read(workload);
   read_npus(workload, nodes, work);
   read_all_reduce(workload, work);
   std::vector<Section> sections = workload.sections("tenants");

@@ -102,8 +102,37 @@ Json schema_of(const ParameterInfo& info) {
   return schema;
 }
 
+// What two keys of one name (of different operators, say) have in common; {}: nothing.
+Json common(const Json& one, const Json& other) {
+  Json result = Json::object();
+  for (const auto& [key, value] : one.items()) {
+    if (other.contains(key) && other[key] == value) {
+      result[key] = value;
+    }
+  }
+  return result;
+}
+
+void put(Json& object, std::string_view name, const Json& schema);
+
+// Below a key of a dotted name. Lists of mappings have their keys in `items`.
+void put_below(Json& child, bool is_list, std::string_view rest, const Json& schema) {
+  if (child.is_null() || child.is_boolean()) {
+    child = Json::object();
+  }
+  if (is_list || child.value("type", Json()) == "array") {
+    child["type"] = "array";
+    Json& items = child["items"];
+    items = items.is_null() ? Json::object() : items;
+    put(items, rest, schema);
+  } else {
+    child.erase("type");
+    put(child, rest, schema);
+  }
+}
+
 // Puts the schema of a key at its dotted name: NAME stands for names of the user's own, [] behind a
-// name for a list of mappings.
+// name for a list of mappings. Mappings by name may be written as lists of mappings with names.
 void put(Json& object, std::string_view name, const Json& schema) {
   const std::size_t dot = name.find('.');
   std::string first(name.substr(0, dot));
@@ -111,43 +140,30 @@ void put(Json& object, std::string_view name, const Json& schema) {
   if (is_list) {
     first.resize(first.size() - 2);
   }
-  object["type"] = "object";
-  Json& child = first == "NAME" ? object["additionalProperties"] : object["properties"][first];
-  if (child.is_boolean()) {
-    child = Json::object();
-  }
-  if (dot == std::string_view::npos) {
-    // A mapping that is declared as a whole beside its keys keeps what is known of them.
-    Json merged = schema;
-    if (child.is_object() && !child.empty()) {
-      merged.erase("type");
-      child.update(merged);
-    } else {
-      child = merged;
-    }
-    return;
-  }
-  if (child.is_null()) {
-    child = Json::object();
-  }
-  if (child.contains("type") && child["type"] != "object" && child["type"] != "array") {
-    child.erase("type");
-  }
-  if (is_list) {
-    child["type"] = "array";
-    put(child["items"], name.substr(dot + 1), schema);
+  const bool by_name = first == "NAME";
+  object["type"] = by_name ? Json{"object", "array"} : Json("object");
+  Json& child = by_name ? object["additionalProperties"] : object["properties"][first];
+  if (dot != std::string_view::npos) {
+    put_below(child, is_list, name.substr(dot + 1), schema);
+  } else if (child.is_null() || child.is_boolean()) {
+    child = schema;
+  } else if (child.contains("properties") || child.contains("items")) {
+    child["description"] = schema.value("description", "");  // a whole, beside its keys
   } else {
-    put(child, name.substr(dot + 1), schema);
+    child = common(child, schema);
   }
 }
 
 Json whole_schema_of(const SectionInfo& section);
 
 // Keys of the section itself, with those of the sections in it.
-void put_own(Json& object, const SectionInfo& section) {
+void put_own(Json& object, const SectionInfo& section, const std::string& selector = "") {
   object["type"] = "object";
   object["properties"];
   for (const ParameterInfo& info : section.parameters) {
+    if (info.name == selector) {
+      continue;  // also the name of a key in lists of the section
+    }
     put(object, info.name, schema_of(info));
     if (info.is_required && info.name.find('.') == std::string::npos) {
       object["required"].push_back(info.name);
@@ -181,7 +197,7 @@ void put_choices(Json& object, const SectionInfo& section) {
         }
       }
     }
-    put_own(chosen, choice);
+    put_own(chosen, choice, section.selector);
     chosen["additionalProperties"] = choice.is_open || section.is_open;
     Json condition{{"properties", {{section.selector, {{"const", choice.name}}}}}};
     if (choice.name != section.usual) {

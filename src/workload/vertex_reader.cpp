@@ -72,7 +72,7 @@ using Number = config::Range<std::int64_t>;
 
 constexpr Number any_number{0, {}};
 
-const OtherKey places_key{"vertices[].at", "list of NPUs", "all",
+const OtherKey places_key{"vertices[].at", "NPUs", "all",
                           "NPUs: all, a number, a range as 0-7, or a list of these"};
 const config::NameKey collective{"vertices[].collective", graph_collective_names, "",
                                  "in place of a vertex that computes: a collective among `at`"};

@@ -10,6 +10,7 @@ no schema: a misspelt key, a wrong name and a bare number where a unit is needed
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -80,14 +81,22 @@ def resolved(tessera, path):
     return text[:text.index("\n# ")]
 
 
+def is_experiment(text):
+    """Other files beside experiments are models."""
+    return re.search("^workload:", text, re.MULTILINE) is not None
+
+
 def misfits(tessera, repository):
     documents = {}
     for kind, patterns in FILES.items():
         for pattern in patterns:
             for path in sorted(repository.glob(pattern)):
-                documents[str(path)] = (kind, path.read_text(encoding="utf-8"))
+                text = path.read_text(encoding="utf-8")
+                own = "workload" if kind == "experiment" and not is_experiment(text) else kind
+                documents[str(path)] = (own, text)
     for path in sorted(repository.glob("tests/parallel/*.yaml")):
-        documents[str(path) + ", resolved"] = ("experiment", resolved(tessera, path))
+        if is_experiment(path.read_text(encoding="utf-8")):
+            documents[str(path) + ", resolved"] = ("experiment", resolved(tessera, path))
     for number, text in enumerate(MISFITS):
         documents["misfit %d" % number] = ("experiment", text)
     schemas = {kind: json.loads(run(tessera, "list", "--schema", kind)) for kind in FILES}

@@ -1,0 +1,90 @@
+// Keys of the workload `serving` and of those that requests are to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/config/key.hpp"
+#include "tessera/core/data_type.hpp"
+#include "tessera/serving/language_model.hpp"
+#include "tessera/serving/policy.hpp"
+
+namespace tessera::sim {
+
+struct ServingKeys {
+  config::Key<std::int64_t> seed{"seed", 1, "of random arrivals and lengths",
+                                 config::at_least<std::int64_t>(0)};
+  config::Key<Bytes> message{"message", Bytes(32),
+                             "two begin a core's share of an operator, one ends it; on tiles four "
+                             "begin a step, one ends it",
+                             config::at_least(Bytes(1))};
+  config::NameKey all_reduce{"all_reduce", [] { return collective::algorithms().names(); }, "ring",
+                             "algorithm between NPUs"};
+  config::NameKey policy{"scheduler.policy", [] { return serving::policies().names(); },
+                         "first-come", "how tenants share cores"};
+  config::OtherKey tenants{"tenants", "list", "", "those that requests are to"};
+};
+
+struct ServedKeys {
+  config::DerivedKey<std::string> name{"name", "kind and place",
+                                       "of a tenant, without comma and slash"};
+  config::OtherKey language_model{"language_model", "mapping", "none",
+                                  "keys of the workload transformer, or a file of them"};
+  config::OtherKey onnx{"onnx", "mapping", "none", "keys of a model of ONNX, and data_type"};
+  config::NameKey onnx_type{"onnx.data_type",
+                            [] {
+                              std::vector<std::string> names = data_type_names();
+                              names.emplace_back("model");
+                              return names;
+                            },
+                            "model", "of floating-point numbers; model: as the model has them"};
+  config::Key<std::string> onnx_batch{"onnx.batch", "",
+                                      "dimension of the model that the samples of a batch are"};
+  config::Key<bool> continuous{"batching.continuous", true,
+                               "requests join and leave from step to step; else batch by batch"};
+  config::Key<std::uint32_t> sequences{"batching.sequences", 256, "that run at a time, at most",
+                                       config::between(1U, serving::most_sequences)};
+  config::Key<std::uint32_t> tokens{"batching.tokens", 8192, "of a step, at most",
+                                    config::between(1U, serving::most_tokens)};
+  config::OptionalKey<std::uint32_t> chunk{
+      "batching.chunk", "none", "tokens of a step with parts of prompts; none: whole ones",
+      config::between(1U, serving::most_tokens)};
+  config::Key<std::uint32_t> block{"batching.block", 16, "tokens of a block of the cache",
+                                   config::between(1U, 4096U)};
+  config::OptionalKey<Bytes> cache{"batching.cache", "memory beside weights",
+                                   "room for keys and values on each NPU",
+                                   config::at_least(Bytes(1))};
+  config::Key<std::uint32_t> samples{"batching.samples", 1,
+                                     "of a step of a model that is no language model",
+                                     config::between(1U, 65'536U)};
+  config::Key<std::uint32_t> tensor{"tensor", 1, "NPUs that share each layer",
+                                    config::between(1U, 4096U)};
+  config::Key<std::uint32_t> pipeline{"pipeline", 1, "stages, each of that many NPUs",
+                                      config::between(1U, 4096U)};
+  config::OtherKey npus{"npus", "list of integer", "from 0 on",
+                        "NPUs that the model runs on, stage by stage"};
+  config::OtherKey cores{"cores", "text", "an even part",
+                         "FIRST-LAST of an NPU, for the policy spatial"};
+  config::DerivedKey<SimTime> first_token{"target.first_token", "none",
+                                          "wanted at most, since the arrival",
+                                          config::at_least(SimTime::from_ps(1))};
+  config::DerivedKey<SimTime> between_tokens{"target.between_tokens", "none", "wanted at most",
+                                             config::at_least(SimTime::from_ps(1))};
+  config::DerivedKey<SimTime> latency{"target.latency", "none", "wanted at most, of other models",
+                                      config::at_least(SimTime::from_ps(1))};
+  config::Key<bool> background{"background", false, "asks as long as others are not served"};
+};
+
+// Of a machine with so many computing nodes.
+inline config::DerivedKey<std::uint32_t> npu_cores_key(std::uint32_t most) {
+  return {"npu_cores", "all; 1 on tiles of other compute models than npu",
+          "cores of an NPU: so many computing nodes after each other", config::between(1U, most)};
+}
+
+// Made when they are first asked for: tables in other files have them before main.
+const ServingKeys& serving_keys();
+const ServedKeys& served_keys();
+
+}  // namespace tessera::sim
