@@ -39,6 +39,10 @@ class ServedWork final : public Work {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on exchanges of served models");
     }
+    if (work_.on_tiles) {
+      notes.emplace_back(
+          "sequences of a batch are one attention of their mean length; FLOPs and bytes are exact");
+    }
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }
