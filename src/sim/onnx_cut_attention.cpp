@@ -76,7 +76,7 @@ bool cut_operands(const OnnxLook& look, const std::vector<TensorIndex>& tensors,
 
 // A mask or bias with a side of heads of its own.
 void cut_masks(const OnnxLook& look, const Node& node, const onnx::Attention& work,
-               const AttentionLayout& layout, CutChoice& choice) {
+               const AttentionLayout& layout, AxesChoice& choice) {
   for (std::size_t i = 3; i < node.inputs.size(); ++i) {
     const Shape* const shape = shape_of(look, node.inputs, i);
     const bool free = i >= layout.inputs.size() || layout.inputs[i] == Operand::none;
@@ -93,7 +93,7 @@ CutChoices cut_attention(const OnnxLook& look, const Node& node, const onnx::Att
   const AttentionLayout* const layout = layout_of(node);
   CutChoices choices;
   for (const bool late : {false, true}) {
-    CutChoice choice = all_whole(node, Sharding::heads);
+    AxesChoice choice = all_whole(node, Sharding::heads);
     if (layout == nullptr || work.heads < 2 ||
         !cut_operands(look, node.inputs, layout->inputs, work, late, choice.inputs) ||
         !cut_operands(look, node.outputs, layout->outputs, work, late, choice.outputs)) {

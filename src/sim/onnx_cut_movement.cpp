@@ -33,7 +33,7 @@ CutChoices transposed(const OnnxLook& look, const Node& node, const CutPlace& pl
     return {};
   }
   const std::vector<int> order = permutation(node, input->size());
-  CutChoice choice = all_whole(node, Sharding::heads);
+  AxesChoice choice = all_whole(node, Sharding::heads);
   const auto found = std::find(order.begin(), order.end(), place.axis);
   choice.inputs[0] = place.of_input ? place.axis : order[static_cast<std::size_t>(place.axis)];
   choice.outputs[0] = place.of_input ? static_cast<int>(found - order.begin()) : place.axis;
@@ -49,7 +49,7 @@ CutChoices gathered(const OnnxLook& look, const Node& node, const CutPlace& plac
   }
   const int axis = axis_from_front(attribute(node, "axis", 0), table->size());
   const int more = static_cast<int>(index->size()) - 1;
-  CutChoice choice = all_whole(node, Sharding::heads);
+  AxesChoice choice = all_whole(node, Sharding::heads);
   if (place.of_input) {
     if (place.axis == axis) {
       return {};
@@ -116,7 +116,7 @@ std::vector<int> axes_after_reshape(const Shape& from, const Shape& to, int axis
 CutChoices cut_view(const OnnxLook& look, NodeNumber number, const Node& node,
                     const CutPlace& place) {
   if (look.gives_sides(number)) {  // the tensor's elements are not read
-    CutChoice choice = all_whole(node, Sharding::replicated);
+    AxesChoice choice = all_whole(node, Sharding::replicated);
     choice.inputs[0] = place.axis;
     return place.of_input ? CutChoices{choice} : CutChoices{};
   }
@@ -128,7 +128,7 @@ CutChoices cut_view(const OnnxLook& look, NodeNumber number, const Node& node,
   }
   for (const int axis : place.of_input ? axes_after_reshape(*input, *output, place.axis)
                                        : axes_after_reshape(*output, *input, place.axis)) {
-    CutChoice choice = all_whole(node, Sharding::heads);
+    AxesChoice choice = all_whole(node, Sharding::heads);
     choice.inputs[0] = place.of_input ? place.axis : axis;
     choice.outputs[0] = place.of_input ? axis : place.axis;
     choices.push_back(std::move(choice));
@@ -141,7 +141,7 @@ CutChoices cut_parts(const Node& node, const CutPlace& place, std::size_t inputs
   if (place.of_input && place.at >= inputs) {
     return {};
   }
-  CutChoice choice = all_whole(node, Sharding::heads);
+  AxesChoice choice = all_whole(node, Sharding::heads);
   std::fill_n(choice.inputs.begin(), inputs, place.axis);
   std::fill_n(choice.outputs.begin(), outputs, place.axis);
   return {choice};
@@ -168,8 +168,8 @@ CutChoices cut_movement(const OnnxLook& look, const Node& node, const CutPlace& 
   }
   // Not along the axis that is stretched.
   CutChoices choices = cut_element_wise(look, node, place);
-  std::erase_if(choices, [](const CutChoice& choice) { return choice.inputs[0] == whole; });
-  for (CutChoice& choice : choices) {
+  std::erase_if(choices, [](const AxesChoice& choice) { return choice.inputs[0] == whole; });
+  for (AxesChoice& choice : choices) {
     std::fill(choice.inputs.begin() + 1, choice.inputs.end(), whole);
   }
   return choices;

@@ -19,15 +19,15 @@ bool turns(const Node& node, const char* flag) {
 }
 
 // Inputs beside the first two: a bias is added to all columns.
-void cut_bias(const Node& node, CutChoice& choice) {
+void cut_bias(const Node& node, AxesChoice& choice) {
   if (node.inputs.size() > 2 && !is_epilogue_operand(node, node.inputs[2]) &&
       node.inputs[2] != onnx::no_tensor) {
     choice.inputs[2] = 0;
   }
 }
 
-CutChoice by_rows(const OnnxLook& look, const Node& node) {
-  CutChoice choice = all_whole(node, Sharding::row);
+AxesChoice by_rows(const OnnxLook& look, const Node& node) {
+  AxesChoice choice = all_whole(node, Sharding::row);
   choice.inputs[0] = static_cast<int>(shape_of(look, node.inputs, 0)->size()) - 1;
   choice.inputs[1] = turns(node, "transB") ? 1 : 0;
   return choice;
@@ -49,7 +49,7 @@ CutChoices by_batch(const OnnxLook& look, const Node& node) {
     if ((*output)[static_cast<std::size_t>(axis)] == 1 || !of_left || !of_right) {
       continue;
     }
-    CutChoice choice = all_whole(node, Sharding::heads);
+    AxesChoice choice = all_whole(node, Sharding::heads);
     choice.inputs[0] = *of_left;
     choice.inputs[1] = *of_right;
     choice.outputs[0] = axis;
@@ -74,8 +74,8 @@ bool is_weight_product(const OnnxLook& look, NodeNumber number) {
          look.is_constant(node.inputs[1]) && !look.is_known(node.inputs[0]);
 }
 
-CutChoice cut_by_columns(const OnnxLook& look, const Node& node) {
-  CutChoice choice = all_whole(node, Sharding::column);
+AxesChoice cut_by_columns(const OnnxLook& look, const Node& node) {
+  AxesChoice choice = all_whole(node, Sharding::column);
   choice.inputs[1] = turns(node, "transB") ? 0 : 1;
   choice.outputs[0] = static_cast<int>(shape_of(look, node.outputs, 0)->size()) - 1;
   const Shape* const bias = shape_of(look, node.inputs, 2);

@@ -17,7 +17,7 @@ using onnx::TensorIndex;
 using workload::Sharding;
 
 // Operands of the fused steps go with the first output; false: one does not fit.
-bool cut_epilogue(const OnnxLook& look, const Node& node, CutChoice& choice) {
+bool cut_epilogue(const OnnxLook& look, const Node& node, AxesChoice& choice) {
   if (choice.outputs[0] == whole) {
     return true;
   }
@@ -38,7 +38,7 @@ bool cut_epilogue(const OnnxLook& look, const Node& node, CutChoice& choice) {
   return true;
 }
 
-bool agrees(const CutChoice& choice, const CutPlace& place) {
+bool agrees(const AxesChoice& choice, const CutPlace& place) {
   const std::vector<int>& list = place.of_input ? choice.inputs : choice.outputs;
   return list[place.at] == place.axis;
 }
@@ -46,7 +46,7 @@ bool agrees(const CutChoice& choice, const CutPlace& place) {
 // Those that cut the tensor where the cut comes from.
 CutChoices fitting(const OnnxLook& look, const Node& node, CutChoices choices,
                    const CutPlace& place) {
-  std::erase_if(choices, [&](CutChoice& choice) {
+  std::erase_if(choices, [&](AxesChoice& choice) {
     return !cut_epilogue(look, node, choice) || !agrees(choice, place);
   });
   return choices;
@@ -63,7 +63,7 @@ CutChoices along(const OnnxLook& look, const Node& node, const CutPlace& place) 
   if ((*input)[axis] != (*output)[axis]) {
     return {};
   }
-  CutChoice choice = all_whole(node, Sharding::heads);
+  AxesChoice choice = all_whole(node, Sharding::heads);
   choice.inputs[0] = choice.outputs[0] = place.axis;
   return {choice};
 }
@@ -153,7 +153,7 @@ CutChoices cut_element_wise(const OnnxLook& look, const Node& node, const CutPla
   if (axis < 0) {
     return {};
   }
-  CutChoice choice = all_whole(node, Sharding::heads);
+  AxesChoice choice = all_whole(node, Sharding::heads);
   choice.outputs[0] = axis;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == onnx::no_tensor) {
@@ -169,7 +169,7 @@ CutChoices cut_element_wise(const OnnxLook& look, const Node& node, const CutPla
   return {choice};
 }
 
-bool begins_cut(const OnnxLook& look, NodeNumber number, CutChoice& choice) {
+bool begins_cut(const OnnxLook& look, NodeNumber number, AxesChoice& choice) {
   const Node& node = look.node(number);
   if (is_weight_product(look, number)) {
     choice = cut_by_columns(look, node);
@@ -187,7 +187,8 @@ bool begins_cut(const OnnxLook& look, NodeNumber number, CutChoice& choice) {
   return cut_epilogue(look, node, choice);
 }
 
-std::vector<CutChoice> cut_choices(const OnnxLook& look, NodeNumber number, const CutPlace& place) {
+std::vector<AxesChoice> cut_choices(const OnnxLook& look, NodeNumber number,
+                                    const CutPlace& place) {
   return fitting(look, look.node(number), choices_of(look, number, place), place);
 }
 

@@ -16,7 +16,7 @@ const Shape* shape_of(const OnnxLook& look, const std::vector<TensorIndex>& list
   return &*look.tensor(list[at]).shape;
 }
 
-CutChoice all_whole(const Node& node, Sharding sharding) {
+AxesChoice all_whole(const Node& node, Sharding sharding) {
   return {sharding, std::vector<int>(node.inputs.size(), whole),
           std::vector<int>(node.outputs.size(), whole)};
 }

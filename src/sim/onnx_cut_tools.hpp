@@ -10,18 +10,18 @@
 
 namespace tessera::sim {
 
-using CutChoices = std::vector<CutChoice>;
+using CutChoices = std::vector<AxesChoice>;
 
 // Null where there is no such tensor.
 const onnx::Shape* shape_of(const OnnxLook& look, const std::vector<onnx::TensorIndex>& list,
                             std::size_t at);
-CutChoice all_whole(const onnx::Node& node, workload::Sharding sharding);
+AxesChoice all_whole(const onnx::Node& node, workload::Sharding sharding);
 std::int64_t attribute(const onnx::Node& node, const char* name, std::int64_t otherwise);
 int axis_from_front(std::int64_t axis, std::size_t rank);
 // Axis of an operand that is stretched to the output's sides; none: they do not fit.
 std::optional<int> stretched_axis(const onnx::Shape& operand, const onnx::Shape& output, int axis);
 
-CutChoice cut_by_columns(const OnnxLook& look, const onnx::Node& node);
+AxesChoice cut_by_columns(const OnnxLook& look, const onnx::Node& node);
 CutChoices cut_products(const OnnxLook& look, NodeNumber number, const onnx::Node& node);
 CutChoices cut_attention(const OnnxLook& look, const onnx::Node& node, const onnx::Attention& work);
 // Each element of the output from those at its place.

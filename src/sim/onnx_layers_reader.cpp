@@ -57,16 +57,22 @@ void refuse_keys_of_cores(Section& workload) {
 
 // Nothing says which side of a tensor the tokens are.
 void refuse_cut_tokens(Section strategy) {
-  const auto is_other = [&](const char* key, const char* usual) {
-    return strategy.has(key) && strategy.raw(key).text != usual;
+  // Read here in any case, so that the resolved strategy has the same order when it is read again;
+  // what is no such value is complained about where it is read for good.
+  const auto is_other = [&](const char* key, auto usual) {
+    std::string problem;
+    if (strategy.has(key) && !config::parse_as<decltype(usual)>(strategy.raw(key).text, problem)) {
+      return false;
+    }
+    return strategy.get_or(key, usual) != usual;
   };
   constexpr const char* why =
       "cuts samples along their tokens, and a model of ONNX does not say "
       "which sides of its tensors these are";
-  if (is_other("context", "1")) {
+  if (is_other("context", std::int64_t{1})) {
     strategy.error("context", why);
   }
-  if (is_other("sequence_parallel", "false")) {
+  if (is_other("sequence_parallel", false)) {
     strategy.error("sequence_parallel", why);
   }
 }

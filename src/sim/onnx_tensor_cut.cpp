@@ -23,7 +23,7 @@ constexpr std::size_t most_steps = 1024;
 struct Set {
   std::map<TensorIndex, int> axes;  // of cut tensors
   std::set<TensorIndex> whole_tensors;
-  std::map<NodeNumber, CutChoice> nodes;
+  std::map<NodeNumber, AxesChoice> nodes;
 };
 
 class Finder {
@@ -32,7 +32,7 @@ class Finder {
 
   std::vector<NodeCut> find() {
     for (NodeNumber number = 0; number < look_.nodes(); ++number) {
-      CutChoice choice;
+      AxesChoice choice;
       if (cuts_[number].set == 0 && begins_cut(look_, number, choice)) {
         steps_ = 0;
         Set set;
@@ -47,7 +47,7 @@ class Finder {
   }
 
  private:
-  bool apply(NodeNumber number, const CutChoice& choice, Set& set) const {
+  bool apply(NodeNumber number, const AxesChoice& choice, Set& set) const {
     set.nodes[number] = choice;
     return apply(look_.node(number).inputs, choice.inputs, set) &&
            apply(look_.node(number).outputs, choice.outputs, set);
@@ -109,7 +109,7 @@ class Finder {
     if (++steps_ > most_steps || cuts_[next->node].set > 0) {
       return std::nullopt;
     }
-    for (const CutChoice& choice : cut_choices(look_, next->node, next->place)) {
+    for (const AxesChoice& choice : cut_choices(look_, next->node, next->place)) {
       Set larger = set;
       if (!apply(next->node, choice, larger)) {
         continue;
@@ -161,7 +161,7 @@ class Finder {
   }
 
   // What turns weights that are cut does so to a part of them.
-  void cut_made_weights(const Node& node, const CutChoice& choice) {
+  void cut_made_weights(const Node& node, const AxesChoice& choice) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorIndex at = node.inputs[i];
       if (at == onnx::no_tensor || choice.inputs[i] == whole || !look_.is_constant(at) ||

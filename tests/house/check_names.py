@@ -18,11 +18,10 @@ COMPARED = re.compile(r'[!=]=\s*"([a-z0-9-]+)"|"([a-z0-9-]+)"\s*[!=]=')
 # What one other simulator does with one of its algorithms (`collectives.compatible: astra`), and
 # names of what is no part but shares a part's name.
 ALLOWED = {
-    ("src/sim/graph_experiment.cpp", "halving-doubling"),
+    ("src/sim/execution_collectives.cpp", "halving-doubling"),
     ("src/executor/collective_plans.cpp", "ring"),
     ("src/machine/stack_topology.cpp", "ring"),  # a block of a stack
-    ("src/machine/graph.cpp", "bandwidth"),      # what makes a route short
-    ("src/machine/tile_types.cpp", "dram"),      # where operands are
+    ("src/trace/parts_json.cpp", "bandwidth"),   # a type of keys
     ("src/trace/scaling_report.cpp", "bandwidth"),  # a cost
     ("src/cli/export_command.cpp", "chakra"),    # a format
     ("src/onnx/description.cpp", "traffic"),     # what an unknown operator counts as

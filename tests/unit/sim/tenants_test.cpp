@@ -276,7 +276,8 @@ TEST(TenantsTogether, AreOfDifferentComputeModels) {
             run_it(alone(machine_for(serving, 2), serving)).simulated_time_ps);
   lines = replaced(replaced(lines, "tiles: 0-7", "tiles: 4-11"), "tiles: 8-15", "tiles: 12-15");
   EXPECT_THAT(complaint_of(served),
-              ::testing::HasSubstr("served by NPU cores; these tiles must have one compute model"));
+              ::testing::HasSubstr("served by NPU cores or by tiles of other models, not by both; "
+                                   "these tiles must have one compute model"));
 }
 
 // Messages of rings that nobody disturbs are not simulated one by one: those of several tenants

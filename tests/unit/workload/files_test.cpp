@@ -57,6 +57,7 @@ const std::vector<Published> published{
     // Touvron et al., arXiv:2307.09288; Grattafiori et al., arXiv:2407.21783: the published
     // weights.
     {"llama2_70b", 68.976648192, 5e-10, 1024},
+    {"llama3_8b", 8.030261248, 5e-10, 2048},
     {"llama3_405b", 405.853388800, 5e-10, 2048},
     // Dey et al., arXiv:2304.03208: 13B; 12.85 with the position embeddings that the model card
     // has.
