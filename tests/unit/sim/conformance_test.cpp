@@ -73,7 +73,10 @@ TEST(Conformance, PlansAsGraphs) {
       const trace::Summary plan = summary_of(text);
       ASSERT_EQ(plan.status, "finished");
       EXPECT_EQ(plan.samples_per_iteration, 8U);
-      EXPECT_GE(plan.executed_flops_per_iteration, plan.flops_per_iteration) << strategy;
+      // Without tensor, context or recomputation nothing is done twice.
+      EXPECT_EQ(plan.executed_flops_per_iteration > plan.flops_per_iteration,
+                strategy != "data: 8, zero: 3")
+          << strategy;
       expect_alike(plan, summary_of(text + flat), network + ", " + strategy);
     }
   }
