@@ -1,6 +1,6 @@
 # The rooms of the house, each a static library that links only what the table in
 # docs/design/0001-rooms.md allows. Listed bottom-up.
-set(TESSERA_ROOMS core config comm pdes machine workload onnx collective plan
+set(TESSERA_ROOMS core config comm pdes machine drawing workload onnx collective plan
     network memory compute npu serving executor trace sim explore)
 
 add_library(tessera_options INTERFACE)
@@ -42,7 +42,7 @@ endfunction()
 tessera_precompiled(tessera_precompiled precompiled.hpp)
 
 # tessera_room(NAME SOURCES ... ROOMS ... [PUBLIC ...] [PRIVATE ...])
-#   SOURCES  files of src/NAME
+#   SOURCES  files of src/NAME and its folders
 #   ROOMS    the rooms it may include
 #   PUBLIC   libraries its headers need; PRIVATE libraries only its sources need
 function(tessera_room name)
@@ -53,6 +53,8 @@ function(tessera_room name)
   target_compile_features(tessera_${name} PUBLIC cxx_std_20)  # the headers ask it of whoever links
   target_include_directories(tessera_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # Private headers are named from their room: "dram/banks.hpp".
+  target_include_directories(tessera_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM ARG_ROOMS PREPEND tessera::)
   target_link_libraries(tessera_${name} PUBLIC ${ARG_ROOMS} ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tessera_options>)

@@ -1,5 +1,5 @@
 // Requests a processor second of the DRAM channel model, outside of the engine.
-#include "tessera/memory/dram_drive.hpp"
+#include "tessera/memory/dram/drive.hpp"
 
 #include "case.hpp"
 #include "cost.hpp"

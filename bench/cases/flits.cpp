@@ -8,9 +8,9 @@
 #include "model_run.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/network/traffic.hpp"
+#include "tessera/network/traffic/traffic.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -1,5 +1,5 @@
 // What max-min shares cost: random flows that are joined to each other over their links, in the
-// program's own solver (src/network/fluid_flows.hpp), without the engine.
+// program's own solver (src/network/flow/fluid_flows.hpp), without the engine.
 
 #include "fluid_flows.hpp"
 

@@ -1,4 +1,4 @@
-"""Writes Chakra execution traces: messages of proto3, each after its length (src/workload/chakra.proto)."""
+"""Writes Chakra execution traces: messages of proto3, each after its length (src/workload/chakra/chakra.proto)."""
 
 import json
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/onnx/import.hpp"
-#include "tessera/onnx/optimize.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
 
 namespace tessera::cli {
 

@@ -1,5 +1,5 @@
 #include "tessera/core/error.hpp"
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 
 namespace tessera::executor {
 

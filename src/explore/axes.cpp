@@ -6,7 +6,7 @@
 
 #include "part_paths.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/explore/rational.hpp"
+#include "tessera/explore/expression/rational.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "tessera/plan/schedule.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
 
 namespace tessera::explore {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 
 namespace tessera::explore {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/sim/experiment.hpp"
-#include "tessera/trace/sweep_table.hpp"
+#include "tessera/trace/sweep/table.hpp"
 
 namespace tessera::explore {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/plan/stage_work.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
 
 namespace tessera::explore {
 namespace {

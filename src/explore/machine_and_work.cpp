@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
-#include "tessera/sim/cut_workload.hpp"
+#include "tessera/sim/cuts/cut_workload.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {

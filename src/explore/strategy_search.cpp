@@ -13,7 +13,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/explore/estimate.hpp"
 #include "tessera/explore/sweep.hpp"
-#include "tessera/sim/replay.hpp"
+#include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "graph/reverse_links.hpp"
 #include "readers.hpp"
-#include "reverse_links.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/parameters.hpp"

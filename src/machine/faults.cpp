@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "reverse_links.hpp"
+#include "graph/reverse_links.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_finder.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "grid_topology.hpp"
 #include "tessera/machine/node_finder.hpp"
+#include "topology/grid_topology.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/config/key.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 

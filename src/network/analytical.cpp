@@ -9,7 +9,7 @@
 
 #include "counted_network.hpp"
 #include "tessera/config/key.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/messages.hpp"
 
 namespace tessera::network {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "counted_network.hpp"
-#include "packets.hpp"
+#include "packet/packets.hpp"
+#include "packet/wire.hpp"
 #include "tessera/config/key.hpp"
-#include "wire.hpp"
 
 namespace tessera::network {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/config/key.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
 namespace {

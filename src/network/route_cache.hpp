@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
 

@@ -8,7 +8,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/npu/cores.hpp"
+#include "tessera/npu/core/cores.hpp"
 #include "tessera/npu/idle_time.hpp"
 
 namespace tessera::npu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "evaluate.hpp"
+#include "evaluate/evaluate.hpp"
 #include "operators.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"

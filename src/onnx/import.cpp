@@ -10,7 +10,7 @@
 #include "model_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/onnx/optimize.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/onnx/work.hpp"
 
 namespace tessera::onnx {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "schedule_clock.hpp"
+#include "schedule/clock.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {

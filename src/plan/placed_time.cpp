@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "collective_time.hpp"
-#include "schedule_clock.hpp"
-#include "tessera/plan/stage_work.hpp"
+#include "schedule/clock.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
 
 namespace tessera::plan {
 namespace {

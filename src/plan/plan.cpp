@@ -7,7 +7,7 @@
 #include "collective_time.hpp"
 #include "cutter.hpp"
 #include "program_builder.hpp"
-#include "stage_tiles.hpp"
+#include "stages/stage_tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/traffic.hpp"
 

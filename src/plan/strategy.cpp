@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "cutter.hpp"
-#include "placement_request.hpp"
+#include "placement/request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/wide.hpp"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "tessera/plan/placement/route_costs.hpp"
 #include "tessera/plan/plan.hpp"
-#include "tessera/plan/route_costs.hpp"
-#include "tessera/plan/stage_work.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
 
 namespace tessera::plan {
 namespace {

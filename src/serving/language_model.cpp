@@ -5,9 +5,9 @@
 #include <array>
 #include <utility>
 
-#include "layer_operations.hpp"
-#include "layer_operators.hpp"
-#include "layer_weights.hpp"
+#include "layers/operations.hpp"
+#include "layers/operators.hpp"
+#include "layers/weights.hpp"
 #include "tessera/core/quotient.hpp"
 
 namespace tessera::serving {

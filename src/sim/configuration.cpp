@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "experiment_parts.hpp"
-#include "placement_file.hpp"
+#include "programs/placement_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 

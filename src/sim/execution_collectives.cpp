@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "natural_dimensions.hpp"
+#include "graphs/natural_dimensions.hpp"
+#include "graphs/traced_collective.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/machine/routing.hpp"
-#include "traced_collective.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
-#include "tessera/executor/graph.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::sim {
 

@@ -6,11 +6,11 @@
 
 #include "experiment_parts.hpp"
 #include "jobs_reader.hpp"
-#include "programs_job.hpp"
+#include "programs/job.hpp"
 #include "run_options.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/sim/weights.hpp"
 

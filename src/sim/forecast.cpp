@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
-#include "joint_work.hpp"
-#include "tessera/executor/executor.hpp"
+#include "tenants/joint_work.hpp"
+#include "tessera/executor/program/executor.hpp"
 #include "tessera/pdes/engine.hpp"
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/records.hpp"
 

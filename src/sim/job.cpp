@@ -5,8 +5,8 @@
 #include "tessera/core/error.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
-#include "graphs_job.hpp"
-#include "programs_job.hpp"
+#include "graphs/job.hpp"
+#include "programs/job.hpp"
 
 namespace tessera::sim {
 namespace {

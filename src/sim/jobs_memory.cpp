@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "chip/npu_memories.hpp"
 #include "job_tiles.hpp"
-#include "npu_memories.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/npu/cores.hpp"
+#include "tessera/npu/core/cores.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -78,7 +78,7 @@ std::uint64_t bytes_of_operations(const Experiment& experiment, const npu::CoreC
 }
 
 // Each core that does operations of jobs which share cores has its operands at its own number times
-// those of all (npu/cores.hpp).
+// those of all (npu/core/cores.hpp).
 std::uint64_t end_of_operations(const Experiment& experiment) {
   std::set<const npu::CoreConfig*> cores;
   for (const PlacedJob& placed : experiment.jobs) {

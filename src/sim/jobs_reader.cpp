@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "jobs_memory.hpp"
-#include "settle_placement.hpp"
+#include "programs/settle_placement.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/workload/keys.hpp"

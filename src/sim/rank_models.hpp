@@ -4,14 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "joint_work.hpp"
 #include "recorder.hpp"
+#include "tenants/joint_work.hpp"
 #include "tessera/comm/communicator.hpp"
-#include "tessera/executor/executor.hpp"
-#include "tessera/machine/partition.hpp"
-#include "tessera/memory/coherent_memory.hpp"
+#include "tessera/executor/program/executor.hpp"
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/memory/coherent/coherent_memory.hpp"
 #include "tessera/pdes/engine.hpp"
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {

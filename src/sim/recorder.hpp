@@ -7,14 +7,14 @@
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/digest.hpp"
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/state.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/work.hpp"
 #include "tessera/trace/records.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 
 namespace tessera::sim {
 

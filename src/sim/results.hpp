@@ -6,7 +6,7 @@
 
 #include "rank_models.hpp"
 #include "tessera/trace/records.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 #include "tessera/trace/summary.hpp"
 
 namespace tessera::sim {

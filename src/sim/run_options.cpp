@@ -1,9 +1,9 @@
 #include "run_options.hpp"
 
 #include "tessera/config/key.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tessera/config/document.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {

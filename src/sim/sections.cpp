@@ -7,15 +7,15 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/parameters.hpp"
-#include "tessera/machine/topology.hpp"
-#include "tessera/memory/coherence.hpp"
+#include "tessera/machine/topology/topology.hpp"
+#include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/network/traffic.hpp"
+#include "tessera/network/traffic/traffic.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/experiment.hpp"
-#include "tessera/sim/traffic.hpp"
+#include "tessera/sim/traffic/traffic.hpp"
 
 namespace tessera::sim {
 namespace {

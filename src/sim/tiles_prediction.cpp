@@ -3,7 +3,7 @@
 #include <map>
 
 #include "predicted_events.hpp"
-#include "serving_prediction.hpp"
+#include "serving/prediction.hpp"
 #include "typical_steps.hpp"
 
 namespace tessera::sim {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/executor/serving.hpp"
+#include "tessera/executor/serving/serving.hpp"
 
 namespace tessera::sim {
 

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <limits>
 
-#include "joint_work.hpp"
+#include "tenants/joint_work.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/trace/run_folder.hpp"
 
 namespace tessera::sim {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "posix_file.hpp"
-#include "segment_json.hpp"
+#include "store/posix_file.hpp"
+#include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {

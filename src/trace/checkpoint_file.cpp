@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hdf5_support.hpp"
-#include "posix_file.hpp"
 #include "schema.hpp"
+#include "store/hdf5_support.hpp"
+#include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/checkpoint.hpp"
 

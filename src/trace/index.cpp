@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "fixed_table.hpp"
-#include "hdf5_support.hpp"
-#include "posix_file.hpp"
 #include "schema.hpp"
+#include "store/fixed_table.hpp"
+#include "store/hdf5_support.hpp"
+#include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"

@@ -2,9 +2,9 @@
 // files.
 #include <filesystem>
 
-#include "posix_file.hpp"
 #include "schema.hpp"
-#include "signed_json.hpp"
+#include "store/posix_file.hpp"
+#include "store/signed_json.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"

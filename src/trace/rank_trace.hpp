@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/trace/records.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 
 namespace tessera::trace {
 

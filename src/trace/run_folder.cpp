@@ -8,7 +8,7 @@
 #include <set>
 #include <system_error>
 
-#include "posix_file.hpp"
+#include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {

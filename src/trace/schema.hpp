@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "hdf5_support.hpp"
+#include "store/hdf5_support.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace {

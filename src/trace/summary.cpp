@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "breakdown_sum.hpp"
-#include "posix_file.hpp"
 #include "schema.hpp"
-#include "segment_json.hpp"
+#include "store/posix_file.hpp"
+#include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::trace {

@@ -6,15 +6,15 @@
 #include <set>
 #include <span>
 
-#include "chunk_filters.hpp"
-#include "commit_log.hpp"
-#include "hdf5_support.hpp"
-#include "posix_file.hpp"
 #include "schema.hpp"
-#include "table_buffer.hpp"
+#include "store/chunk_filters.hpp"
+#include "store/commit_log.hpp"
+#include "store/hdf5_support.hpp"
+#include "store/posix_file.hpp"
+#include "store/table_buffer.hpp"
+#include "store/written_sum.hpp"
 #include "tessera/core/crc_join.hpp"
 #include "tessera/core/error.hpp"
-#include "written_sum.hpp"
 
 namespace tessera::trace {
 namespace {

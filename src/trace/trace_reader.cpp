@@ -5,10 +5,10 @@
 #include <fstream>
 #include <optional>
 
-#include "commit_log.hpp"
-#include "hdf5_support.hpp"
-#include "posix_file.hpp"
 #include "schema.hpp"
+#include "store/commit_log.hpp"
+#include "store/hdf5_support.hpp"
+#include "store/posix_file.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"

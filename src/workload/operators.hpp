@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
-#include "tessera/workload/transformer.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {

@@ -34,7 +34,7 @@ strategy: {pipeline: 2, tensor: 2}
 run: {trace: full, bins: 4}
 """
 
-EXCERPTED = ["src/network/analytical.cpp", "src/network/packet.cpp", "src/network/CMakeLists.txt",
+EXCERPTED = ["src/network/analytical.cpp", "src/network/packet/packet.cpp", "src/network/CMakeLists.txt",
              "tests/unit/network/uncontended_test.cpp"]
 
 # Runs in a Python that has h5py, which need not be this one.

@@ -19,13 +19,13 @@ COMPARED = re.compile(r'[!=]=\s*"([a-z0-9-]+)"|"([a-z0-9-]+)"\s*[!=]=')
 # names of what is no part but shares a part's name.
 ALLOWED = {
     ("src/sim/execution_collectives.cpp", "halving-doubling"),
-    ("src/executor/collective_plans.cpp", "ring"),
-    ("src/machine/stack_topology.cpp", "ring"),  # a block of a stack
+    ("src/executor/collectives/plans.cpp", "ring"),
+    ("src/machine/topology/stack_topology.cpp", "ring"),  # a block of a stack
     ("src/trace/parts_json.cpp", "bandwidth"),   # a type of keys
     ("src/trace/scaling_report.cpp", "bandwidth"),  # a cost
-    ("src/cli/export_command.cpp", "chakra"),    # a format
+    ("src/cli/commands/export.cpp", "chakra"),    # a format
     ("src/onnx/description.cpp", "traffic"),     # what an unknown operator counts as
-    ("src/plan/given_stages.cpp", "layers"),     # a key
+    ("src/plan/stages/given_stages.cpp", "layers"),     # a key
 }
 
 

@@ -28,8 +28,8 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/onnx/import.hpp"
-#include "tessera/onnx/optimize.hpp"
-#include "tessera/workload/chakra.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/workload/chakra/chakra.hpp"
 
 namespace tessera::soak {
 namespace {

@@ -30,7 +30,7 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/collective/stacked.hpp"
+#include "tessera/collective/stacked/stacked.hpp"
 #include "tessera/core/time.hpp"
 
 namespace tessera::collective {

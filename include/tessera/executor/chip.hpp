@@ -20,7 +20,7 @@
 
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/units.hpp"
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 
 namespace tessera::executor {

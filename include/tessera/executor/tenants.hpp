@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 
 namespace tessera::executor {
 

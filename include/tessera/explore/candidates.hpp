@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
-#include "tessera/plan/placement.hpp"
+#include "tessera/plan/placement/placement.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::explore {

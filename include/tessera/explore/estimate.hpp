@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {

@@ -14,7 +14,7 @@
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/explore/candidates.hpp"
-#include "tessera/trace/sweep_table.hpp"
+#include "tessera/trace/sweep/table.hpp"
 
 namespace tessera::explore {
 

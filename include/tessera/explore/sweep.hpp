@@ -11,8 +11,8 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/explore/axes.hpp"
-#include "tessera/explore/expression.hpp"
-#include "tessera/trace/sweep_table.hpp"
+#include "tessera/explore/expression/expression.hpp"
+#include "tessera/trace/sweep/table.hpp"
 
 namespace tessera::explore {
 

@@ -10,7 +10,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 

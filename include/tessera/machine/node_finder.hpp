@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "tessera/core/ids.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 

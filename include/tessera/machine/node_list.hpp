@@ -11,7 +11,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/machine/node_finder.hpp"
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 

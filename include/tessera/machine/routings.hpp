@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tessera/core/registry.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 

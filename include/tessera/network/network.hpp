@@ -15,7 +15,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
@@ -171,7 +171,7 @@ class NetworkModel {
   }
   // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
   virtual bool limits_rates() const { return false; }
-  // Whether it knows how long it will send nothing into another region: see sim/cuts.hpp.
+  // Whether it knows how long it will send nothing into another region: see sim/cuts/cuts.hpp.
   virtual bool promises() const { return false; }
   // What its settings take from links on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }

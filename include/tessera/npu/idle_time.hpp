@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tessera/npu/core_engine.hpp"
+#include "tessera/npu/core/core_engine.hpp"
 
 namespace tessera::npu {
 

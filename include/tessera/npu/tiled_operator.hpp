@@ -17,8 +17,8 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
-#include "tessera/npu/core.hpp"
-#include "tessera/npu/program.hpp"
+#include "tessera/npu/core/core.hpp"
+#include "tessera/npu/core/program.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::npu {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/npu/core.hpp"
+#include "tessera/npu/core/core.hpp"
 
 namespace tessera::npu {
 

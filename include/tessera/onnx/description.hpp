@@ -11,7 +11,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/onnx/import.hpp"
-#include "tessera/onnx/optimize.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
 
 namespace tessera::onnx {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
-#include "tessera/machine/topology.hpp"
-#include "tessera/plan/placement.hpp"
+#include "tessera/machine/topology/topology.hpp"
+#include "tessera/plan/placement/placement.hpp"
 #include "tessera/plan/program.hpp"
-#include "tessera/plan/schedule.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {

@@ -33,10 +33,10 @@
 #include <optional>
 
 #include "tessera/core/error.hpp"
-#include "tessera/npu/core.hpp"
+#include "tessera/npu/core/core.hpp"
 #include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/served_model.hpp"
-#include "tessera/workload/transformer.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
 
 namespace tessera::serving {
 

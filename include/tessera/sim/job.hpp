@@ -21,7 +21,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
-#include "tessera/memory/coherent_memory.hpp"
+#include "tessera/memory/coherent/coherent_memory.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/sim/platform.hpp"
 #include "tessera/workload/graph.hpp"

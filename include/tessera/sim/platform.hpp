@@ -7,7 +7,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/memory/coherence.hpp"
+#include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tessera/comm/communicator.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/trace/summary.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
-#include "tessera/executor/executor.hpp"
+#include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/job.hpp"
 #include "tessera/sim/platform.hpp"
 #include "tessera/trace/records.hpp"

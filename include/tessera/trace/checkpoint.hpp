@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tessera/core/ids.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 
 namespace tessera::trace {
 

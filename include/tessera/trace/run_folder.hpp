@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/trace/file_sum.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/file_sum.hpp"
+#include "tessera/trace/store/segment.hpp"
 
 namespace tessera::trace {
 

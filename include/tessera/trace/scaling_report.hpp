@@ -1,4 +1,5 @@
-// What a run would cost on other numbers of ranks, predicted from one run: see sim/scaling.hpp.
+// What a run would cost on other numbers of ranks, predicted from one run: see
+// sim/scaling/scaling.hpp.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct ScalingCosts {
   std::vector<std::pair<std::string, std::string>> sources;  // name of a member, where it is from
 };
 
-// Virtual wall clocks of a cut's regions, see sim/scaling_clocks.hpp.
+// Virtual wall clocks of a cut's regions, see sim/scaling/clocks.hpp.
 struct ScalingClock {
   double path = 0;              // the latest at the end, in the time that an event takes
   double path_messages = 0;     // of that, what events between regions and exchanges took
@@ -33,7 +34,7 @@ struct ScalingClock {
   std::uint64_t exchanges = 0;  // received, by the region with most
 };
 
-// A run cut into regions: counts are exact but for rounds and batches, see sim/scaling.hpp.
+// A run cut into regions: counts are exact but for rounds and batches, see sim/scaling/scaling.hpp.
 struct ScalingCounts {
   int ranks = 1;
   std::uint64_t events = 0;

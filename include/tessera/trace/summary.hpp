@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 
 namespace tessera::trace {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tessera/core/time.hpp"
-#include "tessera/trace/file_sum.hpp"
+#include "tessera/trace/store/file_sum.hpp"
 
 namespace tessera::trace {
 

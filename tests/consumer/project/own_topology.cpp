@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Programs that users write: followed, refused, and run.
-#include "tessera/collective/program.hpp"
+#include "tessera/collective/program/program.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Runs of stacked collectives: all NPUs of a stack, step by step, with a clock of the test.
-#include "tessera/collective/stacked_run.hpp"
+#include "tessera/collective/stacked/stacked_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

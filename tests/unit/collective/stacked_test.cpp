@@ -1,6 +1,6 @@
 // Collectives over several dimensions: what each NPU holds after all phases, and how many bytes it
 // has sent.
-#include "tessera/collective/stacked.hpp"
+#include "tessera/collective/stacked/stacked.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

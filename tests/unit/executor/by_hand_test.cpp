@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness.hpp"
-#include "tessera/plan/schedule.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
 
 namespace tessera::executor {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs written by hand, whose times can be computed by hand.
-#include "tessera/executor/graph.hpp"
+#include "tessera/executor/graph/graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph_tasks.hpp"
+#include "graph/tasks.hpp"
 #include "harness.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::executor {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/compute/compute.hpp"
-#include "tessera/executor/executor.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/executor/program/executor.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/engine.hpp"

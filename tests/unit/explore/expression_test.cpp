@@ -1,4 +1,4 @@
-#include "tessera/explore/expression.hpp"
+#include "tessera/explore/expression/expression.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tessera/explore/rational.hpp"
+#include "tessera/explore/expression/rational.hpp"
 
 #include <gtest/gtest.h>
 

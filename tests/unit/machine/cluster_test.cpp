@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "reading.hpp"
-#include "tessera/machine/partition.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

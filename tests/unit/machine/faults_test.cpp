@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

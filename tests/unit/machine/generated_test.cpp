@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reading.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

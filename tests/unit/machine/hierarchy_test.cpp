@@ -1,11 +1,11 @@
-#include "tessera/machine/hierarchy.hpp"
+#include "tessera/machine/graph/hierarchy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reading.hpp"
 #include "tessera/machine/node_finder.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "reading.hpp"
-#include "tessera/machine/partition.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

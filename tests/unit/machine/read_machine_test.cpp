@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reading.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reading.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 
 namespace tessera::machine {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

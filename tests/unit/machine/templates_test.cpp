@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reading.hpp"
-#include "tessera/machine/hierarchy.hpp"
+#include "tessera/machine/graph/hierarchy.hpp"
 #include "tessera/machine/node_finder.hpp"
 
 namespace tessera::machine {

@@ -1,4 +1,4 @@
-#include "tessera/machine/topology.hpp"
+#include "tessera/machine/topology/topology.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tessera/memory/coherence.hpp"
+#include "tessera/memory/coherent/coherence.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

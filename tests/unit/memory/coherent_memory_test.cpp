@@ -1,5 +1,5 @@
 // Coherent accesses to devices with channels: times by hand, and what channels have done.
-#include "tessera/memory/coherent_memory.hpp"
+#include "tessera/memory/coherent/coherent_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness.hpp"
-#include "tessera/memory/dram_drive.hpp"
+#include "tessera/memory/dram/drive.hpp"
 
 namespace tessera::memory::testing {
 namespace {

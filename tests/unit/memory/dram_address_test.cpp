@@ -1,4 +1,4 @@
-#include "tessera/memory/dram_address.hpp"
+#include "tessera/memory/dram/address.hpp"
 
 #include <gtest/gtest.h>
 

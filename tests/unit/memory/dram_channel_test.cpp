@@ -1,4 +1,4 @@
-#include "tessera/memory/dram_channel.hpp"
+#include "tessera/memory/dram/channel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/core/random.hpp"
-#include "tessera/memory/dram_drive.hpp"
+#include "tessera/memory/dram/drive.hpp"
 
 namespace tessera::memory {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/memory/dram_address.hpp"
+#include "tessera/memory/dram/address.hpp"
 
 namespace tessera::memory::testing {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/partition.hpp"
-#include "tessera/memory/coherent_memory.hpp"
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/memory/coherent/coherent_memory.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/network.hpp"

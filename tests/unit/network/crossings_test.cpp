@@ -1,12 +1,12 @@
-#include "crossings.hpp"
+#include "packet/crossings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "fabric.hpp"
 #include "harness.hpp"
+#include "packet/fabric.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::network {

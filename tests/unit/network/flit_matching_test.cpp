@@ -1,6 +1,6 @@
 // What an allocator of a router grants.
 
-#include "flit_matching.hpp"
+#include "flit/matching.hpp"
 
 #include <gtest/gtest.h>
 

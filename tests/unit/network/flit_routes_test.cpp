@@ -2,7 +2,7 @@
 // IEEE Trans. Comput. C-36(5), 1987, theorem 1). A buffer may hold several packets, so whatever a
 // packet may be given counts, not only what it could do without.
 
-#include "flit_routes.hpp"
+#include "flit/routes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fluid_flows.hpp"
+#include "flow/fluid_flows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

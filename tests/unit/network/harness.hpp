@@ -11,7 +11,7 @@
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/pdes/engine.hpp"

@@ -10,7 +10,7 @@
 
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
 namespace {

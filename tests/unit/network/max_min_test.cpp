@@ -1,4 +1,4 @@
-#include "max_min.hpp"
+#include "flow/max_min.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

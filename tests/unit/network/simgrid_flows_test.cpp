@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "fluid_flows.hpp"
+#include "flow/fluid_flows.hpp"
 #include "harness.hpp"
-#include "tessera/machine/routing.hpp"
+#include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
 namespace {

@@ -1,6 +1,6 @@
 // Patterns and processes of synthetic traffic.
 
-#include "tessera/network/traffic.hpp"
+#include "tessera/network/traffic/traffic.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "wire.hpp"
+#include "packet/wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // One core in cycles: closed forms of its units, dependencies, double buffering, and ONNXim's
 // active cycles.
 
-#include "tessera/npu/core_engine.hpp"
+#include "tessera/npu/core/core_engine.hpp"
 
 #include <gtest/gtest.h>
 

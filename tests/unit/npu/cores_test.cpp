@@ -1,6 +1,6 @@
 // Cores in motion on a machine: times as of a core alone, and what its units did.
 
-#include "tessera/npu/cores.hpp"
+#include "tessera/npu/core/cores.hpp"
 
 #include <gtest/gtest.h>
 

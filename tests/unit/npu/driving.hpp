@@ -10,10 +10,10 @@
 
 #include "making.hpp"
 #include "tessera/comm/communicator.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/npu/cores.hpp"
+#include "tessera/npu/core/cores.hpp"
 #include "tessera/npu/messages.hpp"
 
 namespace tessera::npu::testing {

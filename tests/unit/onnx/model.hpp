@@ -11,7 +11,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/import.hpp"
-#include "tessera/onnx/optimize.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/onnx/work.hpp"
 
 namespace tessera::onnx {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "placement_cost.hpp"
-#include "placement_moves.hpp"
+#include "placement/cost.hpp"
+#include "placement/moves.hpp"
 #include "wafer.hpp"
 
 namespace tessera::plan {

@@ -1,4 +1,4 @@
-#include "tessera/plan/placement.hpp"
+#include "tessera/plan/placement/placement.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

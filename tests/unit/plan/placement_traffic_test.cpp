@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tessera/plan/route_costs.hpp"
+#include "tessera/plan/placement/route_costs.hpp"
 #include "tessera/plan/traffic.hpp"
 #include "wafer.hpp"
 

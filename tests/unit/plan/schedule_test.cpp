@@ -1,4 +1,4 @@
-#include "tessera/plan/schedule.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/core/error.hpp"
 
 #include <gmock/gmock.h>

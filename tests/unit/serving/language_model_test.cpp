@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "tessera/workload/transformer_model.hpp"
+#include "tessera/workload/transformer/model.hpp"
 
 namespace tessera::serving {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "files.hpp"
-#include "tessera/sim/replay.hpp"
+#include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim {

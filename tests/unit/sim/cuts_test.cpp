@@ -1,4 +1,4 @@
-#include "tessera/sim/cuts.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

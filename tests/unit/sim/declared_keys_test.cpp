@@ -11,7 +11,7 @@
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/experiment_keys.hpp"
-#include "tessera/sim/traffic.hpp"
+#include "tessera/sim/traffic/traffic.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 

@@ -1,4 +1,4 @@
-#include "tessera/sim/onnx_layers.hpp"
+#include "tessera/sim/onnx/layers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tessera/sim/onnx_lowering.hpp"
+#include "tessera/sim/onnx/lowering.hpp"
 
 #include <gtest/gtest.h>
 

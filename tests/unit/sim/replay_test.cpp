@@ -1,6 +1,6 @@
 // Micro-batches that were not simulated, against all of them.
 
-#include "tessera/sim/replay.hpp"
+#include "tessera/sim/programs/replay.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

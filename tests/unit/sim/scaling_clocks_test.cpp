@@ -1,4 +1,4 @@
-#include "tessera/sim/scaling_clocks.hpp"
+#include "tessera/sim/scaling/clocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
-#include "tessera/sim/sends_under_way.hpp"
+#include "tessera/sim/scaling/sends_under_way.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/sim/scaling.hpp"
+#include "tessera/sim/scaling/scaling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "files.hpp"
 #include "tessera/core/registry.hpp"
-#include "tessera/machine/partition.hpp"
+#include "tessera/machine/partition/partition.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "files.hpp"
-#include "tessera/sim/serving.hpp"
+#include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/sim/weights.hpp"
 

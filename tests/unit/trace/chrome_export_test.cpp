@@ -1,4 +1,4 @@
-#include "tessera/trace/chrome_export.hpp"
+#include "tessera/trace/chrome/export.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // The bytes that our filters make are read back by those who define them: zlib, and HDF5's own
 // pipeline of shuffle, deflate and Fletcher-32.
-#include "chunk_filters.hpp"
+#include "store/chunk_filters.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string>
 
-#include "deflate.hpp"
-#include "huffman.hpp"
-#include "table_buffer.hpp"
+#include "store/deflate.hpp"
+#include "store/huffman.hpp"
+#include "store/table_buffer.hpp"
 #include "tessera/core/crc_join.hpp"
 #include "tessera/core/digest.hpp"
 #include "trace_test_support.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tessera/trace/run_folder.hpp"
-#include "tessera/trace/segment.hpp"
+#include "tessera/trace/store/segment.hpp"
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "tessera/trace/sweep_table.hpp"
+#include "tessera/trace/sweep/table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // Sums of files from what was written and what is read back.
-#include "written_sum.hpp"
+#include "store/written_sum.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "posix_file.hpp"
+#include "store/posix_file.hpp"
 #include "tessera/core/random.hpp"
 #include "trace_test_support.hpp"
 

@@ -1,5 +1,5 @@
 // Chakra traces: what is read, what is refused and where, and that writing gives the same again.
-#include "tessera/workload/chakra.hpp"
+#include "tessera/workload/chakra/chakra.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

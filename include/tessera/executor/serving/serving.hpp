@@ -1,0 +1,103 @@
+// Requests to models of several tenants, served by the NPUs of a machine.
+//
+// An NPU is a tile whose compute model gives times of operations (a GPU, say), or a number of cores
+// of the model `npu`. What follows is of cores; on tiles a step is told whole, by four messages to
+// each NPU, which goes through it by itself (serving/tile_model.hpp) and tells when it is over.
+//
+// An NPU of cores is a number of cores that share the operators of a step. The first core of the
+// machine is where requests arrive: it puts them together to batches (serving/batcher.hpp), takes
+// each batch through its model part by part, and lets a policy say which part begins on which cores
+// (serving/policy.hpp). Cores are told by two messages over the machine's network and tell by one
+// when their share is over; tokens cost nothing to hand out.
+//
+// An all-reduce between NPUs runs core by core, each with its like of the other NPUs and an even
+// part of the data; handing on is one message for each pair of cores. Data goes from core to core:
+// reading it from memory and writing it there is part of the operators before and behind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/executor/program/executor.hpp"
+#include "tessera/npu/core/core.hpp"
+#include "tessera/serving/batcher.hpp"
+#include "tessera/serving/policy.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/serving/served_model.hpp"
+
+namespace tessera::executor {
+
+// Times that a tenant wants kept; never: it does not matter.
+struct Targets {
+  SimTime first_token = SimTime::never();
+  SimTime between_tokens = SimTime::never();
+  SimTime latency = SimTime::never();  // of requests to other models
+  bool any() const {
+    return !first_token.is_never() || !between_tokens.is_never() || !latency.is_never();
+  }
+};
+
+struct ServedTenant {
+  std::string name;
+  bool of_language = false;
+  bool background = false;  // asks as long as others are not served
+  std::unique_ptr<serving::ServedModel> model;
+  std::unique_ptr<serving::RequestSource> requests;
+  serving::BatchOptions batching;
+  std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
+  std::vector<std::uint32_t> npus;  // [units of the model]
+  Targets targets;
+  std::optional<DataType> data_type;  // that it computes in; none: several
+  // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
+  bool streams_weights = false;
+  bool streams_cache = false;
+};
+
+struct ServingWork {
+  bool on_tiles = false;  // NPUs are tiles
+  npu::CoreConfig core;   // that the models refer to, of NPUs of cores
+  std::vector<std::vector<EntityId>> npus;
+  std::vector<ServedTenant> tenants;
+  serving::PolicyFactory policy;
+  std::shared_ptr<const collective::Algorithm> all_reduce;
+  Bytes message = Bytes(32);              // two begin a share, one ends it
+  std::vector<std::string> names;         // of operators, by name number
+  std::vector<std::uint32_t> first_name;  // [tenants]
+  std::uint64_t first_address = 0;        // of operands in memory, which others may share
+
+  EntityId host() const { return npus.front().front(); }
+  std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }
+  std::uint64_t requests() const;  // of tenants that are not in the background
+  std::uint16_t name_of(const serving::OperatorName& name) const;
+};
+
+// Memory from the first operand to the end of the last, of all tenants.
+std::uint64_t bytes_of_operands(const ServingWork& work);
+
+// Operators of all tenants, by serving::OperatorName. One for a rank: it keeps what it has made.
+std::shared_ptr<npu::OperatorSource> make_operator_source(const ServingWork& work);
+
+struct ServingSetup {
+  const machine::Machine& machine;
+  const ServingWork& work;
+  std::shared_ptr<const npu::OperatorSource> operators;
+  std::span<const EntityId> members;  // outlives the executor
+  unsigned slot = 0;
+  unsigned network_slot = 0;
+  unsigned compute_slot = 0;
+  Observer* observer = nullptr;  // not owned; may be null
+  // On tiles: of an operation on an idle tile of full speed, and where accesses go.
+  std::function<SimTime(const machine::Tile&, const workload::Operation&)> time_of{};
+  unsigned memory_slot = 0;
+};
+
+// TileResult::role is the core's NPU.
+std::unique_ptr<Executor> make_serving_executor(const ServingSetup& setup);
+
+}  // namespace tessera::executor

@@ -1,0 +1,53 @@
+// How the machine is cut into one region a rank.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tessera/core/region_delays.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/machine/topology/topology.hpp"
+
+namespace tessera::machine {
+
+// Owner of every node, and the order of a rank's own nodes in its arrays.
+struct Partition {
+  int ranks = 1;
+  std::vector<std::uint32_t> owner;            // [nodes] rank
+  std::vector<std::vector<EntityId>> members;  // [ranks][*] in storage order; blocked for locality
+  std::uint64_t cut_links = 0;                 // directed links between different ranks
+  double imbalance = 1.0;                      // largest region over the mean, by weight
+};
+
+// Partitioners by name:
+//   blocks   a grid of near-square rectangles; grids only. Of all products ranks = m × n and a
+//            recursive bisection (which also serves prime numbers of ranks), those whose largest
+//            region is within a tenth of the best; of these the one with the fewest cut links.
+//   metis    METIS_PartGraphKway (Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998,
+//            doi:10.1137/S1064827595287997), fixed seed; any graph. Parts that METIS leaves empty
+//            take a node of the largest part.
+//   servers  runs of whole servers of equal weight; clusters only. A leaf goes with a server below
+//            it, spines are spread; with more ranks than servers, runs of accelerators.
+//   stripes  runs of node numbers of equal weight.
+//   columns  the same column by column; grids only. Where work moves through the machine in rows,
+//            as a pipeline of stages does, every rank has a part of each.
+// `weights` has one entry a node or is empty (all alike). Every rank gets at least one node; throws
+// ConfigError when there are fewer nodes than ranks or the partitioner cannot cut this topology.
+using Partitioner =
+    std::function<Partition(const Topology&, int ranks, const std::vector<std::uint32_t>& weights)>;
+Registry<Partitioner>& partitioners();
+
+// "blocks" on grids, "servers" on clusters, "metis" otherwise.
+std::string default_partitioner(const Topology& topology);
+
+// Of region `self`: no event handled in region j at time t can cause one in region i before
+// t + delay. Between two regions the larger of two bounds: the smallest sum of cut-link latencies
+// over any chain of regions from j to i, which counts nothing for crossing a region between; and on
+// grids the steps between the rectangles around both regions, at the smallest latency. Of one: the
+// shortest cycle through another region; `never` on one rank. Direct: the smallest latency of a
+// link from one region to another. O(region borders · log ranks) after a pass over nodes and links.
+RegionDelays region_delays(const Topology& topology, const Partition& partition, int self);
+
+}  // namespace tessera::machine

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <limits>
+
+#include "commands.hpp"
+#include "cut_options.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::cli {
+namespace {
+
+Options describe() {
+  Options options("check",
+                  "Validate an experiment; print its configuration with all defaults, what it "
+                  "consists of, the memory a run needs, how far its traffic goes, and the "
+                  "partition.",
+                  "experiment", "EXPERIMENT.yaml");
+  options.add_settings();
+  options.add("ranks", "for a run on N ranks", text_value("1"), "N");
+  add_cut_options(options);
+  return options;
+}
+
+std::string rounded(double value) {
+  return format_number(std::round(value * 1000) / 1000);
+}
+
+// Of more ranks than a screen shows, the first and last.
+std::string rank_table(const sim::Experiment& experiment, const machine::Partition& partition) {
+  constexpr std::size_t most_rows = 64;
+  const std::vector<std::uint32_t> weights = sim::node_weights(experiment);
+  TextTable table({"rank", "nodes", "share of weight"});
+  const std::size_t ranks = partition.members.size();
+  std::vector<double> sums(ranks);
+  double total = 0;
+  for (std::size_t node = 0; node < partition.owner.size(); ++node) {
+    const double weight = weights.empty() ? 1 : weights[node];
+    sums[partition.owner[node]] += weight;
+    total += weight;
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (ranks > most_rows && rank == most_rows / 2) {
+      table.add({"…"});
+      rank = ranks - most_rows / 2;
+    }
+    table.add({std::to_string(rank), std::to_string(partition.members[rank].size()),
+               rounded(100 * sums[rank] / total) + " %"});
+  }
+  return table.to_string();
+}
+
+// What there is to do, and how long it takes at least.
+void print_job(const sim::Experiment& experiment, const sim::PlacedJob& placed, TextTable& entities,
+               TextTable& run) {
+  const sim::JobDescription description = placed.job->describe(experiment);
+  for (const auto& [what, number] : description.entities) {
+    entities.add({what, number});
+  }
+  std::cout << entities.to_string() << description.tables;
+  if (!description.ideal.empty()) {
+    run.add({(placed.name.empty() ? "" : placed.name + ": ") + description.ideal,
+             to_string(placed.job->ideal_time)});
+  }
+}
+
+// What each cut would give; empty where nothing can be predicted.
+std::string cut_table(const sim::Experiment& experiment, int ranks) {
+  const std::vector<sim::CutPrediction> cuts = sim::predict_cuts(experiment, ranks);
+  if (cuts.empty()) {
+    return "";
+  }
+  TextTable table({"cut", "speed-up", "waits of a rank", "messages", "imbalance"});
+  for (const sim::CutPrediction& cut : cuts) {
+    table.add({cut.name, rounded(cut.speed_up()), std::to_string(cut.waits),
+               std::to_string(cut.messages), rounded(cut.imbalance)});
+  }
+  return "\n# cuts over " + std::to_string(ranks) + " ranks, predicted for an iteration\n" +
+         table.to_string();
+}
+
+void print(const sim::Experiment& experiment, int ranks) {
+  const sim::CutChoice cut = sim::choose_cut(experiment, ranks, ranks);
+  const sim::Forecast forecast = sim::forecast(experiment, cut.partition);
+  const machine::Machine& machine = experiment.machine;
+  std::cout << "# configuration, with defaults\n" << experiment.resolved << "\n";
+  std::cout << "# entities\n";
+  TextTable entities({"what", "number"});
+  entities.add({"nodes", std::to_string(machine.topology->nodes())});
+  entities.add({"directed links", std::to_string(forecast.links)});
+  entities.add({"DRAM channels", std::to_string(machine.channels.size())});
+  TextTable run({"what", "value"});
+  if (experiment.only_job() != nullptr) {
+    print_job(experiment, experiment.jobs.front(), entities, run);
+  } else {
+    entities.add({"tenants", std::to_string(experiment.jobs.size())});
+    std::cout << entities.to_string();
+    for (const sim::PlacedJob& placed : experiment.jobs) {
+      std::cout << "\n# tenant " << placed.name << "\n";
+      TextTable own({"what", "number"});
+      own.add({"tiles", std::to_string(placed.tiles.size())});
+      own.add({"begins at", to_string(placed.start)});
+      own.add({"iterations", std::to_string(placed.job->iterations)});
+      print_job(experiment, placed, own, run);
+    }
+  }
+  std::cout << "\n# the run\n";
+  run.add({"lookahead", to_string(forecast.lookahead)});
+  run.add({"predicted memory of the largest rank",
+           std::to_string(forecast.largest_bytes / (1U << 20)) + " MiB"});
+  run.add({"partition", experiment.options.partition});
+  if (ranks > 1) {
+    run.add({"cut", cut.reason});
+  }
+  run.add({"synchronization", experiment.options.synchronization});
+  run.add({"weights", experiment.options.weights});
+  run.add({"directed links cut",
+           std::to_string(forecast.partition.cut_links) + " (" +
+               rounded(100 * static_cast<double>(forecast.partition.cut_links) /
+                       static_cast<double>(std::max<std::uint64_t>(1, forecast.links))) +
+               " % of all)"});
+  run.add({"imbalance by weight", rounded(forecast.partition.imbalance)});
+  std::cout << run.to_string();
+  if (ranks > 1) {
+    std::cout << cut_table(experiment, ranks) << "\n# ranks\n"
+              << rank_table(experiment, forecast.partition);
+  }
+  std::cout << "ok\n";
+}
+
+int check_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const std::int64_t asked = options.number("ranks", 1, std::numeric_limits<int>::max());
+  const int ranks = world.size() > 1 ? world.size() : static_cast<int>(asked);
+  sim::Experiment experiment =
+      sim::read_experiment(options.subject(), options.settings(), shared_loader(world));
+  apply_cut_options(options, experiment, world);
+  if (world.rank() == 0) {
+    print(experiment, ranks);
+  }
+  return 0;
+}
+
+const Registration registration(
+    commands(), {"check", "validate an experiment and say what a run would need", {}},
+    Command{"check EXPERIMENT.yaml [options]", check_command});
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,103 @@
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "commands.hpp"
+#include "options.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/trace/chrome/export.hpp"
+#include "tessera/workload/chakra/chakra.hpp"
+
+namespace tessera::cli {
+namespace {
+
+Options describe() {
+  Options options("export",
+                  "Turn the trace of a run into a timeline for Perfetto or chrome://tracing, or "
+                  "what an experiment does into Chakra execution traces.",
+                  "run folder or experiment", "DIR | EXPERIMENT.yaml");
+  options
+      .add("format", "chrome (of a run folder), or chakra (of an experiment)", text_value("chrome"),
+           "NAME")
+      .add("o,output",
+           "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
+           "PREFIX.json",
+           text_value(), "FILE")
+      .add("stage", "only this pipeline stage (repeatable)", texts_value(), "N")
+      .add("tile", "only this tile, by node number (repeatable)", texts_value(), "N")
+      .add("from", "from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
+      .add("to", "up to this simulated time", text_value(), "TIME")
+      .add("limit", "most events to write, the earliest ones", text_value("1000000"), "N");
+  options.add_settings();
+  return options;
+}
+
+void export_chrome(const Options& options) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  trace::ChromeExportOptions request;
+  request.folder = options.subject();
+  if (options.has("output")) {
+    request.output = options.text("output");
+  }
+  request.stages = options.numbers("stage", 0, most);
+  for (const std::int64_t tile :
+       options.numbers("tile", 0, std::numeric_limits<std::uint32_t>::max())) {
+    request.tiles.push_back(static_cast<std::uint32_t>(tile));
+  }
+  request.from = options.value<SimTime>("from").value_or(SimTime::zero());
+  request.to = options.value<SimTime>("to").value_or(SimTime::never());
+  request.limit = static_cast<std::uint64_t>(options.number("limit", 0, most));
+  require_folder(request.folder);
+  const trace::ChromeExport result = trace::export_chrome(request);
+  std::cout << result.output << ": " << result.slices << " slices, " << result.messages
+            << " messages, " << result.bins << " counter bins";
+  if (result.left_out > 0) {
+    std::cout << "; " << result.left_out << " beyond the limit left out, complete until "
+              << to_string(result.complete_until);
+  }
+  std::cout << std::endl;
+}
+
+void export_chakra(const Options& options) {
+  if (!options.has("output")) {
+    throw ConfigError("--output: the prefix of the traces is needed");
+  }
+  const sim::Experiment experiment =
+      sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
+  if (experiment.only_job() == nullptr) {
+    throw ConfigError("tenants are no one Chakra graph; export the workload of one of them");
+  }
+  const auto source = experiment.only_job()->graphs(experiment);
+  workload::write_chakra(*source, options.text("output"));
+  std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()
+            << " NPUs" << std::endl;
+}
+
+int export_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const std::string format = options.text("format");
+  if (format != "chrome" && format != "chakra") {
+    const std::vector<std::string> formats{"chrome", "chakra"};
+    throw ConfigError("--format: " + unknown_name("format", format, formats));
+  }
+  if (world.rank() != 0) {
+    return 0;
+  }
+  if (format == "chrome") {
+    export_chrome(options);
+  } else {
+    export_chakra(options);
+  }
+  return 0;
+}
+
+const Registration registration(commands(), {"export", "turn a trace into other formats", {}},
+                                Command{"export DIR --format chrome", export_command});
+
+}  // namespace
+}  // namespace tessera::cli

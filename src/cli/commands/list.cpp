@@ -1,0 +1,210 @@
+#include <functional>
+#include <iostream>
+#include <map>
+
+#include "commands.hpp"
+#include "options.hpp"
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/program/program.hpp"
+#include "tessera/compute/compute.hpp"
+#include "tessera/compute/systolic.hpp"
+#include "tessera/explore/sweep.hpp"
+#include "tessera/machine/parameters.hpp"
+#include "tessera/machine/topology/topology.hpp"
+#include "tessera/memory/coherent/coherence.hpp"
+#include "tessera/memory/dram/channel.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/network/traffic/traffic.hpp"
+#include "tessera/npu/tiled_operator.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/pdes/sync_policy.hpp"
+#include "tessera/plan/placement/placement.hpp"
+#include "tessera/plan/plan.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
+#include "tessera/serving/policy.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/experiment_keys.hpp"
+#include "tessera/sim/sections.hpp"
+#include "tessera/sim/serving/serving.hpp"
+#include "tessera/sim/traffic/traffic.hpp"
+#include "tessera/trace/parts_json.hpp"
+#include "tessera/workload/graph_workload.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Parts = std::vector<PartInfo>;
+
+const std::map<std::string, std::function<Parts()>>& kinds() {
+  static const std::map<std::string, std::function<Parts()>> list{
+      {"topologies", [] { return machine::topologies().infos(); }},
+      {"partitions", [] { return sim::partition_infos(); }},
+      {"workloads", [] { return workload::workloads().infos(); }},
+      {"graphs", [] { return workload::graph_workloads().infos(); }},
+      {"experiment",
+       [] {
+         return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
+       }},
+      {"execution",
+       [] {
+         return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
+       }},
+      {"operators", [] { return npu::operators().infos(); }},
+      {"arrivals", [] { return serving::arrivals().infos(); }},
+      {"policies", [] { return serving::policies().infos(); }},
+      {"serving",
+       [] {
+         return Parts{{"serving", "workload of requests", sim::serving_parameters()},
+                      {"served", "one of the tenants that requests are to",
+                       sim::served_tenant_parameters()}};
+       }},
+      {"networks", [] { return network::networks().infos(); }},
+      {"traffic",
+       [] {
+         return Parts{{"traffic", "load of `tessera traffic`", sim::traffic_parameters()}};
+       }},
+      {"patterns", [] { return network::traffic_patterns().infos(); }},
+      {"processes", [] { return network::injection_processes().infos(); }},
+      {"memories", [] { return memory::memories().infos(); }},
+      {"dram-presets", [] { return memory::dram_presets().infos(); }},
+      {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},
+      {"remote-memories", [] { return memory::remote_memories().infos(); }},
+      {"computes", [] { return compute::compute_models().infos(); }},
+      {"dataflows", [] { return compute::dataflows().infos(); }},
+      {"collectives", [] { return collective::algorithms().infos(); }},
+      {"programs",
+       [] {
+         return Parts{{"program", "a collective written by hand, in a file of its own",
+                       collective::program_parameters()}};
+       }},
+      {"schedules", [] { return plan::schedules().infos(); }},
+      {"synchronizations", [] { return pdes::sync_policies().infos(); }},
+      {"layouts", [] { return plan::placements().infos(); }},
+      {"machine",
+       [] {
+         return Parts{
+             {"machine", "what is simulated", machine::machine_parameters()},
+             {"tile", "what each computing node can do", machine::tile_parameters()},
+             {"types", "tiles of a type", machine::type_parameters()},
+             {"dram", "memory channels beside the tiles", machine::dram_parameters()},
+             {"faults", "links and nodes that are slow or dead", machine::fault_parameters()},
+             {"coherence", "access to nodes of kind memory, by lines",
+              memory::coherence_parameters()}};
+       }},
+      {"models",
+       [] {
+         return Parts{
+             {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
+       }},
+      {"strategy",
+       [] {
+         return Parts{
+             {"strategy", "how the work is cut and laid out", plan::strategy_parameters()}};
+       }},
+      {"sweep",
+       [] {
+         return Parts{{"sweep", "one experiment at many points", explore::sweep_parameters()}};
+       }},
+      {"tenants",
+       [] {
+         return Parts{{"tenants", "workloads at the same time, each on tiles of its own",
+                       sim::tenant_parameters()}};
+       }},
+      {"run", [] {
+         return Parts{{"run", "how an experiment is simulated", sim::run_parameters()}};
+       }}};
+  return list;
+}
+
+// "1 to 32", "at least 1 B", or the names that it may be; "-": any.
+std::string range_of(const ParameterInfo& info) {
+  if (!info.names.empty()) {
+    return join(info.names);
+  }
+  if (!info.low.empty() && !info.high.empty()) {
+    return info.low + " to " + info.high;
+  }
+  return !info.low.empty()    ? "at least " + info.low
+         : !info.high.empty() ? "at most " + info.high
+                              : "-";
+}
+
+std::string default_of(const ParameterInfo& info) {
+  return info.is_required ? "required" : info.default_value.empty() ? "-" : info.default_value;
+}
+
+void print(const std::string& kind, const Parts& parts) {
+  std::cout << kind << "\n";
+  for (const PartInfo& part : parts) {
+    std::cout << "  " << part.name << "  " << part.help << "\n";
+    if (part.parameters.empty()) {
+      continue;
+    }
+    TextTable table({"    parameter", "type", "unit", "default", "range", "of cost", "meaning"});
+    for (const ParameterInfo& parameter : part.parameters) {
+      table.add({"    " + parameter.name, parameter.type.empty() ? "-" : parameter.type,
+                 parameter.unit, default_of(parameter), range_of(parameter),
+                 parameter.is_cost ? "cost" : "", parameter.help});
+    }
+    std::cout << table.to_string();
+  }
+}
+
+// Of one kind, or of all.
+trace::PartLists lists_of(const std::string& asked) {
+  trace::PartLists lists;
+  for (const auto& [name, parts] : kinds()) {
+    if (asked.empty() || asked == name) {
+      lists.emplace_back(name, parts());
+    }
+  }
+  return lists;
+}
+
+int list_command(const Words& words, comm::Communicator& world) {
+  std::vector<std::string> names;
+  for (const auto& [name, parts] : kinds()) {
+    names.push_back(name);
+  }
+  Options options(
+      "list",
+      "Show every part there is, with its parameters, their types, units, defaults and ranges. "
+      "Kinds: " +
+          join(names) + ".",
+      "kind", "[KIND]");
+  options.add("json", "print one JSON object")
+      .add("schema",
+           "print the JSON Schema of a kind of files, for editors: " + join(sim::file_kinds()),
+           text_value(), "FILE");
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const std::string asked = options.has_subject() ? options.subject() : "";
+  if (options.has_subject() && !kinds().contains(asked)) {
+    throw ConfigError(unknown_name("kind", asked, names));
+  }
+  if (world.rank() != 0) {
+    return 0;
+  }
+  if (options.has("schema")) {
+    std::cout << trace::to_json_schema(sim::sections_of_file(options.text("schema")));
+  } else if (options.flag("json")) {
+    std::cout << trace::to_json(lists_of(asked));
+  } else {
+    for (const auto& [name, parts] : lists_of(asked)) {
+      print(name, parts);
+    }
+  }
+  return 0;
+}
+
+const Registration registration(commands(),
+                                {"list", "show every part there is, with its parameters", {}},
+                                Command{"list [KIND]", list_command});
+
+}  // namespace
+}  // namespace tessera::cli

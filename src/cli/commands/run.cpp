@@ -1,0 +1,248 @@
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+#include <optional>
+
+#include "checkpoint_times.hpp"
+#include "commands.hpp"
+#include "cut_options.hpp"
+#include "log.hpp"
+#include "signals.hpp"
+#include "tessera/comm/delayed.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/sim/programs/replay.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "tessera/trace/summary.hpp"
+#include "watchdog.hpp"
+
+namespace tessera::cli {
+namespace {
+
+// "12.3 M": three digits are enough for a progress line.
+std::string rounded(double value) {
+  constexpr const char* prefixes[] = {"", " k", " M", " G", " T"};
+  std::size_t prefix = 0;
+  for (; value >= 1000 && prefix + 1 < std::size(prefixes); ++prefix) {
+    value /= 1000;
+  }
+  const std::string digits = std::to_string(value);
+  return digits.substr(0, value >= 100 ? 3 : 4) + prefixes[prefix];
+}
+
+std::string counted(std::uint64_t number, const char* what) {
+  return std::to_string(number) + " " + what;
+}
+
+std::string progress_line(const sim::Progress& progress) {
+  std::string text = "simulated " + to_string(progress.simulated) + ", " +
+                     std::to_string(static_cast<int>(progress.fraction * 100)) + " % done, " +
+                     rounded(progress.events_per_s) + " events/s, " +
+                     rounded(static_cast<double>(progress.resident_bytes)) + "B";
+  if (progress.left_s >= 0) {
+    text += ", " + std::to_string(static_cast<long>(progress.left_s)) + " s left";
+  }
+  return text;
+}
+
+int exit_code_of(const trace::Summary& summary) {
+  if (summary.status == "finished") {
+    return 0;
+  }
+  return summary.status == "stopped" ? 75 : 3;
+}
+
+Options describe() {
+  Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
+  options.add_settings();
+  options.add("o,output", "run folder (default: out/NAME)", text_value(), "DIR")
+      .add("trace", "none, summary or full", text_value(), "LEVEL")
+      .add("checkpoint-every",
+           "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
+           "(sim:5ms) has passed; both may be given",
+           texts_value(), "TIME")
+      .add("resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
+           text_value(), "DIR")
+      .add("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")
+      .add("watchdog", "seconds without progress after which a run is given up; 0: never",
+           text_value("300"), "S")
+      .add("test-delays", "for tests: make ranks late at random, by this seed", text_value(),
+           "SEED")
+      .add("v,verbose", "say more (repeatable)")
+      .add("q,quiet", "say less (repeatable)");
+  add_cut_options(options);
+  return options;
+}
+
+// Says which files are read.
+config::TextLoader noting(config::TextLoader load, Log& log) {
+  return [load = std::move(load), &log](const std::string& path) {
+    std::string text = load(path);
+    log.debug("read " + path + ": " + std::to_string(text.size()) + " bytes");
+    return text;
+  };
+}
+
+// The model chosen in a section of the machine.
+std::string model_of(const config::Value& resolved, const std::string& section) {
+  const config::Value* at = &resolved;
+  for (const std::string& key : {std::string("machine"), section, std::string("model")}) {
+    const config::Value::Member* member = at->find(key);
+    ensure(member != nullptr, "a resolved configuration names its models");
+    at = &member->value;
+  }
+  return at->text;
+}
+
+// What the experiment is made of.
+void tell_parts(const sim::Experiment& experiment, Log& log) {
+  if (!log.shows(LogLevel::debug)) {
+    return;
+  }
+  config::Diagnostics none;
+  const config::Value resolved = config::parse("resolved", experiment.resolved, none);
+  const machine::Topology& topology = *experiment.machine.topology;
+  log.debug("machine: " + counted(topology.nodes(), "nodes, ") +
+            counted(topology.computing_nodes(), "compute, ") +
+            counted(experiment.machine.channels.size(), "DRAM channels"));
+  log.debug("models: network " + model_of(resolved, "network") + " routed " +
+            experiment.network->routing() + ", memory " + model_of(resolved, "memory") +
+            ", compute " + model_of(resolved, "compute"));
+  for (const sim::PlacedJob& placed : experiment.jobs) {
+    if (!placed.name.empty()) {
+      log.debug("tenant " + placed.name + ": " + counted(placed.tiles.size(), "tiles, begins at ") +
+                to_string(placed.start));
+    }
+    log.debug(placed.job->brief());
+  }
+}
+
+// The experiment to run, and the folder it runs in.
+sim::Experiment read_input(const Options& options, const config::TextLoader& load,
+                           sim::RunRequest& request) {
+  request.resume = options.has("resume");
+  if (request.resume) {
+    options.refuse_beside_resume("the run folder", {"set", "output", "trace"});
+    request.folder = options.text("resume");
+    return sim::read_run_folder(request.folder, load);
+  }
+  std::vector<std::string> settings = options.settings();
+  if (options.has("trace")) {
+    settings.push_back("run.trace=" + options.text("trace"));
+  }
+  sim::Experiment experiment = sim::read_experiment(options.subject(), settings, load);
+  request.folder = options.has("output") ? options.text("output") : "out/" + experiment.name;
+  return experiment;
+}
+
+// The summary of a run that has nothing left to do. The same answer on every rank.
+bool show_if_finished(const std::string& folder, comm::Communicator& world, Log& log) {
+  bool finished = false;
+  if (world.rank() == 0) {
+    try {
+      const trace::Summary summary = trace::read_summary(folder + "/summary.json");
+      finished = summary.status == "finished";
+      if (finished) {
+        log.info("the run in " + folder + " has finished; there is nothing to go on with");
+        std::cout << trace::to_table(summary) << "results in " << folder << std::endl;
+      }
+    } catch (const IoError&) {
+      // Without a summary the checkpoints say how far the run came.
+    }
+  }
+  return world.broadcast(finished ? "yes" : "no", 0) == "yes";
+}
+
+// Where more ranks did not help, says so.
+void advise(const trace::Summary& summary, Log& log) {
+  constexpr double long_enough_s = 1;
+  if (summary.ranks < 2 || summary.rounds == 0 || summary.wall_s < long_enough_s ||
+      summary.waiting_s < summary.wall_s / 2) {
+    return;
+  }
+  const double share = 100 * summary.waiting_s / summary.wall_s;
+  const std::uint64_t events = summary.events / summary.rounds;
+  log.info("ranks waited " + std::to_string(static_cast<int>(share)) + " % of the time, with " +
+           counted(events, "events in a round of all of them") +
+           ": fewer may be faster; tessera scale predicts how many");
+}
+
+int run_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  Log log(options.times("verbose") - options.times("quiet"), world.rank() == 0);
+  constexpr std::int64_t most_seconds = std::numeric_limits<std::int32_t>::max();
+  const std::chrono::seconds patience(options.number("watchdog", 0, most_seconds));
+  sim::RunRequest request;
+  request.checkpoints.keep_going = options.flag("keep-going");
+  read_checkpoint_times(options.texts("checkpoint-every"), request.checkpoints);
+  sim::Experiment experiment = read_input(options, noting(shared_loader(world), log), request);
+  apply_cut_options(options, experiment, world);
+  if (request.resume && show_if_finished(request.folder, world, log)) {
+    return 0;
+  }
+  log.info(experiment.name + ": " + counted(sim::tiles_at_work(experiment), "tiles of ") +
+           experiment.machine.name + " run " + experiment.workload + " on " + world.description());
+  tell_parts(experiment, log);
+  SignalWatch signals;
+  Watchdog watchdog(patience, [&](const Watchdog::Sign& last) {
+    std::cerr << "rank " + std::to_string(world.rank()) + ": error: no progress for " +
+                     std::to_string(patience.count()) + " s; simulated time " +
+                     to_string(last.simulated) + ", " + std::to_string(last.events) +
+                     " events; giving up\n"
+              << std::flush;
+    if (world.size() > 1) {
+      world.abort(70);
+    }
+    std::_Exit(70);
+  });
+  request.hooks.progress_period_s = static_cast<double>(progress_period().count());
+  request.hooks.stop_requested = [&] { return signals.stop_requested(); };
+  request.hooks.on_progress = [&](const sim::Progress& progress) {
+    log.info(progress_line(progress));
+  };
+  request.hooks.on_round = [&](const sim::Progress& progress) {
+    watchdog.feed({progress.simulated, progress.events});
+    if (signals.take_status_request()) {
+      std::cerr << "rank " + std::to_string(world.rank()) + ": simulated " +
+                       to_string(progress.simulated) + ", " + std::to_string(progress.events) +
+                       " events, " + rounded(progress.wall_s) + "s\n"
+                << std::flush;
+    }
+  };
+  request.hooks.on_checkpoint = [&](bool begins) {
+    watchdog.pause(begins);
+    log.trace(std::string("work on a checkpoint ") + (begins ? "begins" : "ends"));
+  };
+  request.hooks.on_note = [&](const std::string& text) { log.info(text); };
+  request.hooks.on_detail = [&](const std::string& text) { log.debug(text); };
+  request.hooks.on_warning = [&](const std::string& text) { log.warn(text); };
+  std::unique_ptr<comm::Communicator> delayed;
+  if (options.has("test-delays")) {
+    constexpr std::chrono::microseconds longest{500};
+    const std::int64_t seed =
+        options.number("test-delays", 0, std::numeric_limits<std::int64_t>::max());
+    delayed = comm::make_delayed(world, static_cast<std::uint64_t>(seed), longest);
+  }
+  const trace::Summary summary =
+      sim::run_with_replay(experiment, delayed ? *delayed : world, request);
+  if (world.rank() == 0) {
+    if (summary.status != "finished") {
+      std::cerr << "error: " << summary.message << std::endl;
+    }
+    std::cout << trace::to_table(summary);
+    if (summary.status != "stopped" || !experiment.options.replay) {
+      std::cout << "results in " << request.folder << std::endl;
+    }
+    advise(summary, log);
+  }
+  return exit_code_of(summary);
+}
+
+const Registration registration(commands(), {"run", "simulate an experiment", {}},
+                                Command{"run EXPERIMENT.yaml [options]", run_command});
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,247 @@
+#include "collectives/plans.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "tessera/collective/unequal_all_to_all.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/executor/collectives/group_dimensions.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using collective::Kind;
+using workload::GraphCollective;
+
+// Whether the bytes of a node are the part of one member.
+bool counts_parts(Kind kind) {
+  return kind == Kind::all_gather || kind == Kind::gather || kind == Kind::scatter;
+}
+
+void take_protocol(const std::vector<CollectiveProtocol>& protocols, Bytes bytes,
+                   collective::StepCosts& costs) {
+  if (protocols.empty()) {
+    return;
+  }
+  const auto found =
+      std::find_if(protocols.begin(), protocols.end() - 1,
+                   [bytes](const CollectiveProtocol& each) { return bytes <= each.up_to; });
+  costs.endpoint = found->endpoint;
+  costs.data_ppm = found->data_ppm;
+}
+
+}  // namespace
+
+Kind kind_of(GraphCollective collective) {
+  switch (collective) {
+    case GraphCollective::all_reduce:
+      return Kind::all_reduce;
+    case GraphCollective::reduce:
+      return Kind::reduce;
+    case GraphCollective::all_gather:
+      return Kind::all_gather;
+    case GraphCollective::gather:
+      return Kind::gather;
+    case GraphCollective::scatter:
+      return Kind::scatter;
+    case GraphCollective::broadcast:
+      return Kind::broadcast;
+    case GraphCollective::all_to_all:
+      return Kind::all_to_all;
+    case GraphCollective::reduce_scatter:
+    case GraphCollective::reduce_scatter_block:
+      return Kind::reduce_scatter;
+    case GraphCollective::barrier:
+      return Kind::barrier;
+  }
+  throw InternalError("a collective outside its list");
+}
+
+std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) const {
+  const std::vector<std::uint32_t> own =
+      is_list_ ? std::vector<std::uint32_t>{npu} : coordinates_of(npu, sizes_);
+  std::vector<std::uint32_t> coordinates;
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    const auto found = std::find(members_[d].begin(), members_[d].end(), own[d]);
+    ensure(members_[d].empty() || found != members_[d].end(), "an NPU outside its communicator");
+    coordinates.push_back(static_cast<std::uint32_t>(found - members_[d].begin()));
+  }
+  return coordinates;
+}
+
+std::unique_ptr<collective::CollectiveRun> PlannedCollective::run(
+    std::uint32_t npu, std::optional<std::uint32_t> root) const {
+  std::vector<std::uint32_t> own = coordinates(npu);
+  // Kinds without a root have it at the origin.
+  std::vector<std::uint32_t> of_root =
+      root ? coordinates(*root) : std::vector<std::uint32_t>(own.size());
+  if (program_ != nullptr) {
+    return std::make_unique<collective::ProgramRun>(*program_, shared_.bytes, own[0], of_root[0],
+                                                    costs_);
+  }
+  return std::make_unique<collective::StackedRun>(shared_, std::move(own), std::move(of_root));
+}
+
+std::optional<network::RingPart> PlannedCollective::ring_part(std::uint32_t npu) const {
+  const std::vector<collective::ChunkPlan>& chunks = shared_.turns.chunks;
+  if (program_ != nullptr || chunks.size() != 1 || chunks[0].phases.size() != 1) {
+    return std::nullopt;
+  }
+  const collective::Phase& phase = chunks[0].phases[0];
+  const collective::RunDimension& dimension = shared_.dimensions[phase.dimension];
+  const std::uint32_t size = dimension.dimension.size;
+  const collective::StepCosts& costs = dimension.costs;
+  if (size < 2 || !dimension.algorithm->is_passed_on(phase.kind) ||
+      costs.endpoint > SimTime::zero() || costs.local_memory > Bandwidth() ||
+      phase_bytes(npu, 0, 0) < Bytes(size)) {
+    return std::nullopt;
+  }
+  const std::uint32_t steps = dimension.algorithm->steps(phase.kind, size);
+  if (steps > network::RingPart::most_steps) {
+    return std::nullopt;
+  }
+  return network::RingPart{0, size, coordinates(npu)[phase.dimension], steps, 0};
+}
+
+std::unique_ptr<collective::CollectiveRun> PlannedCollective::unequal_run(
+    std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const {
+  return std::make_unique<collective::UnequalAllToAll>(bytes_to, coordinates(npu)[0], window_,
+                                                       costs_);
+}
+
+Bytes PlannedCollective::phase_bytes(std::uint32_t npu, std::uint32_t chunk,
+                                     std::uint16_t phase) const {
+  const std::vector<collective::ChunkPlan>& chunks = shared_.turns.chunks;
+  return collective::phase_bytes(
+      chunks[chunk], chunks[chunk].phases[phase],
+      collective::chunk_bytes(shared_.bytes, static_cast<std::uint32_t>(chunks.size()), chunk),
+      shared_.shape, coordinates(npu));
+}
+
+std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimension,
+                                        std::uint32_t coordinate) const {
+  if (is_list_) {
+    return members_[0][coordinate];
+  }
+  std::uint32_t stride = 1;
+  for (std::uint32_t d = 0; d < dimension; ++d) {
+    stride *= sizes_[d];
+  }
+  const std::uint32_t own = npu / stride % sizes_[dimension];
+  return npu + (members_[dimension][coordinate] - own) * stride;
+}
+
+CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
+  const GraphOptions& options = setup.work.options;
+  for (const collective::StackedDimension& dimension : options.dimensions) {
+    sizes_.push_back(dimension.size);
+  }
+  const auto make = [&options](const std::string& name) {
+    return collective::algorithms().at(name)({options.algorithm_window});
+  };
+  std::transform(options.algorithms.begin(), options.algorithms.end(),
+                 std::back_inserter(algorithms_), make);
+  std::transform(options.all_to_all.begin(), options.all_to_all.end(),
+                 std::back_inserter(all_to_all_), make);
+  other_algorithm_ = make(options.other_algorithm);
+  const bool relays = options.collectives.as_astra && options.other_algorithm == "ring";
+  other_all_to_all_ = make(relays ? "ring-relay" : options.other_algorithm);
+}
+
+const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t dimension) const {
+  return (kind == Kind::all_to_all && !all_to_all_.empty() ? all_to_all_ : algorithms_)[dimension]
+      .get();
+}
+
+const PlannedCollective& CollectivePlans::of(const Task& task) {
+  const auto [box, is_new_box] = boxes_.try_emplace(task.group);
+  if (is_new_box) {
+    box->second = box_of_group(setup_.work.groups[task.group].members);
+  }
+  const auto [entry, is_new] = plans_.try_emplace(
+      Key{task.group, task.dimensions, task.collective, task.bytes, task.has_parts});
+  if (is_new) {
+    entry->second = make(task);
+  }
+  return *entry->second;
+}
+
+// ASTRA-sim 2.0 knows dimensions of the whole machine only: any other communicator is one ring.
+std::vector<std::vector<std::uint32_t>> CollectivePlans::box_of_group(
+    const std::vector<std::uint32_t>& members) const {
+  const GraphOptions& options = setup_.work.options;
+  const bool is_flat = options.flat_communicators ||
+                       (options.collectives.as_astra && members.size() != setup_.work.npus());
+  return is_flat ? std::vector<std::vector<std::uint32_t>>{} : box_of(members, sizes_);
+}
+
+// Programs are for whole communicators.
+const collective::Program* CollectivePlans::program_of(const Task& task) const {
+  const std::vector<collective::Program>& programs = setup_.work.options.programs;
+  const auto found =
+      std::find_if(programs.begin(), programs.end(), [&](const collective::Program& program) {
+        return program.kind == kind_of(task.collective) && task.dimensions == 0 &&
+               !task.has_parts && program.members == setup_.work.groups[task.group].members.size();
+      });
+  return found == programs.end() ? nullptr : &*found;
+}
+
+// The same on every rank: times are those between the first member and its neighbours in the
+// dimensions.
+std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
+  const GraphOptions& options = setup_.work.options;
+  auto plan = std::make_unique<PlannedCollective>();
+  const Kind kind = kind_of(task.collective);
+  plan->program_ = program_of(task);
+  if (plan->program_ == nullptr && !task.has_parts) {
+    plan->members_ = boxes_.at(task.group);
+  }
+  plan->is_list_ = plan->members_.empty();
+  std::vector<collective::RunDimension> dimensions;
+  std::uint64_t members = 1;
+  if (plan->is_list_) {
+    plan->members_.push_back(setup_.work.groups[task.group].members);
+    members = plan->members_[0].size();
+    collective::RunDimension& only = dimensions.emplace_back();
+    if (!options.dimensions.empty()) {
+      only = {options.dimensions.front(), nullptr, options.step_costs.front()};
+    }
+    only.dimension.size = static_cast<std::uint32_t>(members);
+    only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
+    only.costs.free_additions = 0;
+  } else {
+    plan->sizes_ = sizes_;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      if (task.dimensions != 0 && (task.dimensions >> d & 1U) == 0) {
+        plan->members_[d].clear();
+      }
+      const auto size = std::max<std::size_t>(1, plan->members_[d].size());
+      members *= size;
+      dimensions.push_back({options.dimensions[d], algorithm(kind, d), options.step_costs[d]});
+      dimensions.back().dimension.size = static_cast<std::uint32_t>(size);
+    }
+  }
+  const std::uint32_t first = setup_.work.groups[task.group].members.front();
+  const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
+  for (collective::RunDimension& dimension : dimensions) {
+    take_protocol(options.protocols, bytes, dimension.costs);
+  }
+  if (plan->program_ != nullptr || task.has_parts) {
+    plan->shared_.bytes = bytes;
+    plan->costs_ = dimensions.front().costs;
+    plan->window_ = options.algorithm_window;
+    return plan;
+  }
+  plan->shared_ = collective::plan_collective(
+      kind, bytes, std::move(dimensions), options.collectives, options.turns,
+      [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {
+        const auto node = [&](collective::Member member) {
+          return setup_.work.nodes[plan->npu_at(first, dimension, member)];
+        };
+        return setup_.message_time(node(from), node(to), size);
+      });
+  return plan;
+}
+
+}  // namespace tessera::executor

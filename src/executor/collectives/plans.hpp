@@ -1,0 +1,83 @@
+// Plans of collectives, shared by the NPUs of a rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "graph/tasks.hpp"
+#include "tessera/collective/stacked/stacked_run.hpp"
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::executor {
+
+// A collective among some NPUs, with the way from coordinates to NPUs.
+class PlannedCollective {
+ public:
+  // The part of an NPU; `root` is an NPU too.
+  std::unique_ptr<collective::CollectiveRun> run(std::uint32_t npu,
+                                                 std::optional<std::uint32_t> root) const;
+  // The part of an NPU where every member only passes on to the next what it receives, in one phase
+  // and in no time; of one word of messages that the caller fills in.
+  std::optional<network::RingPart> ring_part(std::uint32_t npu) const;
+  // Of an all-to-all with a size for each pair.
+  std::unique_ptr<collective::CollectiveRun> unequal_run(
+      std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const;
+  // A phase of a run, and the bytes of its vector at an NPU.
+  const collective::Phase& phase(std::uint32_t chunk, std::uint16_t phase) const {
+    return shared_.turns.chunks[chunk].phases[phase];
+  }
+  Bytes phase_bytes(std::uint32_t npu, std::uint32_t chunk, std::uint16_t phase) const;
+  // Whether its dimensions are the machine's.
+  bool is_box() const { return !is_list_; }
+  // The member that differs from `npu` in one coordinate.
+  std::uint32_t npu_at(std::uint32_t npu, std::uint32_t dimension, std::uint32_t coordinate) const;
+
+ private:
+  friend class CollectivePlans;
+
+  std::vector<std::uint32_t> coordinates(std::uint32_t npu) const;
+
+  collective::StackedCollective shared_;
+  std::vector<std::uint32_t> sizes_;  // of the machine's dimensions; one where members are a list
+  // [dimensions] coordinates of members, or NPUs in a list; empty: that of whoever asks.
+  std::vector<std::vector<std::uint32_t>> members_;
+  bool is_list_ = false;
+  const collective::Program* program_ = nullptr;  // of members in a list
+  // Of programs and of collectives with a size for each pair.
+  collective::StepCosts costs_;
+  std::uint32_t window_ = 0;
+};
+
+class CollectivePlans {
+ public:
+  explicit CollectivePlans(const GraphSetup& setup);
+  // Of a collective task; stays where it is.
+  const PlannedCollective& of(const Task& task);
+
+ private:
+  using Key =
+      std::tuple<std::uint32_t, std::uint16_t, workload::GraphCollective, std::uint64_t, bool>;
+
+  std::unique_ptr<PlannedCollective> make(const Task& task) const;
+  const collective::Program* program_of(const Task& task) const;
+  std::vector<std::vector<std::uint32_t>> box_of_group(
+      const std::vector<std::uint32_t>& members) const;
+
+  const GraphSetup setup_;
+  std::vector<std::uint32_t> sizes_;
+  const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
+
+  std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions]
+  std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]
+  std::unique_ptr<collective::Algorithm> other_algorithm_;
+  std::unique_ptr<collective::Algorithm> other_all_to_all_;
+  std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>> boxes_;  // by group
+  std::map<Key, std::unique_ptr<PlannedCollective>> plans_;
+};
+
+}  // namespace tessera::executor

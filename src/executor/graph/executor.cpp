@@ -1,0 +1,493 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "graph/accesses.hpp"
+#include "graph/collectives.hpp"
+#include "graph/message_log.hpp"
+#include "graph/messages.hpp"
+#include "graph/npu.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using workload::GraphAction;
+using Place = GraphTasks::Place;
+using Npu = GraphNpu;
+
+// Port kinds.
+constexpr unsigned begin_kind = 0;
+constexpr unsigned over_kind = 1;      // a task that takes a time of its own
+constexpr unsigned accessed_kind = 2;  // of local memory
+constexpr unsigned arrival_kind = 3;
+constexpr unsigned step_kind = 4;      // of a collective
+constexpr unsigned launched_kind = 5;  // a collective whose overhead is over
+constexpr unsigned noted_kind = 6;     // see GraphMessageLog
+
+// Of tasks that wait for a lane: puts the first to begin at the front of a heap.
+struct BeginsLater {
+  const GraphTasks& tasks;
+  bool newest_first = false;
+  bool operator()(Place a, Place b) const {
+    const Task& first = tasks[a];
+    const Task& second = tasks[b];
+    return first.priority != second.priority ? first.priority < second.priority
+                                             : newest_first != (first.id > second.id);
+  }
+};
+
+class GraphExecutor final : public Executor {
+ public:
+  explicit GraphExecutor(const GraphSetup& setup)
+      : setup_(setup),
+        work_(setup.work),
+        log_(setup_, port(noted_kind)),
+        collectives_(setup_, ports(), log_),
+        accesses_(setup_, ports()),
+        npus_(setup.members.size()) {
+    std::map<EntityId, std::uint32_t> numbers;
+    for (std::uint32_t npu = 0; npu < work_.npus(); ++npu) {
+      numbers[work_.nodes[npu]] = npu;
+    }
+    for (std::size_t index = 0; index < npus_.size(); ++index) {
+      const auto found = numbers.find(setup.members[index]);
+      if (found != numbers.end()) {
+        npus_[index].number = found->second;
+        ++unfinished_;
+      }
+    }
+  }
+
+  void start(pdes::Context& context) override {
+    if (npus_[context.index()].number != Npu::unused) {
+      context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    Npu& npu = npus_[context.index()];
+    if (npu.number == Npu::unused) {
+      accesses_.answer(context, event.as<network::Arrival>(), event.tag);
+      return;
+    }
+    switch (event.port.kind()) {
+      case begin_kind:
+        break;
+      case over_kind:
+        end_task(context, npu, event.as<Place>());
+        break;
+      case accessed_kind:
+        end_part(context, npu, event.tag);
+        break;
+      case arrival_kind:
+        if (!take_arrival(context, npu, event.as<network::Arrival>(), event.tag)) {
+          return;
+        }
+        break;
+      case launched_kind:
+        collectives_.begin(context, npu, event.as<Place>());
+        return;
+      case noted_kind:
+        log_.hear(context, npu.unreported, event);
+        ++notes_heard_;
+        context.pass();
+        return;
+      default:
+        collectives_.elapsed(context, npu, event);
+        return;  // a collective that is over ends its task in an event of its own
+    }
+    go_on(context, npu);
+  }
+
+  void visit_results(const std::function<void(const TileResult&)>& visit) const override {
+    for (std::size_t index = 0; index < npus_.size(); ++index) {
+      const Npu& npu = npus_[index];
+      if (npu.number == Npu::unused) {
+        continue;
+      }
+      TileResult result;
+      result.tile = setup_.members[index];
+      result.role = npu.number;
+      result.finished = finished(npu);
+      result.end = npu.since;
+      for (std::size_t i = 0; i < npu.time_ps.size(); ++i) {
+        result.time[i] = SimTime::from_ps(npu.time_ps[i]);
+      }
+      visit(result);
+    }
+  }
+
+  std::uint64_t unfinished() const override { return unfinished_; }
+  std::uint64_t instructions_done() const override { return tasks_done_; }
+  std::uint64_t events_for_observers() const override { return notes_heard_; }
+
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (std::size_t index = 0; index < npus_.size() && lines.size() < most; ++index) {
+      const Npu& npu = npus_[index];
+      if (npu.number != Npu::unused && !finished(npu)) {
+        lines.push_back(describe(npu));
+      }
+    }
+    return lines;
+  }
+
+  std::size_t resident_bytes() const override {
+    std::size_t bytes = npus_.capacity() * sizeof(Npu);
+    for (const Npu& npu : npus_) {
+      bytes += npu.tasks.resident_bytes();
+    }
+    return bytes;
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    if (npus_[index].number != Npu::unused) {
+      save_npu(npus_[index], writer);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    Npu& npu = npus_[index];
+    if (npu.number != Npu::unused) {
+      restore_npu(npu, collectives_, reader);
+      unfinished_ -= finished(npu) ? 1 : 0;
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(tasks_done_);
+    writer.put(sent_);
+    writer.put(taken_);
+    writer.put(accesses_.asked());
+    writer.put(sent_bytes_);
+    writer.put(taken_bytes_);
+    writer.put(notes_heard_);
+    collectives_.save(writer);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    tasks_done_ += reader.get<std::uint64_t>();
+    sent_ += reader.get<std::uint64_t>();
+    taken_ += reader.get<std::uint64_t>();
+    accesses_.add_asked(reader.get<AskedOfMemory>());
+    sent_bytes_ += reader.get<std::uint64_t>();
+    taken_bytes_ += reader.get<std::uint64_t>();
+    notes_heard_ += reader.get<std::uint64_t>();
+    collectives_.add(reader);
+  }
+  std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
+  std::optional<SentBytes> sent_bytes() const override {
+    return SentBytes{sent_bytes_, collectives_.sent_bytes()};
+  }
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all = collectives_.balances();
+    all.push_back({"messages sent and received", sent_, taken_});
+    if (work_.look.open_receives == 0) {
+      all.push_back({"bytes of messages sent and received", sent_bytes_, taken_bytes_});
+    }
+    return all;
+  }
+
+ private:
+  pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+  GraphPorts ports() const {
+    return {port(over_kind), port(accessed_kind), port(arrival_kind), port(step_kind)};
+  }
+  bool finished(const Npu& npu) const { return npu.iteration == setup_.iterations; }
+
+  // Begins whatever can begin now.
+  void go_on(pdes::Context& context, Npu& npu) {
+    while (!finished(npu)) {
+      const bool idle = std::all_of(npu.under_way.begin(), npu.under_way.end(),
+                                    [](std::uint32_t count) { return count == 0; });
+      ready_.clear();
+      npu.tasks.read(work_, npu.number, idle && nothing_queued(npu), ready_);
+      enqueue_ready(npu);
+      if (npu.tasks.is_behind()) {  // tasks that do nothing were over at once
+        continue;
+      }
+      if (begin_tasks(context, npu)) {
+        continue;
+      }
+      if (npu.tasks.all_over()) {
+        if (++npu.iteration == setup_.iterations) {
+          --unfinished_;
+          return;
+        }
+        npu.tasks.rewind();
+        continue;
+      }
+      // A graph whose next node depends on later ones is read on until something can begin.
+      if (!idle || npu.tasks.at_end()) {
+        return;
+      }
+    }
+  }
+
+  static bool nothing_queued(const Npu& npu) {
+    return std::all_of(npu.queues.begin(), npu.queues.end(),
+                       [](const std::vector<Place>& queue) { return queue.empty(); });
+  }
+
+  // Tasks of `ready_` go to their lanes; those that do nothing are over at once.
+  void enqueue_ready(Npu& npu) {
+    while (!ready_.empty()) {
+      const Place place = ready_.back();
+      ready_.pop_back();
+      const Task& task = npu.tasks[place];
+      if (task.action == GraphAction::nothing) {
+        npu.tasks.begin(place);
+        npu.tasks.end(place, ready_);
+        ++tasks_done_;
+        continue;
+      }
+      const Lane lane = lane_of(task);
+      std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(lane)];
+      queue.push_back(place);
+      std::push_heap(queue.begin(), queue.end(), begins_later(npu, lane));
+    }
+  }
+
+  BeginsLater begins_later(const Npu& npu, Lane lane) const {
+    return {npu.tasks, lane == Lane::collective && work_.options.newest_collective_first};
+  }
+
+  // As many as lanes allow, of all lanes the first to begin first, as what begins at one instant
+  // may meet on links and in memories. Whether there was any.
+  bool begin_tasks(pdes::Context& context, Npu& npu) {
+    bool any = false;
+    for (std::size_t lane = next_lane(npu); lane < lanes; lane = next_lane(npu)) {
+      std::vector<Place>& queue = npu.queues[lane];
+      std::pop_heap(queue.begin(), queue.end(), begins_later(npu, static_cast<Lane>(lane)));
+      const Place place = queue.back();
+      queue.pop_back();
+      begin_task(context, npu, place);
+      any = true;
+    }
+    return any;
+  }
+
+  // With room for a task, whose task comes first; `lanes` when there is none.
+  std::size_t next_lane(const Npu& npu) const {
+    std::size_t best = lanes;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint32_t slots = work_.options.slots[lane];
+      const std::vector<Place>& queue = npu.queues[lane];
+      if (!queue.empty() && (slots == 0 || npu.under_way[lane] < slots) &&
+          (best == lanes || BeginsLater{npu.tasks}(npu.queues[best].front(), queue.front()))) {
+        best = lane;
+      }
+    }
+    return best;
+  }
+
+  void begin_task(pdes::Context& context, Npu& npu, Place place) {
+    const Task& task = npu.tasks[place];
+    npu.tasks.begin(place);
+    npu.book(context.now());
+    ++npu.under_way[static_cast<std::size_t>(lane_of(task))];
+    npu.begun.push_back({place, 1, context.now()});
+    switch (task.action) {
+      case GraphAction::compute:
+        end_after(context, place,
+                  task.on_host
+                      ? compute_time(context.self(), npu.tasks, task)
+                      : setup_.machine.time_at(context.self(),
+                                               compute_time(context.self(), npu.tasks, task)));
+        return;
+      case GraphAction::load:
+      case GraphAction::store:
+        accesses_.begin(context, npu, place);
+        return;
+      case GraphAction::send:
+        ++sent_;
+        sent_bytes_ += task.bytes;
+        network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
+                      port(arrival_kind), 0, task.tag);
+        log_.send(context, work_.nodes[task.peer], {task.tag, 0, 0}, Bytes(task.bytes));
+        end_after(context, place, send_time(context.self(), task));
+        return;
+      case GraphAction::receive: {
+        const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
+        if (npu.take_early(message)) {
+          take_message(task);
+          log_.take(context, npu.unreported, message);
+          end_after(context, place, SimTime::zero());
+        } else {
+          npu.receives.push_back({message, place});
+        }
+        return;
+      }
+      case GraphAction::collective:
+        if (setup_.collective_overhead > SimTime::zero()) {
+          context.send_self(setup_.collective_overhead, port(launched_kind), place);
+        } else {
+          collectives_.begin(context, npu, place);
+        }
+        return;
+      case GraphAction::nothing:
+        break;
+    }
+    throw InternalError("a task that cannot begin");
+  }
+
+  void take_message(const Task& receive) {
+    ++taken_;
+    taken_bytes_ += receive.bytes;
+  }
+
+  Lane lane_of(const Task& task) const {
+    const bool holds = task.action == GraphAction::send && work_.options.sends == Sends::delivered;
+    return holds ? Lane::collective : task.lane();
+  }
+
+  SimTime send_time(EntityId self, const Task& task) const {
+    return work_.options.sends == Sends::eager
+               ? SimTime::zero()
+               : setup_.message_time(self, work_.nodes[task.peer], Bytes(task.bytes));
+  }
+
+  void end_after(pdes::Context& context, Place place, SimTime time) {
+    context.send_self(time, port(over_kind), place);
+  }
+
+  SimTime compute_time(EntityId self, const GraphTasks& tasks, const Task& task) const {
+    const bool has_work = task.flops > 0 || task.bytes > 0;
+    const bool has_record = task.recorded_ps >= 0;
+    if (has_record && (!has_work || work_.options.times == NodeTimes::recorded)) {
+      return SimTime::from_ps(task.recorded_ps);
+    }
+    if (!has_work || task.on_host) {
+      return SimTime::zero();
+    }
+    workload::Operation operation;
+    operation.flops = Flops(task.flops);
+    operation.bytes = Bytes(task.bytes);
+    operation.data_type = work_.options.data_type;
+    if (task.shape != 0) {
+      const workload::NodeShape& shape = tasks.shape(task);
+      operation.product = shape.product;
+      operation.added = shape.added;
+      operation.bytes = operation.bytes - shape.added;
+    }
+    const SimTime time = setup_.compute_time(self, operation);
+    // The public code of ASTRA-sim 2.0 counts whole nanoseconds.
+    constexpr std::int64_t ps_of_ns = 1000;
+    return work_.options.collectives.as_astra ? SimTime::from_ps(time.ps() / ps_of_ns * ps_of_ns)
+                                              : time;
+  }
+
+  // Whether the access is over now.
+  bool end_part(pdes::Context& context, Npu& npu, std::uint16_t tag) {
+    const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
+      return lane_of(npu.tasks[begun.place]) == Lane::memory &&
+             static_cast<std::uint16_t>(begun.place) == tag;
+    });
+    ensure(found != npu.begun.end(), "an access that nobody has begun");
+    if (--found->parts > 0) {
+      return false;
+    }
+    end_task(context, npu, found->place);
+    return true;
+  }
+
+  void end_task(pdes::Context& context, Npu& npu, Place place) {
+    const Task& task = npu.tasks[place];
+    npu.book(context.now());
+    --npu.under_way[static_cast<std::size_t>(lane_of(task))];
+    const auto begun = std::find_if(npu.begun.begin(), npu.begun.end(),
+                                    [place](const auto& entry) { return entry.place == place; });
+    ensure(begun != npu.begun.end(), "a task that ends has begun");
+    if (setup_.observer != nullptr && begun->time != context.now()) {
+      setup_.observer->on_operator({context.self(), task.name, plan::Phase::forward,
+                                    activity_of(lane_of(task)),
+                                    npu.iteration * work_.source->iterations() + task.iteration,
+                                    begun->time, context.now()});
+    }
+    npu.begun.erase(begun);
+    ready_.clear();
+    npu.tasks.end(place, ready_);
+    ++tasks_done_;
+    enqueue_ready(npu);
+  }
+
+  // Whether a task is over now.
+  bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
+                    std::uint16_t tag) {
+    if (is_of_memory(arrival.word)) {
+      return !accesses_.answer_others(context, arrival, tag) && end_part(context, npu, tag);
+    }
+    if (is_of_collective(arrival.word)) {
+      collectives_.arrived(context, npu, arrival, tag);
+      return false;
+    }
+    const MessageId message{arrival.word, arrival.source.value(), 0};
+    log_.arrive(context, npu.unreported, message);
+    const auto receive =
+        std::find_if(npu.receives.begin(), npu.receives.end(),
+                     [&](const WaitingReceive& one) { return one.message == message; });
+    if (receive == npu.receives.end()) {
+      ++npu.early[message];
+      return false;
+    }
+    const Place place = receive->place;
+    npu.receives.erase(receive);
+    take_message(npu.tasks[place]);
+    log_.take(context, npu.unreported, message);
+    end_task(context, npu, place);
+    return true;
+  }
+
+  std::string describe(const Npu& npu) const {
+    std::string text = setup_.machine.topology->node_name(work_.nodes[npu.number]) + " (" +
+                       work_.source->name_of(npu.number) + "): ";
+    if (npu.begun.empty()) {
+      return text + "nothing under way, waits since " + to_string(npu.since);
+    }
+    const auto& [place, parts, time] = npu.begun.front();
+    const Task& task = npu.tasks[place];
+    text += "node " + std::to_string(task.id) + " (" + work_.names[task.name] + "), ";
+    if (task.action == GraphAction::receive) {
+      text += "for a message from NPU " + std::to_string(task.peer) + " with tag " +
+              std::to_string(task.tag);
+    } else if (task.action == GraphAction::collective) {
+      const auto active =
+          std::find_if(npu.collectives.begin(), npu.collectives.end(),
+                       [place = place](const auto& one) { return one.place == place; });
+      text += "collective " + std::to_string(task.number) + " of " +
+              (task.group == 0 ? "all NPUs" : work_.groups[task.group].name);
+      if (active != npu.collectives.end()) {
+        text += " in " + active->run->waits_in();
+      }
+    } else {
+      text += to_string(lane_of(task));
+    }
+    return text + ", since " + to_string(time);
+  }
+
+  GraphSetup setup_;
+  const GraphWork& work_;
+  GraphMessageLog log_;
+  GraphCollectives collectives_;
+  GraphAccesses accesses_;
+  std::vector<Npu> npus_;  // by index of the entity
+  std::uint64_t unfinished_ = 0;
+  std::uint64_t tasks_done_ = 0;
+  std::uint64_t notes_heard_ = 0;
+  std::uint64_t sent_ = 0;  // messages of sends, and those that receives took
+  std::uint64_t taken_ = 0;
+  std::uint64_t sent_bytes_ = 0;  // as senders say, and as receivers do
+  std::uint64_t taken_bytes_ = 0;
+  std::vector<Place> ready_;  // of the present event
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_graph_executor(const GraphSetup& setup) {
+  return std::make_unique<GraphExecutor>(setup);
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,90 @@
+// What the executor of graphs knows of each NPU.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "collectives/plans.hpp"
+#include "graph/message_log.hpp"
+#include "graph/messages.hpp"
+#include "graph/tasks.hpp"
+#include "tessera/collective/run.hpp"
+#include "tessera/pdes/event.hpp"
+
+namespace tessera::executor {
+
+class GraphCollectives;
+
+// Where events of the executor go.
+struct GraphPorts {
+  pdes::Port over;      // a task that takes a time of its own
+  pdes::Port accessed;  // of local memory
+  pdes::Port arrival;
+  pdes::Port step;  // of a collective
+};
+
+// A phase of a collective under way.
+struct OpenPhase {
+  std::uint32_t chunk = 0;
+  std::uint32_t phase = 0;
+  SimTime begin;
+};
+
+struct ActiveCollective {
+  CollectiveId id;
+  GraphTasks::Place place = 0;
+  const PlannedCollective* plan = nullptr;
+  std::size_t sum = 0;         // in GraphCollectives
+  bool may_be_lumped = false;  // see network::RingPart
+  std::unique_ptr<collective::CollectiveRun> run;
+  std::vector<OpenPhase> phases;
+};
+
+struct WaitingReceive {
+  MessageId message;
+  GraphTasks::Place place = 0;
+};
+
+struct BegunTask {
+  GraphTasks::Place place = 0;
+  std::uint32_t parts = 1;  // events that are to come before it is over
+  SimTime time;
+};
+
+struct GraphNpu {
+  using Place = GraphTasks::Place;
+
+  // Takes a message that has come before anybody asked for it; false when it has not.
+  bool take_early(const MessageId& message);
+  // The time since the last change, in which the NPU did what it does now.
+  void book(SimTime now);
+
+  std::uint32_t number = unused;
+  std::uint32_t iteration = 0;
+  GraphTasks tasks;
+  // Ready ones that wait for their lane: a heap, the first to begin at the front.
+  std::array<std::vector<Place>, lanes> queues;
+  std::array<std::uint32_t, lanes> under_way{};
+  std::vector<ActiveCollective> collectives;
+  std::vector<WaitingReceive> receives;      // in the order begun
+  std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
+  std::vector<BegunTask> begun;              // under way
+  UnreportedById unreported;                 // where messages are heard of
+  SimTime since;                             // of the present activity
+  SimTime asked_until;                       // by coherent accesses: see CoherentAccess
+  std::array<std::int64_t, activities> time_ps{};
+
+  static constexpr std::uint32_t unused = 0xFFFFFFFFU;
+};
+
+Activity activity_of(Lane lane);
+
+// All but the number. Collectives under way are made anew from their tasks.
+void save_npu(const GraphNpu& npu, pdes::StateWriter& writer);
+void restore_npu(GraphNpu& npu, GraphCollectives& collectives, pdes::StateReader& reader);
+
+}  // namespace tessera::executor

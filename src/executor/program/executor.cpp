@@ -1,0 +1,631 @@
+#include "tessera/executor/program/executor.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "collectives/steps.hpp"
+#include "program/backgrounds.hpp"
+#include "program/program_outlook.hpp"
+#include "program/tile_messages.hpp"
+#include "program/tile_state.hpp"
+#include "tessera/compute/messages.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/large_pages.hpp"
+#include "tessera/memory/messages.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using plan::Action;
+using plan::Instruction;
+
+// Port kinds.
+constexpr unsigned begin_kind = 0;
+constexpr unsigned executed_kind = 1;
+constexpr unsigned arrival_kind = 2;
+constexpr unsigned accessed_kind = 3;
+constexpr unsigned elapsed_kind = 4;
+constexpr unsigned elapsed_beside_kind = 5;
+
+Activity activity_of(plan::Traffic traffic) {
+  switch (traffic) {
+    case plan::Traffic::tensor:
+      return Activity::tensor;
+    case plan::Traffic::data:
+      return Activity::data;
+    case plan::Traffic::context:
+      return Activity::context;
+    case plan::Traffic::expert:
+      return Activity::expert;
+    default:
+      return Activity::pipeline;
+  }
+}
+
+class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
+ public:
+  explicit ProgramExecutor(const ExecutorSetup& setup)
+      : setup_(setup),
+        plan_(setup.plan),
+        members_(setup.members),
+        messages_(setup, port(arrival_kind)),
+        steps_(plan_, inboxes_, messages_),
+        backgrounds_(steps_, port(elapsed_beside_kind)) {
+    tiles_.resize(members_.size());
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+      const std::uint32_t role = plan_.placement.role_number(members_[index]);
+      if (role != plan::Placement::unused && plan_.is_simulated(role)) {
+        tiles_[index].role = role;
+        ++unfinished_;
+      }
+    }
+    outputs_.resize(plan_.training ? 0 : members_.size());
+    if (setup_.outlook.regions != nullptr) {
+      std::vector<std::uint32_t> roles;
+      for (const TileState& tile : tiles_) {
+        roles.push_back(tile.role);
+      }
+      outlook_.emplace(setup_, roles);
+      messages_.tell(&*outlook_);
+    }
+  }
+
+  void start(pdes::Context& context) override {
+    if (tiles_[context.index()].role != plan::Placement::unused) {
+      context.send_self(SimTime::zero(), pdes::Port(setup_.slot, begin_kind), std::uint32_t{0});
+    }
+  }
+
+  pdes::StateArray state_array() const override { return {tiles_.data(), sizeof(TileState)}; }
+
+  const char* name() const override { return "programs of tiles"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment, *this)) : std::nullopt;
+  }
+
+  void take_in(pdes::Event& event) override {
+    if (outlook_ && event.port.kind() == arrival_kind) {
+      const auto arrival = event.as<network::Arrival>();
+      outlook_->expect(EntityId(event.target),
+                       {arrival.source, event.tag, arrival.word, event.time});
+    }
+  }
+
+  bool expect(const network::Progress& message) override {
+    if (!outlook_) {
+      return false;
+    }
+    if (message.deliver == port(arrival_kind)) {
+      return outlook_->expect(message.target,
+                              {message.source, message.tag, message.word, message.earliest});
+    }
+    if (message.deliver.component() == setup_.memory_slot) {
+      outlook_->expect_reply(message.target, message.tag, message.earliest);
+    }
+    return false;
+  }
+
+  void follow(const network::Progress& message) override {
+    outlook_->follow(message.target, {message.source, message.tag, message.word, message.earliest});
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (outlook_) {
+      outlook_->touch(context.index());
+    }
+    TileState& tile = tiles_[context.index()];
+    switch (event.port.kind()) {
+      case begin_kind:
+        if (outlook_) {
+          outlook_->begin(context.index());
+        }
+        advance(context, tile);
+        break;
+      case executed_kind:
+        flops_done_ += plan_.operations[current(tile).operation].flops.count();
+        finish_instruction(context, tile, Activity::compute);
+        advance(context, tile);
+        break;
+      case accessed_kind:
+        take_access(context, tile, event.tag);
+        break;
+      case elapsed_kind:
+        finish_instruction(context, tile, activity_of(current(tile).traffic));
+        advance(context, tile);
+        break;
+      case elapsed_beside_kind:
+        backgrounds_.elapse(tile);
+        go_on_beside(context, tile);
+        break;
+      default:
+        take_arrival(context, tile, event.as<network::Arrival>(), event.tag);
+        break;
+    }
+  }
+
+  void visit_results(const std::function<void(const TileResult&)>& visit) const override {
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+      const TileState& tile = tiles_[index];
+      if (tile.role == plan::Placement::unused) {
+        continue;
+      }
+      TileResult result;
+      result.tile = members_[index];
+      result.role = tile.role;
+      result.finished = finished(tile);
+      result.end = tile.since;
+      SimTime known;
+      for (std::size_t i = 0; i < tile.time_ps.size(); ++i) {
+        result.time[i] = SimTime::from_ps(tile.time_ps[i]);
+        known += result.time[i];
+      }
+      result.time[static_cast<std::size_t>(Activity::bubble)] = tile.since - known;
+      if (!outputs_.empty()) {
+        result.first_output = outputs_[index].first;
+        result.last_output = outputs_[index].last;
+      }
+      visit(result);
+    }
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    const TileState& tile = tiles_[index];
+    if (tile.role == plan::Placement::unused) {
+      return;
+    }
+    save_tile(tile, inboxes_, steps_.others(), writer);
+    if (!outputs_.empty()) {
+      writer.put(outputs_[index].first);
+      writer.put(outputs_[index].last);
+    }
+    backgrounds_.save(tile, program_of(tile), writer);
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    TileState& tile = tiles_[index];
+    if (tile.role == plan::Placement::unused) {
+      return;
+    }
+    restore_tile(tile, inboxes_, steps_.others(), reader);
+    if (!outputs_.empty()) {
+      outputs_[index].first = reader.get<SimTime>();
+      outputs_[index].last = reader.get<SimTime>();
+    }
+    unfinished_ -= finished(tile) ? 1 : 0;
+    backgrounds_.restore(tile, program_of(tile), reader);
+    if (outlook_) {
+      outlook_->begin(index);
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(instructions_done_);
+    writer.put(flops_done_);
+    messages_.save(writer);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    instructions_done_ += reader.get<std::uint64_t>();
+    flops_done_ += reader.get<std::uint64_t>();
+    messages_.add(reader);
+  }
+  // A tile that stands for others sends what they send.
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all;
+    if (plan_.strategy.aggregation == plan::Aggregation::none) {
+      all = messages_.balances();
+    }
+    all.push_back({"FLOPs of the plan and done (modulo 2^64)", flops_of_programs(), flops_done_});
+    return all;
+  }
+
+  std::optional<SentBytes> sent_bytes() const override { return messages_.sent_bytes(); }
+
+  std::uint64_t unfinished() const override { return unfinished_; }
+  std::uint64_t instructions_done() const override { return instructions_done_; }
+
+  std::vector<std::string> waiting(std::size_t most) const override {
+    std::vector<std::string> lines;
+    for (std::size_t index = 0; index < members_.size() && lines.size() < most; ++index) {
+      const TileState& tile = tiles_[index];
+      if (tile.role != plan::Placement::unused && !finished(tile)) {
+        lines.push_back(describe(members_[index], tile));
+      }
+    }
+    return lines;
+  }
+
+  std::size_t resident_bytes() const override {
+    return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
+           backgrounds_.resident_bytes() + outputs_.capacity() * sizeof(Outputs);
+  }
+
+ private:
+  const plan::Program& program_of(const TileState& tile) const {
+    return plan_.stages[plan_.placement.stage(tile.role)].program;
+  }
+  const plan::ScheduleEntry& entry_of(const TileState& tile) const {
+    return program_of(tile).schedule[tile.entry];
+  }
+  const Instruction& current(const TileState& tile) const {
+    return program_of(tile).instructions(entry_of(tile))[tile.instruction];
+  }
+  // Of the tiles of this rank, modulo 2^64.
+  std::uint64_t flops_of_programs() const {
+    std::vector<std::uint64_t> of_stage;
+    for (const plan::Stage& stage : plan_.stages) {
+      of_stage.push_back(plan::flops_of(plan_, stage.program));
+    }
+    std::uint64_t sum = 0;
+    for (const TileState& tile : tiles_) {
+      if (tile.role != plan::Placement::unused) {
+        sum += of_stage[plan_.placement.stage(tile.role)];
+      }
+    }
+    return sum * setup_.iterations;
+  }
+  bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
+
+  // --- outlook ---
+
+  void tell(std::uint32_t index, ProgramOutlook& outlook) override {
+    TileState& tile = tiles_[index];
+    const auto queue = backgrounds_.queue(tile);
+    if (!queue.empty()) {
+      outlook.stay_exact();
+      visit_background(index, tile, outlook, [&](const Resumption& resumption) {
+        outlook.stand_beside(resumption, queue);
+      });
+    }
+    if (!finished(tile)) {
+      tell_program(index, tile, outlook);
+    }
+  }
+
+  // What the collective or span of time that goes on beside the program waits for.
+  template <class Visit>
+  void visit_background(std::uint32_t index, TileState& tile, const ProgramOutlook& outlook,
+                        const Visit& visit) {
+    bool waits = false;
+    backgrounds_.visit_awaited(tile, [&](EntityId source, std::uint16_t tag, Bytes bytes) {
+      waits = true;
+      visit(outlook.message(index, source, tag, bytes));
+    });
+    if (!waits) {
+      visit(Resumption{});
+    }
+  }
+
+  void tell_program(std::uint32_t index, TileState& tile, ProgramOutlook& outlook) {
+    const bool last = tile.iteration + 1 == setup_.iterations;
+    if (!outlook.has_begun(index)) {
+      outlook.stand({{}, 0, 0, last});
+      return;
+    }
+    const Instruction& instruction = current(tile);
+    const auto here = [&](const Resumption& resumption) {
+      outlook.stand({resumption, tile.entry, tile.instruction, last});
+    };
+    const auto behind = [&](const Resumption& resumption) {
+      outlook.stand({resumption, tile.entry, tile.instruction + 1, last});
+    };
+    switch (instruction.action) {
+      case Action::execute:
+        behind({Resumption::Kind::at,
+                tile.since + outlook.least_duration(index, instruction.operation)});
+        break;
+      case Action::elapse:
+        behind({Resumption::Kind::at,
+                tile.since + SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes))});
+        break;
+      case Action::receive:
+        if (tile.transfer.awaited.valid()) {
+          behind(outlook.message(index, tile.transfer.awaited, boundary_tag(tile, instruction),
+                                 Bytes(instruction.bytes)));
+        } else {
+          here({});
+        }
+        break;
+      case Action::collective: {
+        bool waits = false;
+        if (!messages_.are_watched(tile, instruction)) {
+          here({});
+          break;
+        }
+        steps_.visit_awaited({tile, tile.transfer, instruction},
+                             [&](EntityId source, std::uint16_t tag, Bytes bytes) {
+                               waits = true;
+                               here(outlook.message(index, source, tag, bytes));
+                             });
+        if (!waits) {
+          here({});
+        }
+        break;
+      }
+      case Action::wait_collectives:
+        if (backgrounds_.queue(tile).empty()) {
+          here({});
+        } else {
+          visit_background(index, tile, outlook, behind);
+        }
+        break;
+      case Action::wait_access:
+        behind(outlook.access(index));
+        break;
+      default:
+        here({});
+        break;
+    }
+  }
+
+  // Runs instructions until one has to wait or the program ends.
+  void advance(pdes::Context& context, TileState& tile) {
+    const plan::Program& program = program_of(tile);
+    while (true) {
+      if (tile.entry == program.schedule.size()) {
+        tile.entry = 0;
+        ++tile.iteration;
+        if (finished(tile)) {
+          tile.since = context.now();
+          --unfinished_;
+          return;
+        }
+      }
+      const auto& code = program.instructions(program.schedule[tile.entry]);
+      if (tile.instruction == code.size()) {
+        note_output(context, tile);
+        tile.instruction = 0;
+        ++tile.entry;
+        continue;
+      }
+      tile.since = context.now();
+      if (!begin(context, tile, code[tile.instruction])) {
+        return;
+      }
+      ++tile.instruction;
+      ++instructions_done_;
+    }
+  }
+
+  // Starts an instruction; true when there is nothing to wait for.
+  bool begin(pdes::Context& context, TileState& tile, const Instruction& instruction) {
+    switch (instruction.action) {
+      case Action::execute:
+        compute::execute(context, setup_.compute_slot,
+                         setup_.plan.first_operation + instruction.operation, port(executed_kind),
+                         0);
+        return false;
+      case Action::send:
+        if (!plan_.leads(instruction.group, tile.role)) {
+          return true;
+        }
+        messages_.send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
+                       boundary_tag(tile, instruction), true);
+        return true;
+      case Action::receive:
+        return !plan_.leads(instruction.group, tile.role) || receive(context, tile, instruction);
+      case Action::collective:
+        steps_.start(context, {tile, tile.transfer, instruction});
+        return steps_.run(context, {tile, tile.transfer, instruction});
+      case Action::elapse:
+        context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
+                          port(elapsed_kind), std::uint32_t{0});
+        return false;
+      case Action::start_collective:
+      case Action::start_elapse:
+        backgrounds_.start(context, tile, instruction);
+        return true;
+      case Action::wait_collectives:
+        return !backgrounds_.holds(tile, instruction.bytes);
+      case Action::read:
+      case Action::write: {
+        const std::uint32_t bit = std::uint32_t{1} << instruction.slot;
+        ensure((tile.accesses & bit) == 0, "a memory slot used twice at a time");
+        tile.accesses |= bit;
+        memory::access(context, setup_.memory_slot, Bytes(instruction.bytes),
+                       instruction.action == Action::write, port(accessed_kind), instruction.slot);
+        return true;
+      }
+      case Action::wait_access:
+        return (tile.accesses & instruction.bytes) == 0;
+    }
+    throw InternalError("an action outside its list");
+  }
+
+  // The current instruction has ended: books its time and goes past it.
+  void finish_instruction(pdes::Context& context, TileState& tile, Activity activity) {
+    book(context, tile, activity, tile.since, context.now());
+    ++tile.instruction;
+    ++instructions_done_;
+  }
+
+  void book(pdes::Context& context, TileState& tile, Activity activity, SimTime start,
+            SimTime end) {
+    if (start == end) {
+      return;
+    }
+    if (activity != Activity::bubble) {
+      tile.time_ps[static_cast<std::size_t>(activity)] += (end - start).ps();
+    }
+    if (setup_.observer != nullptr) {
+      const plan::Pass& pass = entry_of(tile).pass;
+      setup_.observer->on_operator(
+          {context.self(), current(tile).name, pass.phase, activity, pass.micro_batch, start, end});
+    }
+  }
+
+  // Inference: what leaves the last stage is a result.
+  void note_output(const pdes::Context& context, const TileState& tile) {
+    if (outputs_.empty() || plan_.placement.stage(tile.role) + 1 != plan_.stages.size()) {
+      return;
+    }
+    Outputs& outputs = outputs_[context.index()];
+    outputs.last = context.now();
+    if (outputs.first == SimTime::zero()) {
+      outputs.first = context.now();
+    }
+  }
+
+  // Takes a boundary tensor that is here already (true), or notes whom the tile waits for.
+  bool receive(pdes::Context& context, TileState& tile, const Instruction& instruction) {
+    const EntityId source = peer_of(tile, instruction.peer);
+    const auto message = inboxes_.take(tile.inbox, source, boundary_tag(tile, instruction));
+    if (!message) {
+      tile.transfer.awaited = source;
+      return false;
+    }
+    messages_.report(context, instruction.traffic, Bytes(instruction.bytes), *message);
+    return true;
+  }
+
+  EntityId peer_of(const TileState& tile, plan::Peer peer) const {
+    plan::Role role = plan_.placement.role(tile.role);
+    role.stage = plan_.peer_stage(role.stage, peer);
+    return plan_.placement.tile(role);
+  }
+
+  // Names the micro-batch and the chunk that receives.
+  std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
+    const plan::Pass& pass = entry_of(tile).pass;
+    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
+    const std::uint32_t stage = plan_.placement.stage(tile.role);
+    std::uint32_t chunk = pass.chunk;
+    if (instruction.action == Action::send) {
+      if (instruction.peer == plan::Peer::next_stage) {
+        chunk += stage + 1 == stages ? 1 : 0;
+      } else {
+        chunk -= stage == 0 ? 1 : 0;
+      }
+    }
+    return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
+  }
+
+  void take_access(pdes::Context& context, TileState& tile, std::uint16_t slot) {
+    if (outlook_) {
+      outlook_->end_access(context.index(), slot);
+    }
+    tile.accesses &= ~(std::uint32_t{1} << slot);
+    if (finished(tile)) {
+      return;
+    }
+    const Instruction& instruction = current(tile);
+    if (instruction.action == Action::wait_access && (tile.accesses & instruction.bytes) == 0) {
+      finish_instruction(context, tile, Activity::memory);
+      advance(context, tile);
+    }
+  }
+
+  void take_arrival(pdes::Context& context, TileState& tile, const network::Arrival& arrival,
+                    std::uint16_t tag) {
+    const InboxPool::Message message{arrival.source, tag,
+                                     SimTime::from_ps(static_cast<std::int64_t>(arrival.word)),
+                                     context.now()};
+    if (outlook_) {
+      outlook_->arrive(context.index(), arrival.source, tag);
+    }
+    if (!finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
+      return;
+    }
+    if (backgrounds_.take(context, tile, message)) {
+      go_on_beside(context, tile);
+      return;
+    }
+    inboxes_.put(tile.inbox, message);
+  }
+
+  // Of an exchange between stages, what comes first may not have been sent yet.
+  void book_until_sent(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
+    const SimTime under_way = std::max(tile.since, message.sent);
+    book(context, tile, Activity::bubble, tile.since, under_way);
+    tile.since = under_way;
+  }
+
+  // Whether it is the message that the current instruction waits for; if so, goes on.
+  bool go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
+    const Instruction& instruction = current(tile);
+    if (instruction.action != Action::receive) {
+      const bool first = tile.transfer.step == 0;
+      if (!steps_.take(context, {tile, tile.transfer, instruction}, message)) {
+        return false;
+      }
+      if (first && activity_of(instruction.traffic) == Activity::pipeline) {
+        book_until_sent(context, tile, message);
+      }
+      if (steps_.run(context, {tile, tile.transfer, instruction})) {
+        finish_instruction(context, tile, activity_of(instruction.traffic));
+        advance(context, tile);
+      }
+      return true;
+    }
+    if (tile.transfer.awaited != message.source || message.tag != boundary_tag(tile, instruction)) {
+      return false;
+    }
+    tile.transfer.awaited = EntityId::none();
+    messages_.report(context, instruction.traffic, Bytes(instruction.bytes), message);
+    book_until_sent(context, tile, message);
+    finish_instruction(context, tile, Activity::pipeline);
+    advance(context, tile);
+    return true;
+  }
+
+  // The background has got further: so may a tile that waits for it.
+  void go_on_beside(pdes::Context& context, TileState& tile) {
+    const plan::Traffic traffic = backgrounds_.traffic(tile);
+    backgrounds_.run(context, tile);
+    if (finished(tile)) {
+      return;
+    }
+    const Instruction& instruction = current(tile);
+    if (instruction.action == Action::wait_collectives &&
+        !backgrounds_.holds(tile, instruction.bytes)) {
+      finish_instruction(context, tile, activity_of(traffic));
+      advance(context, tile);
+    }
+  }
+
+  std::string describe(EntityId entity, const TileState& tile) const {
+    const machine::Topology& topology = *setup_.machine.topology;
+    const plan::Role role = plan_.placement.role(tile.role);
+    const plan::Pass& pass = entry_of(tile).pass;
+    const Instruction& instruction = current(tile);
+    std::string text = topology.node_name(entity) + " (stage " + std::to_string(role.stage) +
+                       ", replica " + std::to_string(role.replica) + ", shard " +
+                       std::to_string(role.shard) + ") waits in '" + plan_.names[instruction.name] +
+                       "' of " + to_string(pass.phase) + ", micro-batch " +
+                       std::to_string(pass.micro_batch) + ", since " + to_string(tile.since);
+    if (tile.transfer.awaited.valid()) {
+      text += ", for a message from " + topology.node_name(tile.transfer.awaited);
+    }
+    return text;
+  }
+
+  pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+
+  ExecutorSetup setup_;
+  const plan::Plan& plan_;
+  std::span<const EntityId> members_;
+  LargePageVector<TileState> tiles_;
+  InboxPool inboxes_;
+  TileMessages messages_;
+  CollectiveSteps steps_;
+  Backgrounds backgrounds_;
+  std::optional<ProgramOutlook> outlook_;  // of a run on several ranks
+  std::vector<Outputs> outputs_;           // by tile, in inference
+  std::uint64_t unfinished_ = 0;
+  std::uint64_t instructions_done_ = 0;
+  std::uint64_t flops_done_ = 0;  // modulo 2^64
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup) {
+  return std::make_unique<ProgramExecutor>(setup);
+}
+
+std::size_t bytes_per_tile() {
+  return sizeof(TileState);
+}
+
+}  // namespace tessera::executor

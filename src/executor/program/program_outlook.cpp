@@ -1,0 +1,511 @@
+#include "program/program_outlook.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::executor {
+
+using plan::Action;
+
+namespace {
+
+// Entries of a heap for each watched tile, of which all but a few are outdated.
+constexpr std::size_t most_outdated = 4;
+constexpr std::size_t fewest_entries = 1024;
+// Of the longest time to compute before a tile sends out, the part at its end in which it is
+// watched exactly. A tile that waits is looked at again about as many times at most.
+constexpr std::int64_t horizon_part = 64;
+// A promise as far ahead as this part of the horizon is enough for anybody.
+constexpr std::int64_t enough_part = 4;
+
+}  // namespace
+
+bool ProgramOutlook::Leaving::empty() const {
+  return peers[0].empty() && peers[1].empty() && memory.empty() && collectives.empty();
+}
+
+ProgramOutlook::ProgramOutlook(const ExecutorSetup& setup, std::span<const std::uint32_t> roles)
+    : setup_(setup),
+      plan_(setup.plan),
+      marks_(roles.size()),
+      watch_of_(roles.size(), none),
+      watch_at_node_(setup.machine.topology->nodes(), none),
+      sends_(setup.plan) {
+  std::uint32_t ranks = 0;
+  for (const std::uint32_t owner : setup.outlook.regions->owner) {
+    ranks = std::max(ranks, owner + 1);
+  }
+  regions_.resize(ranks);
+  for (const plan::Stage& stage : plan_.stages) {
+    work_.push_back(plan::work_of(stage.program));
+  }
+  for (std::uint32_t index = 0; index < roles.size(); ++index) {
+    if (roles[index] != plan::Placement::unused) {
+      watch_tile(index, roles[index]);
+    }
+  }
+  for (Class& of : classes_) {
+    make_tables(of);
+  }
+  find_near();
+}
+
+void ProgramOutlook::watch_tile(std::uint32_t index, std::uint32_t role) {
+  const Leaving leaving = leaving_of(index, role);
+  if (leaving.empty()) {
+    return;
+  }
+  const auto number = static_cast<std::uint32_t>(watches_.size());
+  Watch& watch = watches_.emplace_back();
+  watch.index = index;
+  watch.of_class = class_of(plan_.placement.role(role).stage, index, leaving);
+  watch_of_[index] = number;
+  watch_at_node_[setup_.members[index].value()] = number;
+  touch_watch(number);
+}
+
+void ProgramOutlook::add_exit(Regions& regions, EntityId from, EntityId to) const {
+  if (!from.valid() || !to.valid() || from == to) {
+    return;
+  }
+  const pdes::Exit exit = setup_.outlook.exit_of(from, to);
+  if (exit.leaves()) {
+    const auto [known, is_new] = regions.try_emplace(exit.region, exit.latency);
+    known->second = std::min(known->second, exit.latency);
+  }
+}
+
+ProgramOutlook::Leaving ProgramOutlook::leaving_of(std::uint32_t index, std::uint32_t number) {
+  Leaving leaving;
+  const EntityId here = setup_.members[index];
+  const plan::Role role = plan_.placement.role(number);
+  const plan::StageWork& work = work_[role.stage];
+  for (const auto& [key, count] : work.sends) {
+    const auto peer = std::get<plan::Peer>(key);
+    plan::Role other = role;
+    other.stage = plan_.peer_stage(role.stage, peer);
+    add_exit(leaving.peers[static_cast<std::size_t>(peer)], here, plan_.placement.tile(other));
+  }
+  if (!work.accesses.empty()) {
+    const EntityId memory = setup_.outlook.memory_node(here);
+    add_exit(leaving.memory, here, memory);
+    add_exit(leaving.memory, memory, here);  // the reply, too, where ways out and back differ
+  }
+  for (const auto& [key, count] : work.collectives) {
+    const auto group = std::get<plan::Group>(key);
+    Regions regions;
+    for (const plan::Sent& sent : sends_.of(key)[plan_.member_of(group, number)]) {
+      add_exit(regions, here, plan_.placement.tile(plan_.role_of(group, sent.to, number)));
+    }
+    if (!regions.empty()) {
+      leaving.collectives[{group, std::get<std::uint8_t>(key)}].merge(regions);
+    }
+  }
+  return leaving;
+}
+
+// Whether operations take the same time on both.
+bool ProgramOutlook::are_alike(std::uint32_t a, std::uint32_t b) const {
+  const machine::Machine& machine = setup_.machine;
+  const EntityId one = setup_.members[a];
+  const EntityId other = setup_.members[b];
+  const auto slow = [&](EntityId node) { return machine.speeds.contains(node); };
+  return &machine.tile_of(one) == &machine.tile_of(other) && !slow(one) && !slow(other);
+}
+
+// Of those so far, the one whose tiles send out to the same regions by the same instructions.
+std::uint32_t ProgramOutlook::class_of(std::uint32_t stage, std::uint32_t index,
+                                       const Leaving& leaving) {
+  const auto alike = [](const Regions& a, const Regions& b) {
+    return std::ranges::equal(a, b,
+                              [](const auto& x, const auto& y) { return x.first == y.first; });
+  };
+  const auto same = [&](const Class& of) {
+    return of.stage == stage && are_alike(of.example, index) &&
+           alike(of.leaving.peers[0], leaving.peers[0]) &&
+           alike(of.leaving.peers[1], leaving.peers[1]) &&
+           alike(of.leaving.memory, leaving.memory) &&
+           std::ranges::equal(of.leaving.collectives, leaving.collectives,
+                              [&](const auto& a, const auto& b) {
+                                return a.first == b.first && alike(a.second, b.second);
+                              });
+  };
+  const auto least = [](Regions& a, const Regions& b) {
+    for (const auto& [region, latency] : b) {
+      a[region] = std::min(a[region], latency);
+    }
+  };
+  // Tiles come stage by stage, mostly: the last ones first.
+  const auto found = std::find_if(classes_.rbegin(), classes_.rend(), same);
+  if (found == classes_.rend()) {
+    Class& fresh = classes_.emplace_back();
+    fresh.stage = stage;
+    fresh.leaving = leaving;
+    fresh.example = index;
+    return static_cast<std::uint32_t>(classes_.size() - 1);
+  }
+  least(found->leaving.peers[0], leaving.peers[0]);
+  least(found->leaving.peers[1], leaving.peers[1]);
+  least(found->leaving.memory, leaving.memory);
+  for (auto& [collective, regions] : found->leaving.collectives) {
+    least(regions, leaving.collectives.at(collective));
+  }
+  return static_cast<std::uint32_t>(classes_.rend() - found - 1);
+}
+
+SimTime ProgramOutlook::least_duration(std::uint32_t index, std::uint32_t operation) const {
+  return setup_.outlook.least_duration(setup_.members[index], operation);
+}
+
+SimTime ProgramOutlook::cost(const Class& of, const Instruction& instruction) const {
+  switch (instruction.action) {
+    case Action::execute:
+      return least_duration(of.example, instruction.operation);
+    case Action::elapse:
+      return SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
+    default:
+      return SimTime::zero();
+  }
+}
+
+const ProgramOutlook::Regions* ProgramOutlook::exits(const Leaving& leaving,
+                                                     const Instruction& instruction) {
+  switch (instruction.action) {
+    case Action::send:
+      return &leaving.peers[static_cast<std::size_t>(instruction.peer)];
+    case Action::read:
+    case Action::write:
+      return &leaving.memory;
+    case Action::collective:
+    case Action::start_collective: {
+      const auto found = leaving.collectives.find({instruction.group, instruction.collective});
+      return found == leaving.collectives.end() ? nullptr : &found->second;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+SimTime ProgramOutlook::latency_to(const Regions* regions, std::uint32_t region) {
+  if (regions == nullptr) {
+    return SimTime::never();
+  }
+  const auto found = regions->find(region);
+  return found == regions->end() ? SimTime::never() : found->second;
+}
+
+void ProgramOutlook::make_tables(Class& of) {
+  const plan::Program& program = plan_.stages[of.stage].program;
+  for (const Regions* regions : {&of.leaving.peers[0], &of.leaving.peers[1], &of.leaving.memory}) {
+    for (const auto& [region, latency] : *regions) {
+      of.tables[region].beside = SimTime::never();
+    }
+  }
+  for (const auto& [collective, regions] : of.leaving.collectives) {
+    for (const auto& [region, latency] : regions) {
+      of.tables[region].beside = SimTime::never();
+    }
+  }
+  for (const auto& code : program.pieces) {
+    auto& to_end = of.to_end.emplace_back(code.size() + 1, SimTime::zero());
+    for (std::size_t at = code.size(); at-- > 0;) {
+      to_end[at] = cost(of, code[at]) + to_end[at + 1];
+    }
+  }
+  for (auto& [region, table] : of.tables) {
+    for (const auto& code : program.pieces) {
+      auto& least = table.in_piece.emplace_back(code.size() + 1, SimTime::never());
+      for (std::size_t at = code.size(); at-- > 0;) {
+        least[at] = std::min(latency_to(exits(of.leaving, code[at]), region),
+                             cost(of, code[at]) + least[at + 1]);
+      }
+    }
+    const std::size_t entries = program.schedule.size();
+    table.from_entry.assign(entries + 1, SimTime::never());
+    // The second time round, what follows the last entry is the first one again.
+    for (int round = 0; round < (setup_.iterations > 1 ? 2 : 1); ++round) {
+      table.from_entry[entries] = round == 0 ? SimTime::never() : table.from_entry[0];
+      for (std::size_t entry = entries; entry-- > 0;) {
+        const std::uint32_t piece = program.schedule[entry].piece;
+        table.from_entry[entry] =
+            std::min(table.in_piece[piece][0], of.to_end[piece][0] + table.from_entry[entry + 1]);
+      }
+    }
+  }
+}
+
+SimTime ProgramOutlook::time_to_exit(const Class& of, const Table& table, std::uint32_t entry,
+                                     std::uint32_t instruction) const {
+  const std::uint32_t piece = plan_.stages[of.stage].program.schedule[entry].piece;
+  return std::min(table.in_piece[piece][instruction],
+                  of.to_end[piece][instruction] + table.from_entry[entry + 1]);
+}
+
+// In each entry all from the first near place on counts as near.
+void ProgramOutlook::find_near() {
+  SimTime longest;
+  for (const Class& of : classes_) {
+    for (const auto& [region, table] : of.tables) {
+      for (const SimTime time : table.from_entry) {
+        longest = time.is_never() ? longest : std::max(longest, time);
+      }
+    }
+  }
+  horizon_ = SimTime::from_ps(longest.ps() / horizon_part);
+  const auto first_near = [this](const std::vector<SimTime>& times, SimTime further) {
+    const auto is_near = [&](SimTime time) { return time + further <= horizon_; };
+    return static_cast<std::uint32_t>(std::ranges::find_if(times, is_near) - times.begin());
+  };
+  for (const plan::Stage& stage : plan_.stages) {
+    near_from_.emplace_back(stage.program.schedule.size(), none);
+  }
+  for (const Class& of : classes_) {
+    const std::vector<plan::ScheduleEntry>& schedule = plan_.stages[of.stage].program.schedule;
+    for (const auto& [region, table] : of.tables) {
+      std::vector<std::uint32_t> in_piece;
+      for (const std::vector<SimTime>& times : table.in_piece) {
+        in_piece.push_back(first_near(times, SimTime::zero()));
+      }
+      for (std::size_t entry = 0; entry < schedule.size(); ++entry) {
+        const std::uint32_t piece = schedule[entry].piece;
+        std::uint32_t& near = near_from_[of.stage][entry];
+        near = std::min(near, in_piece[piece]);
+        if (table.from_entry[entry + 1] <= horizon_) {
+          near = std::min(near, first_near(of.to_end[piece], table.from_entry[entry + 1]));
+        }
+      }
+    }
+  }
+}
+
+SimTime ProgramOutlook::from(const Class& of, const Table& table, const Stand& stand) const {
+  const plan::Program& program = plan_.stages[of.stage].program;
+  const bool is_last = stand.last && stand.entry + 1 == program.schedule.size();
+  return is_last ? table.in_piece[program.schedule[stand.entry].piece][stand.instruction]
+                 : time_to_exit(of, table, stand.entry, stand.instruction);
+}
+
+void ProgramOutlook::touch_watch(std::uint32_t number) {
+  Watch& watch = watches_[number];
+  if (!watch.is_touched) {
+    watch.is_touched = true;
+    touched_.push_back(number);
+  }
+}
+
+bool ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes,
+                          SimTime now) {
+  const std::uint32_t number = watch_at_node_[target.value()];
+  if (number == none || setup_.outlook.exit_of(source, target).leaves()) {
+    return false;  // where it leaves and comes back, it is expected when it does
+  }
+  return expect(target, {source, tag, static_cast<std::uint64_t>(now.ps()),
+                         now + setup_.outlook.least_time(source, target, bytes)});
+}
+
+bool ProgramOutlook::expect(EntityId target, const UnderWay& message) {
+  const std::uint32_t number = watch_at_node_[target.value()];
+  if (number == none) {
+    return false;
+  }
+  Watch& watch = watches_[number];
+  watch.under_way.push_back(message);
+  marks_[watch.index] |= expects;
+  touch(watch.index);
+  return true;
+}
+
+// Of several that were sent at once the last one, which arrives after the others.
+void ProgramOutlook::follow(EntityId target, const UnderWay& message) {
+  const std::uint32_t number = watch_at_node_[target.value()];
+  Watch& watch = watches_[number];
+  const auto found =
+      std::find_if(watch.under_way.rbegin(), watch.under_way.rend(), [&](const UnderWay& known) {
+        return known.word == message.word && known.source == message.source &&
+               known.tag == message.tag;
+      });
+  if (found == watch.under_way.rend() || found->earliest >= message.earliest) {
+    return;
+  }
+  found->earliest = message.earliest;
+  watch.knows_more = true;
+  if ((marks_[watch.index] & is_late) != 0) {
+    touch_watch(number);
+  }
+}
+
+void ProgramOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime earliest) {
+  expect(target, {EntityId::none(), tag, 0, earliest});
+}
+
+void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag) {
+  if ((marks_[index] & expects) == 0) {
+    return;
+  }
+  auto& under_way = watches_[watch_of_[index]].under_way;
+  const auto found = std::ranges::find_if(under_way, [&](const UnderWay& message) {
+    return message.source == source && message.tag == tag;
+  });
+  if (found != under_way.end()) {
+    under_way.erase(found);
+  }
+  forget_expectation(index);
+}
+
+void ProgramOutlook::end_access(std::uint32_t index, std::uint16_t tag) {
+  if ((marks_[index] & expects) != 0) {
+    std::erase_if(watches_[watch_of_[index]].under_way, [&](const UnderWay& message) {
+      return !message.source.valid() && message.tag == tag;
+    });
+    forget_expectation(index);
+  }
+}
+
+void ProgramOutlook::forget_expectation(std::uint32_t index) {
+  if (watches_[watch_of_[index]].under_way.empty()) {
+    marks_[index] &= static_cast<std::uint8_t>(~expects);
+  }
+}
+
+Resumption ProgramOutlook::message(std::uint32_t index, EntityId source, std::uint16_t tag,
+                                   Bytes bytes) const {
+  for (const UnderWay& message : watches_[watch_of_[index]].under_way) {
+    if (message.source == source && message.tag == tag) {
+      return {Resumption::Kind::at, message.earliest};
+    }
+  }
+  const EntityId here = setup_.members[index];
+  if (!setup_.outlook.regions->is_here(source)) {
+    return {Resumption::Kind::input, SimTime::zero()};
+  }
+  if (setup_.outlook.exit_of(source, here).leaves()) {
+    return {Resumption::Kind::next, SimTime::zero()};  // it may be anywhere
+  }
+  return {Resumption::Kind::next, setup_.outlook.least_time(source, here, bytes)};
+}
+
+Resumption ProgramOutlook::access(std::uint32_t index) const {
+  const EntityId here = setup_.members[index];
+  const EntityId memory = setup_.outlook.memory_node(here);
+  const auto& under_way = watches_[watch_of_[index]].under_way;
+  const bool is_coming = std::ranges::any_of(
+      under_way, [](const UnderWay& message) { return !message.source.valid(); });
+  const bool is_local = !memory.valid() || setup_.outlook.regions->is_here(memory);
+  return {is_coming || is_local ? Resumption::Kind::next : Resumption::Kind::input,
+          SimTime::zero()};
+}
+
+void ProgramOutlook::stand(const Stand& stand) {
+  const Class& of = classes_[telling_->of_class];
+  for (const auto& [region, table] : of.tables) {
+    add(region, stand.resumption, from(of, table, stand));
+  }
+}
+
+void ProgramOutlook::stand_beside(const Resumption& resumption,
+                                  std::span<const Instruction* const> queue) {
+  const Class& of = classes_[telling_->of_class];
+  for (const auto& [region, table] : of.tables) {
+    SimTime least = SimTime::never();
+    for (const Instruction* instruction : queue) {
+      least = std::min(least, latency_to(exits(of.leaving, *instruction), region));
+    }
+    add(region, resumption, least);
+  }
+}
+
+void ProgramOutlook::add(std::uint32_t region, const Resumption& resumption, SimTime further) {
+  if (further.is_never()) {
+    return;
+  }
+  Region& to = regions_[region];
+  const auto number = static_cast<std::uint32_t>(telling_ - watches_.data());
+  if (may_be_rough_ && further > horizon_) {
+    const SimTime now = resumption.kind == Resumption::Kind::at ? resumption.time : SimTime::zero();
+    const SimTime key = std::max(now, moment_.done) + further;
+    if (key >= moment_.wanted) {
+      push(to.at, {key, SimTime::never(), number, telling_->version});
+      return;
+    }
+  }
+  marks_[telling_->index] |= is_exact;
+  const Entry entry{resumption.time + further, resumption.time, number, telling_->version};
+  push(resumption.kind == Resumption::Kind::at     ? to.at
+       : resumption.kind == Resumption::Kind::next ? to.next
+                                                   : to.input,
+       entry);
+}
+
+void ProgramOutlook::push(Heap& heap, const Entry& entry) {
+  if (heap.size() > fewest_entries + most_outdated * watches_.size()) {
+    std::erase_if(heap, [this](const Entry& old) { return !is_current(old); });
+    std::make_heap(heap.begin(), heap.end(), Later());
+  }
+  heap.push_back(entry);
+  std::push_heap(heap.begin(), heap.end(), Later());
+}
+
+bool ProgramOutlook::is_current(const Entry& entry) const {
+  return watches_[entry.watch].version == entry.version;
+}
+
+void ProgramOutlook::drop_outdated(Heap& heap) const {
+  while (!heap.empty() && !is_current(heap.front())) {
+    std::pop_heap(heap.begin(), heap.end(), Later());
+    heap.pop_back();
+  }
+}
+
+void ProgramOutlook::look_at(std::uint32_t number, Teller& teller) {
+  Watch& watch = watches_[number];
+  ++watch.version;
+  watch.knows_more = false;
+  marks_[watch.index] &= static_cast<std::uint8_t>(~(is_exact | is_late));
+  telling_ = &watch;
+  may_be_rough_ = true;
+  teller.tell(watch.index, *this);
+}
+
+pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& moment,
+                                      Teller& teller) {
+  moment_ = moment;
+  const SimTime enough =
+      moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
+  moment_.wanted = std::clamp(moment.wanted, moment.next, enough);
+  for (const std::uint32_t number : touched_) {
+    watches_[number].is_touched = false;
+    look_at(number, teller);
+  }
+  touched_.clear();
+  Region& region = regions_[rank];
+  drop_outdated(region.at);
+  while (!region.at.empty()) {
+    Entry first = region.at.front();
+    const Watch& watch = watches_[first.watch];
+    const bool may_be_later = first.base.is_never() || watch.knows_more;
+    if (first.base >= moment.next && (!may_be_later || first.key >= moment_.wanted)) {
+      break;
+    }
+    std::pop_heap(region.at.begin(), region.at.end(), Later());
+    region.at.pop_back();
+    if (may_be_later) {
+      look_at(first.watch, teller);
+    } else {
+      // It was to go on before and has not: what it waits for is late.
+      first.key -= first.base;
+      push(region.next, first);
+      marks_[watch.index] |= is_late;
+    }
+    drop_outdated(region.at);
+  }
+  drop_outdated(region.next);
+  drop_outdated(region.input);
+  const auto least = [](const Heap& heap) {
+    return heap.empty() ? SimTime::never() : heap.front().key;
+  };
+  return {least(region.at), least(region.next), least(region.input)};
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,84 @@
+#include "serving/core.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::executor {
+
+using serving::OperatorName;
+
+std::optional<Told> ServingCore::tell(std::uint16_t slot, std::size_t word, std::uint64_t value,
+                                      std::size_t wanted) {
+  auto known =
+      std::find_if(told.begin(), told.end(), [slot](const Told& one) { return one.slot == slot; });
+  if (known == told.end()) {
+    told.push_back({slot, 0, {}});
+    known = told.end() - 1;
+  }
+  known->words[word] = value;
+  known->heard = static_cast<std::uint16_t>(known->heard | 1U << word);
+  if (known->heard != (1U << wanted) - 1) {
+    return std::nullopt;
+  }
+  const Told all = *known;
+  told.erase(known);
+  return all;
+}
+
+void ServingCore::begin(SimTime now, const Begun& part) {
+  book(now);
+  begun.push_back(part);
+}
+
+void ServingCore::end(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot) {
+  book(context.now());
+  const auto part = std::find_if(begun.begin(), begun.end(),
+                                 [slot](const Begun& one) { return one.slot == slot; });
+  ensure(part != begun.end(), "a share that ends has begun");
+  if (setup.observer != nullptr && part->time != context.now()) {
+    const OperatorName name = OperatorName::from(part->number);
+    setup.observer->on_operator({context.self(), setup.work.name_of(name),
+                                 static_cast<plan::Phase>(name.tenant),
+                                 part->exchanges ? Activity::tensor : Activity::compute, part->step,
+                                 part->time, context.now()});
+  }
+  begun.erase(part);
+}
+
+void ServingCore::book(SimTime now) {
+  const bool computes =
+      std::any_of(begun.begin(), begun.end(), [](const Begun& one) { return !one.exchanges; });
+  if (computes) {
+    busy_ps += (now - since).ps();
+  } else if (!begun.empty()) {
+    exchange_ps += (now - since).ps();
+  }
+  since = now;
+}
+
+void ServingCore::save(pdes::StateWriter& writer) const {
+  writer.put_all(told);
+  writer.put_all(begun);
+  writer.put_all(walks);
+  writer.put_all(handed);
+  writer.put(walked);
+  writer.put(since);
+  writer.put(busy_ps);
+  writer.put(exchange_ps);
+  exchanges.save(writer);
+}
+
+void ServingCore::restore(pdes::StateReader& reader) {
+  told = reader.get_all<Told>();
+  begun = reader.get_all<Begun>();
+  walks = reader.get_all<Walking>();
+  handed = reader.get_all<std::uint16_t>();
+  walked = reader.get<std::uint32_t>();
+  since = reader.get<SimTime>();
+  busy_ps = reader.get<std::int64_t>();
+  exchange_ps = reader.get<std::int64_t>();
+  exchanges.restore(reader);
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,76 @@
+// One core of those that serve, or a tile that is an NPU by itself: what it was told of, what it is
+// about, and how its time was spent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "serving/exchange.hpp"
+#include "tessera/executor/serving/serving.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::executor {
+
+// What the host says of a part in several messages, in any order.
+struct Told {
+  std::uint16_t slot = 0;
+  std::uint16_t heard = 0;               // a bit for each word
+  std::array<std::uint64_t, 4> words{};  // number, share, keys, pairs
+};
+
+// A share of an operator or an exchange that has begun.
+struct Begun {
+  std::uint64_t number = 0;
+  SimTime time;
+  std::uint32_t step = 0;
+  std::uint16_t slot = 0;
+  bool exchanges = false;
+};
+
+// A step that a tile goes through by itself.
+struct Walking {
+  std::uint16_t slot = 0;
+  std::uint8_t priority = 0;
+  std::uint8_t outstanding = 0;  // of the operator under way: its time, and accesses
+  std::uint32_t tenant = 0;
+  std::uint32_t unit = 0;
+  std::uint32_t step = 0;
+  std::uint32_t order = 0;      // among those of the tile
+  std::uint32_t at = 0;         // part of its walk
+  std::uint32_t exchanges = 0;  // all-reduces begun before
+  std::array<std::uint64_t, 3> sizes{};
+};
+
+struct ServingCore {
+  ServingCore(const ServingSetup& setup, const CorePlace& the_place)
+      : place(the_place), exchanges(setup) {}
+
+  // One of the words of a part; all of them when `wanted` have come.
+  std::optional<Told> tell(std::uint16_t slot, std::size_t word, std::uint64_t value,
+                           std::size_t wanted);
+  void begin(SimTime now, const Begun& part);
+  // Of the part in that place, which is over; tells the observer.
+  void end(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot);
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+
+  CorePlace place;
+  std::vector<Told> told;
+  std::vector<Begun> begun;           // under way
+  std::vector<Walking> walks;         // under way, on tiles
+  std::vector<std::uint16_t> handed;  // slots of steps that the stage before has handed on
+  std::uint32_t walked = 0;           // steps told of
+  ServingExchanges exchanges;
+  SimTime since;  // of the last change
+  std::int64_t busy_ps = 0;
+  std::int64_t exchange_ps = 0;  // in which nothing else went on
+
+ private:
+  void book(SimTime now);
+};
+
+}  // namespace tessera::executor

@@ -1,0 +1,41 @@
+// What requests of a tenant asked for, and what its steps computed: kept apart from what batches
+// say of themselves (serving::BatchCounts), so that both can be held against each other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/executor/program/executor.hpp"
+#include "tessera/serving/batcher.hpp"
+
+namespace tessera::executor {
+
+struct ServingCounts {
+  // Of requests that have arrived.
+  std::uint64_t requests = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t held = 0;       // tokens of prompts, and those generated that go in again
+  std::uint64_t generated = 0;  // tokens
+  // Of steps that have begun.
+  std::uint64_t computed_samples = 0;
+  std::uint64_t computed_tokens = 0;
+
+  void arrive(const serving::Request& request) {
+    ++requests;
+    samples += request.samples;
+    held += std::uint64_t{request.prompt} + request.generate - 1;
+    generated += request.generate;
+  }
+  void begin(const serving::Batch& batch) {
+    computed_samples += batch.samples;
+    computed_tokens += batch.tokens();
+  }
+};
+
+// Of one tenant; the same list wherever it is asked for.
+std::vector<Balance> balances_of(const std::string& tenant, bool of_language,
+                                 const ServingCounts& asked, const Service& given,
+                                 const serving::BatchCounts& batches);
+
+}  // namespace tessera::executor

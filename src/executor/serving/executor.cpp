@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "serving/core.hpp"
+#include "serving/host.hpp"
+#include "serving/messages.hpp"
+#include "serving/walks.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/executor/flops.hpp"
+#include "tessera/executor/serving/serving.hpp"
+#include "tessera/network/messages.hpp"
+#include "tessera/npu/messages.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using serving::OperatorName;
+
+class ServingExecutor final : public Executor, public FindsFlops {
+ public:
+  explicit ServingExecutor(const ServingSetup& setup)
+      : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core), walks_(setup) {
+    std::vector<std::pair<EntityId, CorePlace>> places;
+    for (std::uint32_t npu = 0; npu < work_.npus.size(); ++npu) {
+      for (std::uint32_t place = 0; place < work_.npus[npu].size(); ++place) {
+        places.emplace_back(work_.npus[npu][place], CorePlace{npu, place});
+      }
+    }
+    std::sort(places.begin(), places.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t index = 0; index < setup_.members.size(); ++index) {
+      const auto found =
+          std::lower_bound(places.begin(), places.end(), setup_.members[index],
+                           [](const auto& entry, EntityId node) { return entry.first < node; });
+      if (found == places.end() || found->first != setup_.members[index]) {
+        continue;
+      }
+      core_of_[index] = static_cast<std::uint32_t>(cores_.size());
+      cores_.emplace_back(setup_, found->second);
+      if (setup_.members[index] == work_.host()) {
+        host_ = std::make_unique<ServingHost>(setup_);
+      }
+    }
+  }
+
+  void start(pdes::Context& context) override {
+    if (context.self() == work_.host()) {
+      context.send_self(SimTime::zero(), port(serving_begin_kind), std::uint32_t{0});
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case serving_begin_kind:
+        host_->begin(context);
+        break;
+      case serving_arrive_kind:
+        host_->arrive(context, event.as<std::uint32_t>());
+        break;
+      case serving_heard_kind:
+        host_->hear(context, event.tag);
+        break;
+      case serving_named_kind:
+      case serving_shared_kind:
+        be_told(context, event.tag, event.as<network::Arrival>().word,
+                event.port.kind() - serving_named_kind);
+        break;
+      case serving_keys_kind:
+      case serving_pairs_kind:
+        be_told(context, event.tag, event.as<network::Arrival>().word,
+                event.port.kind() - serving_keys_kind + of_core);
+        break;
+      case serving_computed_kind:
+        computed(context, event.tag);
+        break;
+      case serving_accessed_kind:
+        computed(context, static_cast<std::uint16_t>(event.tag & ~writes_flag));
+        break;
+      default:
+        exchanged(context, event.tag, ExchangeOf::from(event.as<network::Arrival>().word));
+        break;
+    }
+  }
+
+  void visit_results(const std::function<void(const TileResult&)>& visit) const override {
+    for (std::size_t index = 0; index < core_of_.size(); ++index) {
+      if (core_of_[index] == no_core) {
+        continue;
+      }
+      const ServingCore& core = cores_[core_of_[index]];
+      TileResult result;
+      result.tile = setup_.members[index];
+      result.role = core.place.npu;
+      result.finished = core.begun.empty();
+      result.end = core.since;
+      result.over = host_ && result.tile == work_.host() ? host_->last() : SimTime();
+      result.time[static_cast<std::size_t>(Activity::compute)] = SimTime::from_ps(core.busy_ps);
+      result.time[static_cast<std::size_t>(Activity::tensor)] = SimTime::from_ps(core.exchange_ps);
+      result.time[static_cast<std::size_t>(Activity::bubble)] =
+          core.since - SimTime::from_ps(core.busy_ps + core.exchange_ps);
+      visit(result);
+    }
+  }
+
+  std::uint64_t unfinished() const override { return host_ ? host_->unserved() : 0; }
+  std::uint64_t instructions_done() const override {
+    return earlier_ + (host_ ? host_->served() : 0);
+  }
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all;
+    for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
+      const ServedTenant& tenant = work_.tenants[i];
+      const std::vector<Balance> some =
+          host_ ? host_->balances(i) : balances_of(tenant.name, tenant.of_language, {}, {}, {});
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    if (work_.on_tiles) {
+      all.push_back({"parts of steps that tiles were told of and did",
+                     host_ ? host_->parts_told() : 0, walks_.parts_done()});
+    }
+    return all;
+  }
+  std::optional<AskedOfMemory> asked_of_memory() const override {
+    return work_.on_tiles ? std::optional(walks_.asked()) : std::nullopt;
+  }
+  std::vector<Wide> flops_found() const override {
+    Wide sum = 0;
+    for (std::size_t i = 0; host_ && i < work_.tenants.size(); ++i) {
+      sum += host_->flops(i);
+    }
+    return {sum};
+  }
+  std::vector<std::string> waiting(std::size_t most) const override {
+    return host_ ? host_->waiting(most) : std::vector<std::string>{};
+  }
+  std::vector<Service> services() const override {
+    return host_ ? host_->services() : std::vector<Service>{};
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    if (core_of_[index] == no_core) {
+      return;
+    }
+    cores_[core_of_[index]].save(writer);
+    if (setup_.members[index] == work_.host()) {
+      host_->save(writer);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    if (core_of_[index] == no_core) {
+      return;
+    }
+    cores_[core_of_[index]].restore(reader);
+    if (setup_.members[index] == work_.host()) {
+      host_->restore(reader);
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(instructions_done());
+    walks_.save_totals(writer);
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    earlier_ += reader.get<std::uint64_t>();
+    walks_.add_totals(reader);
+  }
+
+  std::size_t resident_bytes() const override {
+    return core_of_.capacity() * sizeof(std::uint32_t) + cores_.capacity() * sizeof(ServingCore) +
+           walks_.resident_bytes() + (host_ ? host_->resident_bytes() : 0);
+  }
+
+ private:
+  static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
+  // Words that the host says of a part.
+  static constexpr std::size_t of_core = 2;
+  static constexpr std::size_t of_tile = 4;
+
+  pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+  ServingCore& core_at(const pdes::Context& context) { return cores_[core_of_[context.index()]]; }
+
+  void be_told(pdes::Context& context, std::uint16_t slot, std::uint64_t value, std::size_t word) {
+    ServingCore& core = core_at(context);
+    const auto told = core.tell(slot, word, value, work_.on_tiles ? of_tile : of_core);
+    if (!told) {
+      return;
+    }
+    if (!work_.on_tiles) {
+      begin(context, core, slot, told->words[0], ShareOf::from(told->words[1]));
+    } else if (walks_.begin(context, core, *told)) {
+      tell_host(context, slot);
+    }
+  }
+
+  void begin(pdes::Context& context, ServingCore& core, std::uint16_t slot, std::uint64_t number,
+             const ShareOf& share) {
+    const bool exchanges = share.cores.count == 0;
+    core.begin(context.now(), {number, context.now(), share.step, slot, exchanges});
+    if (!exchanges) {
+      const std::uint32_t op = OperatorName::from(number).op;
+      npu::ShareRequest request;
+      request.number = number;
+      request.first = share.first_group(op, core.place.place);
+      request.stride = share.cores.count;
+      request.priority = share.priority;
+      request.done = port(serving_computed_kind);
+      npu::run_share(context, setup_.compute_slot, request, slot);
+      return;
+    }
+    const OperatorName name = OperatorName::from(number);
+    const bool hands_on = work_.tenants[name.tenant].model->exchange(name.op, name.shape).kind ==
+                          serving::Exchange::Kind::hand_on;
+    if (core.exchanges.begin(context, core.place, {slot, 0}, number)) {
+      end(context, slot);
+    } else if (hands_on) {
+      core.begun.pop_back();  // nothing here waits for it
+    }
+  }
+
+  void computed(pdes::Context& context, std::uint16_t slot) {
+    if (!work_.on_tiles) {
+      end(context, slot);
+    } else if (walks_.computed(context, core_at(context), slot)) {
+      tell_host(context, slot);
+    }
+  }
+
+  void exchanged(pdes::Context& context, std::uint16_t step, const ExchangeOf& of) {
+    if (work_.on_tiles) {
+      if (walks_.exchanged(context, core_at(context), step, of)) {
+        tell_host(context, of.slot);
+      }
+    } else if (step == hand_on_tag) {
+      tell_host(context, of.slot);
+    } else if (core_at(context).exchanges.arrived(context, of, step)) {
+      end(context, of.slot);
+    }
+  }
+
+  void end(pdes::Context& context, std::uint16_t slot) {
+    core_at(context).end(context, setup_, slot);
+    tell_host(context, slot);
+  }
+
+  void tell_host(pdes::Context& context, std::uint16_t slot) {
+    network::send(context, setup_.network_slot, work_.host(), work_.message,
+                  port(serving_heard_kind), slot, 0);
+  }
+
+  ServingSetup setup_;
+  const ServingWork& work_;
+  std::vector<std::uint32_t> core_of_;  // [local entities] in cores_
+  std::vector<ServingCore> cores_;
+  ServingWalks walks_;
+  std::unique_ptr<ServingHost> host_;  // where requests arrive
+  std::uint64_t earlier_ = 0;          // requests served before a checkpoint
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_serving_executor(const ServingSetup& setup) {
+  return std::make_unique<ServingExecutor>(setup);
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,430 @@
+#include "serving/host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "serving/messages.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::executor {
+
+using serving::Batch;
+using serving::OperatorName;
+using serving::Request;
+using serving::Start;
+using serving::StepPart;
+
+// Hears of tokens and requests of one tenant.
+class ServingHost::Listener final : public serving::BatchListener {
+ public:
+  Listener(ServingHost& host, pdes::Context& context, std::uint32_t tenant)
+      : host_(host), context_(context), tenant_(tenant) {}
+
+  void on_token(std::uint64_t request, std::optional<SimTime> since) override {
+    const SimTime now = context_.now();
+    Service& service = host_.tenants_[tenant_].service;
+    ++service.tokens;
+    if (since) {
+      service.between_tokens.push_back(ps(now - *since));
+      const bool is_late = now - *since > host_.work_.tenants[tenant_].targets.between_tokens;
+      service.late_tokens += is_late ? 1 : 0;
+    }
+    if (host_.setup_.observer != nullptr) {
+      host_.setup_.observer->on_token({static_cast<std::uint16_t>(tenant_), request, now, since});
+    }
+  }
+
+  void on_served(const serving::Served& served) override {
+    const ServedTenant& tenant = host_.work_.tenants[tenant_];
+    Service& service = host_.tenants_[tenant_].service;
+    const Request& what = served.what;
+    const SimTime latency = served.last - what.arrival;
+    const SimTime first = served.first - what.arrival;
+    ++service.served;
+    service.samples += what.samples;
+    service.again += served.again;
+    service.latency.push_back(ps(latency));
+    if (tenant.of_language) {
+      service.first_token.push_back(ps(first));
+    }
+    const bool is_late =
+        tenant.of_language ? first > tenant.targets.first_token : latency > tenant.targets.latency;
+    service.late_requests += is_late ? 1 : 0;
+    if (host_.setup_.observer != nullptr) {
+      host_.setup_.observer->on_request({static_cast<std::uint16_t>(tenant_), served.request,
+                                         tenant.of_language ? 0 : what.samples, what.prompt,
+                                         what.generate, served.again, what.arrival, served.begun,
+                                         served.first, served.last});
+    }
+    if (!tenant.background) {
+      --host_.unserved_;
+      ++host_.served_;
+    }
+    if (tenant.requests->clients() > 0 && host_.may_ask(tenant_)) {
+      host_.take_request(context_, tenant_);
+    }
+  }
+
+ private:
+  static std::uint64_t ps(SimTime time) { return static_cast<std::uint64_t>(time.ps()); }
+
+  ServingHost& host_;
+  pdes::Context& context_;
+  std::uint32_t tenant_;
+};
+
+ServingHost::ServingHost(const ServingSetup& setup)
+    : setup_(setup),
+      work_(setup.work),
+      policy_(work_.policy()),
+      running_(work_.npus.size() * work_.tenants.size()),
+      unserved_(work_.requests()) {
+  for (const ServedTenant& tenant : work_.tenants) {
+    TenantState& state = tenants_.emplace_back();
+    state.batcher = tenant.of_language ? serving::make_sequence_batcher(tenant.batching)
+                                       : serving::make_sample_batcher(tenant.batching);
+  }
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+void ServingHost::begin(pdes::Context& context) {
+  begin_ = context.now();
+  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    const std::uint32_t clients = work_.tenants[tenant].requests->clients();
+    if (clients == 0) {
+      schedule_arrival(context, tenant);
+    }
+    for (std::uint32_t client = 0; client < clients && may_ask(tenant); ++client) {
+      take_request(context, tenant);
+    }
+  }
+  go_on(context);
+}
+
+bool ServingHost::may_ask(std::uint32_t tenant) const {
+  const ServedTenant& asked = work_.tenants[tenant];
+  const auto count = asked.requests->count();
+  return (!asked.background || unserved_ > 0) && (!count || tenants_[tenant].arrived < *count);
+}
+
+void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
+  TenantState& state = tenants_[tenant];
+  Request request = work_.tenants[tenant].requests->request(state.arrived);
+  request.arrival = context.now();
+  state.counts.arrive(request);
+  state.batcher->arrive(state.arrived++, request);
+}
+
+void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
+  if (may_ask(tenant)) {
+    const SimTime at = arrival_of(tenant);
+    context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_arrive_kind), tenant);
+  }
+}
+
+// Of its next request.
+SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
+  return begin_ + work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
+}
+
+void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
+  while (may_ask(tenant) && arrival_of(tenant) <= context.now()) {
+    take_request(context, tenant);
+  }
+  schedule_arrival(context, tenant);
+  go_on(context);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+void ServingHost::go_on(pdes::Context& context) {
+  last_ = context.now();
+  // A part without work is over at once, which may begin others.
+  while (begin_steps(context) || begin_parts(context)) {
+  }
+}
+
+bool ServingHost::begin_steps(pdes::Context& context) {
+  bool some = false;
+  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    while (tenants_[tenant].in_flight < work_.tenants[tenant].batching.in_flight) {
+      const auto batch = tenants_[tenant].batcher->next(next_step_, context.now());
+      if (!batch) {
+        break;
+      }
+      begin_step(context, tenant, *batch);
+      some = true;
+    }
+  }
+  return some;
+}
+
+void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const Batch& batch) {
+  const std::uint32_t number = next_step_++;
+  StepState& step = steps_[number];
+  step.tenant = tenant;
+  step.batch = batch;
+  prepare(step);
+  const Targets& targets = work_.tenants[tenant].targets;
+  const serving::Batcher::Waiting waiting = tenants_[tenant].batcher->waiting(number);
+  step.since = waiting.since.is_never() ? context.now() : waiting.since;
+  step.target = !work_.tenants[tenant].of_language ? targets.latency
+                : waiting.since.is_never()         ? SimTime::never()
+                : waiting.first                    ? targets.first_token
+                                                   : targets.between_tokens;
+  step.deadline = step.target.is_never() ? step.target : step.since + step.target;
+  for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
+    step.awaited.push_back(static_cast<std::uint32_t>(step.parts[part].after.size()));
+    if (step.awaited.back() == 0) {
+      ready_.push_back({number, part});
+    }
+  }
+  step.left = static_cast<std::uint32_t>(step.parts.size());
+  ++tenants_[tenant].in_flight;
+  tenants_[tenant].counts.begin(batch);
+  tenants_[tenant].flops += work_.tenants[tenant].model->flops(batch);
+}
+
+// What follows from the batch.
+void ServingHost::prepare(StepState& step) const {
+  step.parts = tenant_of(step).model->step(step.batch);
+  ensure(!step.parts.empty(), "a step has parts");
+  step.later.resize(step.parts.size());
+  for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
+    for (const std::uint32_t before : step.parts[part].after) {
+      step.later[before].push_back(part);
+    }
+  }
+}
+
+bool ServingHost::begin_parts(pdes::Context& context) {
+  if (ready_.empty()) {
+    return false;
+  }
+  const std::vector<Ready> ready = std::exchange(ready_, {});
+  std::vector<Ready> operators;
+  std::vector<serving::Candidate> candidates;
+  for (const Ready& one : ready) {
+    const StepState& step = steps_.at(one.step);
+    const StepPart& part = step.parts[one.part];
+    if (part.exchanges) {
+      begin_exchange(context, one);
+    } else {
+      operators.push_back(one);
+      candidates.push_back({step.tenant, npu_of(step, part), step.deadline});
+    }
+  }
+  std::vector<char> busy;
+  for (const TenantState& tenant : tenants_) {
+    busy.push_back(tenant.in_flight > 0 ? 1 : 0);
+  }
+  const std::vector<Start> starts = policy_->choose({context.now(), candidates, running_, busy});
+  std::vector<bool> begun(operators.size());
+  for (const Start& start : starts) {
+    begun[start.candidate] = true;
+  }
+  std::vector<Ready> left;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (!begun[i]) {
+      left.push_back(operators[i]);
+    }
+  }
+  ready_ = std::move(left);
+  bool some_over = false;
+  for (const Start& start : starts) {
+    if (!begin_part(context, operators[start.candidate], start)) {
+      end_part(context, operators[start.candidate]);
+      some_over = true;
+    }
+  }
+  return some_over;
+}
+
+bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const Start& start) {
+  const StepState& step = steps_.at(ready.step);
+  const StepPart& part = step.parts[ready.part];
+  if (work_.on_tiles) {
+    begin_walk(context, ready, start);
+    return true;
+  }
+  const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
+  const std::uint64_t groups =
+      setup_.operators->make(setup_.operators->kind_of(number), start.cores.count)->groups();
+  if (groups == 0) {
+    return false;
+  }
+  const std::uint16_t slot = take_slot(ready);
+  const ShareOf share{start.cores, start.priority, ready.step};
+  const std::uint32_t npu = npu_of(step, part);
+  for (std::uint32_t i = 0; i < start.cores.count; ++i) {
+    const std::uint32_t place = start.cores.first + i;
+    if (share.first_group(part.op, place) < groups) {
+      ++slots_[slot].outstanding;
+      tell(context, work_.npus[npu][place], slot, number, share.word());
+    }
+  }
+  count_running(step, part, 1);
+  return true;
+}
+
+void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const Start& start) {
+  const StepState& step = steps_.at(ready.step);
+  const StepPart& part = step.parts[ready.part];
+  const ServedTenant& tenant = tenant_of(step);
+  const serving::TileModel& model = *tenant.model->on_tiles();
+  const auto sizes = model.sizes_of(step.batch).words();
+  const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
+  const std::uint64_t share = ShareOf{start.cores, start.priority, ready.step}.word();
+  const std::uint16_t slot = take_slot(ready);
+  slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
+  for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
+    const EntityId tile = work_.npus[tenant.npus[unit]].front();
+    tell(context, tile, slot, number, share);
+    say(context, tile, serving_keys_kind, slot, sizes[1]);
+    say(context, tile, serving_pairs_kind, slot, sizes[2]);
+    parts_told_ += model.walk(unit, step.batch.emitting > 0).size();
+  }
+  count_running(step, part, 1);
+}
+
+// Of NPUs of cores those of the part, of tiles all that the step goes through.
+void ServingHost::count_running(const StepState& step, const StepPart& part, int change) {
+  const auto count = [&](std::uint32_t npu) {
+    running_[npu * tenants_.size() + step.tenant] += static_cast<std::uint32_t>(change);
+  };
+  if (!work_.on_tiles) {
+    count(npu_of(step, part));
+    return;
+  }
+  for (const std::uint32_t npu : tenant_of(step).npus) {
+    count(npu);
+  }
+}
+
+void ServingHost::begin_exchange(pdes::Context& context, const Ready& ready) {
+  const StepState& step = steps_.at(ready.step);
+  const StepPart& part = step.parts[ready.part];
+  const ServedTenant& tenant = tenant_of(step);
+  const serving::Exchange exchange = tenant.model->exchange(part.op, part.shape);
+  const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
+  const std::uint16_t slot = take_slot(ready);
+  slots_[slot].outstanding = exchange.units * work_.cores();
+  for (std::uint32_t unit = 0; unit < exchange.units; ++unit) {
+    for (const EntityId core : work_.npus[tenant.npus[exchange.first + unit]]) {
+      tell(context, core, slot, number, ShareOf{{}, 0, ready.step}.word());
+    }
+  }
+}
+
+void ServingHost::tell(pdes::Context& context, EntityId core, std::uint16_t slot,
+                       std::uint64_t number, std::uint64_t share) {
+  say(context, core, serving_named_kind, slot, number);
+  say(context, core, serving_shared_kind, slot, share);
+}
+
+void ServingHost::say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
+                      std::uint64_t word) {
+  network::send(context, setup_.network_slot, core, work_.message, pdes::Port(setup_.slot, kind),
+                slot, word);
+}
+
+std::uint16_t ServingHost::take_slot(const Ready& ready) {
+  std::uint16_t slot = 0;
+  if (free_slots_.empty()) {
+    ensure(slots_.size() < 0xFFFF, "more parts under way than tags tell apart");
+    slot = static_cast<std::uint16_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  slots_[slot] = {ready.step, ready.part, 0};
+  return slot;
+}
+
+void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
+  Running& running = slots_[slot];
+  ensure(running.outstanding > 0, "a share of a part that is over");
+  last_ = context.now();
+  if (--running.outstanding > 0) {
+    return;
+  }
+  const Ready over{running.step, running.part};
+  free_slots_.push_back(slot);
+  const StepState& step = steps_.at(over.step);
+  const StepPart& part = step.parts[over.part];
+  if (!part.exchanges) {
+    count_running(step, part, -1);
+  }
+  end_part(context, over);
+  go_on(context);
+}
+
+void ServingHost::end_part(pdes::Context& context, const Ready& ready) {
+  StepState& step = steps_.at(ready.step);
+  for (const std::uint32_t later : step.later[ready.part]) {
+    if (--step.awaited[later] == 0) {
+      ready_.push_back({ready.step, later});
+    }
+  }
+  if (--step.left == 0) {
+    end_step(context, ready.step);
+  }
+}
+
+void ServingHost::end_step(pdes::Context& context, std::uint32_t number) {
+  const auto found = steps_.find(number);
+  const StepState& step = found->second;
+  const std::uint32_t tenant = step.tenant;
+  --tenants_[tenant].in_flight;
+  if (!step.target.is_never()) {
+    policy_->step_over(tenant, context.now() - step.since, step.target);
+  }
+  steps_.erase(found);
+  Listener listener(*this, context, tenant);
+  tenants_[tenant].batcher->end(number, context.now(), listener);
+}
+
+// --- reports -------------------------------------------------------------------------------------
+
+std::vector<std::string> ServingHost::waiting(std::size_t most) const {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < tenants_.size() && lines.size() < most; ++i) {
+    if (tenants_[i].batcher->unfinished() > 0 && !work_.tenants[i].background) {
+      lines.push_back("tenant " + work_.tenants[i].name + ": " +
+                      std::to_string(tenants_[i].batcher->unfinished()) +
+                      " requests are not served, " + std::to_string(tenants_[i].in_flight) +
+                      " steps are under way");
+    }
+  }
+  for (const Running& running : slots_) {
+    if (running.outstanding > 0 && lines.size() < most) {
+      const StepState& step = steps_.at(running.step);
+      const StepPart& part = step.parts[running.part];
+      lines.push_back((work_.on_tiles
+                           ? "a step of " + tenant_of(step).name
+                           : work_.names[work_.name_of({step.tenant, part.op, part.shape})]) +
+                      ": " + std::to_string(running.outstanding) + " cores have not finished");
+    }
+  }
+  return lines;
+}
+
+std::vector<Service> ServingHost::services() const {
+  std::vector<Service> all;
+  for (const TenantState& tenant : tenants_) {
+    all.push_back(tenant.service);
+    all.back().cache_blocks = tenant.batcher->most_blocks();
+  }
+  return all;
+}
+
+std::vector<Balance> ServingHost::balances(std::size_t tenant) const {
+  const TenantState& state = tenants_[tenant];
+  return balances_of(work_.tenants[tenant].name, work_.tenants[tenant].of_language, state.counts,
+                     state.service, state.batcher->counts());
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,121 @@
+// The host of a serving system: requests, batches, and the parts of steps under way.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serving/counts.hpp"
+#include "tessera/executor/serving/serving.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::executor {
+
+class ServingHost {
+ public:
+  explicit ServingHost(const ServingSetup& setup);
+
+  void begin(pdes::Context& context);
+  void arrive(pdes::Context& context, std::uint32_t tenant);
+  // A core has done its share of a part.
+  void hear(pdes::Context& context, std::uint16_t slot);
+
+  std::uint64_t unserved() const { return unserved_; }
+  std::uint64_t served() const { return served_; }
+  // When it heard or began something last.
+  SimTime last() const { return last_; }
+  std::vector<std::string> waiting(std::size_t most) const;
+  std::vector<Service> services() const;
+  std::vector<Balance> balances(std::size_t tenant) const;
+  // Of steps that have begun.
+  Wide flops(std::size_t tenant) const { return tenants_[tenant].flops; }
+  // Of these, on tiles, of all NPUs: what they had to go through.
+  std::uint64_t parts_told() const { return parts_told_; }
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+  std::size_t resident_bytes() const;
+
+ private:
+  class Listener;
+
+  // A batch on its way through its model.
+  struct StepState {
+    std::uint32_t tenant = 0;
+    SimTime since;     // which its requests wait
+    SimTime target;    // that they want; never: none
+    SimTime deadline;  // never: none
+    serving::Batch batch;
+    serving::Step parts;
+    std::vector<std::vector<std::uint32_t>> later;  // [parts] that come after it
+    std::vector<std::uint32_t> awaited;             // [parts] that it comes after and are not over
+    std::uint32_t left = 0;
+  };
+  struct Ready {
+    std::uint32_t step = 0;
+    std::uint32_t part = 0;
+  };
+  // A part under way; its place is the tag of its messages.
+  struct Running {
+    std::uint32_t step = 0;
+    std::uint32_t part = 0;
+    std::uint32_t outstanding = 0;  // cores; 0: the place is free
+  };
+  struct TenantState {
+    std::unique_ptr<serving::Batcher> batcher;
+    std::uint64_t arrived = 0;    // requests
+    std::uint32_t in_flight = 0;  // steps
+    Service service;
+    ServingCounts counts;
+    Wide flops = 0;
+  };
+
+  const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
+  std::uint32_t npu_of(const StepState& step, const serving::StepPart& part) const {
+    return tenant_of(step).npus[part.unit];
+  }
+  void take_request(pdes::Context& context, std::uint32_t tenant);
+  bool may_ask(std::uint32_t tenant) const;
+  SimTime arrival_of(std::uint32_t tenant) const;
+  void schedule_arrival(pdes::Context& context, std::uint32_t tenant);
+  // Begins all that may begin.
+  void go_on(pdes::Context& context);
+  bool begin_steps(pdes::Context& context);
+  void begin_step(pdes::Context& context, std::uint32_t tenant, const serving::Batch& batch);
+  void prepare(StepState& step) const;
+  bool begin_parts(pdes::Context& context);
+  // False: there is nothing to do, and it is over.
+  bool begin_part(pdes::Context& context, const Ready& ready, const serving::Start& start);
+  // Tells all NPUs of the tenant of a step.
+  void begin_walk(pdes::Context& context, const Ready& ready, const serving::Start& start);
+  void count_running(const StepState& step, const serving::StepPart& part, int change);
+  void begin_exchange(pdes::Context& context, const Ready& ready);
+  void tell(pdes::Context& context, EntityId core, std::uint16_t slot, std::uint64_t number,
+            std::uint64_t share);
+  void say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
+           std::uint64_t word);
+  std::uint16_t take_slot(const Ready& ready);
+  void end_part(pdes::Context& context, const Ready& ready);
+  void end_step(pdes::Context& context, std::uint32_t number);
+
+  ServingSetup setup_;
+  const ServingWork& work_;
+  std::unique_ptr<serving::Policy> policy_;
+  SimTime begin_;  // from which arrivals count
+  SimTime last_;
+  std::vector<TenantState> tenants_;
+  std::map<std::uint32_t, StepState> steps_;  // under way
+  std::uint32_t next_step_ = 0;
+  std::vector<Ready> ready_;  // parts that wait for cores, in order of their coming
+  std::vector<Running> slots_;
+  std::vector<std::uint16_t> free_slots_;
+  std::vector<std::uint32_t> running_;  // [NPUs x tenants] parts
+  std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
+  std::uint64_t served_ = 0;            // of these
+  std::uint64_t parts_told_ = 0;
+};
+
+}  // namespace tessera::executor

@@ -1,0 +1,104 @@
+// The state of a host, for checkpoints and reports.
+#include "serving/host.hpp"
+
+namespace tessera::executor {
+
+void ServingHost::save(pdes::StateWriter& writer) const {
+  for (const TenantState& tenant : tenants_) {
+    tenant.batcher->save(writer);
+    writer.put(tenant.arrived);
+    writer.put(tenant.in_flight);
+    writer.put(tenant.counts);
+    writer.put(tenant.flops);
+    const Service& service = tenant.service;
+    for (const std::uint64_t count : {service.served, service.samples, service.tokens,
+                                      service.again, service.late_requests, service.late_tokens}) {
+      writer.put(count);
+    }
+    writer.put_all(service.first_token);
+    writer.put_all(service.between_tokens);
+    writer.put_all(service.latency);
+  }
+  policy_->save(writer);
+  writer.put(static_cast<std::uint64_t>(steps_.size()));
+  for (const auto& [number, step] : steps_) {
+    writer.put(number);
+    writer.put(step.tenant);
+    writer.put(step.since);
+    writer.put(step.target);
+    writer.put(step.deadline);
+    writer.put_all(step.batch.groups);
+    writer.put(step.batch.emitting);
+    writer.put(step.batch.samples);
+    writer.put_all(step.awaited);
+    writer.put(step.left);
+  }
+  writer.put(next_step_);
+  writer.put_all(ready_);
+  writer.put_all(slots_);
+  writer.put_all(free_slots_);
+  writer.put_all(running_);
+  writer.put(unserved_);
+  writer.put(parts_told_);
+  writer.put(begin_);
+  writer.put(last_);
+}
+
+void ServingHost::restore(pdes::StateReader& reader) {
+  for (TenantState& tenant : tenants_) {
+    tenant.batcher->restore(reader);
+    tenant.arrived = reader.get<std::uint64_t>();
+    tenant.in_flight = reader.get<std::uint32_t>();
+    tenant.counts = reader.get<ServingCounts>();
+    tenant.flops = reader.get<Wide>();
+    Service& service = tenant.service;
+    for (std::uint64_t* const count :
+         {&service.served, &service.samples, &service.tokens, &service.again,
+          &service.late_requests, &service.late_tokens}) {
+      *count = reader.get<std::uint64_t>();
+    }
+    service.first_token = reader.get_all<std::uint64_t>();
+    service.between_tokens = reader.get_all<std::uint64_t>();
+    service.latency = reader.get_all<std::uint64_t>();
+  }
+  policy_->restore(reader);
+  const auto count = reader.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    StepState& step = steps_[reader.get<std::uint32_t>()];
+    step.tenant = reader.get<std::uint32_t>();
+    step.since = reader.get<SimTime>();
+    step.target = reader.get<SimTime>();
+    step.deadline = reader.get<SimTime>();
+    step.batch.groups = reader.get_all<serving::SequenceGroup>();
+    step.batch.emitting = reader.get<std::uint32_t>();
+    step.batch.samples = reader.get<std::uint32_t>();
+    prepare(step);
+    step.awaited = reader.get_all<std::uint32_t>();
+    step.left = reader.get<std::uint32_t>();
+  }
+  next_step_ = reader.get<std::uint32_t>();
+  ready_ = reader.get_all<Ready>();
+  slots_ = reader.get_all<Running>();
+  free_slots_ = reader.get_all<std::uint16_t>();
+  running_ = reader.get_all<std::uint32_t>();
+  unserved_ = reader.get<std::uint64_t>();
+  parts_told_ = reader.get<std::uint64_t>();
+  begin_ = reader.get<SimTime>();
+  last_ = reader.get<SimTime>();
+}
+
+std::size_t ServingHost::resident_bytes() const {
+  std::size_t bytes = slots_.capacity() * sizeof(Running) + ready_.capacity() * sizeof(Ready);
+  for (const TenantState& tenant : tenants_) {
+    bytes += (tenant.service.first_token.capacity() + tenant.service.between_tokens.capacity() +
+              tenant.service.latency.capacity()) *
+             sizeof(std::uint64_t);
+  }
+  for (const auto& [number, step] : steps_) {
+    constexpr std::size_t of_part = 128;  // with what it waits for
+    bytes += step.parts.size() * of_part;
+  }
+  return bytes;
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,28 @@
+#include "serving/times.hpp"
+
+namespace tessera::executor {
+
+const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
+                                      const serving::StepSizes& sizes, EntityId node) {
+  const machine::Machine& machine = setup_.machine;
+  const ServedTenant& served = setup_.work.tenants[tenant];
+  const serving::TileModel& model = *served.model->on_tiles();
+  const std::uint16_t type =
+      machine.types.empty() ? std::uint16_t{0} : machine.type_of[node.value()];
+  if (known_.size() >= most_kept) {
+    known_.clear();
+  }
+  const std::uint32_t kind = served.model->kind_of(op);
+  const auto [found, is_new] = known_.try_emplace({tenant, kind, model.needed(op, sizes), type});
+  if (is_new) {
+    const serving::TileOperation made = model.operation(op, sizes);
+    OperatorTime& known = found->second;
+    known.time = setup_.time_of(machine.tile_of(node), made.operation);
+    known.read = (served.streams_weights ? made.weights : Bytes()) +
+                 (served.streams_cache ? made.cached : Bytes());
+    known.written = served.streams_cache ? made.appended : Bytes();
+  }
+  return found->second;
+}
+
+}  // namespace tessera::executor

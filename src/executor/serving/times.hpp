@@ -1,0 +1,36 @@
+// How long tiles take for operators of served models, each shape once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "tessera/executor/serving/serving.hpp"
+
+namespace tessera::executor {
+
+struct OperatorTime {
+  SimTime time;  // on a tile of full speed
+  Bytes read;    // from memory meanwhile, as SRAM does not hold it
+  Bytes written;
+};
+
+class OperatorTimes {
+ public:
+  explicit OperatorTimes(const ServingSetup& setup) : setup_(setup) {}
+
+  const OperatorTime& of(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
+                         EntityId node);
+  std::size_t resident_bytes() const { return known_.size() * of_entry; }
+
+ private:
+  // Tenant, kind, what the kind depends on, type of the tile.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, serving::StepSizes, std::uint16_t>;
+  static constexpr std::size_t most_kept = 100'000;
+  static constexpr std::size_t of_entry = sizeof(Key) + sizeof(OperatorTime) + 48;
+
+  ServingSetup setup_;
+  std::map<Key, OperatorTime> known_;
+};
+
+}  // namespace tessera::executor

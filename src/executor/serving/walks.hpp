@@ -1,0 +1,51 @@
+// Tiles that go through steps by themselves: operators one after the other, sums with the other
+// shards, and what stages hand on. Several steps may be under way at a tile: it does operators of
+// steps with higher priority first, then of those that it was told of first.
+#pragma once
+
+#include <cstdint>
+
+#include "serving/core.hpp"
+#include "serving/times.hpp"
+#include "tessera/executor/program/executor.hpp"
+
+namespace tessera::executor {
+
+class ServingWalks {
+ public:
+  explicit ServingWalks(const ServingSetup& setup)
+      : setup_(setup), work_(setup.work), times_(setup) {}
+
+  // All of these: whether the step is over at this tile.
+  bool begin(pdes::Context& context, ServingCore& core, const Told& told);
+  // The time of an operator has passed, or an access is over.
+  bool computed(pdes::Context& context, ServingCore& core, std::uint16_t slot);
+  // A message of an exchange.
+  bool exchanged(pdes::Context& context, ServingCore& core, std::uint16_t step,
+                 const ExchangeOf& of);
+
+  std::uint64_t parts_done() const { return done_; }
+  const AskedOfMemory& asked() const { return asked_; }
+  void save_totals(pdes::StateWriter& writer) const;
+  void add_totals(pdes::StateReader& reader);
+  std::size_t resident_bytes() const { return times_.resident_bytes(); }
+
+ private:
+  const serving::Walk& walk_of(const Walking& walking) const;
+  // Until something has to be waited for.
+  bool go_on(pdes::Context& context, ServingCore& core, std::uint16_t slot);
+  // False: it is over at once.
+  bool begin_part(pdes::Context& context, ServingCore& core, Walking& walking,
+                  const serving::WalkPart& part);
+  void begin_operator(pdes::Context& context, Walking& walking, std::uint32_t op);
+  void access(pdes::Context& context, Walking& walking, Bytes bytes, bool write);
+  void end_part(Walking& walking);
+
+  ServingSetup setup_;
+  const ServingWork& work_;
+  OperatorTimes times_;
+  std::uint64_t done_ = 0;
+  AskedOfMemory asked_;
+};
+
+}  // namespace tessera::executor

@@ -1,0 +1,25 @@
+// Stripes: runs of node numbers.
+#include "tessera/machine/partition/partition_tools.hpp"
+
+namespace tessera::machine {
+namespace {
+
+Partition cut(const Topology& topology, int ranks, const Weights& weights) {
+  check_request(topology, ranks, weights);
+  std::vector<std::uint64_t> loads(weights.begin(), weights.end());
+  loads.resize(topology.nodes(), 1);
+  const auto cuts = even_cuts(loads, static_cast<std::uint32_t>(ranks));
+  std::vector<std::uint32_t> owner(topology.nodes());
+  for (std::uint32_t rank = 0; rank + 1 < cuts.size(); ++rank) {
+    for (std::uint32_t node = cuts[rank]; node < cuts[rank + 1]; ++node) {
+      owner[node] = rank;
+    }
+  }
+  return partition_from(topology, ranks, std::move(owner), weights);
+}
+
+const Registration registration(
+    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}}, cut);
+
+}  // namespace
+}  // namespace tessera::machine

@@ -1,0 +1,423 @@
+// The `dram` memory: DRAM at nodes of the machine, with banks, rows and timing, shared by tiles.
+//
+// An access is cut at multiples of `transfer` into pieces. Each is a message to the memory's node:
+// a request for a read, the data for a write. There it is cut into bursts, which wait for their
+// channel (dram_channel.hpp) and its `port`, if it has one; when the last is done, the data or an
+// acknowledgement goes back. A tile has at most `window` bytes under way, as a DMA engine has;
+// further pieces follow those that come back. `latency` is added to each piece, for what lies
+// between network and controller.
+//
+// Where an access has no address, it follows the one before in a region of the tile's own: 1/256 of
+// the capacity, at tile modulo 256, and wraps around there. Regions start in different banks.
+//
+// Which memory: with `spread: nearest` the tile's nearest channel of `machine.dram`, where
+// addresses of a tile mean that memory's own. With `all` one address space over all of them, in
+// blocks of `transfer`, block i at memory i modulo their number; with `hash: ipoly` (and a power of
+// two of them) at the memory of its IPOLY hash. `bandwidth` and `latency` of `machine.dram` are for
+// estimates; here the device counts.
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dram/accesses.hpp"
+#include "dram/memory_map.hpp"
+#include "tessera/config/key.hpp"
+#include "tessera/memory/memory.hpp"
+#include "tessera/memory/messages.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::memory {
+namespace {
+
+// Port kinds beside access_kind.
+constexpr unsigned piece_kind = 1;  // at the memory; word: see piece_word
+constexpr unsigned wake_kind = 2;   // at the memory, from itself: something may be done
+constexpr unsigned reply_kind = 3;  // at the tile; word: bytes of the piece
+
+// What a memory had done when the last bin ended.
+struct Done {
+  DramCounts counts;
+  SimTime busy;
+};
+
+// The memory at a node of this rank.
+struct LocalMemory {
+  std::uint32_t index = 0;    // of its node in this rank's arrays
+  std::uint32_t channel = 0;  // of the machine
+  DramStack stack;
+  SimTime wakes = SimTime::never();  // the first time of those planned
+  Done before;
+  SimTime longest_wait;    // of the run
+  SimTime longest_in_bin;  // since the last bin ended
+};
+
+class DramMemory final : public Memory {
+ public:
+  DramMemory(const MemorySetup& setup, const DramParameters& parameters)
+      : machine_(setup.machine),
+        parameters_(parameters),
+        map_(machine_, parameters_),
+        slot_(setup.slot),
+        network_slot_(setup.network_slot),
+        accesses_(setup.members.size()),
+        memory_at_(setup.members.size(), none) {
+    std::vector<std::uint32_t> channel_at(machine_.topology->nodes(), none);
+    for (std::uint32_t channel = 0; channel < machine_.channels.size(); ++channel) {
+      channel_at[machine_.channels[channel].node.value()] = channel;
+    }
+    for (std::uint32_t index = 0; index < setup.members.size(); ++index) {
+      const std::uint32_t channel = channel_at[setup.members[index].value()];
+      if (channel != none) {
+        memory_at_[index] = static_cast<std::uint32_t>(memories_.size());
+        memories_.push_back({index,
+                             channel,
+                             DramStack(parameters_.spec_of(machine_, channel), parameters_.port,
+                                       parameters_.latency),
+                             SimTime::never(),
+                             {},
+                             {},
+                             {}});
+      }
+    }
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case access_kind:
+        begin(context, event);
+        break;
+      case piece_kind:
+        take(context, event);
+        break;
+      case wake_kind:
+        wake(context);
+        break;
+      default:
+        take_reply(context, event);
+        break;
+    }
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    for (LocalMemory& memory : memories_) {
+      memory.stack.catch_up(boundary);
+    }
+    if (!bin_sink_) {
+      return;
+    }
+    for (LocalMemory& memory : memories_) {
+      const Done now{memory.stack.counts(), memory.stack.busy()};
+      if (now.counts.reads + now.counts.writes !=
+          memory.before.counts.reads + memory.before.counts.writes) {
+        bin_sink_(use(memory, bin_begin_, boundary, now, memory.before, memory.longest_in_bin));
+      }
+      memory.before = now;
+      memory.longest_in_bin = SimTime::zero();
+    }
+    bin_begin_ = boundary;
+  }
+
+  void visit_channels(SimTime end, const ChannelUseSink& sink) const override {
+    for (const LocalMemory& memory : memories_) {
+      const Done now{memory.stack.counts(), memory.stack.busy()};
+      if (now.counts.reads + now.counts.writes > 0) {
+        sink(use(memory, SimTime::zero(), end, now, {}, memory.longest_wait));
+      }
+    }
+  }
+
+  void report_bins(ChannelUseSink sink) override { bin_sink_ = std::move(sink); }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    accesses_[index].save(writer);
+    if (memory_at_[index] != none) {
+      const LocalMemory& memory = memories_[memory_at_[index]];
+      memory.stack.save(writer);
+      writer.put(memory.wakes);
+      writer.put(memory.before);
+      writer.put(memory.longest_wait);
+      writer.put(memory.longest_in_bin);
+      writer.put(bin_begin_);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    accesses_[index].restore(reader);
+    if (memory_at_[index] != none) {
+      LocalMemory& memory = memories_[memory_at_[index]];
+      memory.stack.restore(reader);
+      memory.wakes = reader.get<SimTime>();
+      memory.before = reader.get<Done>();
+      memory.longest_wait = reader.get<SimTime>();
+      memory.longest_in_bin = reader.get<SimTime>();
+      bin_begin_ = reader.get<SimTime>();
+    }
+  }
+
+  std::size_t resident_bytes() const override {
+    std::size_t bytes = accesses_.capacity() * sizeof(OpenAccesses) +
+                        memory_at_.capacity() * sizeof(std::uint32_t) +
+                        memories_.capacity() * sizeof(LocalMemory);
+    for (const OpenAccesses& open : accesses_) {
+      bytes += open.resident_bytes();
+    }
+    for (const LocalMemory& memory : memories_) {
+      bytes += memory.stack.resident_bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+
+  // At the tile.
+  void begin(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<AccessRequest>();
+    OpenAccesses& open = accesses_[context.index()];
+    OpenAccess access;
+    access.address = request.address.byte();
+    access.to_ask = request.bytes;
+    access.tag = event.tag;
+    access.done = request.done;
+    access.write = request.write ? 1 : 0;
+    access.at_once = request.of.valid() ? 1 : 0;
+    if (request.address.is_next()) {
+      const EntityId of = request.of.valid() ? request.of : context.self();
+      std::uint64_t& cursor = open.cursor_of(request.of);
+      access.address = map_.region_address(of, context.self(), cursor);
+      cursor = (cursor + request.bytes) % map_.region_bytes(context.self());
+    }
+    open.open(access);
+    ask(context);
+  }
+
+  // Sends as many pieces as the window lets.
+  void ask(pdes::Context& context) {
+    OpenAccess access;
+    std::uint64_t bytes = 0;
+    while (accesses_[context.index()].next_piece(parameters_.transfer.count(),
+                                                 parameters_.window.count(), access, bytes)) {
+      const std::uint32_t memory = map_.memory_of(context.self(), access.address);
+      const std::uint64_t word =
+          piece_word(map_.local_address(access.address), bytes, access.write != 0);
+      network::send(context, network_slot_, machine_.channels[memory].node,
+                    access.write != 0 ? Bytes(bytes) : parameters_.request,
+                    pdes::Port(slot_, piece_kind), access.number, word);
+    }
+  }
+
+  // At the memory.
+  void take(pdes::Context& context, const pdes::Event& event) {
+    const auto arrival = event.as<network::Arrival>();
+    DramPiece piece = piece_of(arrival.word);
+    piece.requester = arrival.source;
+    piece.tag = event.tag;
+    piece.arrived = context.now();
+    LocalMemory& memory = memory_here(context);
+    memory.stack.take(piece);
+    plan(context, memory);
+  }
+
+  void plan(pdes::Context& context, LocalMemory& memory) const {
+    const SimTime due = memory.stack.due();
+    if (due < memory.wakes) {
+      memory.wakes = due;
+      context.send_self(due - context.now(), pdes::Port(slot_, wake_kind), std::uint32_t{0});
+    }
+  }
+
+  // Also when something else made it wake before.
+  void wake(pdes::Context& context) {
+    LocalMemory& memory = memory_here(context);
+    if (memory.wakes == context.now()) {
+      memory.wakes = SimTime::never();
+    }
+    memory.stack.advance(context.now());
+    std::uint32_t place = memory.stack.take_finished(context.now());
+    if (place == DramStack::none) {
+      context.pass();
+    }
+    for (; place != DramStack::none; place = memory.stack.take_finished(context.now())) {
+      reply(context, memory, place);
+    }
+    plan(context, memory);
+  }
+
+  void reply(pdes::Context& context, LocalMemory& memory, std::uint32_t place) {
+    const DramPiece piece = memory.stack.release(place);
+    const SimTime wait = context.now() - piece.arrived;
+    memory.longest_wait = std::max(memory.longest_wait, wait);
+    memory.longest_in_bin = std::max(memory.longest_in_bin, wait);
+    network::send(context, network_slot_, piece.requester,
+                  piece.write != 0 ? parameters_.request : Bytes(piece.bytes),
+                  pdes::Port(slot_, reply_kind), static_cast<std::uint16_t>(piece.tag),
+                  piece.bytes);
+  }
+
+  // At the tile: a piece is back, which lets others go.
+  void take_reply(pdes::Context& context, const pdes::Event& event) {
+    OpenAccess access;
+    const auto arrival = event.as<network::Arrival>();
+    if (accesses_[context.index()].close_piece(event.tag, arrival.word, access)) {
+      context.send_self(SimTime::zero(), access.done, std::uint32_t{0}, access.tag);
+    }
+    ask(context);
+  }
+
+  LocalMemory& memory_here(const pdes::Context& context) {
+    return memories_[memory_at_[context.index()]];
+  }
+
+  ChannelUse use(const LocalMemory& memory, SimTime begin, SimTime end, const Done& now,
+                 const Done& before, SimTime longest) const {
+    const Bytes burst = parameters_.spec_of(machine_, memory.channel).organization.burst;
+    ChannelUse use;
+    use.channel = memory.channel;
+    use.node = machine_.channels[memory.channel].node;
+    use.begin = begin;
+    use.end = end;
+    use.read = burst * (now.counts.reads - before.counts.reads);
+    use.written = burst * (now.counts.writes - before.counts.writes);
+    use.busy = now.busy - before.busy;
+    use.longest_wait = longest;
+    use.row_hits = now.counts.hits - before.counts.hits;
+    use.row_misses = now.counts.misses - before.counts.misses;
+    use.row_conflicts = now.counts.conflicts - before.counts.conflicts;
+    return use;
+  }
+
+  const machine::Machine& machine_;
+  const DramParameters& parameters_;  // of the model
+  DramMemoryMap map_;
+  unsigned slot_;
+  unsigned network_slot_;
+  std::vector<OpenAccesses> accesses_;    // [local entities]
+  std::vector<std::uint32_t> memory_at_;  // [local entities] in memories_, or none
+  std::vector<LocalMemory> memories_;
+  ChannelUseSink bin_sink_;
+  SimTime bin_begin_;
+};
+
+class DramModel final : public MemoryModel {
+ public:
+  explicit DramModel(DramParameters parameters) : parameters_(std::move(parameters)) {}
+  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
+    return std::make_unique<DramMemory>(setup, parameters_);
+  }
+  Account account() const override { return Account::bursts; }
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
+    std::size_t stack = DramStack(parameters_.spec).resident_bytes();
+    if (parameters_.memories) {
+      stack = std::max(stack, DramStack(*parameters_.memories).resident_bytes());
+    }
+    return nodes * (sizeof(OpenAccesses) + sizeof(std::uint32_t)) +
+           machine.channels.size() * (sizeof(LocalMemory) + stack);
+  }
+  bool sends_along_links() const override { return true; }
+  bool serves_at_node() const override { return !parameters_.spread; }
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const bool has_effect =
+        !parameters_.memories ||
+        std::any_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
+          return machine.topology->role(channel.node) == machine::NodeRole::memory;
+        });
+    return has_effect ? std::vector<std::string>{}
+                      : std::vector<std::string>{
+                            "machine.memory.memories has no effect: no node of kind memory has a "
+                            "channel (machine.dram.memories)"};
+  }
+
+  void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
+                      const EventVisit& events, const MessageVisit& messages) const override {
+    const std::uint32_t channel = machine.channel_of[tile.value()];
+    const EntityId node = machine.channels[channel].node;
+    const DramOrganization& device = parameters_.spec_of(machine, channel).organization;
+    const std::uint64_t pieces = bytes.count() / parameters_.transfer.count() + 1;
+    const std::uint64_t bursts = bytes.count() / device.burst.count() + 1;
+    const Bytes piece(bytes.count() / pieces);
+    events(tile, 2);
+    events(node, bursts + pieces);
+    messages(tile, node, write ? piece : parameters_.request, pieces);
+    messages(node, tile, write ? parameters_.request : piece, pieces);
+  }
+
+ private:
+  DramParameters parameters_;
+};
+
+// A piece is of whole bursts; the usual size is that of the largest.
+config::Key<Bytes> transfer_key(Bytes burst) {
+  return {"transfer", std::max(Bytes(4096), burst),
+          "an access is cut into messages at multiples of it",
+          config::between(burst, largest_dram_transfer)};
+}
+config::DerivedKey<Bytes> window_key(Bytes transfer) {
+  return {"window", "64 KiB, a transfer at least", "bytes that a tile has under way at most",
+          config::at_least(transfer)};
+}
+const config::Key<Bytes> request_key{
+    "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
+const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
+                                       "of a message between network and controller",
+                                       config::at_least(SimTime::zero())};
+const config::Key<Bandwidth> port_key{
+    "port", Bandwidth(),
+    "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"};
+const config::ChoiceKey<bool> spread_key{
+    "spread",
+    {{"nearest", false}, {"all", true}},
+    "nearest",
+    "or all: addresses are spread over all memories of the machine"};
+const config::OtherKey memories_key{
+    "memories", "mapping", "none",
+    "the device at nodes of kind memory, with keys of a device; none: as at others"};
+
+std::vector<ParameterInfo> parameters_of_model() {
+  constexpr Bytes least(1);
+  std::vector<ParameterInfo> list{transfer_key(least), window_key(least), request_key,
+                                  latency_key,         port_key,          spread_key,
+                                  memories_key};
+  const std::vector<ParameterInfo> device = dram_parameters();
+  list.insert(list.end(), device.begin(), device.end());
+  return list;
+}
+
+std::unique_ptr<MemoryModel> make(config::Section& section) {
+  DramParameters parameters;
+  parameters.spec = read_dram_spec(section);
+  Bytes burst = parameters.spec.organization.burst;
+  if (section.has(memories_key.key())) {
+    config::Section memories = section.section(memories_key.key());
+    parameters.memories = read_dram_spec(memories);
+    burst = std::max(burst, parameters.memories->organization.burst);
+  }
+  parameters.transfer = transfer_key(burst).read(section);
+  if (!std::has_single_bit(parameters.transfer.count())) {
+    section.error("transfer", "must be a power of two");
+    parameters.transfer = burst;
+  }
+  parameters.window =
+      window_key(parameters.transfer).read(section, std::max(Bytes(65536), parameters.transfer));
+  parameters.request = request_key.read(section);
+  parameters.latency = latency_key.read(section);
+  parameters.port = port_key.read(section);
+  parameters.spread = spread_key.read(section);
+  if (parameters.spread && parameters.memories) {
+    section.error(memories_key.key(), "devices that addresses are spread over must be alike");
+  }
+  return std::make_unique<DramModel>(std::move(parameters));
+}
+
+const Registration registration(memories(),
+                                {"dram",
+                                 "DRAM with banks, rows, timing and refresh at nodes, shared by "
+                                 "tiles; data crosses the network",
+                                 parameters_of_model()},
+                                make);
+
+}  // namespace
+}  // namespace tessera::memory

@@ -1,0 +1,393 @@
+// The `flit` network: virtual-channel wormhole routers, one at each node of the machine, joined by
+// its links. A message is cut into packets and these into flits, which wait for buffers, virtual
+// channels and switches as in hardware. Method and sources: flit_routers.hpp; which ways packets
+// take, and why they never wait in a circle: flit_routes.hpp.
+//
+// A cycle is the time in which the fastest link of the machine carries a flit, rounded up to whole
+// picoseconds: choose a flit size for which nothing is rounded. Link latencies are rounded up to
+// whole cycles. The way from router to router takes the stages of the pipeline (4 cycles by
+// default) and the link. Slower links take a flit at their own rate; flits wait for them behind the
+// switch, bounded by the credits.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flit/routers.hpp"
+#include "link_bins.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/machine/routing/routing.hpp"
+#include "tessera/network/network.hpp"
+
+namespace tessera::network {
+namespace {
+
+// A network as read.
+struct FlitSetup {
+  FlitSettings settings;
+  std::string routing;
+  std::vector<LinkTiming> timings;  // by link class
+  Overheads overheads;
+};
+
+class FlitNetwork final : public Network {
+ public:
+  FlitNetwork(const NetworkSetup& setup, const FlitSetup& flit, std::unique_ptr<FlitRoutes> routes)
+      : members_(setup.members),
+        timings_(flit.timings),
+        routers_(*setup.machine.topology, setup.members, flit.settings, flit.timings,
+                 std::move(routes), flit.overheads.message, setup.slot) {}
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    switch (event.port.kind()) {
+      case FlitRouters::link_kind:
+        routers_.take_load(context, event.as<LinkLoad>(), event.tag, event.flags);
+        break;
+      case FlitRouters::wake_kind:
+        routers_.wake(context, event.as<std::uint64_t>());
+        break;
+      default:
+        routers_.take_request(context, event.as<SendRequest>(), event.tag);
+    }
+  }
+
+  void report_bins(LinkUseSink sink) override {
+    bin_sink_ = std::move(sink);
+    std::uint32_t links = 0;
+    for (std::uint32_t index = 0; index < members_.size(); ++index) {
+      first_link_.push_back(links);
+      links += routers_.view(index).node_port();
+    }
+    bins_.open(links);
+  }
+
+  void pass_boundary(SimTime boundary) override {
+    if (!bin_sink_) {
+      return;
+    }
+    for_each_link([&](std::uint32_t index, unsigned port, const OutputPort& link) {
+      BinState& bin = bins_[first_link_[index] + port];
+      const BinState now = use_of(link, boundary);
+      if (now.bytes != bin.bytes) {
+        bin_sink_({members_[index], port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
+                   std::min(boundary - bin_begin_, SimTime::from_ps(now.busy_ps - bin.busy_ps)),
+                   queue_of(link)});
+        bin = now;
+      }
+    });
+    bin_begin_ = boundary;
+  }
+
+  void visit_links(SimTime end, const LinkUseSink& sink) const override {
+    for_each_link([&](std::uint32_t index, unsigned port, const OutputPort& link) {
+      const BinState use = use_of(link, end);
+      sink({members_[index], port, SimTime::zero(), end, Bytes(use.bytes),
+            SimTime::from_ps(use.busy_ps), queue_of(link)});
+    });
+  }
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    routers_.save(index, writer);
+    if (!bin_sink_) {
+      return;
+    }
+    writer.put(bin_begin_);
+    for (unsigned port = 0; port < routers_.view(index).node_port(); ++port) {
+      const BinState bin = bins_.value(first_link_[index] + port);
+      writer.put(bin.busy_ps);
+      writer.put(bin.bytes);
+    }
+  }
+
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    routers_.restore(index, reader);
+    if (!bin_sink_) {
+      return;
+    }
+    bin_begin_ = reader.get<SimTime>();
+    for (unsigned port = 0; port < routers_.view(index).node_port(); ++port) {
+      BinState bin;
+      bin.busy_ps = reader.get<std::int64_t>();
+      bin.bytes = reader.get<std::uint64_t>();
+      if (bin.bytes > 0) {
+        bins_[first_link_[index] + port] = bin;
+      }
+    }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override {
+    writer.put(routers_.hops());
+    writer.put(routers_.carried());
+  }
+  void add_totals(pdes::StateReader& reader) override {
+    routers_.add_hops(reader.get<std::uint64_t>());
+    routers_.add_carried(reader.get<Carried>());
+  }
+
+  std::uint64_t packet_hops() const override { return routers_.hops(); }
+  Carried carried() const override { return routers_.carried(); }
+  std::size_t resident_bytes() const override {
+    return routers_.resident_bytes() + bins_.resident_bytes();
+  }
+
+ private:
+  template <class Visit>
+  void for_each_link(Visit visit) const {
+    for (std::uint32_t index = 0; index < members_.size(); ++index) {
+      const RouterView router = routers_.view(index);
+      for (unsigned port = 0; port < router.node_port(); ++port) {
+        if (router.port(port).flits > 0) {
+          visit(index, port, router.port(port));
+        }
+      }
+    }
+  }
+
+  // All flits sent until now count, whether the last one has crossed the switch or not.
+  BinState use_of(const OutputPort& link, SimTime end) const {
+    BinState use;
+    use.bytes = link.flits * routers_.settings().flit_bytes;
+    const auto busy = (static_cast<Wide>(link.flits) * timings_[link.link_class].interval *
+                       static_cast<std::uint64_t>(routers_.settings().cycle.ps())) >>
+                      interval_bits;
+    use.busy_ps = std::min(end.ps(), static_cast<std::int64_t>(busy));
+    return use;
+  }
+
+  Bytes queue_of(const OutputPort& link) const {
+    const std::uint64_t flits =
+        (std::uint64_t{link.longest_wait} << interval_bits) / timings_[link.link_class].interval;
+    return Bytes(flits * routers_.settings().flit_bytes);
+  }
+
+  std::span<const EntityId> members_;
+  std::vector<LinkTiming> timings_;
+  FlitRouters routers_;
+  std::vector<std::uint32_t> first_link_;  // where bins are reported
+  BinTable bins_;
+  LinkUseSink bin_sink_;
+  SimTime bin_begin_;
+};
+
+// A flit is an event at each router it comes to, its credit one at the router before, and there are
+// about as many cycles of work.
+class FlitTraffic final : public PredictedTraffic {
+ public:
+  FlitTraffic(const machine::Topology& topology, const std::string& routing,
+              std::uint64_t flit_bytes)
+      : topology_(topology),
+        routing_(machine::make_routing(routing, topology)),
+        flit_bytes_(flit_bytes) {}
+
+  void visit_runs(EntityId from, EntityId to, Bytes bytes, const VisitRun& visit) const override {
+    visit({.first = from.value(), .events = 1});
+    if (from != to) {
+      constexpr std::uint64_t events_a_flit = 3;
+      const std::uint64_t flits = (bytes.count() + flit_bytes_ - 1) / flit_bytes_ + 1;
+      for (EntityId here = from; here != to;
+           here = topology_.link(here, routing_->next_port(here, to)).to) {
+        visit({.first = here.value(), .events = events_a_flit * flits});
+      }
+      visit({.first = to.value(), .events = 2 * flits});
+    }
+    visit({.first = to.value(), .events = 1});
+  }
+
+ private:
+  const machine::Topology& topology_;
+  std::unique_ptr<machine::Routing> routing_;
+  std::uint64_t flit_bytes_;
+};
+
+class FlitModel final : public NetworkModel {
+ public:
+  explicit FlitModel(FlitSetup setup) : setup_(std::move(setup)) {}
+
+  std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
+    std::string problem;
+    auto routes =
+        make_flit_routes(*setup.machine.topology, setup_.routing, setup_.settings.vcs, problem);
+    ensure(routes != nullptr, "the routes were looked at when the network was read");
+    return std::make_unique<FlitNetwork>(setup, setup_, std::move(routes));
+  }
+
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
+                              bool bins) const override {
+    const machine::Topology& topology = *machine.topology;
+    const std::uint64_t links =
+        topology.grid() ? 4 * std::uint64_t{topology.nodes()} : topology.links();
+    const std::uint64_t ports = (links + topology.nodes() - 1) / topology.nodes();
+    const RouterLayout layout(static_cast<unsigned>(ports) + 1, setup_.settings);
+    constexpr std::size_t around = sizeof(std::size_t) + sizeof(void*) + sizeof(PartialMessages);
+    return nodes * (layout.bytes() + around + (bins ? ports * sizeof(BinState) : 0));
+  }
+
+  bool sends_along_links() const override { return true; }
+  std::string routing() const override {
+    const std::vector<std::string> adaptive = adaptive_routings();
+    return std::find(adaptive.begin(), adaptive.end(), setup_.routing) == adaptive.end()
+               ? setup_.routing
+               : "xy";
+  }
+  Overheads overheads() const override { return setup_.overheads; }
+
+  SimTime least_delay(const machine::Machine&) const override {
+    const FlitSettings& settings = setup_.settings;
+    std::uint32_t link = setup_.timings.front().cycles;
+    for (const LinkTiming& timing : setup_.timings) {
+      link = std::min(link, timing.cycles);
+    }
+    return settings.cycle * (settings.switch_allocation_delay + link +
+                             std::min(settings.credit_delay, settings.traversal_delay)) -
+           step_offset;
+  }
+
+  // A virtual channel carries as many flits in a round trip of credits as it has buffers.
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const FlitSettings& settings = setup_.settings;
+    std::vector<std::string> notes;
+    for (std::size_t number = 0; number < machine.topology->link_classes().size(); ++number) {
+      const LinkTiming& timing = setup_.timings[number];
+      const double round_trip =
+          2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
+      const double flits =
+          round_trip * (std::uint64_t{1} << interval_bits) / static_cast<double>(timing.interval);
+      if (settings.buffer < flits) {
+        const auto share = [&](double buffers) {
+          return std::to_string(std::lround(std::min(100.0, 100 * buffers / flits))) + " %";
+        };
+        notes.push_back("links of class '" + machine.topology->link_classes()[number].name +
+                        "' have " + std::to_string(std::lround(flits)) +
+                        " flits in a round trip, and a virtual channel " +
+                        std::to_string(settings.buffer) + " buffers: one stream gets at most " +
+                        share(settings.buffer) + " of the bandwidth, all virtual channels " +
+                        share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
+      }
+    }
+    return notes;
+  }
+
+  Bytes flit_size() const override { return Bytes(setup_.settings.flit_bytes); }
+
+  SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
+    const FlitSettings& settings = setup_.settings;
+    const unsigned router = settings.routing_delay + settings.vc_allocation_delay +
+                            settings.switch_allocation_delay + settings.traversal_delay;
+    const std::int64_t cycles =
+        std::int64_t{path.hops + 1} * router + 2 * settings.interface_cycles;
+    return setup_.overheads.message + path.latency + settings.cycle * cycles +
+           serialization_time(bytes, path.bottleneck);
+  }
+
+  std::unique_ptr<PredictedTraffic> predict_traffic(
+      const machine::Machine& machine) const override {
+    constexpr std::uint32_t most_searches = 4096;
+    if (routing() == "shortest" && machine.topology->nodes() > most_searches) {
+      return predict_ends_only();
+    }
+    return std::make_unique<FlitTraffic>(*machine.topology, routing(), setup_.settings.flit_bytes);
+  }
+
+ private:
+  FlitSetup setup_;
+};
+
+std::string read_flit_routing(config::Section& section, const machine::Machine& machine,
+                              unsigned vcs) {
+  const std::string usual = machine.topology->default_routing();
+  std::vector<std::string> names = machine::routing_names();
+  for (const std::string& name : adaptive_routings()) {
+    names.push_back(name);
+  }
+  std::string name = section.get_name("routing", names, usual);
+  const std::vector<std::string> own = machine::routing_names();
+  std::string problem = std::find(own.begin(), own.end(), name) == own.end()
+                            ? ""
+                            : machine::routing_problem(name, *machine.topology);
+  if (problem.empty()) {
+    make_flit_routes(*machine.topology, name, vcs, problem);
+    if (!problem.empty() && problem.find("virtual channels") != problem.npos) {
+      section.error("virtual_channels", problem);
+      return name;
+    }
+  }
+  if (!problem.empty()) {
+    section.error("routing", problem);
+  }
+  return name;
+}
+
+// The cycle, and links in cycles.
+void set_times(FlitSetup& setup, config::Section& section, const machine::Topology& topology) {
+  std::uint64_t fastest = 1;
+  for (const machine::LinkClass& link_class : topology.link_classes()) {
+    fastest = std::max(fastest, link_class.bandwidth.bytes_per_second());
+  }
+  FlitSettings& settings = setup.settings;
+  settings.cycle =
+      serialization_time(Bytes(settings.flit_bytes), Bandwidth::bytes_per_second(fastest));
+  if (settings.cycle < SimTime::from_ps(2)) {
+    section.error("flit_size", "a cycle takes 2 ps at least: choose larger flits");
+    settings.cycle = SimTime::from_ps(2);
+  }
+  for (const machine::LinkClass& link_class : topology.link_classes()) {
+    const std::int64_t cycle = settings.cycle.ps();
+    const std::int64_t cycles = (link_class.latency.ps() + cycle - 1) / cycle;
+    const std::uint64_t rate = std::max<std::uint64_t>(1, link_class.bandwidth.bytes_per_second());
+    const auto interval =
+        ((static_cast<Wide>(fastest) << interval_bits) + rate - 1) / static_cast<Wide>(rate);
+    setup.timings.push_back({static_cast<std::uint32_t>(std::min<std::int64_t>(cycles, 1U << 30)),
+                             static_cast<std::uint64_t>(interval)});
+  }
+  if (setup.timings.empty()) {
+    setup.timings.emplace_back();
+  }
+}
+
+// Credits go back beside every link, and turns of allocators have 16 bits.
+void check_links(config::Section& section, const machine::Topology& topology,
+                 const FlitSettings& settings) {
+  const unsigned most =
+      0xffff / std::max({settings.vcs, settings.input_speedup, settings.output_speedup}) - 1;
+  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+    const EntityId node(n);
+    if (topology.ports(node) > most) {
+      section.error("model", "'flit' has routers of up to " + std::to_string(most) +
+                                 " ports with these settings; " + topology.node_name(node) +
+                                 " has more");
+      return;
+    }
+    for (unsigned port = 0; port < topology.ports(node); ++port) {
+      const EntityId to = topology.link(node, port).to;
+      if (to.valid() && !port_back(topology, node, port)) {
+        section.error("model", "'flit' needs links both ways: none leads back from " +
+                                   topology.node_name(to) + " to " + topology.node_name(node));
+        return;
+      }
+    }
+  }
+}
+
+std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+  FlitSetup setup;
+  setup.settings = read_flit_settings(section);
+  setup.routing = read_flit_routing(section, machine, setup.settings.vcs);
+  setup.overheads = read_overheads(section);
+  check_links(section, *machine.topology, setup.settings);
+  set_times(setup, section, *machine.topology);
+  return std::make_unique<FlitModel>(std::move(setup));
+}
+
+const Registration registration(networks(),
+                                {"flit",
+                                 "virtual-channel wormhole routers with credits, cycle by cycle",
+                                 flit_parameters()},
+                                make);
+
+}  // namespace
+}  // namespace tessera::network

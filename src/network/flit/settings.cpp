@@ -1,0 +1,111 @@
+#include "flit/settings.hpp"
+
+#include <algorithm>
+
+#include "tessera/config/key.hpp"
+#include "tessera/network/network.hpp"
+
+namespace tessera::network {
+namespace {
+
+using config::between;
+using config::Key;
+
+// Made when asked for, as the network registers before this file's own objects are there.
+struct Keys {
+  Key<Bytes> flit_size{"flit_size", Bytes(32), "what the fastest link carries in a cycle",
+                       config::at_least(Bytes(1))};
+  Key<Bytes> packet_size{"packet_size", Bytes(512),
+                         "packets that messages are cut into; two flits at least",
+                         config::at_least(Bytes(1))};
+  Key<unsigned> virtual_channels{"virtual_channels", 4, "of each port", between(1U, 32U)};
+  Key<unsigned> buffer{"buffer", 8, "flits that a virtual channel holds", between(1U, 255U)};
+  Key<unsigned> routing_delay{"routing_delay", 1, "cycles; 0: the router before looks ahead",
+                              between(0U, 64U)};
+  Key<unsigned> vc_allocation_delay{"vc_allocation_delay", 1, "cycles", between(1U, 64U)};
+  Key<unsigned> switch_allocation_delay{"switch_allocation_delay", 1, "cycles", between(1U, 64U)};
+  Key<unsigned> traversal_delay{"traversal_delay", 1, "cycles through the switch",
+                                between(1U, 64U)};
+  Key<unsigned> credit_delay{"credit_delay", 0, "cycles that a credit takes beyond its way back",
+                             between(0U, 64U)};
+  Key<unsigned> interface_delay{"interface_delay", 1, "cycles between a node and its router",
+                                between(1U, 64U)};
+  config::ChoiceKey<bool> outputs_first{"allocator",
+                                        {{"islip", true}, {"round-robin", false}},
+                                        "islip",
+                                        "islip, or round-robin: inputs choose before outputs"};
+  Key<unsigned> allocator_iterations{"allocator_iterations", 1, "rounds of an allocator in a cycle",
+                                     between(1U, 64U)};
+  Key<unsigned> input_speedup{"input_speedup", 1,
+                              "flits that may leave the buffers of an input in a cycle",
+                              between(1U, 32U)};
+  Key<unsigned> output_speedup{"output_speedup", 1, "flits that may come to an output in a cycle",
+                               between(1U, 32U)};
+  Key<bool> speculative{"speculative", false,
+                        "ask for the switch together with the virtual channel"};
+  Key<bool> tail_credit{"tail_credit", false,
+                        "a virtual channel is free when its buffer is empty again"};
+  Key<bool> loopback{"loopback", false, "messages to the own node go through its router"};
+};
+
+const Keys& keys() {
+  static const Keys made;
+  return made;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> flit_parameters() {
+  ParameterInfo routing = routing_parameter();
+  routing.help = "as of `packet`, and on meshes west-first and odd-even (minimal, adaptive)";
+  return {routing,
+          message_overhead_parameter(),
+          collective_overhead_parameter(),
+          keys().flit_size,
+          keys().packet_size,
+          keys().virtual_channels,
+          keys().buffer,
+          keys().routing_delay,
+          keys().vc_allocation_delay,
+          keys().switch_allocation_delay,
+          keys().traversal_delay,
+          keys().credit_delay,
+          keys().interface_delay,
+          keys().outputs_first,
+          keys().allocator_iterations,
+          keys().input_speedup,
+          keys().output_speedup,
+          keys().speculative,
+          keys().tail_credit,
+          keys().loopback};
+}
+
+FlitSettings read_flit_settings(config::Section& section) {
+  FlitSettings settings;
+  settings.vcs = keys().virtual_channels.read(section);
+  settings.buffer = keys().buffer.read(section);
+  settings.routing_delay = keys().routing_delay.read(section);
+  settings.vc_allocation_delay = keys().vc_allocation_delay.read(section);
+  settings.switch_allocation_delay = keys().switch_allocation_delay.read(section);
+  settings.traversal_delay = keys().traversal_delay.read(section);
+  settings.credit_delay = keys().credit_delay.read(section);
+  settings.interface_cycles = keys().interface_delay.read(section);
+  settings.outputs_first = keys().outputs_first.read(section);
+  settings.iterations = keys().allocator_iterations.read(section);
+  settings.input_speedup = keys().input_speedup.read(section);
+  settings.output_speedup = keys().output_speedup.read(section);
+  settings.speculative = keys().speculative.read(section);
+  settings.wait_for_tail_credit = keys().tail_credit.read(section);
+  settings.loopback = keys().loopback.read(section);
+  settings.flit_bytes = keys().flit_size.read(section).count();
+  const std::uint64_t packet = keys().packet_size.read(section).count();
+  settings.packet_flits = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      (packet + settings.flit_bytes - 1) / settings.flit_bytes, 2, 1U << 30));
+  if (settings.input_speedup > settings.vcs) {
+    section.error("input_speedup", "more flits of an input than it has virtual channels");
+    settings.input_speedup = settings.vcs;
+  }
+  return settings;
+}
+
+}  // namespace tessera::network

@@ -1,0 +1,65 @@
+#include "flow/fluid_flows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::network {
+namespace {
+
+constexpr double longest_ps = 4e18;  // 46 days, and far from overflow
+
+}  // namespace
+
+void FluidFlows::begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
+                       double limit) {
+  shares_.add(number, route, weight, limit);
+  if (number >= states_.size()) {
+    states_.resize(number + std::size_t{1});
+  }
+  states_[number] = {static_cast<double>(bytes), 0, SimTime::zero()};
+  ends_.set(number, SimTime::never());
+}
+
+void FluidFlows::take_ended(SimTime now, std::vector<Flow>& ended) {
+  const std::size_t before = ended.size();
+  ends_.collect(now, ended);
+  for (std::size_t at = before; at < ended.size(); ++at) {
+    ends_.set(ended[at], SimTime::never());
+    shares_.remove(ended[at]);
+  }
+}
+
+double FluidFlows::left(Flow number, SimTime now) const {
+  const State& state = states_[number];
+  return std::max(0.0, state.left - state.rate * static_cast<double>((now - state.since).ps()));
+}
+
+void FluidFlows::share(SimTime now) {
+  for (const Flow number : shares_.solve()) {
+    State& state = states_[number];
+    const double rate = shares_.rate(number);
+    if (rate == state.rate) {
+      continue;
+    }
+    state.left = left(number, now);
+    state.since = now;
+    state.rate = rate;
+    ends_.set(number, now + duration(state.left, rate));
+  }
+}
+
+SimTime FluidFlows::duration(double bytes, double rate) {
+  return SimTime::from_ps(std::llround(bytes > 0 ? std::min(bytes / rate, longest_ps) : 0));
+}
+
+void FluidFlows::save(Flow number, pdes::StateWriter& writer) const {
+  writer.put(states_[number]);
+  writer.put(ends_.time(number));
+}
+
+void FluidFlows::restore(Flow number, pdes::StateReader& reader) {
+  states_[number] = reader.get<State>();
+  ends_.set(number, reader.get<SimTime>());
+}
+
+}  // namespace tessera::network

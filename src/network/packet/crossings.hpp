@@ -1,0 +1,320 @@
+// What a network along links knows of messages that leave this rank's region: for its outlook.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "packet/owned_runs.hpp"
+#include "tessera/core/divisor.hpp"
+#include "tessera/core/units.hpp"
+#include "tessera/machine/topology/topology.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/pdes/outlook.hpp"
+#include "tessera/pdes/pending_crossings.hpp"
+
+namespace tessera::network {
+
+// Routes seen from one region. `Fabric` as in fabric.hpp.
+template <class Fabric>
+class Crossings {
+ public:
+  Crossings(const Fabric& fabric, const machine::Topology& topology,
+            const pdes::RegionView& regions)
+      : fabric_(fabric),
+        topology_(topology),
+        regions_(regions),
+        known_(known_routes),
+        uniform_(topology.link_classes().size() == 1) {
+    std::uint32_t ranks = 0;
+    std::uint64_t here = 0;
+    const std::optional<machine::Grid> grid = topology.grid();
+    for (std::uint32_t node = 0; node < regions.owner.size(); ++node) {
+      ranks = std::max(ranks, regions.owner[node] + 1);
+      if (regions.owner[node] == regions.self) {
+        ++here;
+        if (grid) {
+          box_.take(grid->row_of(EntityId(node)), grid->column_of(EntityId(node)));
+        }
+      }
+    }
+    pending_.resize(ranks);
+    if (Fabric::is_straight && grid && !grid->wraps) {
+      grid_ = grid;
+      is_box_ = box_.area() == here;
+      columns_ = Divisor(grid->columns);
+      find_inner_box();
+      if (uniform_) {
+        const auto is_own = [&](std::uint32_t row, std::uint32_t column) {
+          return is_here(grid->node(row, column));
+        };
+        row_runs_ = OwnedRuns(grid->rows, grid->columns, is_own);
+        column_runs_ =
+            OwnedRuns(grid->columns, grid->rows,
+                      [&](std::uint32_t column, std::uint32_t row) { return is_own(row, column); });
+      }
+    }
+    // Until routes are known, any message may pass through.
+    through_.assign(ranks, topology.smallest_latency());
+  }
+
+  // Where a message from an entity here first leaves the region.
+  pdes::Exit exit_of(EntityId from, EntityId to) {
+    if (is_inside(to) && is_inside(from)) {
+      return {};
+    }
+    if (from == to) {
+      return {};
+    }
+    if (grid_ && uniform_ && is_here(from)) {
+      return leave_straight(from, to);
+    }
+    Known& known = known_[place_of(from, to)];
+    if (known.from != from || known.to != to) {
+      known = {from, to, walk(from, to)};
+    }
+    return known.exit;
+  }
+
+  // From end to end on an idle machine, of a message in packets that follow each other.
+  SimTime least_time(EntityId from, EntityId to, Bytes bytes) {
+    Line& line = lines_[place_of(from, to)];
+    if (line.from != from || line.to != to) {
+      line = measure(from, to);
+    }
+    return line.latency + floor_time(bytes, line.bandwidth);
+  }
+
+  // An event at `now` is handled: events run in windows of a link's latency at most, in any order.
+  void reached(SimTime now) { handled_ = std::max(handled_, now - topology_.smallest_latency()); }
+  // The event of a packet at `time` at `node`, which is here, on its way to `to` elsewhere.
+  void add(SimTime time, EntityId node, EntityId to) {
+    const pdes::Exit way = exit_of(node, to);
+    if (way.leaves()) {
+      pending_[way.region].reached(handled_);
+      pending_[way.region].add(time, time + way.latency);
+    }
+  }
+
+  pdes::Outlook outlook(std::uint32_t rank, SimTime next) {
+    return {pending_[rank].earliest(next), SimTime::never(), through_[rank]};
+  }
+
+  // Of messages that come from elsewhere and go elsewhere, the least time they take through here.
+  void learn(const PairVisit& pairs) {
+    std::fill(through_.begin(), through_.end(), SimTime::never());
+    pairs([this](EntityId from, EntityId to) {
+      if (from != to && may_pass(from, to)) {
+        walk_through(from, to);
+      }
+    });
+  }
+
+  bool is_here(EntityId node) const { return regions_.is_here(node); }
+
+ private:
+  struct Box {
+    std::uint32_t top = ~0U;
+    std::uint32_t bottom = 0;
+    std::uint32_t left = ~0U;
+    std::uint32_t right = 0;
+
+    void take(std::uint32_t row, std::uint32_t column) {
+      top = std::min(top, row);
+      bottom = std::max(bottom, row);
+      left = std::min(left, column);
+      right = std::max(right, column);
+    }
+    bool holds(std::uint32_t row, std::uint32_t column) const {
+      return row >= top && row <= bottom && column >= left && column <= right;
+    }
+    std::uint64_t area() const {
+      return top > bottom || left > right ? 0
+                                          : std::uint64_t{bottom - top + 1} * (right - left + 1);
+    }
+  };
+  bool is_inside(EntityId node) const {
+    const std::uint32_t row = columns_.quotient(node.value());
+    return inner_.holds(row, columns_.remainder(node.value()));
+  }
+
+  // As `walk`, run by run, on a grid with links that are all alike.
+  pdes::Exit leave_straight(EntityId from, EntityId to) const {
+    std::int64_t links = 0;
+    for (EntityId node = from; node != to;) {
+      const unsigned port = fabric_.next_port(node, to);
+      const std::uint32_t step = fabric_.neighbour(node, port).value() - node.value();
+      const std::uint32_t straight_on = fabric_.straight_on(node, to, port);
+      const std::uint32_t inside = nodes_ahead(node, port);
+      if (inside < straight_on) {
+        const EntityId out(node.value() + (inside + 1) * step);
+        return {regions_.owner[out.value()], latency(node, port) * (links + inside + 1)};
+      }
+      links += straight_on;
+      node = EntityId(node.value() + straight_on * step);
+    }
+    return {};
+  }
+
+  // Of this region, straight on from a node of it.
+  std::uint32_t nodes_ahead(EntityId node, unsigned port) const {
+    const std::uint32_t row = columns_.quotient(node.value());
+    const std::uint32_t column = columns_.remainder(node.value());
+    const bool along_row = port == machine::west || port == machine::east;
+    return along_row ? row_runs_.beyond(row, column, port == machine::east)
+                     : column_runs_.beyond(column, row, port != machine::north);
+  }
+
+  // The longest run of rows, or of columns, in which all that lies in the box is of this region.
+  void find_inner_box() {
+    const auto longest = [](std::uint32_t first, std::uint32_t last, const auto& is_whole) {
+      std::pair<std::uint32_t, std::uint32_t> best{~0U, 0};
+      for (std::uint32_t begin = first; begin <= last; ++begin) {
+        std::uint32_t end = begin;
+        while (end <= last && is_whole(end)) {
+          ++end;
+        }
+        if (end > begin && (best.first == ~0U || end - begin > best.second - best.first + 1)) {
+          best = {begin, end - 1};
+        }
+        begin = end;
+      }
+      return best;
+    };
+    const auto is_whole = [this](Box part) {
+      for (std::uint32_t row = part.top; row <= part.bottom; ++row) {
+        for (std::uint32_t column = part.left; column <= part.right; ++column) {
+          if (!is_here(grid_->node(row, column))) {
+            return false;
+          }
+        }
+      }
+      return true;
+    };
+    Box rows = box_;
+    std::tie(rows.top, rows.bottom) = longest(box_.top, box_.bottom, [&](std::uint32_t row) {
+      return is_whole({row, row, box_.left, box_.right});
+    });
+    Box columns = box_;
+    std::tie(columns.left, columns.right) =
+        longest(box_.left, box_.right, [&](std::uint32_t column) {
+          return is_whole({box_.top, box_.bottom, column, column});
+        });
+    inner_ = rows.area() >= columns.area() ? rows : columns;
+  }
+
+  struct Known {
+    EntityId from = EntityId::none();
+    EntityId to = EntityId::none();
+    pdes::Exit exit;
+  };
+  struct Line {
+    EntityId from = EntityId::none();
+    EntityId to = EntityId::none();
+    SimTime latency;
+    Bandwidth bandwidth = Bandwidth::bytes_per_second(~std::uint64_t{0});  // of the slowest link
+  };
+  static constexpr std::size_t known_routes = 16384;                  // a power of two
+  static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15U;  // of 2^64: spreads keys
+
+  static std::size_t place_of(EntityId from, EntityId to) {
+    const std::uint64_t ends = std::uint64_t{from.value()} << 32U | to.value();
+    return (ends * golden_ratio >> 40U) & (known_routes - 1);
+  }
+
+  SimTime latency(EntityId node, unsigned port) const {
+    return uniform_ ? topology_.link_classes().front().latency
+                    : topology_.link_classes()[topology_.link(node, port).link_class].latency;
+  }
+
+  pdes::Exit walk(EntityId from, EntityId to) const {
+    pdes::Exit exit;
+    for (EntityId node = from; node != to;) {
+      const unsigned port = fabric_.next_port(node, to);
+      exit.latency += latency(node, port);
+      node = fabric_.neighbour(node, port);
+      if (!regions_.is_here(node)) {
+        exit.region = regions_.owner[node.value()];
+        return exit;
+      }
+    }
+    return {};
+  }
+
+  Line measure(EntityId from, EntityId to) const {
+    Line line{.from = from, .to = to, .latency = SimTime::zero()};
+    for (EntityId node = from; node != to;) {
+      const unsigned port = fabric_.next_port(node, to);
+      const machine::LinkClass& link_class =
+          topology_.link_classes()[uniform_ ? 0 : topology_.link(node, port).link_class];
+      line.latency += link_class.latency;
+      line.bandwidth = std::min(line.bandwidth, link_class.bandwidth);
+      node = fabric_.neighbour(node, port);
+    }
+    return line;
+  }
+
+  // Never more than the time that links book.
+  static SimTime floor_time(Bytes bytes, Bandwidth bandwidth) {
+    const SimTime rounded_up = serialization_time(bytes, bandwidth);
+    return rounded_up > SimTime::zero() ? rounded_up - SimTime::from_ps(1) : rounded_up;
+  }
+
+  // Whether a message may come in and leave again. A straight route meets no more than the
+  // rectangle around its ends, and a rectangle once.
+  bool may_pass(EntityId from, EntityId to) const {
+    if (!grid_) {
+      return true;
+    }
+    if (is_box_ && (is_here(from) || is_here(to))) {
+      return false;
+    }
+    Box ends;
+    ends.take(grid_->row_of(from), grid_->column_of(from));
+    ends.take(grid_->row_of(to), grid_->column_of(to));
+    return ends.top <= box_.bottom && box_.top <= ends.bottom && ends.left <= box_.right &&
+           box_.left <= ends.right;
+  }
+
+  void walk_through(EntityId from, EntityId to) {
+    bool came_in = false;
+    bool was_here = regions_.is_here(from);
+    SimTime since_entry;
+    for (EntityId node = from; node != to;) {
+      const unsigned port = fabric_.next_port(node, to);
+      since_entry += latency(node, port);
+      node = fabric_.neighbour(node, port);
+      const bool is_here = regions_.is_here(node);
+      if (is_here && !was_here) {
+        came_in = true;
+        since_entry = SimTime::zero();
+      } else if (!is_here && was_here && came_in) {
+        SimTime& least = through_[regions_.owner[node.value()]];
+        least = std::min(least, since_entry);
+      }
+      was_here = is_here;
+    }
+  }
+
+  const Fabric& fabric_;
+  const machine::Topology& topology_;
+  const pdes::RegionView& regions_;
+  std::vector<pdes::PendingCrossings> pending_;  // [ranks]
+  std::vector<SimTime> through_;                 // [ranks]
+  SimTime handled_;                              // events before it
+  std::vector<Known> known_;
+  std::vector<Line> lines_ = std::vector<Line>(known_routes);
+  std::optional<machine::Grid> grid_;  // without wrapping
+  Divisor columns_{1};
+  Box box_;              // around this region
+  bool is_box_ = false;  // this region is all of it
+  OwnedRuns row_runs_;   // of rows and columns, where links are all alike
+  OwnedRuns column_runs_;
+  Box inner_;  // wholly of this region: routes between its nodes do not leave
+  bool uniform_;
+};
+
+}  // namespace tessera::network

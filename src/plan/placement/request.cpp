@@ -1,0 +1,105 @@
+#include "placement/request.hpp"
+
+#include <limits>
+
+#include "placement/grid_layout.hpp"
+#include "placement/starts.hpp"
+#include "stages/given_stages.hpp"
+#include "tessera/config/key.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using config::between;
+using config::ChoiceKey;
+using config::counted_in;
+using config::Key;
+using config::NameKey;
+using config::OptionalKey;
+using config::OtherKey;
+
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+const NameKey layout = NameKey(
+                           "placement.layout", [] { return placements().names(); },
+                           "s-shape on grids, else linear", "how stages lie on the machine")
+                           .derived();
+const OtherKey group = counted_in("tiles", OtherKey("placement.group", "shape", "the squarest",
+                                                    "[rows, columns] of the tiles of one stage"));
+const OtherKey tensor_group =
+    counted_in("tiles", OtherKey("placement.tensor_group", "shape", "the squarest",
+                                 "[rows, columns] of one tensor group inside it"));
+const ChoiceKey<TensorMembers> tensor_members{
+    "placement.tensor_members",
+    {{"near", TensorMembers::near}, {"far", TensorMembers::far}},
+    "near",
+    "near: a tensor group close together; far: spread over the tiles of its stage"};
+const OptionalKey<std::uint32_t> band =
+    counted_in("rows", OptionalKey<std::uint32_t>(
+                           "placement.band", "the side of a square of one tensor group",
+                           "of layout replicas: rows of a band", between<std::uint32_t>(1, most)));
+const ChoiceKey<ReplicaOrder> replica_order{
+    "placement.replica_order",
+    {{"rows", ReplicaOrder::rows}, {"columns", ReplicaOrder::columns}},
+    "rows",
+    "of layout replicas: rows: band after band; columns: down the first column of replicas and up "
+    "the next, so that each is beside the next one, as rings over replicas want it"};
+const OtherKey tiles{"placement.tiles", "list or file", "none",
+                     "of layout given: the tiles of each stage, or a file of them"};
+const Key<std::uint64_t> seed{"placement.seed", 1, "of layout optimized: of its random numbers"};
+const OptionalKey<std::uint64_t> moves = counted_in(
+    "tiles", OptionalKey<std::uint64_t>("placement.moves", "6000 a role, 10 million at most",
+                                        "of layout optimized: moved on trial",
+                                        between<std::uint64_t>(0, 1'000'000'000'000)));
+const NameKey start{"placement.start", start_names, "best",
+                    "of layout optimized: line, s-shape, linear, or the best of these and more"};
+
+std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,
+                                                       std::string_view key) {
+  const std::vector<std::int64_t> sides = section.get_list<std::int64_t>(key);
+  if (sides.empty()) {
+    return std::nullopt;
+  }
+  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1 || sides[0] > most || sides[1] > most) {
+    section.error(key, "expected [rows, columns], both at least 1");
+    return std::nullopt;
+  }
+  return std::array<std::uint32_t, 2>{static_cast<std::uint32_t>(sides[0]),
+                                      static_cast<std::uint32_t>(sides[1])};
+}
+
+Optimization read_optimization(config::Section& section) {
+  Optimization optimization;
+  optimization.seed = seed.read(section);
+  optimization.moves = moves.read(section);
+  optimization.start = start.read(section);
+  return optimization;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> placement_parameters() {
+  return {layout,        group, tensor_group, tensor_members, band,
+          replica_order, tiles, seed,         moves,          start};
+}
+
+void read_placement(config::Section section, const workload::Workload& workload,
+                    const machine::Topology& topology, Strategy& strategy) {
+  PlacementRequest& request = strategy.placement;
+  strategy.layout = layout.read(section, field_of(topology, request.nodes) ? "s-shape" : "linear");
+  request.degrees = strategy.degrees;
+  request.group = read_shape(section, group.key());
+  request.tensor_group = read_shape(section, tensor_group.key());
+  request.tensor_members = tensor_members.read(section);
+  request.band = band.read(section);
+  request.replica_order = replica_order.read(section);
+  request.optimization = read_optimization(section);
+  if (strategy.layout == "given") {
+    read_given_stages(section, workload, topology, strategy.chunks, request);
+  } else if (section.has("tiles")) {
+    section.raw("tiles");
+    section.error("tiles", "is only for 'layout: given'");
+  }
+}
+
+}  // namespace tessera::plan

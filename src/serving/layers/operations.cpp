@@ -1,0 +1,170 @@
+#include "layers/operations.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/workload/transformer/model.hpp"
+
+namespace tessera::serving {
+namespace {
+
+std::uint64_t narrow(Wide value) {
+  if (value > std::numeric_limits<std::int64_t>::max()) {
+    throw ModelError("an operator of a step of requests has more than 2^63 FLOPs or bytes");
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+bool is_product(Part part) {
+  switch (part) {
+    case qkv:
+    case out:
+    case router:
+    case up:
+    case down:
+    case expert_up:
+    case expert_down:
+    case head:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_of_head(Part part) {
+  return part == last_norm || part == head || part == softmax;
+}
+
+// Of a row.
+std::uint64_t elements_of(const npu::StreamInput& input) {
+  return quotient_up((input.end - input.begin) * input.per, input.of);
+}
+
+}  // namespace
+
+StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
+  StepSizes needed;
+  if (part == serving::attention) {
+    needed = sizes;
+    needed.emitting = 0;
+  } else if (is_of_head(part)) {
+    needed.emitting = sizes.emitting;
+  } else {
+    needed.tokens = sizes.tokens;
+  }
+  return needed;
+}
+
+TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
+  const std::uint64_t rows = is_of_head(part) ? sizes.emitting : sizes.tokens;
+  TileOperation made = part == serving::attention ? attention(sizes)
+                       : is_product(part)         ? product(part, rows)
+                                                  : stream(part, rows);
+  made.operation.data_type = shapes_.model().data_type;
+  return made;
+}
+
+Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skipped) const {
+  const std::uint64_t tensor = shapes_.setup().tensor;
+  const bool gated = shapes_.model().mlp == workload::Activation::swiglu;
+  const std::string activation = gated                                               ? "swiglu"
+                                 : shapes_.model().mlp == workload::Activation::relu ? "relu"
+                                                                                     : "gelu";
+  const auto cut = [&](std::uint64_t of_token) { return quotient_up(of_token, tensor); };
+  std::uint64_t of_token = adds_skipped ? flops_.of_skip() : 0;
+  switch (part) {
+    case norm_in:
+    case norm_mid:
+    case last_norm:
+      of_token += flops_.of_norm();
+      break;
+    case qkv:
+      of_token += cut(flops_.of_token("rotary"));
+      break;
+    case up:
+    case gate:
+      of_token += (part == gate) == gated ? cut(flops_.of_token(activation)) : 0;
+      break;
+    case expert_up:
+    case expert_gate:
+      of_token += (part == expert_gate) == gated ? cut(flops_.of_token("expert_" + activation)) : 0;
+      break;
+    case router:
+      of_token += flops_.of_token("router_softmax");
+      break;
+    case expert_down:
+      of_token += flops_.of_token("combine");
+      break;
+    case embedding:
+      of_token += flops_.of_embedding();
+      break;
+    case softmax:
+      of_token += workload::softmax_flops(quotient_up(shapes_.model().vocabulary, tensor)).count();
+      break;
+    default:
+      break;
+  }
+  return Wide{rows} * of_token;
+}
+
+TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
+  const npu::ProductSpec spec = shapes_.product_of(part, rows);
+  const npu::ProductShape& s = spec.shape;
+  const bool of_experts = part == expert_up || part == expert_down;
+  const bool bias = spec.bias || (of_experts && shapes_.model().biases);
+  const Bytes element = shapes_.element();
+  const npu::StoredWeights stored = spec.stored.value_or(npu::StoredWeights::plain(element));
+  TileOperation made;
+  made.weights = Bytes(stored.bytes_of(Wide{s.depth} * s.columns * s.count)) +
+                 element * (bias ? s.columns * s.count : 0);
+  made.operation.product = {s.rows, s.columns, s.depth, s.count};
+  // Of experts, rows that only fill up the last copies are no work.
+  const Wide worked = of_experts ? Wide{rows} * shapes_.model().experts->top_k : Wide{s.rows};
+  made.operation.flops = Flops(
+      narrow(2 * worked * s.columns * s.depth + vector_flops(part, rows, spec.residuals > 0)));
+  made.operation.bytes = made.weights + Bytes(narrow(Wide{element.count()} * s.rows * s.count *
+                                                     (s.depth + s.columns * (1 + spec.residuals))));
+  return made;
+}
+
+TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
+  const npu::StreamSpec spec = shapes_.stream_of(part, rows);
+  const Bytes element = shapes_.element();
+  TileOperation made;
+  Wide elements = Wide{spec.rows} * quotient_up(spec.columns * spec.stored_per, spec.stored_of);
+  bool adds_skipped = false;
+  for (const npu::StreamInput& input : spec.inputs) {
+    const Wide loaded = Wide{elements_of(input)} * (input.for_all_rows ? 1 : spec.rows);
+    if (input.for_all_rows || part == embedding) {
+      made.weights += Bytes(narrow(loaded * element.count()));
+    }
+    adds_skipped = adds_skipped || input.name == "skip";
+    elements += loaded;
+  }
+  made.operation.flops = Flops(narrow(vector_flops(part, rows, adds_skipped)));
+  made.operation.bytes = Bytes(narrow(elements * element.count()));
+  return made;
+}
+
+// The queries of a sequence's heads that share keys are rows of one product with these, which go
+// through the array twice: for scores and for values.
+TileOperation LayerOperations::attention(const StepSizes& sizes) const {
+  const std::uint64_t width = shapes_.model().head_width;
+  const std::uint64_t sharing = shapes_.heads() / shapes_.kv_heads();
+  const Wide of_token = shapes_.cache_of_token().count();
+  TileOperation made;
+  made.cached = Bytes(narrow(of_token * sizes.keys()));
+  made.appended = Bytes(narrow(of_token * sizes.tokens));
+  made.operation.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), width,
+                            quotient_up(sizes.all_twice_pairs(), sizes.tokens),
+                            sizes.sequences() * shapes_.kv_heads()};
+  made.operation.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
+  const Bytes queries =
+      Bytes(narrow(Wide{shapes_.element().count()} * sizes.tokens * shapes_.heads() * width));
+  made.operation.bytes = queries * 2 + made.cached + made.appended;
+  return made;
+}
+
+}  // namespace tessera::serving

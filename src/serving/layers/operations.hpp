@@ -1,0 +1,30 @@
+// Operators of a layer as operations of one tile: the shapes of layer_shapes.hpp, the FLOPs of
+// layer_flops.hpp, and each operand's bytes once.
+#pragma once
+
+#include "layers/flops.hpp"
+#include "layers/shapes.hpp"
+#include "tessera/serving/tile_model.hpp"
+
+namespace tessera::serving {
+
+class LayerOperations {
+ public:
+  explicit LayerOperations(const LanguageSetup& setup) : shapes_(setup), flops_(setup.shape) {}
+
+  TileOperation make(Part part, const StepSizes& sizes) const;
+  // What of the sizes an operator depends on; the others are zero.
+  static StepSizes needed(Part part, const StepSizes& sizes);
+
+ private:
+  TileOperation product(Part part, std::uint64_t rows) const;
+  TileOperation stream(Part part, std::uint64_t rows) const;
+  TileOperation attention(const StepSizes& sizes) const;
+  // Of what is done to each element beside products, by one unit.
+  Wide vector_flops(Part part, std::uint64_t rows, bool adds_skipped) const;
+
+  LayerShapes shapes_;
+  LayerFlops flops_;
+};
+
+}  // namespace tessera::serving

@@ -1,0 +1,178 @@
+#include "layers/shapes.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/quotient.hpp"
+
+namespace tessera::serving {
+
+using npu::vector_work;
+
+const std::vector<std::string>& part_names() {
+  static const std::vector<std::string> names{
+      "norm_in", "qkv",       "attention", "out",       "reduce_out",  "norm_mid",    "router",
+      "up",      "gate",      "down",      "expert_up", "expert_gate", "expert_down", "reduce_down",
+      "hand_on", "embedding", "last_norm", "head",      "softmax"};
+  return names;
+}
+
+std::uint64_t code_of(const SequenceGroup& group) {
+  return std::uint64_t{group.sequences - 1} << (query_bits + key_bits) |
+         std::uint64_t{group.queries - 1} << key_bits | group.keys;
+}
+
+SequenceGroup group_of(std::uint64_t shape) {
+  return {static_cast<std::uint32_t>(shape >> (query_bits + key_bits)) + 1,
+          (static_cast<std::uint32_t>(shape >> key_bits) & (most_queries - 1)) + 1,
+          static_cast<std::uint32_t>(shape) & most_keys};
+}
+
+LayerShapes::LayerShapes(const LanguageSetup& setup)
+    : setup_(setup),
+      shape_(setup.shape),
+      tensor_(setup.tensor),
+      heads_(shape_.heads / tensor_),
+      kv_heads_(std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {}
+
+std::uint64_t LayerShapes::up_columns(std::uint64_t ffn) const {
+  const bool gated = shape_.mlp == workload::Activation::swiglu;
+  return quotient_up(ffn, tensor_) * (gated ? 2 : 1);
+}
+
+npu::ProductSpec LayerShapes::product(std::uint64_t rows, std::uint64_t columns,
+                                      std::uint64_t depth) const {
+  npu::ProductSpec spec;
+  spec.shape = {rows, columns, depth, 1};
+  spec.bias = shape_.biases;
+  spec.stored = setup_.weights;
+  return spec;
+}
+
+// Tokens go to `top_k` experts each, spread evenly over as many as they reach.
+npu::ProductSpec LayerShapes::expert_product(std::uint64_t rows, std::uint64_t columns,
+                                             std::uint64_t depth) const {
+  const std::uint64_t reached = experts_of(rows);
+  npu::ProductSpec spec;
+  spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth, reached};
+  spec.stored = setup_.weights;
+  return spec;
+}
+
+npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
+  const std::uint64_t hidden = shape_.hidden;
+  const std::uint64_t width = shape_.head_width;
+  npu::ProductSpec spec;
+  switch (part) {
+    case qkv:
+      spec = product(rows, (heads_ + 2 * kv_heads_) * width, hidden);
+      if (shape_.positions == workload::Positions::rotary) {
+        spec.then = vector_work("add") + vector_work("mul") + vector_work("mul");
+      }
+      return spec;
+    case out:
+      spec = product(rows, hidden, heads_ * width);
+      spec.residuals = tensor_ == 1 ? 1 : 0;
+      return spec;
+    case router:
+      spec = product(rows, shape_.experts->count, hidden);
+      spec.bias = false;
+      spec.stored.reset();
+      spec.then = vector_work("exp");
+      return spec;
+    case up:
+    case expert_up:
+      spec = part == up ? product(rows, up_columns(shape_.ffn), hidden)
+                        : expert_product(rows, up_columns(shape_.experts->ffn), hidden);
+      if (shape_.mlp != workload::Activation::swiglu) {
+        spec.then = vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
+      }
+      return spec;
+    case down:
+      spec = product(rows, hidden, quotient_up(shape_.ffn, tensor_));
+      spec.residuals = tensor_ == 1 ? 1 : 0;
+      return spec;
+    case expert_down:
+      return expert_product(rows, hidden, quotient_up(shape_.experts->ffn, tensor_));
+    default:
+      spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
+      spec.bias = false;
+      spec.stored.reset();
+      return spec;
+  }
+}
+
+npu::StreamSpec LayerShapes::norm(std::uint64_t rows, bool skip) const {
+  const std::uint64_t columns = shape_.hidden;
+  const bool is_rms = shape_.norm == workload::Norm::rms;
+  npu::StreamSpec spec;
+  spec.rows = rows;
+  spec.columns = columns;
+  spec.work = vector_work(is_rms ? "rms_norm" : "layer_norm");
+  spec.inputs.push_back({"input", 0, columns, 1, 1, false});
+  if (skip) {
+    spec.inputs.push_back({"skip", 0, columns, 1, 1, false});
+    spec.work = spec.work + vector_work("add");
+  }
+  spec.inputs.push_back({"gain", 0, columns, 1, 1, true});
+  if (!is_rms) {
+    spec.inputs.push_back({"bias", 0, columns, 1, 1, true});
+  }
+  return spec;
+}
+
+npu::StreamSpec LayerShapes::gate_of(std::uint64_t rows, std::uint64_t columns) const {
+  npu::StreamSpec spec;
+  spec.rows = rows;
+  spec.columns = columns;
+  spec.inputs = {{"gate", 0, columns, 1, 1, false}, {"up", 0, columns, 1, 1, false}};
+  spec.work = vector_work("silu") + vector_work("mul");
+  return spec;
+}
+
+npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
+  npu::StreamSpec spec;
+  switch (part) {
+    case norm_in:
+    case norm_mid:
+    case last_norm:
+      return norm(rows, tensor_ > 1 || (part == norm_in && shape_.experts));
+    case gate:
+      return gate_of(rows, quotient_up(shape_.ffn, tensor_));
+    case expert_gate:
+      return gate_of(quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * experts_of(rows),
+                     quotient_up(shape_.experts->ffn, tensor_));
+    case embedding:
+      spec.rows = rows;
+      spec.columns = shape_.hidden;
+      spec.inputs = {{"table", 0, shape_.hidden, 1, 1, false}};
+      spec.work = vector_work("copy");
+      if (shape_.positions == workload::Positions::learned) {
+        spec.inputs.push_back({"positions", 0, shape_.hidden, 1, 1, false});
+        spec.work = vector_work("add");
+      }
+      return spec;
+    default:  // probabilities of the next token; one of them is taken
+      spec.rows = rows;
+      spec.columns = quotient_up(shape_.vocabulary, tensor_);
+      spec.inputs = {{"logits", 0, spec.columns, 1, 1, false}};
+      spec.work = vector_work("softmax");
+      spec.stored_per = 1;
+      spec.stored_of = spec.columns;
+      return spec;
+  }
+}
+
+npu::AttentionSpec LayerShapes::attention_of(const SequenceGroup& group) const {
+  npu::AttentionSpec spec;
+  spec.batch = group.sequences;
+  spec.heads = heads_;
+  spec.kv_heads = kv_heads_;
+  spec.queries = group.queries;
+  spec.keys = quotient_up(group.keys, setup_.block) * setup_.block;
+  spec.width = shape_.head_width;
+  spec.value_width = shape_.head_width;
+  spec.append = group.queries;
+  return spec;
+}
+
+}  // namespace tessera::serving

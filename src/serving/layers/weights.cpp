@@ -1,0 +1,97 @@
+#include "layers/weights.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/quotient.hpp"
+#include "tessera/workload/transformer/model.hpp"
+
+namespace tessera::serving {
+namespace {
+
+using workload::Operator;
+using workload::Sharding;
+
+class Shards {
+ public:
+  explicit Shards(const LanguageSetup& setup)
+      : setup_(setup), element_(element_size(setup.shape.data_type)) {}
+
+  Bytes of_layer(const workload::Layer& layer) const {
+    Bytes sum;
+    for (const Operator& op : layer.operators) {
+      if (op.parameters > 0) {
+        sum += of(op);
+      }
+    }
+    return sum;
+  }
+  // Of the vocabulary.
+  Bytes table() const {
+    return element_ * (quotient_up(setup_.shape.vocabulary, setup_.tensor) * setup_.shape.hidden);
+  }
+
+ private:
+  Bytes of(const Operator& op) const {
+    if (op.kind == "embedding" && op.sharding == Sharding::row) {
+      return table();
+    }
+    return op.is_matrix_product() ? of_product(op) : element_ * op.parameters;
+  }
+
+  Bytes of_product(const Operator& op) const {
+    const workload::MatrixProduct& whole = op.product;
+    const std::uint64_t biases =
+        op.parameters + op.shared_parameters - whole.columns * whole.depth * whole.count;
+    const std::uint64_t columns = columns_of(op);
+    const std::uint64_t depth =
+        op.sharding == Sharding::row ? quotient_up(whole.depth, setup_.tensor) : whole.depth;
+    const std::uint64_t kept_biases = biases == 0 ? 0 : columns * whole.count;
+    return of_matrix(op, Wide{columns} * depth * whole.count) + element_ * kept_biases;
+  }
+
+  std::uint64_t columns_of(const Operator& op) const {
+    if (op.sharding != Sharding::column) {
+      return op.product.columns;
+    }
+    const workload::TransformerShape& shape = setup_.shape;
+    if (op.name == "qkv") {  // heads are whole
+      const std::uint64_t kv_heads = std::max<std::uint64_t>(1, shape.kv_heads / setup_.tensor);
+      return (shape.heads / setup_.tensor + 2 * kv_heads) * shape.head_width;
+    }
+    // Gate and up of a unit are of the same columns.
+    const bool gated = shape.mlp == workload::Activation::swiglu && op.name != "lm_head";
+    const std::uint64_t sides = gated ? 2 : 1;
+    return sides * quotient_up(op.product.columns / sides, setup_.tensor);
+  }
+
+  // Products of layers may be stored otherwise.
+  Bytes of_matrix(const Operator& op, Wide elements) const {
+    const bool is_plain = op.sharding == Sharding::replicated || op.name == "lm_head";
+    const npu::StoredWeights plain = npu::StoredWeights::plain(element_);
+    return Bytes((is_plain ? plain : setup_.weights.value_or(plain)).bytes_of(elements));
+  }
+
+  const LanguageSetup& setup_;
+  Bytes element_;
+};
+
+}  // namespace
+
+std::vector<Bytes> weights_of_stages(const LanguageSetup& setup) {
+  const std::vector<workload::Layer> layers = workload::transformer_layers(setup.shape);
+  const Shards shards(setup);
+  std::vector<Bytes> of_stage(setup.pipeline);
+  of_stage.front() += shards.of_layer(layers.front());
+  for (std::uint64_t layer = 0; layer < setup.shape.layers; ++layer) {
+    of_stage[stage_of(setup, layer)] += shards.of_layer(layers[layer + 1]);
+  }
+  const workload::Layer& head = layers.back();
+  of_stage.back() += shards.of_layer(head);
+  const bool is_tied = head.shared_parameters() > 0;
+  if (is_tied && setup.pipeline > 1) {
+    of_stage.back() += shards.table();
+  }
+  return of_stage;
+}
+
+}  // namespace tessera::serving

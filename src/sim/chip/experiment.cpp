@@ -1,0 +1,151 @@
+// Reads the workload `operators`:
+//
+//   key                 default        meaning
+//   data_type           fp16           of all operands
+//   message             64 B           that begins or ends a core's share of an operator
+//   operators                          a list
+//   operators.kind                     of npu::operators(), with its own keys
+//   operators.name      kind and place
+//   operators.after     the one before names of operators before it in the list
+//   operators.first_core its number    that has its first tiles, counted around
+#include "chip/experiment.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "chip/job_cores.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
+#include "tessera/npu/core/cores.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+constexpr std::size_t most_names = 65535;
+
+// The numbers of those that it comes after.
+std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
+                                      const std::map<std::string, std::uint32_t>& numbers) {
+  if (!section.has("after")) {
+    return number == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{number - 1};
+  }
+  std::vector<std::uint32_t> after;
+  for (const std::string& name : section.get_list<std::string>("after")) {
+    const auto found = numbers.find(name);
+    if (found == numbers.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, place] : numbers) {
+        names.push_back(known);
+      }
+      section.error("after", unknown_name("operator before it", name, names));
+    } else if (std::find(after.begin(), after.end(), found->second) == after.end()) {
+      after.push_back(found->second);
+    }
+  }
+  return after;
+}
+
+}  // namespace
+
+ChipStart begin_chip(Section& workload, const machine::Machine& machine,
+                     const std::vector<EntityId>& cores, const compute::ComputeModel& compute,
+                     Section& machine_section, Section* tenant) {
+  ChipStart start{std::make_unique<executor::ChipWork>()};
+  executor::ChipWork& work = *start.work;
+  const npu::CoreConfig* const core = core_of_all(
+      machine, cores, compute, "operators are of a chip of cores", machine_section, tenant);
+  start.is_complete = core != nullptr;
+  if (core != nullptr) {
+    work.core = *core;
+  }
+  work.cores = cores;
+  work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
+  return start;
+}
+
+void number_names(executor::ChipWork& work) {
+  std::map<std::string, std::uint16_t> numbers;
+  for (const executor::ChipOperator& op : work.operators) {
+    const bool is_known = numbers.contains(op.name);
+    const std::string text =
+        is_known || numbers.size() < most_names ? op.name : std::string("(other names)");
+    const auto [name, is_new] = numbers.emplace(text, static_cast<std::uint16_t>(numbers.size()));
+    if (is_new) {
+      work.names.push_back(text);
+    }
+    work.name_of.push_back(name->second);
+  }
+}
+
+std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart start) {
+  executor::ChipWork& work = *start.work;
+  work.data_type =
+      data_type_from(workload.get_name("data_type", data_type_names(), to_string(DataType::fp16)))
+          .value_or(DataType::fp16);
+  std::vector<Section> sections = workload.sections("operators");
+  if (sections.empty()) {
+    workload.raw("operators");
+    workload.error("operators", "expected a list of at least one mapping");
+  }
+  std::map<std::string, std::uint32_t> numbers;
+  const bool has_core = start.is_complete;
+  bool is_complete = has_core && !sections.empty();
+  for (Section& section : sections) {
+    const auto number = static_cast<std::uint32_t>(work.operators.size());
+    const std::string kind = section.get_name("kind", npu::operators().names());
+    executor::ChipOperator op;
+    op.name = section.get_or<std::string>("name", kind + std::to_string(number));
+    op.after = read_after(section, number, numbers);
+    if (section.has("first_core")) {
+      const auto cores = static_cast<std::int64_t>(work.cores.size());
+      op.first_core = static_cast<std::uint32_t>(
+          section.get<std::int64_t>("first_core", config::between<std::int64_t>(0, cores - 1)));
+    }
+    if (!has_core || !npu::operators().contains(kind)) {
+      for (const std::string& key : section.keys()) {
+        section.raw(key);
+      }
+      is_complete = false;
+    } else {
+      op.tiles = npu::operators().at(kind)(section, {work.core, work.cores.size(), work.data_type});
+      is_complete = is_complete && op.tiles != nullptr;
+    }
+    if (!numbers.emplace(op.name, number).second) {
+      section.error("name", "two operators are called '" + op.name + "'");
+    }
+    work.operators.push_back(std::move(op));
+  }
+  number_names(work);
+  return is_complete ? std::move(start.work) : nullptr;
+}
+
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {
+  std::map<std::uint64_t, Wide> macs;  // by those of a processing element a cycle
+  Bytes operands;
+  for (const executor::ChipOperator& op : work.operators) {
+    macs[op.tiles->target().macs_per_pe()] += op.tiles->macs();
+    for (const npu::Operand& operand : op.tiles->operands()) {
+      operands += operand.bytes;
+    }
+  }
+  std::uint64_t bandwidth = 0;
+  for (const machine::MemoryChannel& channel : machine.channels) {
+    bandwidth += channel.bandwidth.bytes_per_second();
+  }
+  Wide steps = 0;
+  for (const auto& [a_cycle, count] : macs) {
+    steps += count / a_cycle;
+  }
+  const auto cycles =
+      static_cast<std::uint64_t>(steps / (Wide{work.core.array_size()} * work.cores.size()));
+  const SimTime arithmetic = work.core.clock.time_of_cycle(cycles);
+  return bandwidth == 0
+             ? arithmetic
+             : std::max(arithmetic,
+                        serialization_time(operands, Bandwidth::bytes_per_second(bandwidth)));
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,181 @@
+#include "chip/job.hpp"
+
+#include <map>
+#include <vector>
+
+#include "onnx/layers_reader.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/npu/core/cores.hpp"
+#include "tessera/onnx/description.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using ChipWorkReader = std::unique_ptr<executor::ChipWork> (*)(Section&, ChipStart,
+                                                               std::optional<ModelLook>&);
+
+std::vector<const npu::TiledOperator*> operators_of(const executor::ChipWork& work) {
+  std::vector<const npu::TiledOperator*> operators;
+  for (const executor::ChipOperator& op : work.operators) {
+    operators.push_back(op.tiles.get());
+  }
+  return operators;
+}
+
+// How the operators of a chip are cut.
+std::string operator_table(const executor::ChipWork& work) {
+  TextTable table(
+      {"operator", "multiply-adds", "parts of the output", "steps of each", "operands"});
+  for (const executor::ChipOperator& op : work.operators) {
+    Bytes operands;
+    for (const npu::Operand& operand : op.tiles->operands()) {
+      operands += operand.bytes;
+    }
+    table.add({op.name, std::to_string(op.tiles->macs()), std::to_string(op.tiles->groups()),
+               std::to_string(op.tiles->steps()), to_short_string(operands)});
+  }
+  return table.to_string();
+}
+
+void add_model(const ModelLook& look, JobDescription& text) {
+  const auto add = [&](const char* what, std::string number) {
+    text.entities.emplace_back(what, std::move(number));
+  };
+  add("model", look.path + ", optimised: " + look.level);
+  add("nodes of its file", std::to_string(look.file_nodes));
+  add("nodes", std::to_string(look.nodes) + ", of these views: " + std::to_string(look.views));
+  add("parameters", std::to_string(look.parameters));
+  add("FLOPs of matrices", std::to_string(look.matrix.count()));
+  add("other FLOPs", std::to_string(look.vector.count()));
+  add("bytes of its tensors, as in the file", to_short_string(look.traffic));
+  if (!look.unknown.empty()) {
+    add("not understood, memory traffic alone", join(look.unknown));
+  }
+  for (const std::string& notice : look.notices) {
+    add("notice", notice);
+  }
+}
+
+class ChipReader final : public JobReader {
+ public:
+  ChipReader(const JobSetup& setup, ChipWorkReader reader) : setup_(setup), read_(reader) {}
+
+  std::unique_ptr<Job> read() override {
+    Section workload = setup_.section.section("workload");
+    refuse_cutting(setup_.section);
+    const std::string name =
+        workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    const Platform& platform = setup_.platform;
+    if (!platform.compute) {
+      return nullptr;  // it has been complained about
+    }
+    ChipStart start = begin_chip(workload, platform.machine, setup_.tiles.nodes, *platform.compute,
+                                 setup_.machine, setup_.tiles.are_all ? nullptr : &setup_.section);
+    std::optional<ModelLook> model;
+    auto chip = read_(workload, std::move(start), model);
+    if (!chip) {
+      return nullptr;
+    }
+    const SimTime ideal = ideal_time(*chip, platform.machine);
+    auto job = std::make_unique<ChipJob>(std::move(chip), std::move(model));
+    job->name = name;
+    job->ideal_time = ideal;
+    return job;
+  }
+
+ private:
+  JobSetup setup_;
+  ChipWorkReader read_;
+};
+
+const Registration operators_kind(
+    work_kinds(), {"operators", "operators that the NPU cores of a machine share, as a list", {}},
+    WorkKind{.read = [](const JobSetup& setup) {
+      return std::make_unique<ChipReader>(
+          setup, [](Section& workload, ChipStart start, std::optional<ModelLook>&) {
+            return read_operators(workload, std::move(start));
+          });
+    }});
+
+std::vector<ParameterInfo> onnx_parameters() {
+  std::vector<ParameterInfo> parameters = onnx::description_parameters();
+  const std::vector<ParameterInfo> own{
+      {"data_type", "", "model", "of floating-point numbers; model: as the model has them"},
+      {"message", "B", "64 B", "NPU cores: that begins or ends a core's share of an operator"},
+      {"drain", "", "false", "NPU cores: a node begins when the node before it is over"},
+      {"free", "", "none", "NPU cores: types of nodes that cost nothing"},
+      {"samples", "", "1", "with a strategy: of an iteration, over all replicas"},
+      {"batch", "", "none", "with a strategy: dimension that is bound to one sample"},
+      {"mode", "", "inference", "with a strategy: inference; training is refused"}};
+  parameters.insert(parameters.end(), own.begin(), own.end());
+  return parameters;
+}
+
+const Registration onnx_kind(
+    work_kinds(),
+    {"onnx", "a model: its operators shared by NPU cores or, with a strategy, cut over tiles",
+     onnx_parameters()},
+    WorkKind{.read = [](const JobSetup& setup) -> std::unique_ptr<JobReader> {
+      return setup.section.has("strategy") ? make_layers_reader(setup)
+                                           : std::make_unique<ChipReader>(setup, read_model);
+    }});
+
+}  // namespace
+
+void refuse_cutting(Section& job) {
+  for (const char* key : {"strategy", "execution"}) {
+    if (job.has(key)) {
+      job.raw(key);
+      job.error(key, "the workload is operators, which the cores of the machine share");
+    }
+  }
+}
+
+JobDescription ChipJob::describe(const Platform&) const {
+  JobDescription text;
+  text.entities = {{"cores", std::to_string(chip_->cores.size())}};
+  if (model_) {
+    add_model(*model_, text);
+  }
+  text.tables = "\n# operators\n" + operator_table(*chip_);
+  text.ideal = "ideal iteration (arithmetic or memory)";
+  return text;
+}
+
+std::string ChipJob::brief() const {
+  return "chip: " + std::to_string(chip_->cores.size()) + " cores, " +
+         std::to_string(chip_->operators.size()) + " operators";
+}
+
+std::shared_ptr<const workload::GraphSource> ChipJob::graphs(const Platform&) const {
+  throw ConfigError("operators of a chip are no Chakra graph");
+}
+
+void ChipJob::number(NextNumbers& next) {
+  chip_->first_address = next.address;
+  next.address += npu::bytes_of_operands(operators_of(*chip_));
+}
+
+// Cores that a channel serves hold their part of all.
+Job::BytesByNode ChipJob::kept(const Platform& platform, const ServingMemory&) const {
+  const machine::Machine& machine = platform.machine;
+  BytesByNode kept;
+  if (machine.channels.empty()) {
+    return kept;
+  }
+  const Bytes all = model_ ? element_size(chip_->data_type) * model_->parameters
+                           : Bytes(npu::bytes_of_operands(operators_of(*chip_)));
+  std::map<EntityId, std::uint64_t> cores;
+  for (const EntityId core : chip_->cores) {
+    ++cores[machine.channels[machine.channel_of[core.value()]].node];
+  }
+  for (const auto& [node, count] : cores) {
+    kept[node] += Bytes(quotient_up((all * count).count(), chip_->cores.size()));
+  }
+  return kept;
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,38 @@
+// Work that is operators which the cores of a chip share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "chip/experiment.hpp"
+#include "tessera/executor/chip.hpp"
+#include "tessera/sim/job.hpp"
+
+namespace tessera::sim {
+
+class ChipJob final : public Job {
+ public:
+  // `model`: that the operators were lowered from.
+  ChipJob(std::unique_ptr<executor::ChipWork> chip, std::optional<ModelLook> model)
+      : chip_(std::move(chip)), model_(std::move(model)) {}
+
+  std::unique_ptr<Work> work(const Platform& platform) const override;
+  JobDescription describe(const Platform& platform) const override;
+  std::string brief() const override;
+  std::shared_ptr<const workload::GraphSource> graphs(const Platform& platform) const override;
+  std::uint64_t first_address() const override { return chip_->first_address; }
+  void number(NextNumbers& next) override;
+  BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
+
+ private:
+  std::unique_ptr<executor::ChipWork> chip_;
+  std::optional<ModelLook> model_;
+};
+
+// Complains of keys that such work has not.
+void refuse_cutting(config::Section& job);
+
+}  // namespace tessera::sim

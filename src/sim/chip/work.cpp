@@ -1,0 +1,129 @@
+// Work that is operators on a chip.
+#include <cmath>
+#include <utility>
+
+#include "chip/job.hpp"
+#include "chip/npu_effort.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/npu/core/cores.hpp"
+#include "tessera/sim/work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+class ChipsWork final : public Work {
+ public:
+  ChipsWork(const Platform& platform, const ChipJob& job, const executor::ChipWork& chip)
+      : platform_(platform), job_(job), chip_(chip) {}
+
+  std::uint64_t tiles() const override { return chip_.cores.size(); }
+  std::uint32_t iterations() const override { return job_.iterations; }
+  std::uint64_t instructions() const override { return chip_.shares(); }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(platform_.machine, chip_.cores, chip_.data_type);
+  }
+  std::uint64_t samples() const override { return 1; }
+  double flops_of_sample() const override {
+    double sum = 0;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      sum += 2 * static_cast<double>(op.tiles->macs());
+    }
+    return sum;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (platform_.network->overheads().collective > SimTime::zero()) {
+      notes.emplace_back(
+          "machine.network.collective_overhead has no effect on operators on a chip");
+    }
+    constexpr double likeness = 1.01;
+    const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};
+    const double of_arrays = 2.0 * static_cast<double>(target.array_macs()) *
+                             static_cast<double>(chip_.core.clock.frequency_hz()) *
+                             static_cast<double>(chip_.cores.size());
+    const double of_tiles = peak_flops_per_s();
+    if (of_tiles > of_arrays * likeness) {
+      const auto giga = [](double rate) { return std::to_string(std::llround(rate * 1e-9)); };
+      notes.push_back("the arrays of the cores do " + giga(of_arrays) + " GFLOP/s in " +
+                      to_string(chip_.data_type) + ", less than the " + giga(of_tiles) +
+                      " that the tiles have as their peak (macs_per_pe)");
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override { return {"operator"}; }
+  std::vector<executor::Activity> activities() const override {
+    return {executor::Activity::compute, executor::Activity::bubble};
+  }
+  std::vector<Part> parts() const override { return {{"all", tiles()}}; }
+  std::size_t part_of(std::uint32_t) const override { return 0; }
+  const std::vector<std::string>& names() const override { return chip_.names; }
+  std::vector<EntityId> samples_of_parts() const override { return chip_.cores; }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    if (platform_.machine.topology->computes(node)) {
+      row.stage = 0;
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    constexpr std::size_t of_operator = 1024;
+    return chip_.operators.size() * of_operator;
+  }
+  std::size_t bytes_a_tile() const override {
+    constexpr std::size_t of_core = 64;
+    return of_core;
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return platform_.compute->predicted_bytes(nodes);
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    PredictedEvents events(platform_);
+    const EntityId host = chip_.cores.front();
+    for (std::uint32_t number = 0; number < chip_.operators.size(); ++number) {
+      const npu::TiledOperator& op = *chip_.operators[number].tiles;
+      const Effort effort = effort_of_group(op);
+      for (std::uint32_t place = 0; place < chip_.cores.size(); ++place) {
+        const std::uint32_t first = chip_.first_group(number, place);
+        if (first < op.groups()) {
+          const EntityId core = chip_.cores[place];
+          effort.add_to(events, core, chip_.core,
+                        quotient_up(op.groups() - first, chip_.cores.size()), 1);
+          events.message(host, core, chip_.message, 1);
+          events.message(core, host, chip_.message, 1);
+        }
+      }
+    }
+    return events.take();
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    std::vector<const npu::TiledOperator*> operators;
+    std::vector<std::string> names;
+    for (const executor::ChipOperator& op : chip_.operators) {
+      operators.push_back(op.tiles.get());
+      names.push_back(op.name);
+    }
+    return npu::make_cores({platform_.machine, members, chip_.core,
+                            std::make_shared<npu::ListedOperators>(
+                                std::move(operators), std::move(names), chip_.first_address),
+                            false, compute_slot, memory_slot});
+  }
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
+    return executor::make_chip_executor({platform_.machine, chip_, members, job_.iterations,
+                                         executor_slot, network_slot, compute_slot, observer});
+  }
+
+ private:
+  const Platform& platform_;
+  const ChipJob& job_;
+  const executor::ChipWork& chip_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> ChipJob::work(const Platform& platform) const {
+  return std::make_unique<ChipsWork>(platform, *this, *chip_);
+}
+
+}  // namespace tessera::sim

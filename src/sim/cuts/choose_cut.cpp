@@ -1,0 +1,344 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "cuts/plan_cuts.hpp"
+#include "tenants/joint_work.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/partition/partition_tools.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/weights.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using Weights = std::vector<std::uint32_t>;
+
+constexpr double moment_s = 0.05;          // a run that is over in it is not worth a message
+constexpr double least_gain = 1.1;         // below that, one rank
+constexpr double worth_more_ranks = 1.02;  // of the speed-up with fewer
+// Whole replicas exchange nothing during a pass, so that ranks run freely; where something crosses
+// there, promises are less perfect than predicted. Other cuts must be faster by this.
+constexpr double worth_cutting_replicas = 1.03;
+// Rounds of the window policy: docs/design/0002-engine.md has what they cost.
+constexpr double least_events_a_window = 100;  // of a rank
+constexpr double round_s = 1.3e-6;             // each time that ranks double
+
+std::string name_of_work(const Experiment& experiment) {
+  return experiment.planned() != nullptr ? "a strategy on these models of network and memory"
+                                         : "work of kind " + experiment.kind;
+}
+
+std::string rounded(double value) {
+  return format_number(std::round(value * 10) / 10);
+}
+
+CutChoice all_on_one(const Experiment& experiment, std::string reason) {
+  const machine::Topology& topology = *experiment.machine.topology;
+  CutChoice choice;
+  choice.partition =
+      machine::partition_from(topology, 1, std::vector<std::uint32_t>(topology.nodes(), 0), {});
+  choice.reason = std::move(reason);
+  return choice;
+}
+
+// Of which a run may use some.
+struct Ranks {
+  int all = 1;
+  int most = 1;                // that may work
+  bool by_processors = false;  // as there are no more processors
+};
+
+std::string one_of(const Ranks& ranks) {
+  return "one of " + std::to_string(ranks.all) + " ranks is used: ";
+}
+
+// Empty where all are.
+std::string used_of(int used, const Ranks& ranks) {
+  if (used == ranks.all) {
+    return "";
+  }
+  return std::to_string(used) + " of " + std::to_string(ranks.all) + " ranks are used, " +
+         (used == ranks.most && ranks.by_processors
+              ? "one a processor (run.idle_ranks: false uses all); "
+              : "");
+}
+
+// Cuts of a plan with the prediction of each.
+class Judge {
+ public:
+  Judge(const Experiment& experiment, const Weights& weights)
+      : experiment_(experiment), weights_(weights), cuts_(experiment, weights) {}
+
+  struct Judged {
+    PlanCuts::Cut cut;
+    Replay replay;
+  };
+
+  // The one to take, then the fastest first; of equal ones the first found.
+  std::vector<Judged> all(int ranks) const {
+    std::vector<PlanCuts::Cut> cuts = cuts_.all(ranks);
+    if (auto usual = usual_cut(ranks)) {
+      cuts.push_back(std::move(*usual));
+    }
+    std::vector<Judged> judged;
+    for (PlanCuts::Cut& cut : cuts) {
+      const Replay replay = cuts_.predict(cut.owner, ranks);
+      judged.push_back({std::move(cut), replay});
+    }
+    std::stable_sort(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) {
+      return a.replay.wall_s < b.replay.wall_s;
+    });
+    const auto whole = std::find_if(judged.begin(), judged.end(),
+                                    [](const Judged& one) { return one.cut.name == "replicas"; });
+    if (whole != judged.end() &&
+        whole->replay.wall_s < judged.front().replay.wall_s * worth_cutting_replicas) {
+      std::rotate(judged.begin(), whole, whole + 1);
+    }
+    return judged;
+  }
+
+  std::optional<CutChoice> best(int ranks) const {
+    std::vector<Judged> judged = all(ranks);
+    if (judged.empty()) {
+      return std::nullopt;
+    }
+    Judged& first = judged.front();
+    CutChoice choice;
+    choice.name = first.cut.name;
+    choice.ranks = ranks;
+    choice.predicted_speed_up = first.replay.speed_up();
+    choice.partition = machine::partition_from(*experiment_.machine.topology, ranks,
+                                               std::move(first.cut.owner), weights_);
+    return choice;
+  }
+
+  // Numbers of ranks worth a look, the most first.
+  std::vector<int> numbers(int ranks) const {
+    std::vector<int> list;
+    for (int fewer = ranks; fewer > 1; fewer /= 2) {
+      list.push_back(fewer);
+    }
+    for (const std::size_t natural :
+         {cuts_.traffic().stages(), std::size_t{cuts_.traffic().data()}}) {
+      if (natural > 1 && natural < static_cast<std::size_t>(ranks)) {
+        list.push_back(static_cast<int>(natural));
+      }
+    }
+    std::sort(list.begin(), list.end(), std::greater<>());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+  }
+
+ private:
+  // What knows the machine alone.
+  std::optional<PlanCuts::Cut> usual_cut(int ranks) const {
+    const machine::Topology& topology = *experiment_.machine.topology;
+    const std::string name = machine::default_partitioner(topology);
+    try {
+      return PlanCuts::Cut{name, machine::partitioners().at(name)(topology, ranks, weights_).owner};
+    } catch (const ConfigError&) {
+      return std::nullopt;
+    }
+  }
+
+  const Experiment& experiment_;
+  const Weights& weights_;
+  PlanCuts cuts_;
+};
+
+// Where nothing is predicted: the cut that fits the kind of work, if there is one for so many.
+CutChoice cut_by_kind(const Experiment& experiment, int ranks, const Weights& weights) {
+  std::vector<std::string> names;
+  for (const char* name : {"communicators", "tenants", "npus"}) {
+    if (cutters().at(name).objection(experiment).empty()) {
+      names.emplace_back(name);
+    }
+  }
+  const machine::Topology& topology = *experiment.machine.topology;
+  names.push_back(machine::default_partitioner(topology));
+  names.emplace_back("stripes");
+  CutChoice choice;
+  choice.ranks = ranks;
+  for (const std::string& name : names) {
+    try {
+      choice.name = name;
+      choice.partition = cutters().contains(name)
+                             ? cutters().at(name).cut(experiment, ranks, weights)
+                             : machine::partitioners().at(name)(topology, ranks, weights);
+      return choice;
+    } catch (const ConfigError&) {
+      if (name == names.back()) {
+        throw;
+      }
+    }
+  }
+  throw InternalError("a loop that ends by itself");
+}
+
+CutChoice cut_by_name(const Experiment& experiment, int ranks, const Weights& weights) {
+  const std::string& name = experiment.options.partition;
+  CutChoice choice;
+  choice.name = name;
+  choice.ranks = ranks;
+  choice.predicted_speed_up = 0;
+  choice.reason = "cut by " + name + ", as asked for";
+  choice.partition = cutters().contains(name) ? cutters().at(name).cut(experiment, ranks, weights)
+                                              : machine::partitioners().at(name)(
+                                                    *experiment.machine.topology, ranks, weights);
+  return choice;
+}
+
+// Of the whole run.
+double events_of_run(const Work& work, const std::vector<std::uint64_t>& nodes) {
+  const double sum = std::accumulate(
+      nodes.begin(), nodes.end(), 0.0,
+      [](double all, std::uint64_t events) { return all + static_cast<double>(events); });
+  const double tiles =
+      static_cast<double>(work.events_of_tile()) * static_cast<double>(work.tiles());
+  return (sum + tiles) * work.iterations();
+}
+
+// Of the whole run, taken to last twice as long as an ideal one (assumed); zero: not known.
+SimTime predicted_time(const Experiment& experiment) {
+  constexpr std::int64_t times_ideal = 2;
+  return experiment.ideal_span() * times_ideal;
+}
+
+CutChoice choose_by_windows(const Experiment& experiment, const Ranks& ranks, double events,
+                            const Weights& weights) {
+  const SimTime time = predicted_time(experiment);
+  const std::string no_cut = one_of(ranks) + name_of_work(experiment) +
+                             " has no cut that pays: its models promise nothing";
+  if (time == SimTime::zero()) {
+    return all_on_one(experiment, no_cut);
+  }
+  const double windows = std::max(
+      1.0, static_cast<double>(time.ps()) / static_cast<double>(experiment.lookahead.ps()));
+  const double one_rank_s = events * ReplayCosts{}.event_s;
+  for (int fewer = ranks.most; fewer > 1; fewer /= 2) {
+    if (events / windows / fewer < least_events_a_window) {
+      continue;
+    }
+    CutChoice choice = cut_by_kind(experiment, fewer, weights);
+    choice.predicted_speed_up =
+        one_rank_s / (one_rank_s / fewer * choice.partition.imbalance +
+                      std::min(windows, events) * round_s * std::ceil(std::log2(fewer)));
+    if (choice.predicted_speed_up >= least_gain) {
+      choice.reason = used_of(fewer, ranks) + "cut by " + choice.name + ": some " +
+                      rounded(events / windows / fewer) +
+                      " events of each in a window of the lookahead, predicted " +
+                      rounded(choice.predicted_speed_up) + " times as fast as one rank";
+      return choice;
+    }
+  }
+  return all_on_one(experiment, no_cut + ", and a window of the lookahead holds some " +
+                                    rounded(events / windows) + " events");
+}
+
+CutChoice choose_by_replay(const Experiment& experiment, const Ranks& ranks,
+                           const Weights& weights) {
+  const Judge judge(experiment, weights);
+  std::optional<CutChoice> best;
+  for (const int number : judge.numbers(ranks.most)) {
+    if (best && number <= best->predicted_speed_up) {
+      break;  // as many ranks cannot be faster
+    }
+    std::optional<CutChoice> found = judge.best(number);
+    if (found &&
+        (!best || found->predicted_speed_up * worth_more_ranks > best->predicted_speed_up)) {
+      best = std::move(found);
+    }
+  }
+  if (!best || best->predicted_speed_up < least_gain) {
+    return all_on_one(experiment,
+                      one_of(ranks) + "no cut pays" +
+                          (best ? "; the best one, " + best->name + " over " +
+                                      std::to_string(best->ranks) + ", is predicted to be " +
+                                      rounded(best->predicted_speed_up) + " times as fast"
+                                : ""));
+  }
+  best->reason = used_of(best->ranks, ranks) + "cut by " + best->name + ": predicted " +
+                 rounded(best->predicted_speed_up) + " times as fast as one rank";
+  return std::move(*best);
+}
+
+}  // namespace
+
+bool models_promise(const Experiment& experiment) {
+  return experiment.planned() != nullptr && experiment.network->promises() &&
+         experiment.memory->promises();
+}
+
+std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks) {
+  std::vector<CutPrediction> predictions;
+  if (!models_promise(experiment) || ranks < 2) {
+    return predictions;
+  }
+  const Weights weights = node_weights(experiment);
+  for (const Judge::Judged& judged : Judge(experiment, weights).all(ranks)) {
+    CutPrediction& prediction = predictions.emplace_back();
+    prediction.name = judged.cut.name;
+    prediction.ranks = ranks;
+    const std::uint32_t iterations = experiment.only_job()->iterations;
+    prediction.one_rank_s = judged.replay.one_rank_s * iterations;
+    prediction.wall_s = judged.replay.wall_s * iterations;
+    prediction.messages = judged.replay.messages;
+    prediction.waits = judged.replay.waits;
+    prediction.imbalance = judged.replay.imbalance;
+  }
+  return predictions;
+}
+
+CutChoice cut_for(const Experiment& experiment, int ranks, const Weights& weights) {
+  if (experiment.options.partition != automatic_partition) {
+    return cut_by_name(experiment, ranks, weights);
+  }
+  machine::check_request(*experiment.machine.topology, ranks, weights);
+  if (ranks == 1) {
+    return all_on_one(experiment, "");
+  }
+  if (models_promise(experiment)) {
+    if (auto best = Judge(experiment, weights).best(ranks)) {
+      best->reason = "cut by " + best->name + ": predicted " + rounded(best->predicted_speed_up) +
+                     " times as fast as one rank";
+      return std::move(*best);
+    }
+  }
+  CutChoice choice = cut_by_kind(experiment, ranks, weights);
+  choice.reason =
+      "cut by " + choice.name + ": nothing is predicted for " + name_of_work(experiment);
+  return choice;
+}
+
+CutChoice cut_for(const Experiment& experiment, int ranks) {
+  return cut_for(experiment, ranks, ranks > 1 ? node_weights(experiment) : Weights{});
+}
+
+CutChoice choose_cut(const Experiment& experiment, int ranks, int processors) {
+  if (experiment.options.partition != automatic_partition || !experiment.options.idle_ranks ||
+      ranks == 1) {
+    return cut_for(experiment, ranks);
+  }
+  Ranks some{ranks, ranks, processors < ranks};
+  if (some.by_processors) {
+    some.most = processors;
+  }
+  const std::unique_ptr<Work> work = work_of(experiment);
+  const std::vector<std::uint64_t> nodes = work->predicted_events();
+  const double events = events_of_run(*work, nodes);
+  if (events * ReplayCosts{}.event_s < moment_s) {
+    return all_on_one(experiment, one_of(some) + "the run is over in a moment on one");
+  }
+  // Fewer nodes than ranks: not all can have one.
+  some.most = static_cast<int>(
+      std::min<std::int64_t>(some.most, std::int64_t{experiment.machine.topology->nodes()}));
+  const Weights weights = node_weights(experiment, nodes);
+  return models_promise(experiment) ? choose_by_replay(experiment, some, weights)
+                                    : choose_by_windows(experiment, some, events, weights);
+}
+
+}  // namespace tessera::sim

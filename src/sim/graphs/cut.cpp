@@ -1,0 +1,107 @@
+// Which NPUs of graphs stay together: those that talk most.
+#include "graphs/cut.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/machine/graph/parts.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using Weights = std::vector<std::uint32_t>;
+
+std::uint64_t weight_of(const Weights& weights, EntityId node) {
+  return weights.empty() ? 1 : weights[node.value()];
+}
+
+// What the graphs of some NPUs say of whom they talk to: how often in each communicator (the empty
+// name: all), and messages to other NPUs.
+struct Talks {
+  std::map<std::string, std::uint64_t> groups;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> messages;
+};
+
+// The first nodes of some NPUs stand for all: programs repeat themselves, and NPUs are alike.
+Talks look_at(const executor::GraphWork& work) {
+  constexpr std::uint32_t most_npus = 64;
+  constexpr std::size_t most_nodes = 1024;
+  Talks talks;
+  const std::uint32_t apart = (work.npus() + most_npus - 1) / most_npus;
+  for (std::uint32_t npu = 0; npu < work.npus(); npu += apart) {
+    workload::GraphPosition position;
+    for (const workload::GraphNode& node : work.source->read(npu, position, most_nodes)) {
+      if (node.action == workload::GraphAction::collective) {
+        ++talks.groups[node.group];
+      } else if (node.action == workload::GraphAction::send) {
+        ++talks.messages[{npu, node.peer}];
+      }
+    }
+  }
+  return talks;
+}
+
+class TalkGraph {
+ public:
+  explicit TalkGraph(std::uint32_t npus) : edges_(npus) {}
+
+  void add(std::uint32_t a, std::uint32_t b, std::uint64_t count) {
+    if (a != b) {
+      edges_[a][b] += count;
+      edges_[b][a] += count;
+    }
+  }
+  machine::WeightedGraph take(const executor::GraphWork& work, const Weights& weights) const {
+    machine::WeightedGraph graph;
+    for (std::uint32_t npu = 0; npu < edges_.size(); ++npu) {
+      for (const auto& [other, count] : edges_[npu]) {
+        graph.neighbours.push_back(other);
+        graph.edge_weights.push_back(count);
+      }
+      graph.first.push_back(graph.neighbours.size());
+      graph.vertex_weights.push_back(weight_of(weights, work.nodes[npu]));
+    }
+    return graph;
+  }
+
+ private:
+  std::vector<std::map<std::uint32_t, std::uint64_t>> edges_;
+};
+
+// An edge from each member of a communicator to the next one, as often as it is used: those that
+// are used most stay whole.
+machine::WeightedGraph graph_of(const executor::GraphWork& work, const Weights& weights) {
+  const Talks talks = look_at(work);
+  TalkGraph graph(work.npus());
+  for (const executor::GraphGroup& group : work.groups) {
+    const bool all = &group == &work.groups.front();
+    const auto used = talks.groups.find(all ? "" : group.name);
+    const std::uint64_t count = used == talks.groups.end() ? (all ? 0 : 1) : used->second;
+    if (count == 0) {
+      continue;
+    }
+    for (std::size_t place = 0; place < group.members.size(); ++place) {
+      graph.add(group.members[place], group.members[(place + 1) % group.members.size()], count);
+    }
+  }
+  for (const auto& [ends, count] : talks.messages) {
+    graph.add(ends.first, ends.second, count);
+  }
+  return graph.take(work, weights);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
+                                                std::uint32_t ranks, const Weights& weights) {
+  const std::vector<std::uint32_t> parts = machine::cut_graph(graph_of(work, weights), ranks);
+  std::vector<std::uint32_t> owner(nodes, no_owner);
+  for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
+    owner[work.nodes[npu].value()] = parts[npu];
+  }
+  return owner;
+}
+
+}  // namespace tessera::sim

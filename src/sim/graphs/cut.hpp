@@ -1,0 +1,18 @@
+// Cuts the NPUs of graphs over ranks by whom they talk to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/sim/job.hpp"
+
+namespace tessera::sim {
+
+// [nodes] see Job::cut. NPUs that talk most stay together (METIS); there are as many as ranks.
+std::vector<std::uint32_t> cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
+                                                std::uint32_t ranks,
+                                                const std::vector<std::uint32_t>& weights);
+
+}  // namespace tessera::sim

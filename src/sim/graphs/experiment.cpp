@@ -1,0 +1,248 @@
+// Reads the section `execution` of experiments whose workload is graphs; docs/user-guide.md has its
+// keys with their defaults.
+#include "graphs/experiment.hpp"
+
+#include <array>
+#include <utility>
+
+#include "chip/npu_memories.hpp"
+#include "execution_collectives.hpp"
+#include "job_tiles.hpp"
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/config/data_type_key.hpp"
+#include "tessera/config/key.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_workload.hpp"
+#include "tessera/workload/keys.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::ChoiceKey;
+using config::DerivedKey;
+using config::Section;
+
+// Names that a trace can tell apart; the last stands for all beyond.
+constexpr std::size_t most_names = 65535;
+constexpr const char* other_names = "(other names)";
+
+struct LaneKey {
+  executor::Lane lane;
+  DerivedKey<std::uint32_t> slots;
+};
+
+// Of nodes at a time.
+LaneKey lane_key(executor::Lane lane, const char* usual) {
+  return {lane,
+          {"lanes." + to_string(lane), usual, "nodes of an NPU at a time; 0: all that are ready",
+           config::between(0U, 1'000'000U)}};
+}
+
+const std::array<LaneKey, executor::lanes> lane_keys{
+    lane_key(executor::Lane::host, "1"), lane_key(executor::Lane::compute, "1"),
+    lane_key(executor::Lane::memory, "1; of programs of a strategy 0"),
+    lane_key(executor::Lane::collective, "0"), lane_key(executor::Lane::message, "0")};
+const ChoiceKey<bool> newest_first{
+    "lanes.collective_queue",
+    {{"fifo", false}, {"lifo", true}},
+    "fifo",
+    "of collectives of one priority that wait for their lane: fifo, the lowest number first, or "
+    "lifo"};
+
+void read_lanes(Section section, executor::GraphOptions& options) {
+  for (const LaneKey& key : lane_keys) {
+    std::uint32_t& slots = options.slots[static_cast<std::size_t>(key.lane)];
+    slots = key.slots.read(section, slots);
+  }
+  options.newest_collective_first = newest_first.read(section);
+}
+
+// Algorithms need not offer every kind: whether they do for what graphs ask for.
+void check_algorithms(const workload::GraphLook& look, const executor::GraphOptions& options,
+                      Section collectives) {
+  for (std::size_t number = 0; number < look.collectives.size(); ++number) {
+    if (look.collectives[number] == 0) {
+      continue;
+    }
+    const auto asked = static_cast<workload::GraphCollective>(number);
+    if (options.flat_communicators) {
+      const std::string& name = options.other_algorithm;
+      if (!collective::algorithms().at(name)({})->offers(executor::kind_of(asked))) {
+        collectives.error("other_algorithm", name + " has no " + to_string(asked));
+        return;
+      }
+      continue;
+    }
+    for (const collective::ChunkPlan& chunk : collective::plan_chunks(
+             executor::kind_of(asked), Bytes(1), options.dimensions, options.collectives)) {
+      for (const collective::Phase& phase : chunk.phases) {
+        const bool exchanges = phase.kind == collective::Kind::all_to_all;
+        const std::string& name =
+            (exchanges ? options.all_to_all : options.algorithms)[phase.dimension];
+        if (!collective::algorithms().at(name)({})->offers(phase.kind)) {
+          collectives.error(exchanges ? "all_to_all" : "algorithms",
+                            name + " has no " + to_string(phase.kind) + ", which dimension " +
+                                std::to_string(phase.dimension) + " needs for " + to_string(asked));
+          return;
+        }
+      }
+    }
+  }
+}
+
+void note_look(const MemoryParts& parts, Section& section, Section collectives,
+               executor::GraphWork& work) {
+  const machine::Machine& machine = parts.machine;
+  const memory::RemoteMemory* const remote = parts.remote;
+  const std::optional<workload::GraphLook> known = work.source->known();
+  work.look = known ? *known : workload::look_through(*work.source);
+  if (known) {
+    work.look.reach = workload::reach_of_some(*work.source);
+  }
+  const workload::GraphLook& look = work.look;
+  for (const std::string& name : look.names) {
+    if (work.names.size() + 1 < most_names) {
+      work.name_numbers[name] = static_cast<std::uint16_t>(work.names.size());
+      work.names.push_back(name);
+    }
+  }
+  work.names.emplace_back(other_names);
+  check_algorithms(look, work.options, std::move(collectives));
+  for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {
+    if (look.flops > 0 && tile->peak.find(work.options.data_type) == tile->peak.end()) {
+      section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
+                                " (execution.data_type), but machine." + tile->peak_key() +
+                                " has no rate for that");
+    }
+  }
+  if (look.local_accesses > 0 && machine.channels.empty()) {
+    section.error("kind", "its graphs load from and store to local memory " +
+                              std::to_string(look.local_accesses) +
+                              " times, but the machine has none (machine.dram)");
+  }
+  work.remote_in_channels = remote_in_channels(parts);
+  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
+    work.remote_of = remote_memories_of(machine, work.nodes);
+  }
+  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels &&
+      work.remote_of.empty()) {
+    section.error("kind", "its graphs load from and store to remote memory " +
+                              std::to_string(look.remote_accesses) +
+                              " times, but the machine has none (machine.remote_memory, nodes of "
+                              "kind memory, or machine.dram at nodes that do not compute)");
+  } else if (look.gathered_accesses > 0 && (remote == nullptr || !remote->gathers())) {
+    section.error("kind",
+                  "its graphs let switches gather what they load, but those of "
+                  "machine.remote_memory cannot");
+  }
+}
+
+const ChoiceKey<executor::NodeTimes> times{
+    "times",
+    {{"model", executor::NodeTimes::model}, {"recorded", executor::NodeTimes::recorded}},
+    "model",
+    "of nodes that compute: model, or recorded"};
+const ChoiceKey<executor::Sends> sends{
+    "sends",
+    {{"eager", executor::Sends::eager}, {"delivered", executor::Sends::delivered}},
+    "eager",
+    "are over: eager, at once; delivered, after the time of their message, in the lane of "
+    "collectives"};
+const ChoiceKey<bool> requests{"remote.request",
+                               {{"sent", true}, {"free", false}},
+                               "sent",
+                               "of loads from memory nodes: sent, or free: they take the data's "
+                               "way alone"};
+const ChoiceKey<bool> acknowledged{"remote.stores",
+                                   {{"acknowledged", true}, {"posted", false}},
+                                   "acknowledged",
+                                   "to memory nodes: acknowledged, or posted"};
+const ChoiceKey<DataType> data_type =
+    ChoiceKey<DataType>("data_type", config::data_types(), "fp16; of a strategy its workload's",
+                        "of work whose type a graph does not tell")
+        .derived();
+const config::Key<std::uint32_t> window = config::of_cost(config::Key<std::uint32_t>(
+    "window", 512, "nodes of an NPU that are read at a time, more where dependencies ask for it",
+    config::between(1U, 1'000'000U)));
+
+}  // namespace
+
+std::vector<ParameterInfo> execution_parameters() {
+  std::vector<ParameterInfo> list{times, sends, requests, acknowledged, data_type, window};
+  for (const LaneKey& key : lane_keys) {
+    list.push_back(key.slots);
+  }
+  list.push_back(newest_first);
+  const std::vector<ParameterInfo> collectives = collective_parameters();
+  list.insert(list.end(), collectives.begin(), collectives.end());
+  return list;
+}
+
+std::unique_ptr<executor::GraphWork> read_execution(Section execution,
+                                                    const machine::Machine& machine,
+                                                    const std::vector<EntityId>& npus,
+                                                    const executor::GraphOptions& usual,
+                                                    const config::TextLoader& load) {
+  auto work = std::make_unique<executor::GraphWork>();
+  const machine::Topology& topology = *machine.topology;
+  work->nodes = npus;
+  executor::GraphOptions& options = work->options;
+  options = usual;
+  options.times = times.read(execution);
+  options.sends = sends.read(execution);
+  Section remote = execution.section("remote");
+  options.remote.requests = requests.read(remote);
+  options.remote.acknowledged = acknowledged.read(remote);
+  options.data_type = data_type.read(execution, to_string(usual.data_type));
+  options.window = window.read(execution);
+  read_lanes(execution.section("lanes"), options);
+  read_collectives(execution.section("collectives"), topology, work->nodes, load, options);
+  return work;
+}
+
+std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload,
+                                                         const MemoryParts& parts,
+                                                         const std::vector<EntityId>& npus,
+                                                         const config::TextLoader& load) {
+  const std::string kind =
+      workload::kind_key([] { return workload::graph_workloads().names(); }).read(workload);
+  workload::title_key().read(workload, kind);
+  auto source = workload::graph_workloads().at(kind)(
+      workload,
+      {static_cast<std::uint32_t>(npus.size()), load, [&] { return npu_memories(parts, npus); }});
+  workload.finish();
+  return source;
+}
+
+std::string ignored_nodes(const workload::GraphLook& look) {
+  std::vector<std::string> parts;
+  if (look.without_action > 0) {
+    parts.push_back(std::to_string(look.without_action) +
+                    " nodes are metadata or of no type and do nothing");
+  }
+  if (look.without_work > 0) {
+    parts.push_back(std::to_string(look.without_work) +
+                    " nodes compute, but give neither work nor a time (on the host: no time) and "
+                    "take none");
+  }
+  return parts.empty() ? "" : "of " + std::to_string(look.nodes) + " nodes " + join(parts);
+}
+
+void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,
+                const MemoryParts& parts, Section& workload, Section execution) {
+  work.source = std::move(source);
+  std::vector<std::uint32_t> everybody;
+  for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
+    everybody.push_back(npu);
+  }
+  work.groups.push_back({"", std::move(everybody)});
+  for (const auto& [name, members] : work.source->groups()) {
+    work.group_numbers[name] = static_cast<std::uint32_t>(work.groups.size());
+    work.groups.push_back({name, members});
+  }
+  note_look(parts, workload, execution.section("collectives"), work);
+}
+
+}  // namespace tessera::sim

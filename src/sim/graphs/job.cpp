@@ -1,0 +1,138 @@
+#include "graphs/job.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "chip/npu_memories.hpp"
+#include "graphs/coherence.hpp"
+#include "graphs/cut.hpp"
+#include "graphs/experiment.hpp"
+#include "graphs/tensor_tables.hpp"
+#include "job_tiles.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/workload/graph_workload.hpp"
+#include "tessera/workload/keys.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+class GraphsReader final : public JobReader {
+ public:
+  explicit GraphsReader(const JobSetup& setup) : setup_(setup) {}
+
+  std::unique_ptr<Job> read() override {
+    Section workload = setup_.section.section("workload");
+    if (setup_.section.has("strategy")) {
+      setup_.section.raw("strategy");
+      setup_.section.error("strategy",
+                           "the workload is graphs, which hold their own; execution says how "
+                           "they run");
+    }
+    Section execution = setup_.section.section("execution");
+    auto graph =
+        read_execution(execution, setup_.platform.machine, setup_.tiles.nodes, {}, setup_.load);
+    const MemoryParts parts = memory_parts(setup_.platform);
+    const std::uint64_t samples = workload::samples_of_graphs().read(workload);
+    std::unique_ptr<workload::GraphSource> source =
+        read_graph_source(workload, parts, graph->nodes, setup_.load);
+    if (source) {
+      add_source(*graph, std::move(source), parts, workload, execution);
+      use_coherence(setup_.platform, setup_.machine, *graph);
+      check_remote_access(*graph, execution.section("remote"));
+    }
+    auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
+    job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
+    return job;
+  }
+  std::string replay_objection() const override {
+    return "is for pipelines of micro-batches; this is a graph";
+  }
+
+ private:
+  JobSetup setup_;
+};
+
+}  // namespace
+
+JobDescription GraphsJob::describe(const Platform&) const {
+  const workload::GraphLook& look = graph_->look;
+  JobDescription text;
+  text.entities = {{"NPUs", std::to_string(graph_->npus())},
+                   {"iterations in a graph", std::to_string(graph_->source->iterations())},
+                   {"nodes of graphs", std::to_string(look.nodes)},
+                   {"FLOPs", format_number(look.flops)}};
+  for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {
+    if (look.collectives[kind] > 0) {
+      text.entities.emplace_back(
+          "nodes of " + to_string(static_cast<workload::GraphCollective>(kind)),
+          std::to_string(look.collectives[kind]));
+    }
+  }
+  text.entities.emplace_back("communicators", std::to_string(graph_->groups.size()));
+  if (const workload::TensorPlacement* const tensors = graph_->source->tensors()) {
+    text.tables = tensor_tables(*tensors);
+  }
+  return text;
+}
+
+std::string GraphsJob::brief() const {
+  return "graphs: " + std::to_string(graph_->npus()) + " NPUs, " +
+         std::to_string(graph_->look.nodes) + " nodes, " + std::to_string(graph_->groups.size()) +
+         " communicators";
+}
+
+std::string GraphsJob::warning() const {
+  return ignored_nodes(graph_->look);
+}
+
+std::vector<std::uint32_t> GraphsJob::cut(const Platform& platform, int ranks,
+                                          const std::vector<std::uint32_t>& weights) const {
+  refuse_too_many_ranks(cutter(), graph_->npus(), "NPUs", ranks);
+  return cut_by_communicators(*graph_, platform.machine.topology->nodes(),
+                              static_cast<std::uint32_t>(ranks), weights);
+}
+
+std::optional<memory::CoherentGroup> GraphsJob::coherent_group() const {
+  return graph_->coherent_in_channels
+             ? std::optional(memory::CoherentGroup{graph_->nodes, graph_->remote_of})
+             : std::nullopt;
+}
+
+void GraphsJob::number(NextNumbers& next) {
+  graph_->first_group = next.group;
+  next.group += static_cast<std::uint32_t>(graph_->groups.size());
+}
+
+Job::BytesByNode GraphsJob::kept(const Platform& platform, const ServingMemory&) const {
+  const machine::Machine& machine = platform.machine;
+  BytesByNode kept = bytes_by_node(machine, in_channels_);
+  const workload::TensorPlacement* const tensors = graph_->source->tensors();
+  if (tensors == nullptr) {
+    return kept;
+  }
+  const std::vector<EntityId> holders = holders_of(memory_parts(platform), graph_->nodes);
+  for (std::uint32_t npu = 0; npu < graph_->npus(); ++npu) {
+    const workload::TensorPlacement::Class& own = tensors->classes[tensors->class_of[npu]];
+    if (has_own_channel(machine, graph_->nodes[npu])) {
+      kept[graph_->nodes[npu]] += own.local;
+    }
+    if (!holders.empty()) {
+      kept[holders[npu]] += own.remote;
+    }
+  }
+  return kept;
+}
+
+const WorkKind& kind_of_graphs() {
+  static const WorkKind kind = [] {
+    WorkKind made;
+    made.read = [](const JobSetup& setup) { return std::make_unique<GraphsReader>(setup); };
+    return made;
+  }();
+  return kind;
+}
+
+}  // namespace tessera::sim

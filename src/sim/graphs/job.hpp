@@ -1,0 +1,55 @@
+// Work that is graphs of accelerators.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/sim/job.hpp"
+
+namespace tessera::sim {
+
+class GraphsJob final : public Job {
+ public:
+  // Both of an iteration. FLOPs of the model; none: those that its graphs do.
+  GraphsJob(std::unique_ptr<executor::GraphWork> graph, std::uint64_t samples,
+            std::optional<double> flops = std::nullopt)
+      : graph_(std::move(graph)), samples_(samples), flops_(flops) {}
+
+  executor::GraphWork& graph() { return *graph_; }
+  // [channels] beside tensors.
+  void keep_in_channels(std::vector<Bytes> bytes) { in_channels_ = std::move(bytes); }
+
+  std::unique_ptr<Work> work(const Platform& platform) const override;
+  JobDescription describe(const Platform& platform) const override;
+  std::string brief() const override;
+  std::uint32_t inner_iterations() const override {
+    return graph_->source ? graph_->source->iterations() : 1;
+  }
+  std::string cutter() const override { return "communicators"; }
+  std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
+                                 const std::vector<std::uint32_t>& weights) const override;
+  std::string warning() const override;
+  bool logs_messages() const override { return true; }
+  std::optional<memory::CoherentGroup> coherent_group() const override;
+  std::shared_ptr<const workload::GraphSource> graphs(const Platform&) const override {
+    return graph_->source;
+  }
+  void number(NextNumbers& next) override;
+  BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
+
+ private:
+  std::unique_ptr<executor::GraphWork> graph_;
+  std::uint64_t samples_;
+  std::optional<double> flops_;
+  std::vector<Bytes> in_channels_;
+};
+
+// Of the kinds of workload::graph_workloads().
+const WorkKind& kind_of_graphs();
+
+}  // namespace tessera::sim

@@ -1,0 +1,172 @@
+// Work that is graphs.
+#include <algorithm>
+#include <utility>
+
+#include "graphs/experiment.hpp"
+#include "graphs/job.hpp"
+#include "tessera/executor/graph/graph.hpp"
+#include "tessera/machine/routing/routing.hpp"
+#include "tessera/sim/work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using workload::GraphCollective;
+
+// State of an NPU beside its graph: a few tables, most of them empty or short; and of a node that
+// has been read, with what depends on it (measured).
+constexpr std::size_t npu_bytes = 2048;
+constexpr std::size_t node_bytes = 192;
+// Of a graph that is gone through, one at a time: number and place of each node.
+constexpr std::size_t place_bytes = 48;
+
+class GraphsWork final : public Work {
+ public:
+  GraphsWork(const Platform& platform, const GraphsJob& job, const executor::GraphWork& graph,
+             std::uint64_t samples, std::optional<double> flops)
+      : platform_(platform), job_(job), graph_(graph), samples_(samples), flops_(flops) {
+    for (std::uint32_t npu = 0; npu < graph.npus(); ++npu) {
+      if (has_work(npu)) {
+        at_work_.push_back(graph.nodes[npu]);
+      }
+    }
+  }
+
+  std::uint64_t tiles() const override { return at_work_.size(); }
+  std::uint64_t roles() const override { return graph_.npus(); }
+  bool has_work(std::uint32_t role) const override { return graph_.look.at_work[role]; }
+  std::uint32_t iterations() const override {
+    return job_.iterations * graph_.source->iterations();
+  }
+  std::uint64_t instructions() const override {
+    return graph_.look.nodes / graph_.source->iterations();
+  }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(platform_.machine, at_work_, graph_.options.data_type);
+  }
+  std::uint64_t samples() const override { return samples_; }
+  double flops_of_sample() const override {
+    return flops_.value_or(flops_done()) / static_cast<double>(samples());
+  }
+  double flops_done() const override { return graph_.look.flops / graph_.source->iterations(); }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
+      notes.push_back(ignored);
+    }
+    if (graph_.look.without_shape > 0 && platform_.compute->uses_shapes()) {
+      notes.push_back(std::to_string(graph_.look.without_shape) +
+                      " nodes compute products of unknown shape, which machine.compute takes for "
+                      "vector work");
+    }
+    if (graph_.coherence && !graph_.coherent_in_channels &&
+        graph_.coherence->options().piece != memory::CoherenceOptions{}.piece) {
+      notes.emplace_back(
+          "machine.coherence.piece has no effect: it is of devices with channels "
+          "(machine.dram.memories)");
+    }
+    const auto& options = graph_.options;
+    const bool adds =
+        graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +
+            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter)] +
+            graph_.look
+                .collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter_block)] +
+            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce)] >
+        0;
+    const bool is_free =
+        std::all_of(options.step_costs.begin(), options.step_costs.end(),
+                    [](const auto& costs) { return costs.local_memory == Bandwidth(); });
+    if (adds && is_free) {
+      notes.emplace_back(free_additions + " (execution.collectives.local_memory)");
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more
+  std::vector<executor::Activity> activities() const override {
+    return {executor::Activity::compute, executor::Activity::memory,
+            executor::Activity::host,    executor::Activity::collective,
+            executor::Activity::message, executor::Activity::bubble};
+  }
+  std::vector<Part> parts() const override { return {{"all", tiles()}}; }
+  std::size_t part_of(std::uint32_t) const override { return 0; }
+  const std::vector<std::string>& names() const override { return graph_.names; }
+  std::vector<EntityId> samples_of_parts() const override {
+    constexpr std::size_t most = 8;
+    return {graph_.nodes.begin(), graph_.nodes.begin() + static_cast<std::ptrdiff_t>(
+                                                             std::min(most, graph_.nodes.size()))};
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    if (platform_.machine.topology->computes(node)) {
+      row.stage = 0;
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    std::size_t bytes = graph_.nodes.size() * sizeof(EntityId);
+    for (const executor::GraphGroup& group : graph_.groups) {
+      bytes += group.members.size() * sizeof(std::uint32_t);
+    }
+    return bytes + nodes_a_tile() * place_bytes;
+  }
+  std::size_t bytes_a_tile() const override {
+    return npu_bytes +
+           std::min(nodes_a_tile(), graph_.options.window + graph_.look.reach) * node_bytes;
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return platform_.compute->predicted_bytes(nodes);
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), 1);
+  }
+  std::uint64_t events_of_tile() const override {
+    constexpr std::uint64_t of_node = 2;  // begun, and over
+    return of_node * instructions() / std::max<std::uint64_t>(1, tiles());
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return make_model_cores(platform_, {}, members);  // asked for times alone
+  }
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
+    const machine::Machine& machine = platform_.machine;
+    std::shared_ptr<const machine::Routing> routing =
+        machine::make_routing(platform_.network->routing(), *machine.topology);
+    return executor::make_graph_executor(
+        {machine, graph_, members,
+         [&platform = platform_](EntityId node, const workload::Operation& operation) {
+           return platform.compute->duration(platform.machine, platform.machine.tile_of(node),
+                                             operation);
+         },
+         [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
+           return platform.network->idle_time(
+               machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
+         },
+         [&platform = platform_](Bytes bytes, bool in_switch) {
+           return platform.remote_memory->access_time(
+               bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
+         },
+         job_.iterations, platform_.network->overheads().collective,
+         platform_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer,
+         coherent_slot});
+  }
+
+ private:
+  std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
+
+  const Platform& platform_;
+  const GraphsJob& job_;
+  const executor::GraphWork& graph_;
+  std::uint64_t samples_;
+  std::optional<double> flops_;
+  std::vector<EntityId> at_work_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> GraphsJob::work(const Platform& platform) const {
+  return std::make_unique<GraphsWork>(platform, *this, *graph_,
+                                      std::max<std::uint64_t>(1, samples_), flops_);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,112 @@
+// Reads the workload `onnx`: the keys of onnx/description.hpp, and
+//
+//   key         default      meaning
+//   data_type   model        of floating-point numbers; `model`: as the model has them
+//   message     64 B         that begins or ends a core's share of an operator
+//   drain       false        a node begins when the node before it is over
+//   free        none         types of nodes that cost nothing
+#include "chip/experiment.hpp"
+
+#include <set>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/onnx/work.hpp"
+#include "tessera/sim/onnx/lowering.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+std::optional<DataType> read_data_type(Section& workload) {
+  constexpr const char* as_given = "model";
+  std::vector<std::string> names = data_type_names();
+  names.emplace_back(as_given);
+  return data_type_from(workload.get_name("data_type", names, as_given));
+}
+
+ModelLook look_at(const onnx::Import& model, const onnx::Description& description) {
+  const onnx::Graph& graph = model.graph;
+  const onnx::Cost cost = onnx::total_cost(graph);
+  ModelLook look;
+  look.path = description.path;
+  look.level = onnx::to_string(description.level);
+  look.file_nodes = model.file_nodes;
+  look.nodes = graph.nodes.size();
+  look.parameters = cost.parameters;
+  look.matrix = cost.matrix;
+  look.vector = cost.vector;
+  look.traffic = cost.traffic();
+  look.notices = model.notices;
+  for (const onnx::Node& node : graph.nodes) {
+    look.views += std::holds_alternative<onnx::View>(onnx::work_of(graph, node)) ? 1 : 0;
+    if (!node.unknown.empty()) {
+      look.unknown.push_back(node.name);
+    }
+  }
+  return look;
+}
+
+void refuse_missing_types(Section& workload, const onnx::Graph& graph,
+                          const std::vector<std::string>& free) {
+  std::set<std::string> types;
+  for (const onnx::Node& node : graph.nodes) {
+    types.insert(node.op);
+  }
+  const std::vector<std::string> names(types.begin(), types.end());
+  for (const std::string& type : free) {
+    if (!types.contains(type)) {
+      workload.error("free", unknown_name("type of node", type, names));
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart start,
+                                               std::optional<ModelLook>& look) {
+  executor::ChipWork& work = *start.work;
+  const std::optional<DataType> data_type = read_data_type(workload);
+  const bool drain = workload.get_or("drain", false);
+  const auto free =
+      workload.has("free") ? workload.get_list<std::string>("free") : std::vector<std::string>{};
+  const onnx::Description description = onnx::read_description(workload);
+  if (!start.is_complete) {
+    workload.error("kind",
+                   "a model runs on NPU cores, which share its operators (compute.model: npu), or "
+                   "with a `strategy` beside the workload, which cuts it, on tiles of any model");
+  }
+  if (!start.is_complete || !workload.has("model")) {
+    return nullptr;
+  }
+  try {
+    onnx::Import model = onnx::import_model(description.path, description.options);
+    onnx::optimize(model.graph, description.level);
+    look = look_at(model, description);
+    refuse_missing_types(workload, model.graph, free);
+    work.data_type = data_type.value_or(DataType::fp32);
+    work.operators = lower_graph(
+        model.graph, {work.core, work.cores.size(), data_type, drain, {free.begin(), free.end()}});
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
+      workload.error("model", file + diagnostic.message);
+    }
+    return nullptr;
+  } catch (const IoError& error) {
+    workload.error("model", error.what());
+    return nullptr;
+  }
+  if (work.operators.empty()) {
+    workload.error("model", "the model has nothing to compute or move");
+    return nullptr;
+  }
+  number_names(work);
+  return std::move(start.work);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,352 @@
+#include "onnx/operators.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "tessera/core/quotient.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using onnx::Node;
+using onnx::Tensor;
+using onnx::TensorIndex;
+using workload::MatrixProduct;
+using workload::Operator;
+using workload::Sharding;
+
+Operator make_vector(std::string name, std::string kind, Flops flops) {
+  Operator op;
+  op.name = std::move(name);
+  op.kind = std::move(kind);
+  op.forward_flops = flops;
+  return op;
+}
+
+Operator make_product(std::string name, std::string kind, const MatrixProduct& product) {
+  Operator op;
+  op.name = std::move(name);
+  op.kind = std::move(kind);
+  op.forward_flops = product.flops();
+  if (op.forward_flops > Flops()) {
+    op.product = product;
+  }
+  return op;
+}
+
+// The operators of a node without operands.
+struct Parts {
+  std::vector<Operator> operators;
+  std::size_t reads = 0;   // number of the one that has the node's inputs
+  std::size_t writes = 0;  // and its outputs
+};
+
+// Of each kind of work; called by std::visit.
+class Maker {
+ public:
+  Maker(const OnnxLook& look, NodeNumber number, const NodeCut& cut)
+      : look_(look),
+        node_(look.node(number)),
+        cut_(cut),
+        cost_(onnx::cost_of(look.graph(), node_)) {
+    vector_ = cost_.vector;
+    for (const onnx::Epilogue& step : node_.epilogue) {
+      vector_ = Flops(vector_.count() - step.flops);
+    }
+  }
+
+  Parts operator()(const onnx::Product& work) const {
+    MatrixProduct product{work.rows, work.columns, work.depth * (work.operations / 2), work.count};
+    if (work.one_right_side) {
+      product.rows *= std::exchange(product.count, 1);
+    }
+    const bool has_weights =
+        std::any_of(node_.inputs.begin(), node_.inputs.end(), [&](TensorIndex at) {
+          return at != onnx::no_tensor && look_.is_constant(at) && !is_epilogue_operand(node_, at);
+        });
+    return product_of("", has_weights ? "linear" : "product", product);
+  }
+
+  Parts operator()(const onnx::Convolution& work) const {
+    const std::uint64_t window = onnx::elements_of(work.kernel);
+    const std::uint64_t inputs = work.input_channels / work.groups;
+    const std::uint64_t outputs = work.output_channels / work.groups;
+    const std::uint64_t of = onnx::elements_of(work.transposed ? work.input : work.output);
+    const MatrixProduct product =
+        work.transposed ? MatrixProduct{work.batch * of, window * outputs, inputs, work.groups}
+                        : MatrixProduct{work.batch * of, outputs, window * inputs, work.groups};
+    return product_of("", "convolution", product);
+  }
+
+  Parts operator()(const onnx::Attention& work) const {
+    const std::uint64_t count = work.batch * work.heads;
+    Parts parts;
+    if (work.projection_flops > 0) {
+      const auto& weights = *look_.tensor(node_.inputs[1]).shape;
+      const auto depth = static_cast<std::uint64_t>(weights[0]);
+      const auto columns = static_cast<std::uint64_t>(weights[1]);
+      parts.operators.push_back(
+          make_product(node_.name + "/projection", "linear",
+                       {work.projection_flops / 2 / (depth * columns), columns, depth, 1}));
+      parts.operators.back().sharding = cut_.sharding;
+    }
+    const auto add = [&](const char* part, MatrixProduct product) {
+      Operator& op =
+          parts.operators.emplace_back(make_product(node_.name + part, "attention", product));
+      op.sharding = inner();
+      op.kv_heads = std::min(work.kv_heads, heads_of(work.kv_heads));
+    };
+    if (work.key_width == work.value_width) {
+      add("/attention", {work.queries, work.key_width, 2 * work.keys, count});
+    } else {
+      add("/scores", {work.queries, work.keys, work.key_width, count});
+      add("/values", {work.queries, work.value_width, work.keys, count});
+    }
+    parts.writes = parts.operators.size() - 1;
+    parts.operators.push_back(make_vector(node_.name + "/softmax", "softmax", vector_));
+    parts.operators.back().sharding = inner();
+    return parts;
+  }
+
+  Parts operator()(const onnx::Recurrent& work) const {
+    const std::uint64_t gates = work.gates * work.hidden_width;
+    Parts parts;
+    parts.operators = {
+        make_product(node_.name + "/inputs", "recurrent",
+                     {work.steps * work.batch, gates, work.input_width, work.directions}),
+        make_product(node_.name + "/state", "recurrent",
+                     {work.batch, gates, work.hidden_width, work.steps * work.directions}),
+        make_vector(node_.name + "/gates", "elementwise", vector_)};
+    parts.writes = 2;
+    return parts;
+  }
+
+  Parts operator()(const onnx::RowWork& work) const {
+    return vector(work.form == onnx::RowWork::Form::softmax     ? "softmax"
+                  : work.form == onnx::RowWork::Form::reduction ? "reduction"
+                                                                : "norm");
+  }
+  Parts operator()(const onnx::Pooling&) const { return vector("pool"); }
+  Parts operator()(const onnx::ElementWise&) const { return vector("elementwise"); }
+  Parts operator()(const onnx::Lookup&) const { return vector("lookup"); }
+  Parts operator()(const onnx::Movement&) const { return vector("movement"); }
+  Parts operator()(const onnx::Append&) const { return vector("movement"); }
+  Parts operator()(const onnx::View&) const { return vector("view"); }
+  Parts operator()(const onnx::Other&) const { return vector("other"); }
+
+ private:
+  // Sharding of what follows a product inside the node.
+  Sharding inner() const {
+    return cut_.sharding == Sharding::column ? Sharding::heads : cut_.sharding;
+  }
+  std::uint64_t heads_of(std::uint64_t otherwise) const {
+    return cut_.set > 0 && cut_.heads > 0 ? cut_.heads : otherwise;
+  }
+
+  Parts product_of(const char* part, const char* kind, const MatrixProduct& product) const {
+    Parts parts;
+    if (product.rows * product.columns * product.depth * product.count == 0) {
+      return vector(kind);
+    }
+    Operator op = make_product(node_.name + part, kind, product);
+    op.sharding = cut_.sharding;
+    if (op.sharding == Sharding::heads && heads_of(0) < product.count) {
+      op.kv_heads = heads_of(0);
+    }
+    parts.operators.push_back(std::move(op));
+    return parts;
+  }
+
+  Parts vector(const char* kind) const {
+    Parts parts;
+    parts.operators.push_back(make_vector(node_.name, kind, vector_));
+    parts.operators.back().sharding = cut_.sharding;
+    return parts;
+  }
+
+  const OnnxLook& look_;
+  const Node& node_;
+  const NodeCut& cut_;
+  onnx::Cost cost_;
+  Flops vector_;
+};
+
+bool does_anything(const Operator& op) {
+  return op.forward_flops > Flops() || op.input_elements > 0 || op.output_elements > 0 ||
+         op.parameters > 0;
+}
+
+// Moves numbers that follow from shapes.
+bool is_known_beforehand(const OnnxLook& look, NodeNumber number, const Operator& op) {
+  const std::vector<TensorIndex>& made = look.node(number).outputs;
+  return op.forward_flops == Flops() && op.parameters == 0 &&
+         std::all_of(made.begin(), made.end(), [&](TensorIndex at) {
+           return at == onnx::no_tensor || look.tensor(at).values.has_value();
+         });
+}
+
+}  // namespace
+
+OnnxOperators::OnnxOperators(const OnnxLook& look, const std::vector<NodeCut>& cuts,
+                             DataType data_type)
+    : look_(look), cuts_(cuts), data_type_(data_type) {
+  find_owners();
+}
+
+// Products first, as what turns a weight for them reads it only.
+void OnnxOperators::find_owners() {
+  const auto offer = [&](NodeNumber number, bool constant_too) {
+    for (const TensorIndex at : look_.node(number).inputs) {
+      const TensorIndex parameter = at == onnx::no_tensor || !look_.is_constant(at)
+                                        ? onnx::no_tensor
+                                        : look_.parameter_of(at);
+      const bool makes_constant = std::any_of(
+          look_.node(number).outputs.begin(), look_.node(number).outputs.end(),
+          [&](TensorIndex made) { return made != onnx::no_tensor && look_.is_constant(made); });
+      if (parameter != onnx::no_tensor && (constant_too || !makes_constant)) {
+        owners_.emplace(parameter, number);
+      }
+    }
+  };
+  for (const bool constant_too : {false, true}) {
+    for (NodeNumber number = 0; number < look_.nodes(); ++number) {
+      if (constant_too || !look_.is_view(number)) {
+        offer(number, constant_too);
+      }
+    }
+  }
+}
+
+std::uint64_t OnnxOperators::elements(std::uint64_t count, onnx::ElementType type) const {
+  return onnx::is_real(type)
+             ? count
+             : quotient_up((count * onnx::bits_of(type) + 7) / 8, element_size(data_type_).count());
+}
+
+std::uint64_t OnnxOperators::elements(const Tensor& tensor) const {
+  return elements(tensor.elements(), tensor.type);
+}
+
+std::uint64_t OnnxOperators::written_by(NodeNumber number) const {
+  std::uint64_t sum = 0;
+  if (const auto* const append = std::get_if<onnx::Append>(&look_.work(number))) {
+    return append->elements;
+  }
+  for (const TensorIndex at : look_.node(number).outputs) {
+    sum += at == onnx::no_tensor ? 0 : elements(look_.tensor(at));
+  }
+  return look_.is_view(number) ? 0 : sum;
+}
+
+// As onnx::cost_of counts bytes.
+std::uint64_t OnnxOperators::read_of(NodeNumber number, std::size_t input) const {
+  const Node& node = look_.node(number);
+  const Tensor& tensor = look_.tensor(node.inputs[input]);
+  const onnx::Work& work = look_.work(number);
+  if (look_.is_view(number)) {
+    return 0;
+  }
+  if (const auto* const append = std::get_if<onnx::Append>(&work)) {
+    return input == 1 ? append->elements : 0;
+  }
+  if (const auto* const lookup = std::get_if<onnx::Lookup>(&work); lookup && input == 0) {
+    return elements(lookup->rows * lookup->row_elements, tensor.type);
+  }
+  const std::uint64_t read = elements(onnx::elements_read(look_.graph(), node, input), tensor.type);
+  return input == 0 && std::holds_alternative<onnx::Movement>(work)
+             ? std::min(read, written_by(number))
+             : read;
+}
+
+void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator& op) const {
+  const TensorIndex at = look_.node(number).inputs[input];
+  const TensorIndex parameter = look_.parameter_of(at);
+  const bool counts =
+      parameter != onnx::no_tensor && onnx::counts_as_parameter(look_.tensor(parameter).type);
+  const std::uint64_t all = counts ? look_.tensor(parameter).elements() : 0;
+  if (counts && owners_.at(parameter) == number) {
+    op.parameters += all;
+    const bool is_cut = op.sharding == Sharding::replicated || cuts_[number].is_cut(input);
+    op.replicated_parameters += is_cut ? 0 : all;
+  } else if (counts && look_.is_matrix_work(number) &&
+             !is_epilogue_operand(look_.node(number), at)) {
+    op.shared_parameters += all;
+  } else {
+    op.input_elements += read_of(number, input);
+  }
+}
+
+// Each distinct input once, outputs once; what fused steps read besides is theirs.
+void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
+  const Node& node = look_.node(number);
+  std::set<TensorIndex> seen;
+  std::set<TensorIndex> parameters;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorIndex at = node.inputs[i];
+    if (at == onnx::no_tensor || !seen.insert(at).second) {
+      continue;
+    }
+    if (look_.is_constant(at)) {
+      const TensorIndex parameter = look_.parameter_of(at);
+      if (parameter == onnx::no_tensor || parameters.insert(parameter).second) {
+        add_parameter(number, i, op);
+      }
+    } else if (!is_epilogue_operand(node, at)) {
+      op.input_elements += read_of(number, i);
+    }
+  }
+}
+
+Operator OnnxOperators::epilogue_of(NodeNumber number) const {
+  const Node& node = look_.node(number);
+  Flops flops;
+  std::set<TensorIndex> read;
+  std::string name;
+  for (const onnx::Epilogue& step : node.epilogue) {
+    flops += Flops(step.flops);
+    name += "+" + step.op;
+    read.insert(step.operands.begin(), step.operands.end());
+  }
+  Operator op = make_vector(node.name + name, "elementwise", flops);
+  const Sharding sharding = cuts_[number].sharding;
+  op.sharding = sharding == Sharding::column ? Sharding::heads
+                : sharding == Sharding::row  ? Sharding::replicated
+                                             : sharding;
+  for (const TensorIndex at : read) {
+    op.input_elements +=
+        at == onnx::no_tensor || look_.is_constant(at) ? 0 : elements(look_.tensor(at));
+  }
+  return op;
+}
+
+std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
+  const Node& node = look_.node(number);
+  Parts parts = std::visit(Maker(look_, number, cuts_[number]), look_.work(number));
+  std::vector<Operator>& operators = parts.operators;
+  add_operands(number, operators[parts.reads]);
+  operators[parts.writes].output_elements = written_by(number);
+  if (cuts_[number].sharding == Sharding::row) {
+    operators[parts.reads].forward_all_reduce_elements = written_by(number);
+  }
+  // Of tables and weights that are moved no more is read than written: plan/cutter.cpp.
+  const bool moves = std::holds_alternative<onnx::Lookup>(look_.work(number)) ||
+                     std::holds_alternative<onnx::Movement>(look_.work(number));
+  if (moves && operators[0].parameters > 0) {
+    operators[0].kind = "embedding";
+  }
+  const bool sums = node.op == "Add" || node.op == "Sum";
+  operators[0].additive = sums && operators[0].sharding == Sharding::replicated &&
+                          node.epilogue.empty() && operators[0].parameters == 0;
+  if (!node.epilogue.empty()) {
+    operators.push_back(epilogue_of(number));
+  }
+  std::erase_if(operators, [&](const Operator& op) {
+    return !does_anything(op) || is_known_beforehand(look_, number, op);
+  });
+  return std::move(parts.operators);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,294 @@
+#include "programs/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "chip/npu_memories.hpp"
+#include "graphs/experiment.hpp"
+#include "graphs/job.hpp"
+#include "job_tiles.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/routing/routing.hpp"
+#include "tessera/plan/graph_source.hpp"
+#include "tessera/plan/placed_time.hpp"
+#include "tessera/plan/placement/route_costs.hpp"
+#include "tessera/plan/traffic.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+// The platform's own compute model; it must outlive what is given.
+plan::OperationTime operation_time_of(const Platform& platform) {
+  return [&platform](const machine::Tile& tile, const workload::Operation& operation) {
+    return platform.compute->duration(platform.machine, tile, operation);
+  };
+}
+
+// Calls `use` with what messages take on the idle machine.
+template <class Use>
+auto with_transfers(const Platform& platform, const Use& use) {
+  const machine::Topology& topology = *platform.machine.topology;
+  const auto routing = machine::make_routing(platform.network->routing(), topology);
+  return use(plan::Transfers{[&](EntityId from, EntityId to) {
+                               return machine::hops_between(topology, *routing, from, to);
+                             },
+                             platform.network->overheads().message,
+                             platform.network->overheads().collective});
+}
+
+std::string layers_of(const workload::Workload& workload, const plan::Stage& stage) {
+  std::string text;
+  for (const plan::LayerRange& layers : stage.chunks) {
+    text += (text.empty() ? "" : "; ") + workload.layers[layers.first].name + " … " +
+            workload.layers[layers.end - 1].name;
+  }
+  return text;
+}
+
+std::string memory_table(const PlannedWork& work) {
+  TextTable table({"stage", "layers", "weights", "gradients", "optimizer", "activations", "kept of",
+                   "in SRAM"});
+  for (std::size_t number = 0; number < work.plan.stages.size(); ++number) {
+    const plan::Stage& stage = work.plan.stages[number];
+    const plan::StageMemory& memory = stage.memory;
+    const std::string held = memory.holds_weights && memory.holds_activations ? "all"
+                             : memory.holds_weights                           ? "weight state"
+                             : memory.holds_activations                       ? "activations"
+                                                                              : "nothing";
+    table.add({std::to_string(number), layers_of(work.workload, stage),
+               to_short_string(memory.weights), to_short_string(memory.gradients),
+               to_short_string(memory.optimizer), to_short_string(memory.activations()),
+               std::to_string(memory.in_flight) + " micro-batches", held});
+  }
+  return table.to_string();
+}
+
+// Empty where routes are too many to be walked.
+std::string traffic_table(const machine::Machine& machine, const plan::Plan& plan) {
+  if (!plan::RouteCosts::affordable(*machine.topology)) {
+    return "";
+  }
+  const auto rounded = [](double value) { return format_number(std::round(value * 1000) / 1000); };
+  const plan::PlacementTraffic traffic = plan::hop_weighted_traffic(machine, plan, plan.placement);
+  TextTable table({"traffic", "bytes", "hops a byte", "most hops", "time of all links [s]"});
+  const auto add = [&](const std::string& name, const plan::HopTraffic& sum) {
+    if (sum.bytes > 0) {
+      table.add({name, to_short_string(Bytes(static_cast<std::uint64_t>(sum.bytes))),
+                 rounded(sum.mean_hops()), std::to_string(sum.longest_hops),
+                 rounded(sum.link_seconds())});
+    }
+  };
+  for (std::size_t kind = 0; kind < traffic.messages.size(); ++kind) {
+    add(to_string(static_cast<plan::Traffic>(kind)), traffic.messages[kind]);
+  }
+  add("memory", traffic.memory);
+  add("all", traffic.total());
+  return "\n# traffic of one iteration, layout " + plan.strategy.layout + "\n" + table.to_string();
+}
+
+class ProgramsReader final : public JobReader {
+ public:
+  ProgramsReader(const JobSetup& setup, WorkloadReader reader)
+      : setup_(setup), read_(std::move(reader)) {}
+
+  std::unique_ptr<Job> read() override;
+  void plan(Job& job) override;
+  std::string replay_objection() const override { return replay_objection_; }
+
+ private:
+  void check_peaks(const workload::Workload& workload);
+  void use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels);
+  ConfigError placed(const ConfigError& error);
+
+  JobSetup setup_;
+  WorkloadReader read_;
+  workload::Workload workload_;
+  std::optional<plan::Strategy> strategy_;
+  std::string replay_objection_;
+};
+
+std::unique_ptr<Job> ProgramsReader::read() {
+  Section workload_section = setup_.section.section("workload");
+  std::optional<workload::Workload> workload = read_(workload_section);
+  if (!workload) {
+    return nullptr;  // it has been complained about
+  }
+  workload_ = std::move(*workload);
+  const Platform& platform = setup_.platform;
+  Section strategy_section = setup_.section.section("strategy");
+  strategy_ =
+      plan::read_strategy(strategy_section, workload_, *platform.machine.topology,
+                          setup_.tiles.are_all ? std::vector<EntityId>{} : setup_.tiles.nodes);
+  if (strategy_->aggregation != plan::Aggregation::none && setup_.machine.has("faults")) {
+    strategy_section.error("aggregation",
+                           "a tile cannot stand for others on a machine with faults");
+  }
+  check_peaks(workload_);
+  std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
+  if (setup_.section.has("execution")) {
+    executor::GraphOptions usual;
+    usual.data_type = workload_.data_type;
+    usual.slots[static_cast<std::size_t>(executor::Lane::memory)] = 0;  // programs wait by slot
+    job = std::make_unique<GraphsJob>(
+        read_execution(setup_.section.section("execution"), platform.machine, setup_.tiles.nodes,
+                       usual, setup_.load),
+        workload_.samples,
+        static_cast<double>(workload_.flops_per_sample().count()) *
+            static_cast<double>(workload_.samples));
+    replay_objection_ = "graphs are simulated whole";
+  }
+  job->name = workload_.name;
+  return job;
+}
+
+void ProgramsReader::check_peaks(const workload::Workload& workload) {
+  for (const machine::Tile* tile : kinds_of(setup_.platform.machine, setup_.tiles.nodes)) {
+    if (tile->peak.empty()) {
+      // Else it has been complained about.
+      if (!setup_.machine.has("tile") && tile->name.empty()) {
+        setup_.machine.error("tile", "missing; tile.peak must give the rate of " +
+                                         to_string(workload.data_type) +
+                                         ", in which the workload computes");
+      }
+    } else if (tile->peak.find(workload.data_type) == tile->peak.end()) {
+      std::vector<std::string> types;
+      for (const auto& [type, peak] : tile->peak) {
+        types.push_back(to_string(type));
+      }
+      setup_.section.error("workload", "the workload computes in " + to_string(workload.data_type) +
+                                           ", but the machine gives a peak for " + join(types) +
+                                           " only (machine." + tile->peak_key() + ")");
+    }
+  }
+}
+
+void ProgramsReader::plan(Job& job) {
+  const Platform& platform = setup_.platform;
+  try {
+    plan::Plan plan = plan_of(platform, workload_, *strategy_);
+    job.ideal_time =
+        plan::ideal_time(platform.machine, plan, operation_time_of(platform), job.iterations);
+    std::vector<Bytes> in_channels;
+    if (strategy_->check_capacity) {
+      in_channels = plan::bytes_in_channels(platform.machine, plan);
+    }
+    if (PlannedWork* const planned = job.planned()) {
+      *planned = {std::move(workload_), std::move(plan), std::move(in_channels)};
+    } else {
+      use_graphs(dynamic_cast<GraphsJob&>(job), std::move(plan), std::move(in_channels));
+    }
+  } catch (const ConfigError& error) {
+    throw placed(error);
+  }
+}
+
+void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels) {
+  job.keep_in_channels(std::move(in_channels));
+  Section workload = setup_.section.section("workload");
+  add_source(
+      job.graph(),
+      plan::make_graph_source(std::make_shared<plan::Plan>(std::move(plan)), job.graph().nodes),
+      {setup_.platform.machine}, workload, setup_.section.section("execution"));
+}
+
+// The plan knows no places. A complaint of it that begins with the path of a key, as in
+// "placement.group: ...", is put there, any other at the strategy.
+ConfigError ProgramsReader::placed(const ConfigError& error) {
+  std::vector<Diagnostic> diagnostics = error.diagnostics();
+  Section strategy = setup_.section.section("strategy");
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (!diagnostic.file.empty()) {
+      continue;
+    }
+    const std::string key = diagnostic.message.substr(0, diagnostic.message.find(": "));
+    const std::size_t dot = key.find('.');
+    Section part = dot == std::string::npos ? strategy : strategy.section(key.substr(0, dot));
+    const std::string last = key.substr(dot == std::string::npos ? 0 : dot + 1);
+    const bool is_there = part.has(last);
+    const config::Place place =
+        is_there ? part.place_of(last) : setup_.section.place_of("strategy");
+    diagnostic = {place.file, place.line, place.column,
+                  strategy.path() + (is_there ? "." : ": ") + diagnostic.message};
+  }
+  return ConfigError(diagnostics);
+}
+
+}  // namespace
+
+plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
+                   const plan::Strategy& strategy) {
+  return with_transfers(platform, [&](const plan::Transfers& transfers) {
+    return plan::make_plan(platform.machine, workload, strategy, operation_time_of(platform),
+                           transfers);
+  });
+}
+
+SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan) {
+  return with_transfers(platform, [&](const plan::Transfers& transfers) {
+    return plan::placed_time(platform.machine, plan, operation_time_of(platform), transfers);
+  });
+}
+
+JobDescription ProgramsJob::describe(const Platform& platform) const {
+  const plan::Plan& plan = planned_.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
+  JobDescription text;
+  text.entities = {{"tiles at work", std::to_string(degrees.tiles())},
+                   {"pipeline stages", std::to_string(plan.stages.size())},
+                   {"micro-batches a replica", std::to_string(plan.strategy.micro_batches)},
+                   {"instructions an iteration", std::to_string(plan.instructions())},
+                   {"parameters", std::to_string(planned_.workload.parameters())}};
+  text.tables = "\n# memory of one tile of each stage\n" + memory_table(planned_) +
+                traffic_table(platform.machine, plan);
+  text.ideal = "ideal iteration (arithmetic only)";
+  return text;
+}
+
+std::string ProgramsJob::brief() const {
+  const plan::Plan& plan = planned_.plan;
+  const plan::Degrees& degrees = plan.strategy.degrees;
+  return "plan: pipeline " + std::to_string(degrees.pipeline) + ", tensor " +
+         std::to_string(degrees.tensor) + ", data " + std::to_string(degrees.data) + "; schedule " +
+         plan.strategy.schedule + ", layout " + plan.strategy.layout + ", " +
+         std::to_string(plan.strategy.micro_batches) + " micro-batches, " +
+         std::to_string(plan.instructions()) + " instructions an iteration";
+}
+
+std::shared_ptr<const workload::GraphSource> ProgramsJob::graphs(const Platform& platform) const {
+  // Not owned: who asks keeps the job.
+  return plan::make_graph_source(
+      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), &planned_.plan),
+      platform.machine.topology->computing_node_ids());
+}
+
+void ProgramsJob::number(NextNumbers& next) {
+  planned_.plan.first_operation = next.operation;
+  next.operation += static_cast<std::uint32_t>(planned_.plan.operations.size());
+}
+
+Job::BytesByNode ProgramsJob::kept(const Platform& platform, const ServingMemory&) const {
+  return bytes_by_node(platform.machine, planned_.in_channels);
+}
+
+std::unique_ptr<JobReader> make_programs_reader(const JobSetup& setup, WorkloadReader read) {
+  return std::make_unique<ProgramsReader>(setup, std::move(read));
+}
+
+const WorkKind& kind_of_programs() {
+  static const WorkKind kind = [] {
+    WorkKind made;
+    made.parts = {"workload", "strategy"};
+    made.read = [](const JobSetup& setup) {
+      return make_programs_reader(setup, workload::read_workload);
+    };
+    made.complain = [](Section& workload) { workload::read_workload(workload); };
+    return made;
+  }();
+  return kind;
+}
+
+}  // namespace tessera::sim

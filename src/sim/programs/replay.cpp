@@ -1,0 +1,187 @@
+#include "tessera/sim/programs/replay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuts/idle_ranks.hpp"
+#include "results.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// Times that must grow evenly: of the iteration, then of each activity of all tiles and each stage.
+// Means over tiles are rounded down, so that a mean's growth may differ by one.
+std::vector<std::int64_t> times_of(const trace::Summary& summary) {
+  std::vector<std::int64_t> times{summary.simulated_time_ps};
+  for (const trace::Breakdown& row : summary.breakdown) {
+    for (const auto& [activity, mean] : row.mean_ps) {
+      times.push_back(static_cast<std::int64_t>(mean));
+    }
+  }
+  return times;
+}
+
+bool grows_evenly(const std::array<trace::Summary, 2>& before, const trace::Summary& last) {
+  const std::vector<std::int64_t> first = times_of(before[0]);
+  const std::vector<std::int64_t> second = times_of(before[1]);
+  const std::vector<std::int64_t> third = times_of(last);
+  if (third[0] - second[0] != second[0] - first[0]) {
+    return false;
+  }
+  for (std::size_t i = 1; i < first.size(); ++i) {
+    const std::int64_t bend = third[i] - 2 * second[i] + first[i];
+    if (bend < -2 || bend > 2) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Puts `steps` more of the difference between the last two runs on top of the last one.
+void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32_t replayed,
+                  const Experiment& experiment, trace::Summary& last) {
+  const auto on = [&](std::int64_t from, std::int64_t to) {
+    return to + (to - from) * static_cast<std::int64_t>(steps);
+  };
+  last.simulated_time_ps = on(before.simulated_time_ps, last.simulated_time_ps);
+  for (std::size_t row = 0; row < last.breakdown.size(); ++row) {
+    for (std::size_t i = 0; i < last.breakdown[row].mean_ps.size(); ++i) {
+      std::uint64_t& mean = last.breakdown[row].mean_ps[i].second;
+      const std::uint64_t earlier = before.breakdown[row].mean_ps[i].second;
+      mean = static_cast<std::uint64_t>(std::max<std::int64_t>(
+          0, on(static_cast<std::int64_t>(earlier), static_cast<std::int64_t>(mean))));
+    }
+  }
+  const auto put_on = [&](const auto& earlier, auto& bytes) {
+    if (earlier && bytes) {
+      *bytes += (*bytes - *earlier) * steps;
+    }
+  };
+  put_on(before.message_bytes, last.message_bytes);
+  put_on(before.collective_bytes, last.collective_bytes);
+  put_on(before.memory_read_bytes, last.memory_read_bytes);
+  put_on(before.memory_written_bytes, last.memory_written_bytes);
+  last.executed_flops_per_iteration +=
+      (last.executed_flops_per_iteration - before.executed_flops_per_iteration) *
+      static_cast<double>(steps);
+  last.replayed_micro_batches = replayed;
+  last.notes.push_back(std::to_string(replayed) +
+                       " micro-batches of an iteration were not simulated: they are taken to go on "
+                       "as three runs with fewer did (run.replay)");
+  note_iteration(experiment, last);
+}
+
+trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
+                       const RunRequest& given) {
+  if (!experiment.options.replay) {
+    return run(experiment, communicator, given);
+  }
+  RunRequest request = given;
+  request.resumable = false;
+  const plan::Strategy& strategy = experiment.plan().strategy;
+  if (request.resume || request.checkpoints.wall_s > 0 ||
+      !request.checkpoints.simulated.is_never()) {
+    throw ConfigError("run.replay: exact does not go together with checkpoints");
+  }
+  if (!strategy.order.empty()) {
+    throw ConfigError("run.replay: exact needs a schedule by name, not strategy.order");
+  }
+  const std::uint32_t whole = strategy.micro_batches;
+  const std::uint32_t stages = strategy.degrees.pipeline;
+  const std::uint32_t step = strategy.chunks > 1 ? stages : 1;
+  const auto note = [&](std::uint32_t count) {
+    if (request.hooks.on_note && communicator.rank() == 0) {
+      request.hooks.on_note("simulating " + std::to_string(count) + " of " + std::to_string(whole) +
+                            " micro-batches, to see whether they repeat");
+    }
+  };
+  std::uint32_t few = stages * strategy.chunks + 2;
+  while (few + 2 * step < whole / 2) {
+    few += (whole - few) % step;
+    std::array<trace::Summary, 2> before;
+    RunRequest trial;
+    trial.hooks = request.hooks;
+    trial.cut = request.cut;
+    for (std::uint32_t i = 0; i < before.size(); ++i) {
+      use_micro_batches(experiment, few + i * step);
+      note(few + i * step);
+      before[i] = run(experiment, communicator, trial);
+      if (before[i].status != "finished") {
+        before[i].message += "; run.replay: exact leaves nothing to go on with";
+        return before[i];
+      }
+    }
+    bool settled = false;
+    const std::uint32_t replayed = whole - few - 2 * step;
+    RunRequest last = request;
+    last.complete_summary = [&](trace::Summary& summary) {
+      settled = grows_evenly(before, summary);
+      if (settled) {
+        go_on_evenly(before[1], replayed / step, replayed, experiment, summary);
+      }
+      return settled;
+    };
+    use_micro_batches(experiment, few + 2 * step);
+    note(few + 2 * step);
+    const trace::Summary summary = run(experiment, communicator, last);
+    if (settled || summary.status != "finished") {
+      return summary;
+    }
+    few *= 2;
+  }
+  use_micro_batches(experiment, whole);
+  return run(experiment, communicator, request);
+}
+
+// Ranks without a processor, which will be idle, do not take the others' to find what those find.
+CutChoice choose_where_needed(const Experiment& experiment, comm::Communicator& communicator) {
+  const int processors = communicator.processors();
+  const bool may_idle = experiment.options.partition == automatic_partition &&
+                        experiment.options.idle_ranks && processors < communicator.size();
+  if (!may_idle) {
+    return choose_cut(experiment, communicator.size(), processors);
+  }
+  CutChoice choice;
+  std::string answer;
+  if (communicator.rank() < processors) {
+    try {
+      choice = choose_cut(experiment, communicator.size(), processors);
+      answer = std::to_string(choice.ranks);
+    } catch (const ConfigError& error) {  // the same on all that look
+      answer = std::string("-") + error.what();
+    }
+  }
+  answer = communicator.broadcast(answer, 0);
+  if (answer.front() == '-') {
+    throw ConfigError(answer.substr(1));
+  }
+  choice.ranks = std::stoi(answer);
+  return choice;
+}
+
+}  // namespace
+
+trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
+                               const RunRequest& request) {
+  RunRequest cut_so = request;
+  const auto cut = std::make_shared<const CutChoice>(choose_where_needed(experiment, communicator));
+  cut_so.cut = cut;
+  if (cut->ranks == communicator.size()) {
+    return run_all(experiment, communicator, cut_so);
+  }
+  if (cut->ranks == 1 && communicator.rank() == 0 && request.hooks.on_note) {
+    request.hooks.on_note(cut->reason);  // of cuts the run tells itself
+  }
+  return run_on_first(cut->ranks, communicator, cut_so,
+                      [&experiment](comm::Communicator& part, const RunRequest& heard) {
+                        return run_all(experiment, part, heard);
+                      });
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,236 @@
+// Work that is the programs of a plan.
+#include <algorithm>
+#include <utility>
+
+#include "predicted_events.hpp"
+#include "programs/job.hpp"
+#include "tessera/npu/core/cores.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
+#include "tessera/sim/work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
+
+// Events of each node, predicted from the plan.
+class Prediction {
+ public:
+  Prediction(const Platform& platform, const plan::Plan& plan)
+      : plan_(plan), events_(platform), collectives_(plan_) {}
+
+  std::vector<std::uint64_t> make() {
+    const plan::Degrees& degrees = plan_.strategy.degrees;
+    for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
+      for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
+        for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
+          const plan::Role role{stage, replica, shard};
+          if (plan_.is_simulated(plan_.placement.number(role))) {
+            add_tile(role, work);
+          }
+        }
+      }
+    }
+    return events_.take();
+  }
+
+ private:
+  void add_tile(const plan::Role& role, const plan::StageWork& work) {
+    const EntityId tile = plan_.placement.tile(role);
+    const std::uint32_t number = plan_.placement.number(role);
+    events_.add(tile, events_of_an_operator * work.operators);
+    for (const auto& [key, count] : work.sends) {
+      if (!plan_.leads(std::get<plan::Group>(key), number)) {
+        continue;
+      }
+      plan::Role peer = role;
+      peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
+      events_.message(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
+    }
+    for (const auto& [key, count] : work.accesses) {
+      events_.access(tile, Bytes(key.second), key.first, count);
+    }
+    for (const auto& [key, count] : work.collectives) {
+      const auto group = std::get<plan::Group>(key);
+      for (const plan::Sent& sent : collectives_.of(key)[plan_.member_of(group, number)]) {
+        const std::uint32_t peer = plan_.role_of(group, sent.to, number);
+        events_.message(tile, plan_.placement.tile(peer), sent.bytes, sent.count * count);
+      }
+    }
+  }
+
+  const plan::Plan& plan_;
+  PredictedEvents events_;
+  plan::CollectiveSends collectives_;
+};
+
+class ProgramWork final : public Work {
+ public:
+  ProgramWork(const Platform& platform, const ProgramsJob& job)
+      : platform_(platform),
+        job_(job),
+        workload_(job.planned()->workload),
+        plan_(job.planned()->plan) {}
+
+  std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
+  std::uint32_t iterations() const override { return job_.iterations; }
+  std::uint64_t instructions() const override { return plan_.instructions(); }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(platform_.machine, plan_.placement.tiles(), workload_.data_type);
+  }
+  std::uint64_t samples() const override { return workload_.samples; }
+  double flops_of_sample() const override {
+    return static_cast<double>(workload_.flops_per_sample().count());
+  }
+  double flops_done() const override {
+    double sum = 0;
+    for (const plan::Stage& stage : plan_.stages) {
+      sum += static_cast<double>(plan::flops_of(plan_, stage.program)) *
+             static_cast<double>(plan_.stage_tiles());
+    }
+    return sum;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (plan_.strategy.aggregation != plan::Aggregation::none) {
+      notes.push_back("a tile stands for " +
+                      std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
+                      ": what they send to each other takes the time of a closed form, and meets "
+                      "nothing else (strategy.aggregation)");
+    }
+    if (adds_up()) {
+      notes.push_back(free_additions);
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < plan::phases; ++i) {
+      names.push_back(to_string(static_cast<plan::Phase>(i)));
+    }
+    return names;
+  }
+  std::vector<executor::Activity> activities() const override {
+    std::vector<executor::Activity> activities;
+    for (std::size_t i = 0; i < executor::program_activities; ++i) {
+      activities.push_back(static_cast<executor::Activity>(i));
+    }
+    return activities;
+  }
+  std::vector<Part> parts() const override {
+    std::vector<Part> parts;
+    for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      parts.push_back({"stage " + std::to_string(stage), plan_.simulated_tiles()});
+    }
+    return parts;
+  }
+  std::size_t part_of(std::uint32_t role) const override {
+    return plan_.placement.role(role).stage;
+  }
+  const std::vector<std::string>& names() const override { return plan_.names; }
+  std::vector<EntityId> samples_of_parts() const override {
+    std::vector<EntityId> tiles;
+    for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      tiles.push_back(plan_.placement.tile({stage, 0, 0}));
+    }
+    return tiles;
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    const std::uint32_t number = plan_.placement.role_number(node);
+    if (number != plan::Placement::unused) {
+      const plan::Role role = plan_.placement.role(number);
+      row.stage = role.stage;
+      row.replica = role.replica;
+      row.shard = role.shard;
+    }
+  }
+
+  std::size_t shared_bytes() const override { return plan_.resident_bytes(); }
+  std::size_t bytes_a_tile() const override { return executor::bytes_per_tile(); }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return platform_.compute->predicted_bytes(nodes);
+  }
+  std::optional<Accessed> accessed() const override {
+    const std::span<const machine::Tile> tiles = platform_.machine.tiles();
+    const bool has_cores = std::any_of(tiles.begin(), tiles.end(), [&](const machine::Tile& tile) {
+      return npu::core_of(platform_.compute->of(tile)) != nullptr;
+    });
+    if (has_cores) {
+      return std::nullopt;  // they access memory by themselves
+    }
+    Accessed accessed;
+    for (const plan::Stage& stage : plan_.stages) {
+      for (const auto& [access, count] : plan::work_of(stage.program).accesses) {
+        const auto& [writes, bytes] = access;
+        (writes ? accessed.written : accessed.read) +=
+            bytes * count * plan_.simulated_tiles() * job_.iterations;
+      }
+    }
+    return accessed;
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    return Prediction(platform_, plan_).make();
+  }
+  std::span<const workload::Operation> operations() const override { return plan_.operations; }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return make_model_cores(platform_, plan_.operations, members);
+  }
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& outlook) const override {
+    return executor::make_executor({platform_.machine, plan_, members, job_.iterations,
+                                    executor_slot, network_slot, memory_slot, compute_slot,
+                                    observer, outlook});
+  }
+  bool knows_pairs() const override { return true; }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    const machine::Machine& machine = platform_.machine;
+    const plan::Placement& placement = plan_.placement;
+    plan::visit_traffic(plan_, {[&](const plan::RoleTraffic& message) {
+                                  visit(placement.tile(message.from), placement.tile(message.to));
+                                },
+                                [&](const plan::RoleAccess& access) {
+                                  const EntityId tile = placement.tile(access.role);
+                                  const EntityId memory =
+                                      machine.channels[machine.channel_of[tile.value()]].node;
+                                  visit(tile, memory);
+                                  visit(memory, tile);
+                                }});
+  }
+
+ private:
+  // Whether any collective does.
+  bool adds_up() const {
+    const auto adds = [](const plan::Instruction& instruction) {
+      const bool is_collective = instruction.action == plan::Action::collective ||
+                                 instruction.action == plan::Action::start_collective ||
+                                 instruction.action == plan::Action::elapse ||
+                                 instruction.action == plan::Action::start_elapse;
+      const auto kind = static_cast<collective::Kind>(instruction.collective);
+      return is_collective &&
+             (kind == collective::Kind::all_reduce || kind == collective::Kind::reduce_scatter ||
+              kind == collective::Kind::reduce);
+    };
+    return std::any_of(plan_.stages.begin(), plan_.stages.end(), [&](const plan::Stage& stage) {
+      return std::any_of(stage.program.pieces.begin(), stage.program.pieces.end(),
+                         [&](const std::vector<plan::Instruction>& piece) {
+                           return std::any_of(piece.begin(), piece.end(), adds);
+                         });
+    });
+  }
+
+  const Platform& platform_;
+  const ProgramsJob& job_;
+  const workload::Workload& workload_;
+  const plan::Plan& plan_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> ProgramsJob::work(const Platform& platform) const {
+  return std::make_unique<ProgramWork>(platform, *this);
+}
+
+}  // namespace tessera::sim

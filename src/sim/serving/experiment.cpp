@@ -1,0 +1,432 @@
+// Reads the workload `serving`, whose keys are in serving_keys.hpp.
+#include "serving/experiment.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "chip/job_cores.hpp"
+#include "job_tiles.hpp"
+#include "serving/keys.hpp"
+#include "serving/served_graph.hpp"
+#include "tessera/core/digest.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/npu/core/cores.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/serving/language_model.hpp"
+#include "tessera/sim/serving/serving.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using executor::ServedTenant;
+using executor::ServingWork;
+using serving::BatchOptions;
+using serving::CoreRange;
+
+constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
+constexpr std::size_t most_names = 65535;
+constexpr std::size_t most_totals = 256;  // numbers of samples of a model
+
+// Nodes, cut in NPUs.
+void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
+  const auto all = static_cast<std::uint32_t>(nodes.size());
+  if (work.on_tiles) {
+    if (npu_cores_key(all).read(workload, 1) != 1) {
+      workload.error("npu_cores", "tiles of this compute model are NPUs by themselves: 1");
+    }
+    for (const EntityId node : nodes) {
+      work.npus.push_back({node});
+    }
+    return;
+  }
+  const std::uint32_t cores = npu_cores_key(all).read(workload, all);
+  if (cores > 65535) {
+    workload.error("npu_cores", "an NPU has at most 65535 cores");
+  }
+  if (all % cores != 0) {
+    workload.error("npu_cores",
+                   std::to_string(all) + " computing nodes are no whole number of NPUs");
+  }
+  for (std::uint32_t first = 0; first + cores <= all; first += cores) {
+    work.npus.emplace_back(nodes.begin() + first, nodes.begin() + first + cores);
+  }
+}
+
+// "0-2", or "3".
+std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
+  if (!tenant.has("cores")) {
+    return std::nullopt;
+  }
+  if (work.on_tiles) {
+    tenant.raw("cores");
+    tenant.error("cores", "these tiles are NPUs by themselves, without cores; 'npus' names some");
+    return std::nullopt;
+  }
+  const std::uint32_t cores = work.cores();
+  const auto text = tenant.get<std::string>("cores");
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  const char* const end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, first);
+  last = first;
+  if (error == std::errc() && rest != end && *rest == '-') {
+    std::tie(rest, error) = [&] {
+      const auto result = std::from_chars(rest + 1, end, last);
+      return std::pair(result.ptr, result.ec);
+    }();
+  }
+  if (error != std::errc() || rest != end || first > last || last >= cores) {
+    tenant.error("cores", "expected FIRST-LAST, or one core, of the " + std::to_string(cores) +
+                              " cores of an NPU, from 0 on");
+    return std::nullopt;
+  }
+  return CoreRange{first, last - first + 1};
+}
+
+BatchOptions read_batching(Section section, bool of_language) {
+  const ServedKeys& keys = served_keys();
+  BatchOptions options;
+  if (!of_language) {
+    options.samples = keys.samples.read(section);
+    return options;
+  }
+  options.continuous = keys.continuous.read(section);
+  options.sequences = keys.sequences.read(section);
+  options.tokens = keys.tokens.read(section);
+  if (const auto chunk = keys.chunk.read(section)) {
+    options.chunk = *chunk;
+    options.tokens = options.chunk;
+  }
+  options.block = keys.block.read(section);
+  return options;
+}
+
+// Of tiles that have to do with numbers of this type.
+void check_peaks(Section& model, const std::vector<const machine::Tile*>& tiles, DataType type) {
+  for (const machine::Tile* const tile : tiles) {
+    if (tile->peak.find(type) == tile->peak.end()) {
+      model.error(model.has("data_type") ? "data_type" : "",
+                  "the model computes in " + to_string(type) +
+                      ", of which the machine gives no peak (machine." + tile->peak_key() + ")");
+    }
+  }
+}
+
+std::unique_ptr<serving::ServedModel> read_language_model(
+    Section& tenant, ServedTenant& made, const ServingWork& work,
+    const std::vector<const machine::Tile*>& tiles, std::uint32_t& longest) {
+  Section model = tenant.section("language_model");
+  model.get_or<std::string>("kind", "transformer");
+  model.get_or<std::string>("name", "");
+  const auto shape = workload::read_transformer_shape(model);
+  const std::uint32_t tensor = served_keys().tensor.read(tenant);
+  const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
+  const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
+  if (!shape) {
+    return nullptr;
+  }
+  longest =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
+  made.data_type = shape->data_type;
+  if (work.on_tiles) {
+    check_peaks(model, tiles, shape->data_type);
+  }
+  try {
+    return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
+                                         pipeline, made.batching.block, made.batching.sequences,
+                                         made.batching.tokens, work.cores(), weights});
+  } catch (const ConfigError& error) {
+    const std::string message = error.diagnostics().front().message;
+    const std::string key = message.substr(0, message.find(": "));
+    const std::string rest = message.substr(std::min(message.size(), key.size() + 2));
+    Section at = key == "tensor" || key == "pipeline" ? tenant : model;
+    at.error(at.has(key) ? key : "", rest);
+    return nullptr;
+  }
+}
+
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& made,
+                                                const ServingWork& work) {
+  if (work.on_tiles) {
+    tenant.raw("onnx");
+    tenant.error("onnx", "ONNX models are served by cores of the compute model npu only");
+    return nullptr;
+  }
+  Section model = tenant.section("onnx");
+  const std::string type = served_keys().onnx_type.read(model);
+  made.data_type = data_type_from(type);
+  const std::string batch = served_keys().onnx_batch.read(model);
+  const onnx::Description description = onnx::read_description(model);
+  if (!model.has("model") || made.requests == nullptr) {
+    return nullptr;
+  }
+  std::vector<std::uint32_t> totals =
+      serving::possible_samples(*made.requests, made.batching, most_totals);
+  if (batch.empty() && totals.back() > 1) {
+    model.error("", "batches have up to " + std::to_string(totals.back()) +
+                        " samples; 'batch' must name the dimension of the model that they are");
+    return nullptr;
+  }
+  if (totals.size() > most_totals) {
+    model.error("", "batches may have more than " + std::to_string(most_totals) +
+                        " different numbers of samples; no more are possible");
+    return nullptr;
+  }
+  const auto graph_of = [description, batch](std::uint32_t samples) {
+    onnx::ImportOptions options = description.options;
+    if (!batch.empty()) {
+      options.dimensions[batch] = samples;
+    }
+    onnx::Import import = onnx::import_model(description.path, options);
+    onnx::optimize(import.graph, description.level);
+    return std::move(import.graph);
+  };
+  try {
+    return make_served_graph(
+        {work.core, graph_of, std::move(totals), data_type_from(type), work.cores()});
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
+      model.error("model", file + diagnostic.message);
+    }
+  } catch (const IoError& error) {
+    model.error("model", error.what());
+  }
+  return nullptr;
+}
+
+executor::Targets read_targets(Section section, bool of_language) {
+  executor::Targets targets;
+  const ServedKeys& keys = served_keys();
+  if (of_language) {
+    targets.first_token = keys.first_token.read(section, SimTime::never());
+    targets.between_tokens = keys.between_tokens.read(section, SimTime::never());
+  } else {
+    targets.latency = keys.latency.read(section, SimTime::never());
+  }
+  return targets;
+}
+
+// As many NPUs as the model takes; none after a complaint.
+void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
+  const std::uint32_t units = tenant.model ? tenant.model->units() : 1;
+  if (!section.has("npus") && units > npus) {
+    section.error(section.has("pipeline") ? "pipeline" : "tensor",
+                  "the model takes " + std::to_string(units) + " NPUs; the machine has " +
+                      std::to_string(npus) + " (npu_cores)");
+    return;
+  }
+  if (!section.has("npus")) {
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+      tenant.npus.push_back(unit);
+    }
+    return;
+  }
+  std::set<std::int64_t> seen;
+  for (const std::int64_t npu : section.get_list<std::int64_t>("npus")) {
+    if (npu < 0 || static_cast<std::size_t>(npu) >= npus || !seen.insert(npu).second) {
+      section.error("npus", "expected different NPUs from 0 to " + std::to_string(npus - 1));
+      tenant.npus.clear();
+      return;
+    }
+    tenant.npus.push_back(static_cast<std::uint32_t>(npu));
+  }
+  if (tenant.npus.size() != units) {
+    section.error("npus", "the model takes " + std::to_string(units) + " NPUs");
+    tenant.npus.clear();
+  }
+}
+
+// Tokens of a request must fit the model; what does not fit memory is found later.
+void check_length(const ServedTenant& tenant, Section& section, std::uint32_t longest) {
+  const serving::Request largest = tenant.requests->largest();
+  const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
+  if (tokens > longest) {
+    section.error("requests", "a request may have " + std::to_string(tokens) +
+                                  " tokens with those it generates; the model takes " +
+                                  std::to_string(longest) + " (sequence)");
+  }
+}
+
+// `longest`: tokens of a sequence, of a language model.
+ServedTenant read_tenant(Section& section, const ServingWork& work,
+                         const std::vector<const machine::Tile*>& tiles, std::size_t place,
+                         std::uint64_t seed, std::uint32_t& longest,
+                         std::optional<CoreRange>& cores) {
+  ServedTenant tenant;
+  const bool of_language = section.has("language_model");
+  tenant.of_language = of_language;
+  if (of_language == section.has("onnx")) {
+    section.error(of_language ? "onnx" : "", "expected either 'language_model' or 'onnx'");
+  }
+  const char* const kind = of_language ? "language_model" : "onnx";
+  tenant.name = served_keys().name.read(section, kind + std::to_string(place));
+  if (tenant.name.empty() || tenant.name.find_first_of(",/") != std::string::npos) {
+    section.error("name", "a name has no comma and no slash, which separate names in traces");
+  }
+  tenant.background = served_keys().background.read(section);
+  tenant.requests = serving::read_requests(section.section("requests"),
+                                           {of_language, tenant.background, mix64(seed + place)});
+  Section batching = section.section("batching");
+  tenant.batching = read_batching(batching, of_language);
+  if (of_language) {
+    tenant.cache = served_keys().cache.read(batching);
+  }
+  tenant.targets = read_targets(section.section("target"), of_language);
+  cores = read_cores(section, work);
+  if (of_language) {
+    tenant.model = read_language_model(section, tenant, work, tiles, longest);
+    tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
+  } else if (section.has("onnx")) {
+    tenant.model = read_onnx(section, tenant, work);
+  }
+  read_npus_of(section, tenant, work.npus.size());
+  return tenant;
+}
+
+void number_names(ServingWork& work) {
+  for (const ServedTenant& tenant : work.tenants) {
+    work.first_name.push_back(static_cast<std::uint32_t>(work.names.size()));
+    for (const std::string& name : tenant.model->names()) {
+      if (work.names.size() < most_names) {
+        work.names.push_back(tenant.name + "/" + name);
+      }
+    }
+  }
+}
+
+void read_all_reduce(Section& workload, ServingWork& work) {
+  const std::string name = serving_keys().all_reduce.read(workload);
+  if (!collective::algorithms().contains(name)) {
+    return;
+  }
+  work.all_reduce = collective::algorithms().at(name)({});
+  constexpr collective::Kind kind = collective::Kind::all_reduce;
+  if (!work.all_reduce->offers(kind) || work.all_reduce->lanes(kind) > 1 ||
+      !work.all_reduce->in_step()) {
+    workload.error("all_reduce", "'" + name + "' does not go step by step; ring does");
+  }
+}
+
+// Whether NPUs are tiles by themselves; none after a complaint.
+std::optional<bool> read_kind_of_npus(ServingWork& work, const machine::Machine& machine,
+                                      const std::vector<EntityId>& nodes,
+                                      const compute::ComputeModel& compute,
+                                      Section& machine_section, Section* tenant) {
+  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
+  if (std::none_of(tiles.begin(), tiles.end(), [&](const machine::Tile* tile) {
+        return npu::core_of(compute.of(*tile)) != nullptr;
+      })) {
+    return true;
+  }
+  const npu::CoreConfig* const core =
+      core_of_all(machine, nodes, compute,
+                  "requests are served by NPU cores or by tiles of other models, not by both",
+                  machine_section, tenant);
+  if (core == nullptr) {
+    return std::nullopt;
+  }
+  work.core = *core;
+  return false;
+}
+
+// Tiles behind the last one that a model runs on have nothing to do.
+void drop_idle_npus(ServingWork& work) {
+  std::size_t used = 1;
+  for (const ServedTenant& tenant : work.tenants) {
+    for (const std::uint32_t npu : tenant.npus) {
+      used = std::max<std::size_t>(used, npu + 1);
+    }
+  }
+  work.npus.resize(std::min(work.npus.size(), used));
+}
+
+serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
+                                   const serving::PolicySetup& setup) {
+  Section scheduler = workload.section("scheduler");
+  const std::string name = serving_keys().policy.read(scheduler);
+  if (work.on_tiles && name.starts_with("spatial")) {
+    scheduler.error("policy", "'" + name +
+                                  "' shares out cores, and these tiles are NPUs by themselves; "
+                                  "'npus' of tenants can be apart");
+    return {};
+  }
+  return serving::policies().contains(name) ? serving::policies().at(name)(scheduler, setup)
+                                            : serving::PolicyFactory();
+}
+
+}  // namespace
+
+std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
+                                                    const machine::Machine& machine,
+                                                    const std::vector<EntityId>& nodes,
+                                                    const compute::ComputeModel& compute,
+                                                    Section& machine_section, Section* tenant) {
+  auto made = std::make_unique<ServingWork>();
+  ServingWork& work = *made;
+  const std::optional<bool> on_tiles =
+      read_kind_of_npus(work, machine, nodes, compute, machine_section, tenant);
+  if (!on_tiles) {
+    workload.error("", "cannot be read without such cores");
+    return nullptr;
+  }
+  work.on_tiles = *on_tiles;
+  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
+  const auto seed = static_cast<std::uint64_t>(serving_keys().seed.read(workload));
+  work.message = serving_keys().message.read(workload);
+  read_npus(workload, nodes, work);
+  read_all_reduce(workload, work);
+  std::vector<Section> sections = workload.sections("tenants");
+  if (sections.empty() || sections.size() > most_tenants) {
+    workload.raw("tenants");
+    workload.error("tenants",
+                   "expected a list of 1 to " + std::to_string(most_tenants) + " tenants");
+    return nullptr;
+  }
+  serving::PolicySetup policy;
+  policy.cores = work.cores();
+  std::vector<std::uint32_t> longest(sections.size());
+  bool is_complete = true;
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    serving::Sharer sharer;
+    ServedTenant served =
+        read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
+    is_complete = is_complete && served.model && served.requests;
+    for (const ServedTenant& other : work.tenants) {
+      if (other.name == served.name) {
+        sections[place].error("name", "two tenants are called '" + served.name + "'");
+      }
+    }
+    sharer.npus = served.npus;
+    sharer.has_target = served.targets.any();
+    policy.tenants.push_back(std::move(sharer));
+    work.tenants.push_back(std::move(served));
+  }
+  if (work.on_tiles) {
+    drop_idle_npus(work);
+  }
+  policy.npus = static_cast<std::uint32_t>(work.npus.size());
+  work.policy = read_policy(workload, work, policy);
+  if (std::all_of(work.tenants.begin(), work.tenants.end(),
+                  [](const ServedTenant& one) { return one.background; })) {
+    workload.error("tenants", "all of them are in the background, so that none is waited for");
+  }
+  if (!is_complete || !work.policy) {
+    return nullptr;
+  }
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    if (work.tenants[place].of_language) {
+      check_length(work.tenants[place], sections[place], longest[place]);
+    }
+  }
+  number_names(work);
+  return made;
+}
+
+}  // namespace tessera::sim

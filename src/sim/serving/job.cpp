@@ -1,0 +1,133 @@
+#include "serving/job.hpp"
+
+#include "chip/job.hpp"
+#include "job_tiles.hpp"
+#include "serving/experiment.hpp"
+#include "serving/served_memory.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/machine/partition/partition_tools.hpp"
+#include "tessera/sim/serving/serving.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+// What tenants ask for and take.
+std::string tenant_table(const executor::ServingWork& work) {
+  TextTable table(
+      {"tenant", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
+  for (const executor::ServedTenant& tenant : work.tenants) {
+    const auto count = tenant.requests->count();
+    const auto blocks = tenant.batching.blocks;
+    table.add({tenant.name, std::to_string(tenant.npus.size()),
+               count ? std::to_string(*count) : "as long as others",
+               std::to_string(tenant.model->weights().count()),
+               !tenant.of_language ? "-"
+               : blocks            ? std::to_string(*blocks * tenant.batching.block)
+                                   : "any"});
+  }
+  return table.to_string();
+}
+
+class ServingReader final : public JobReader {
+ public:
+  explicit ServingReader(const JobSetup& setup) : setup_(setup) {}
+
+  std::unique_ptr<Job> read() override {
+    Section workload = setup_.section.section("workload");
+    refuse_cutting(setup_.section);
+    const std::string name =
+        workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    const Platform& platform = setup_.platform;
+    auto serving = platform.compute ? read_serving(workload, platform.machine, setup_.tiles.nodes,
+                                                   *platform.compute, setup_.machine,
+                                                   setup_.tiles.are_all ? nullptr : &setup_.section)
+                                    : nullptr;
+    if (!serving) {
+      return nullptr;
+    }
+    auto job = std::make_unique<ServingJob>(std::move(serving));
+    job->name = name;
+    return job;
+  }
+
+ private:
+  JobSetup setup_;
+};
+
+const Registration serving_kind(
+    work_kinds(), {"serving", "requests to models, in batches", {}},
+    WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<ServingReader>(setup); },
+             .include = include_served});
+
+}  // namespace
+
+JobDescription ServingJob::describe(const Platform&) const {
+  JobDescription text;
+  text.tables = "\n# tenants\n" + tenant_table(*serving_);
+  return text;
+}
+
+std::string ServingJob::brief() const {
+  const std::string npus = serving_->on_tiles
+                               ? " tiles, "
+                               : " NPUs of " + std::to_string(serving_->cores()) + " cores, ";
+  return "serving: " + std::to_string(serving_->npus.size()) + npus +
+         std::to_string(serving_->tenants.size()) + " tenants, " +
+         std::to_string(serving_->requests()) + " requests";
+}
+
+// Runs of whole NPUs of nearly equal work.
+std::vector<std::uint32_t> ServingJob::cut(const Platform& platform, int ranks,
+                                           const std::vector<std::uint32_t>& weights) const {
+  const auto& npus = serving_->npus;
+  refuse_too_many_ranks(cutter(), npus.size(), "NPUs", ranks);
+  std::vector<std::uint64_t> loads;
+  for (const std::vector<EntityId>& cores : npus) {
+    std::uint64_t& load = loads.emplace_back();
+    for (const EntityId core : cores) {
+      load += weights.empty() ? 1 : weights[core.value()];
+    }
+  }
+  const auto cuts = machine::even_cuts(loads, static_cast<std::uint32_t>(ranks));
+  std::vector<std::uint32_t> owner(platform.machine.topology->nodes(), no_owner);
+  for (std::uint32_t rank = 0; rank + 1 < cuts.size(); ++rank) {
+    for (std::uint32_t npu = cuts[rank]; npu < cuts[rank + 1]; ++npu) {
+      for (const EntityId core : npus[npu]) {
+        owner[core.value()] = rank;
+      }
+    }
+  }
+  return owner;
+}
+
+std::shared_ptr<const workload::GraphSource> ServingJob::graphs(const Platform&) const {
+  throw ConfigError("requests are no one Chakra graph: their batches depend on when they come");
+}
+
+void ServingJob::number(NextNumbers& next) {
+  serving_->first_address = next.address;
+  next.address += executor::bytes_of_operands(*serving_);
+}
+
+Job::BytesByNode ServingJob::kept(const Platform& platform, const ServingMemory& memory) const {
+  return bytes_by_node(platform.machine, bytes_in_channels(platform.machine, memory, *serving_));
+}
+
+void ServingJob::share_in(const machine::Machine& machine, ServingMemory& memory) const {
+  add_npus(machine, *serving_, memory);
+}
+
+void ServingJob::fit(const machine::Machine& machine, const ServingMemory& memory,
+                     Section workload) {
+  fit_caches(machine, memory, *serving_, std::move(workload));
+}
+
+const executor::ServingWork* served_by(const Job& job) {
+  const auto* const serving = dynamic_cast<const ServingJob*>(&job);
+  return serving == nullptr ? nullptr : &serving->serving();
+}
+
+}  // namespace tessera::sim

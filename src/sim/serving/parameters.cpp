@@ -1,0 +1,44 @@
+// Keys of served work, for `tessera list`.
+#include <utility>
+
+#include "serving/keys.hpp"
+#include "tessera/npu/stored_weights.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/sim/serving/serving.hpp"
+
+namespace tessera::sim {
+
+const ServingKeys& serving_keys() {
+  static const ServingKeys keys;
+  return keys;
+}
+
+const ServedKeys& served_keys() {
+  static const ServedKeys keys;
+  return keys;
+}
+
+std::vector<ParameterInfo> serving_parameters() {
+  const ServingKeys& keys = serving_keys();
+  ParameterInfo cores = npu_cores_key(1);
+  cores.high.clear();  // as many as there are
+  return {keys.seed, cores, keys.message, keys.all_reduce, keys.policy, keys.tenants};
+}
+
+std::vector<ParameterInfo> served_tenant_parameters() {
+  const ServedKeys& keys = served_keys();
+  ParameterInfo arrivals = serving::arrivals_parameter();
+  std::vector<ParameterInfo> all{keys.name,           keys.language_model, keys.onnx,
+                                 keys.onnx_type,      keys.onnx_batch,     std::move(arrivals),
+                                 keys.continuous,     keys.sequences,      keys.tokens,
+                                 keys.chunk,          keys.block,          keys.cache,
+                                 keys.samples,        keys.tensor,         keys.pipeline,
+                                 keys.npus,           keys.cores,          keys.first_token,
+                                 keys.between_tokens, keys.latency,        keys.background};
+  for (ParameterInfo& one : npu::stored_weights_parameters()) {
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,109 @@
+#include <filesystem>
+#include <string_view>
+
+#include "experiment_parts.hpp"
+#include "serving/experiment.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Diagnostics;
+using config::Value;
+
+std::vector<std::string> fields_of(std::string_view line) {
+  std::vector<std::string> fields;
+  while (true) {
+    const std::size_t end = std::min(line.find(','), line.size());
+    std::string_view field = line.substr(0, end);
+    while (!field.empty() && field.front() == ' ') {
+      field.remove_prefix(1);
+    }
+    while (!field.empty() && (field.back() == ' ' || field.back() == '\r')) {
+      field.remove_suffix(1);
+    }
+    fields.emplace_back(field);
+    if (end == line.size()) {
+      return fields;
+    }
+    line.remove_prefix(end + 1);
+  }
+}
+
+// A list of requests; "at [s]" is `at` in seconds.
+Value parse_csv(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
+  constexpr std::string_view in_seconds = "at [s]";
+  Value list;
+  list.kind = Value::Kind::sequence;
+  list.place = {path, 1, 1};
+  std::vector<std::string> head;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::vector<std::string> fields = fields_of(line);
+    if ((fields.size() == 1 && fields[0].empty()) || line.front() == '#') {
+      continue;
+    }
+    if (head.empty()) {
+      head = fields;
+      continue;
+    }
+    const config::Place place{path, number, 1};
+    if (fields.size() != head.size()) {
+      diagnostics.error(place, "expected " + std::to_string(head.size()) + " fields, not " +
+                                   std::to_string(fields.size()));
+      return {};
+    }
+    Value entry;
+    entry.kind = Value::Kind::mapping;
+    entry.place = place;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].empty()) {
+        continue;
+      }
+      Value value;
+      value.kind = Value::Kind::scalar;
+      value.place = place;
+      const bool timed = head[i] == in_seconds;
+      value.text = timed ? fields[i] + " s" : fields[i];
+      entry.members.push_back({timed ? "at" : head[i], place, std::move(value)});
+    }
+    list.items.push_back(std::move(entry));
+  }
+  return list;
+}
+
+void include(Value* value, const std::string& what, bool lists, const config::TextLoader& load,
+             Diagnostics& diagnostics) {
+  if (value == nullptr || value->kind != Value::Kind::scalar) {
+    return;
+  }
+  const std::string path = config::path_beside(value->place, value->text);
+  std::string text;
+  try {
+    text = load(path);
+  } catch (const IoError& error) {
+    diagnostics.error(value->place, what + ": " + error.what());
+    return;
+  }
+  const bool is_csv = lists && std::filesystem::path(path).extension() == ".csv";
+  *value = is_csv ? parse_csv(path, text, diagnostics) : config::parse(path, text, diagnostics);
+}
+
+}  // namespace
+
+void include_served(Value& root, const config::TextLoader& load, Diagnostics& diagnostics) {
+  Value* const workload = value_of(&root, "workload");
+  Value* const tenants = value_of(workload, "tenants");
+  if (tenants == nullptr) {
+    return;
+  }
+  for (Value& tenant : tenants->items) {
+    include(value_of(&tenant, "language_model"), "language_model", false, load, diagnostics);
+    include(value_of(value_of(&tenant, "requests"), "list"), "requests.list", true, load,
+            diagnostics);
+  }
+}
+
+}  // namespace tessera::sim

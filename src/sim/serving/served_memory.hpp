@@ -1,0 +1,26 @@
+// Memory of NPUs that serve requests: what they have, and what models keep in it.
+#pragma once
+
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/executor/serving/serving.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/sim/job.hpp"
+
+namespace tessera::sim {
+
+// Takes the NPUs in that memory is shared by.
+void add_npus(const machine::Machine& machine, const executor::ServingWork& work,
+              ServingMemory& memory);
+
+// [channels] weights, and what caches are known to take.
+std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const ServingMemory& memory,
+                                     const executor::ServingWork& work);
+
+// Language models whose cache has no size get what is left beside all weights. Complains where
+// weights or a request do not fit. `workload` is the section that the work was read from.
+void fit_caches(const machine::Machine& machine, const ServingMemory& memory,
+                executor::ServingWork& work, config::Section workload);
+
+}  // namespace tessera::sim

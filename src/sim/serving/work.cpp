@@ -1,0 +1,157 @@
+// Work that is requests to models of several tenants.
+#include <algorithm>
+#include <utility>
+
+#include "serving/job.hpp"
+#include "serving/prediction.hpp"
+#include "tessera/compute/timed.hpp"
+#include "tessera/npu/core/cores.hpp"
+#include "tessera/sim/work.hpp"
+
+namespace tessera::sim {
+namespace {
+
+class ServedWork final : public Work {
+ public:
+  ServedWork(const Platform& platform, const executor::ServingWork& work)
+      : platform_(platform),
+        work_(work),
+        operators_(work.on_tiles ? nullptr : executor::make_operator_source(work_)) {}
+
+  std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
+  std::uint32_t iterations() const override { return 1; }
+  std::uint64_t instructions() const override { return work_.requests(); }
+  // 0: of several types of numbers.
+  double peak_flops_per_s() const override {
+    const auto type = data_type();
+    double sum = 0;
+    for (std::size_t npu = 0; type && npu < work_.npus.size(); ++npu) {
+      sum += sum_of_peaks(platform_.machine, work_.npus[npu], *type);
+    }
+    return sum;
+  }
+  std::uint64_t samples() const override { return work_.requests(); }
+  double flops_of_sample() const override { return 0; }  // found as batches come
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (platform_.network->overheads().collective > SimTime::zero()) {
+      notes.emplace_back(
+          "machine.network.collective_overhead has no effect on exchanges of served models");
+    }
+    if (work_.on_tiles) {
+      notes.emplace_back(
+          "sequences of a batch are one attention of their mean length; FLOPs and bytes are exact");
+    }
+    if (!data_type()) {
+      notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override { return services(); }
+  std::vector<std::string> services() const override {
+    std::vector<std::string> names;
+    for (const executor::ServedTenant& tenant : work_.tenants) {
+      names.push_back(tenant.name);
+    }
+    return names;
+  }
+  std::vector<executor::Activity> activities() const override {
+    std::vector<executor::Activity> some{executor::Activity::compute};
+    if (exchanges()) {
+      some.push_back(executor::Activity::tensor);
+    }
+    some.push_back(executor::Activity::bubble);
+    return some;
+  }
+  std::vector<Part> parts() const override {
+    std::vector<Part> parts;
+    for (std::size_t npu = 0; npu < work_.npus.size(); ++npu) {
+      parts.push_back({"NPU " + std::to_string(npu), work_.cores()});
+    }
+    return parts;
+  }
+  std::size_t part_of(std::uint32_t role) const override { return role; }
+  const std::vector<std::string>& names() const override { return work_.names; }
+  std::vector<EntityId> samples_of_parts() const override {
+    std::vector<EntityId> all;
+    for (const auto& cores : work_.npus) {
+      all.insert(all.end(), cores.begin(), cores.end());
+    }
+    return all;
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    for (std::size_t npu = 0; npu < work_.npus.size(); ++npu) {
+      const auto& cores = work_.npus[npu];
+      if (std::find(cores.begin(), cores.end(), node) != cores.end()) {
+        row.stage = static_cast<std::int64_t>(npu);
+      }
+    }
+  }
+
+  std::size_t shared_bytes() const override {
+    constexpr std::size_t of_request = 64;
+    constexpr std::size_t of_tenant = std::size_t{1} << 20U;  // operators and steps
+    return work_.tenants.size() * of_tenant + work_.requests() * of_request;
+  }
+  std::size_t bytes_a_tile() const override {
+    constexpr std::size_t of_core = 512;
+    return of_core;
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    constexpr std::size_t of_tile = 64;
+    return work_.on_tiles ? nodes * of_tile : platform_.compute->predicted_bytes(nodes);
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    if (work_.on_tiles) {
+      return predicted_events_of_tiles(platform_, work_);
+    }
+    return sim::predicted_events(platform_, work_, *operators_);
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    if (work_.on_tiles) {
+      return compute::make_timed_tiles(members, compute_slot);
+    }
+    return npu::make_cores(
+        {platform_.machine, members, work_.core, operators_, false, compute_slot, memory_slot});
+  }
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
+    const Platform& platform = platform_;
+    return executor::make_serving_executor(
+        {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
+         observer,
+         [&platform](const machine::Tile& tile, const workload::Operation& operation) {
+           return platform.compute->duration(platform.machine, tile, operation);
+         },
+         memory_slot});
+  }
+
+ private:
+  // That all models compute in.
+  std::optional<DataType> data_type() const {
+    const std::optional<DataType> first = work_.tenants.front().data_type;
+    const bool alike =
+        std::all_of(work_.tenants.begin(), work_.tenants.end(),
+                    [&](const executor::ServedTenant& one) { return one.data_type == first; });
+    return alike ? first : std::nullopt;
+  }
+  bool exchanges() const {
+    return std::any_of(
+        work_.tenants.begin(), work_.tenants.end(),
+        [](const executor::ServedTenant& tenant) { return tenant.model->units() > 1; });
+  }
+
+  const Platform& platform_;
+  const executor::ServingWork& work_;
+  std::shared_ptr<const npu::OperatorSource> operators_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> ServingJob::work(const Platform& platform) const {
+  return std::make_unique<ServedWork>(platform, *serving_);
+}
+
+}  // namespace tessera::sim

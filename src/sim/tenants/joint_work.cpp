@@ -1,0 +1,333 @@
+// Work that is that of several jobs on one machine.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tenants/joint_work.hpp"
+#include "tessera/compute/compute.hpp"
+#include "tessera/executor/tenants.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr std::size_t most_names = 65535;
+constexpr const char* other_names = "(other names)";
+
+// Numbers of one tenant's work among those of all.
+struct Place {
+  std::uint32_t first_role = 0;
+  std::size_t first_part = 0;
+  std::size_t first_name = 0;
+  std::vector<std::uint16_t> phases;  // by its own numbers
+};
+
+// Tells another observer in the numbers of all. Where requests are served, phases are for whom.
+class Renaming final : public executor::Observer {
+ public:
+  Renaming(executor::Observer& observer, const Place& place) : observer_(observer), place_(place) {}
+
+  void on_operator(const executor::OperatorRecord& record) override {
+    executor::OperatorRecord here = record;
+    here.name = name_of(record.name);
+    here.phase = static_cast<plan::Phase>(place_.phases[static_cast<std::size_t>(record.phase)]);
+    observer_.on_operator(here);
+  }
+  void on_message(const executor::MessageRecord& record) override { observer_.on_message(record); }
+  bool hears_messages_of_graphs() const override { return observer_.hears_messages_of_graphs(); }
+  void on_collective_phase(const executor::CollectivePhaseRecord& record) override {
+    executor::CollectivePhaseRecord here = record;
+    here.name = name_of(record.name);
+    observer_.on_collective_phase(here);
+  }
+  void on_request(const executor::RequestRecord& record) override {
+    executor::RequestRecord here = record;
+    here.tenant = place_.phases[record.tenant];
+    observer_.on_request(here);
+  }
+  void on_token(const executor::TokenRecord& record) override {
+    executor::TokenRecord here = record;
+    here.tenant = place_.phases[record.tenant];
+    observer_.on_token(here);
+  }
+
+ private:
+  std::uint16_t name_of(std::uint16_t own) const {
+    return static_cast<std::uint16_t>(std::min(place_.first_name + own, most_names));
+  }
+
+  executor::Observer& observer_;
+  const Place& place_;
+};
+
+class JointWork final : public Work {
+ public:
+  explicit JointWork(const Experiment& experiment)
+      : experiment_(experiment),
+        tenant_at_(experiment.machine.topology->nodes(), executor::TenantsSetup::nobody) {
+    std::uint64_t roles = 0;
+    for (std::size_t number = 0; number < experiment.jobs.size(); ++number) {
+      const PlacedJob& tenant = experiment.jobs[number];
+      works_.push_back(tenant.job->work(experiment));
+      Place& place = places_.emplace_back();
+      place.first_role = static_cast<std::uint32_t>(roles);
+      place.first_part = parts_.size();
+      place.first_name = names_.size();
+      roles += works_.back()->roles();
+      add_names(tenant, *works_.back(), place);
+      for (const EntityId tile : tenant.tiles) {
+        tenant_at_[tile.value()] = static_cast<std::uint16_t>(number);
+      }
+    }
+    if (names_.size() > most_names) {
+      names_.resize(most_names);
+      names_.emplace_back(other_names);
+    }
+  }
+
+  std::uint64_t tiles() const override {
+    return sum([](const Work& work) { return work.tiles(); });
+  }
+  std::uint32_t iterations() const override { return 1; }
+  std::uint64_t instructions() const override {
+    return sum([](const Work& work) { return work.instructions() * work.iterations(); });
+  }
+  double peak_flops_per_s() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->peak_flops_per_s();
+    }
+    return all;
+  }
+  std::uint64_t samples() const override {
+    return std::max<std::uint64_t>(
+        1, sum([](const Work& work) { return work.samples() * work.iterations(); }));
+  }
+  double flops_of_sample() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->flops_of_sample() * static_cast<double>(work->samples()) * work->iterations();
+    }
+    return all / static_cast<double>(samples());
+  }
+  double flops_done() const override {
+    double all = 0;
+    for (const auto& work : works_) {
+      all += work->flops_done() * work->iterations();
+    }
+    return all;
+  }
+
+  std::vector<executor::Activity> activities() const override {
+    std::vector<executor::Activity> all;
+    for (const auto& work : works_) {
+      const std::vector<executor::Activity> own = work->activities();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const std::string& note : works_[number]->notes()) {
+        notes.push_back(experiment_.jobs[number].name + ": " + note);
+      }
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override { return phases_; }
+  std::vector<Part> parts() const override { return parts_; }
+  std::size_t part_of(std::uint32_t role) const override {
+    const std::size_t tenant = share_of(role);
+    return places_[tenant].first_part + works_[tenant]->part_of(role - places_[tenant].first_role);
+  }
+  std::uint64_t roles() const override {
+    return sum([](const Work& work) { return work.roles(); });
+  }
+  bool has_work(std::uint32_t role) const override {
+    const std::size_t tenant = share_of(role);
+    return works_[tenant]->has_work(role - places_[tenant].first_role);
+  }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::vector<EntityId> samples_of_parts() const override {
+    std::vector<EntityId> all;
+    for (const auto& work : works_) {
+      const std::vector<EntityId> own = work->samples_of_parts();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  std::vector<std::string> services() const override {
+    std::vector<std::string> all;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const std::string& own : works_[number]->services()) {
+        all.push_back(experiment_.jobs[number].name + "/" + own);
+      }
+    }
+    return all;
+  }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    const std::uint16_t tenant = tenant_at_[node.value()];
+    if (tenant != executor::TenantsSetup::nobody) {
+      works_[tenant]->describe(node, row);
+      row.tenant = tenant;
+    }
+  }
+  std::vector<Share> shares() const override {
+    std::vector<Share> shares;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      const Work& work = *works_[number];
+      const PlacedJob& placed = experiment_.jobs[number];
+      shares.push_back({placed.name, placed.job->name, placed.start, work.tiles(),
+                        work.iterations(), work.samples(),
+                        work.flops_of_sample() * static_cast<double>(work.samples()),
+                        work.flops_done(), work.peak_flops_per_s()});
+    }
+    return shares;
+  }
+  std::size_t share_of(std::uint32_t role) const override {
+    const auto after = std::upper_bound(
+        places_.begin(), places_.end(), role,
+        [](std::uint32_t number, const Place& place) { return number < place.first_role; });
+    return static_cast<std::size_t>(after - places_.begin()) - 1;
+  }
+
+  std::size_t shared_bytes() const override {
+    return sum([](const Work& work) { return work.shared_bytes(); }) +
+           tenant_at_.size() * sizeof(std::uint16_t);
+  }
+  // Components of each tenant have room for every node of the rank.
+  std::size_t bytes_a_tile() const override {
+    return sum([](const Work& work) { return work.bytes_a_tile(); }) + 2 * sizeof(std::uint16_t);
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    std::size_t all = 0;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      all += works_[number]->compute_bytes(
+          std::min<std::uint64_t>(nodes, experiment_.jobs[number].tiles.size()));
+    }
+    return all;
+  }
+  // Where each job's is known.
+  std::optional<Accessed> accessed() const override {
+    Accessed all;
+    for (const auto& work : works_) {
+      const std::optional<Accessed> own = work->accessed();
+      if (!own) {
+        return std::nullopt;
+      }
+      all.read += own->read;
+      all.written += own->written;
+    }
+    return all;
+  }
+  std::vector<std::uint64_t> predicted_events() const override {
+    std::vector<std::uint64_t> events(experiment_.machine.topology->nodes());
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      const Work& work = *works_[number];
+      const std::vector<std::uint64_t> own = work.predicted_events();
+      for (std::size_t node = 0; node < events.size(); ++node) {
+        events[node] += own[node] * work.iterations();
+      }
+      const std::uint64_t of_tile = work.events_of_tile() * work.iterations();
+      for (const EntityId tile : experiment_.jobs[number].tiles) {
+        events[tile.value()] += of_tile;
+      }
+    }
+    return events;
+  }
+
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    // Programs have one component together, which puts the operands of each tile elsewhere.
+    std::vector<workload::Operation> operations;
+    for (const auto& work : works_) {
+      operations.insert(operations.end(), work->operations().begin(), work->operations().end());
+    }
+    compute::ComputeParts all;
+    std::vector<std::uint16_t> part_of_tenant;
+    std::optional<std::uint16_t> of_programs;
+    for (const auto& work : works_) {
+      const bool shares = !work->operations().empty();
+      if (!shares || !of_programs) {
+        part_of_tenant.push_back(static_cast<std::uint16_t>(all.parts.size()));
+        all.parts.push_back(shares ? make_model_cores(experiment_, operations, members)
+                                   : work->make_compute(members));
+      } else {
+        part_of_tenant.push_back(*of_programs);
+      }
+      if (shares) {
+        of_programs = part_of_tenant.back();
+      }
+    }
+    for (const EntityId node : members) {
+      const std::uint16_t tenant = tenant_at_[node.value()];
+      all.part_of.push_back(tenant == executor::TenantsSetup::nobody ? compute::ComputeParts::none
+                                                                     : part_of_tenant[tenant]);
+    }
+    return compute::make_compute_of(std::move(all));
+  }
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& /*outlook*/) const override {
+    executor::TenantsSetup setup;
+    setup.part_of = tenant_at_;
+    setup.members = members;
+    setup.slot = executor_slot;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      executor::TenantPart& part = setup.parts.emplace_back();
+      part.name = experiment_.jobs[number].name;
+      part.start = experiment_.jobs[number].start;
+      part.first_role = places_[number].first_role;
+      part.services = works_[number]->services().size();
+      if (observer != nullptr) {
+        part.observer = std::make_unique<Renaming>(*observer, places_[number]);
+      }
+      part.executor = works_[number]->make_executor(members, part.observer.get(), {});
+    }
+    return executor::make_tenants_executor(std::move(setup));
+  }
+
+ private:
+  void add_names(const PlacedJob& tenant, const Work& work, Place& place) {
+    for (const Part& part : work.parts()) {
+      parts_.push_back({tenant.name + "/" + part.name, part.tiles});
+    }
+    names_.insert(names_.end(), work.names().begin(), work.names().end());
+    const bool serves = !work.services().empty();
+    for (const std::string& own : work.phases()) {
+      const std::string phase = serves ? tenant.name + "/" + own : own;
+      const auto found = std::find(phases_.begin(), phases_.end(), phase);
+      place.phases.push_back(static_cast<std::uint16_t>(found - phases_.begin()));
+      if (found == phases_.end()) {
+        phases_.push_back(phase);
+      }
+    }
+  }
+
+  template <class Count>
+  std::uint64_t sum(Count count) const {
+    std::uint64_t all = 0;
+    for (const auto& work : works_) {
+      all += count(*work);
+    }
+    return all;
+  }
+
+  const Experiment& experiment_;
+  std::vector<std::unique_ptr<Work>> works_;
+  std::vector<Place> places_;             // [jobs], as below
+  std::vector<std::uint16_t> tenant_at_;  // [nodes]
+  std::vector<Part> parts_;
+  std::vector<std::string> names_;
+  std::vector<std::string> phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> work_of(const Experiment& experiment) {
+  const Job* const job = experiment.only_job();
+  return job != nullptr ? job->work(experiment) : std::make_unique<JointWork>(experiment);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,301 @@
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <utility>
+
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/pdes/engine.hpp"
+#include "tessera/sim/traffic/traffic.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr unsigned source_slot = 0;
+constexpr unsigned network_slot = 1;
+constexpr std::uint64_t drain_cycles = 64;       // between two looks whether all has come
+constexpr std::uint64_t patience_cycles = 1000;  // between two looks at those that have not
+
+// Counts of all ranks.
+network::TrafficCounts sum_of(const network::TrafficCounts& own, comm::Communicator& communicator) {
+  std::array<std::uint64_t, 7> sums{own.sent,       own.come,    own.measured,   own.latency_ps,
+                                    own.to_measure, own.waiting, own.send_cycles};
+  communicator.reduce_sum(sums);
+  std::array<std::uint64_t, 2> extremes{~own.least_ps, own.most_ps};
+  communicator.reduce_max(extremes);
+  return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], ~extremes[0], extremes[1]};
+}
+
+// Decides at each cut how the run goes on; all ranks decide alike.
+class PointRun {
+ public:
+  PointRun(const TrafficExperiment& experiment, pdes::Engine& engine,
+           network::TrafficSource& source, const network::Network& network,
+           comm::Communicator& communicator, double rate)
+      : experiment_(experiment),
+        phases_(experiment.phases),
+        engine_(engine),
+        source_(source),
+        network_(network),
+        communicator_(communicator) {
+    point_.rate = rate;
+    engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
+  }
+
+  void at_cut(SimTime cut) {
+    if (done_) {
+      return;
+    }
+    cut_ = cut;
+    counts_ = sum_of(source_.counts(), communicator_);
+    if (draining_) {
+      drain();
+    } else {
+      end_sample();
+    }
+  }
+
+  bool done() const { return done_; }
+  trace::TrafficPoint result() const { return point_; }
+
+ private:
+  double cycles(SimTime time) const {
+    return static_cast<double>(time.ps()) / static_cast<double>(experiment_.cycle.ps());
+  }
+  std::uint64_t cycle_of(SimTime time) const {
+    const std::int64_t cycle = experiment_.cycle.ps();
+    return static_cast<std::uint64_t>((time.ps() + cycle - 1) / cycle);
+  }
+  double latency_sum() const {
+    return static_cast<double>(counts_.latency_ps) / static_cast<double>(experiment_.cycle.ps());
+  }
+  // With the time that those have waited that have not come.
+  double latency_so_far() const {
+    const double waited = cycles(cut_) * static_cast<double>(counts_.waiting) -
+                          static_cast<double>(counts_.send_cycles);
+    const auto messages = static_cast<double>(counts_.measured + counts_.waiting);
+    return messages > 0 ? (latency_sum() + waited) / messages : 0;
+  }
+  double rate_of(std::uint64_t messages) const {
+    return static_cast<double>(messages * experiment_.message_flits) /
+           (cycles(cut_ - cleared_) * experiment_.machine.topology->computing_nodes());
+  }
+
+  void finish(const std::string& status) {
+    point_.status = status;
+    point_.cycles = cycle_of(cut_);
+    point_.measured = counts_.measured;
+    if (counts_.measured > 0) {
+      point_.latency = latency_sum() / static_cast<double>(counts_.measured);
+      point_.latency_least = cycles(SimTime::from_ps(static_cast<std::int64_t>(counts_.least_ps)));
+      point_.latency_most = cycles(SimTime::from_ps(static_cast<std::int64_t>(counts_.most_ps)));
+    }
+    std::array<std::uint64_t, 2> sums{network_.packet_hops(), engine_.statistics().events};
+    communicator_.reduce_sum(sums);
+    point_.hops = sums[0];
+    point_.events = sums[1];
+    done_ = true;
+  }
+
+  void note_rates() {
+    point_.sent_rate = rate_of(counts_.sent);
+    point_.accepted_rate = rate_of(counts_.come);
+  }
+
+  void clear() {
+    source_.clear();
+    cleared_ = cut_;
+    come_before_ = 0;
+  }
+
+  bool alike() {
+    const double latency =
+        counts_.measured > 0 ? latency_sum() / static_cast<double>(counts_.measured) : 0;
+    const double accepted = point_.accepted_rate;
+    const auto small = [&](double now, double before) {
+      return now > 0 && std::abs(now - before) < phases_.threshold * now;
+    };
+    const bool result = small(accepted, accepted_before_) &&
+                        (phases_.throughput || small(latency, latency_before_));
+    latency_before_ = latency;
+    accepted_before_ = accepted;
+    return result;
+  }
+
+  void end_sample() {
+    ++samples_;
+    note_rates();
+    if (counts_.come == come_before_ && counts_.waiting > 0 &&
+        latency_so_far() > phases_.latency_limit) {
+      finish("deadlock");
+      return;
+    }
+    come_before_ = counts_.come;
+    if (!phases_.throughput && latency_so_far() > phases_.latency_limit) {
+      finish("unstable");
+      return;
+    }
+    const bool same = alike();
+    if (warming_up_) {
+      const bool warm = phases_.warmup_samples > 0 ? samples_ >= phases_.warmup_samples : same;
+      if (warm) {
+        warming_up_ = false;
+        clear();
+        source_.measure(cycle_of(cut_), ~std::uint64_t{0});
+      } else if (samples_ >= phases_.most_samples) {
+        finish("not steady");
+      } else if (samples_ % 2 == 0) {
+        clear();
+      }
+      return;
+    }
+    alike_ = same ? alike_ + 1 : 0;
+    if (alike_ < 3 && samples_ < phases_.most_samples) {
+      return;
+    }
+    const bool takes_all = point_.accepted_rate >= (1 - phases_.threshold) * point_.rate;
+    status_ = phases_.throughput && !takes_all ? "overload" : alike_ >= 3 ? "steady" : "not steady";
+    if (phases_.throughput) {
+      finish(status_);
+      return;
+    }
+    draining_ = true;
+    drain_begin_ = cut_;
+    looked_ = cut_;
+    source_.measure(cycle_of(cleared_), cycle_of(cut_));
+    engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(drain_cycles));
+    drain();
+  }
+
+  void drain() {
+    if (counts_.measured == counts_.to_measure) {
+      finish(status_);
+    } else if (cycles(cut_ - looked_) >= static_cast<double>(patience_cycles)) {
+      looked_ = cut_;
+      if (latency_so_far() > phases_.latency_limit) {
+        finish("unstable");
+      }
+    }
+  }
+
+  const TrafficExperiment& experiment_;
+  const TrafficPhases& phases_;
+  pdes::Engine& engine_;
+  network::TrafficSource& source_;
+  const network::Network& network_;
+  comm::Communicator& communicator_;
+  network::TrafficCounts counts_;
+  trace::TrafficPoint point_;
+  SimTime cut_;
+  SimTime cleared_;
+  SimTime drain_begin_;
+  SimTime looked_;
+  std::string status_;
+  std::uint32_t samples_ = 0;
+  std::uint32_t alike_ = 0;
+  std::uint64_t come_before_ = 0;
+  double latency_before_ = 0;
+  double accepted_before_ = 0;
+  bool warming_up_ = true;
+  bool draining_ = false;
+  bool done_ = false;
+};
+
+// Only the network sends, and never sooner than its least delay.
+RegionDelays delays_of(const TrafficExperiment& experiment, const machine::Partition& partition,
+                       int rank, SimTime lookahead) {
+  RegionDelays delays = machine::region_delays(*experiment.machine.topology, partition, rank);
+  const auto self = static_cast<std::size_t>(rank);
+  if (const auto reach = experiment.network->reach(experiment.machine)) {
+    delays.connect_all(self, reach);
+  }
+  for (std::vector<SimTime>* all : {&delays.to, &delays.from}) {
+    for (std::size_t other = 0; other < all->size(); ++other) {
+      (*all)[other] = std::max((*all)[other], lookahead * (other == self ? 2 : 1));
+    }
+  }
+  return delays;
+}
+
+class Measurement {
+ public:
+  Measurement(const TrafficExperiment& experiment, comm::Communicator& communicator)
+      : experiment_(experiment),
+        communicator_(communicator),
+        lookahead_(experiment.network->least_delay(experiment.machine)),
+        partition_(machine::partitioners().at(experiment.partition)(*experiment.machine.topology,
+                                                                    communicator.size(), {})),
+        delays_(delays_of(experiment, partition_, communicator.rank(), lookahead_)) {}
+
+  // False when the run was stopped before it was done.
+  bool run(std::size_t number, const std::function<bool()>& stop_requested,
+           trace::TrafficPoint& point, std::uint64_t& network_bytes) {
+    const std::clock_t begin = std::clock();
+    const auto& members = partition_.members[static_cast<std::size_t>(communicator_.rank())];
+    pdes::Engine engine(communicator_, {partition_.owner, members, delays_}, lookahead_);
+    network::TrafficSource source(
+        {*experiment_.machine.topology, members, experiment_.seed, experiment_.cycle,
+         experiment_.flit * experiment_.message_flits, source_slot, network_slot},
+        *experiment_.pattern, *experiment_.processes[number]);
+    const auto network = experiment_.network->build({experiment_.machine, members, network_slot});
+    engine.attach(source);
+    engine.attach(*network);
+    PointRun run(experiment_, engine, source, *network, communicator_, experiment_.rates[number]);
+    pdes::EngineHooks hooks;
+    bool stopped = false;
+    hooks.stop_requested = [&] {
+      stopped = stopped || (stop_requested && stop_requested());
+      return stopped || run.done();
+    };
+    hooks.on_cut = [&](SimTime cut) { run.at_cut(cut); };
+    engine.run(hooks);
+    point = run.result();
+    point.rate = experiment_.rates[number];
+    const double cpu_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    std::array<std::uint64_t, 2> sums{network->resident_bytes(),
+                                      static_cast<std::uint64_t>(cpu_s * 1e6)};
+    communicator_.reduce_sum(sums);
+    network_bytes = sums[0];
+    point.cpu_s = static_cast<double>(sums[1]) / 1e6;
+    return run.done();
+  }
+
+ private:
+  const TrafficExperiment& experiment_;
+  comm::Communicator& communicator_;
+  SimTime lookahead_;
+  machine::Partition partition_;
+  RegionDelays delays_;
+};
+
+}  // namespace
+
+trace::TrafficReport measure_traffic(
+    const TrafficExperiment& experiment, comm::Communicator& communicator,
+    const std::function<bool()>& stop_requested,
+    const std::function<void(const trace::TrafficPoint&)>& on_point) {
+  trace::TrafficReport report;
+  report.machine = experiment.machine.name;
+  report.network = experiment.network_name;
+  report.pattern = experiment.pattern_name;
+  report.process = experiment.process_name;
+  report.nodes = experiment.machine.topology->computing_nodes();
+  report.message_flits = experiment.message_flits;
+  report.flit_bytes = experiment.flit.count();
+  report.cycle_ps = static_cast<std::uint64_t>(experiment.cycle.ps());
+  report.seed = experiment.seed;
+  report.ranks = communicator.size();
+  Measurement measurement(experiment, communicator);
+  for (std::size_t number = 0; number < experiment.rates.size(); ++number) {
+    trace::TrafficPoint point;
+    if (!measurement.run(number, stop_requested, point, report.network_bytes)) {
+      break;
+    }
+    report.points.push_back(point);
+    if (communicator.rank() == 0 && on_point) {
+      on_point(point);
+    }
+  }
+  return report;
+}
+
+}  // namespace tessera::sim

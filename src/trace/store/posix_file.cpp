@@ -1,0 +1,149 @@
+#include "store/posix_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "tessera/core/digest.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/trace/run_folder.hpp"
+
+namespace tessera::trace {
+namespace {
+
+void write_new(const std::string& path, const std::string& text) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(text);
+  file.close();
+}
+
+}  // namespace
+
+void throw_errno(const std::string& path, const std::string& doing) {
+  const int code = errno;
+  throw IoError(path + ": error: cannot " + doing + ": " + std::generic_category().message(code) +
+                " (errno " + std::to_string(code) + ")");
+}
+
+Descriptor::Descriptor(const std::string& path, int flags)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) {
+    throw_errno(path_, "open the file");
+  }
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+template <class Call>
+std::size_t Descriptor::read_by(Call call) const {
+  for (;;) {
+    const ssize_t count = call();
+    if (count >= 0) {
+      return static_cast<std::size_t>(count);
+    }
+    if (errno != EINTR) {
+      throw_errno(path_, "read the file");
+    }
+  }
+}
+
+std::size_t Descriptor::read(std::vector<char>& buffer) const {
+  return read_by([&] { return ::read(descriptor_, buffer.data(), buffer.size()); });
+}
+
+std::size_t Descriptor::read_at(std::uint64_t place, std::span<char> buffer) const {
+  return read_by([&] {
+    return ::pread(descriptor_, buffer.data(), buffer.size(), static_cast<off_t>(place));
+  });
+}
+
+void Descriptor::write(const std::string& text) const {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(descriptor_, text.data() + done, text.size() - done);
+    if (count >= 0) {
+      done += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      throw_errno(path_, "write the file");
+    }
+  }
+}
+
+// Some file systems cannot sync a folder and say EINVAL; there is nothing better to do then.
+void Descriptor::sync() const {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) {
+    throw_errno(path_, "sync the file");
+  }
+}
+
+void Descriptor::close() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0) {
+    throw_errno(path_, "close the file");
+  }
+}
+
+void sync_and_rename(const std::string& aside, const std::string& path) {
+  Descriptor(aside, O_RDONLY).sync();
+  if (std::rename(aside.c_str(), path.c_str()) != 0) {
+    throw_errno(path, "rename the file");
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  Descriptor(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY).sync();
+}
+
+void sync_path(const std::string& path) {
+  Descriptor(path, O_RDONLY).sync();
+}
+
+std::string read_file(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  std::vector<char> buffer(std::size_t{1} << 16);
+  std::string text;
+  for (std::size_t count = file.read(buffer); count > 0; count = file.read(buffer)) {
+    text.append(buffer.data(), count);
+  }
+  return text;
+}
+
+FileSum sum_file(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  std::vector<char> buffer(std::size_t{1} << 20);
+  FileSum sum;
+  for (std::size_t count = file.read(buffer); count > 0; count = file.read(buffer)) {
+    sum.crc = crc32c(buffer.data(), count, sum.crc);
+    sum.bytes += count;
+  }
+  return sum;
+}
+
+void write_file_atomically(const std::string& path, const std::string& text) {
+  const std::string aside = path + aside_suffix;
+  try {
+    write_new(aside, text);
+    sync_and_rename(aside, path);
+  } catch (const IoError&) {
+    ::unlink(aside.c_str());
+    throw;
+  }
+}
+
+void check_writable(const std::string& path) {
+  const std::string aside = path + aside_suffix;
+  write_new(aside, "");
+  if (::unlink(aside.c_str()) != 0) {
+    throw_errno(aside, "remove the file");
+  }
+}
+
+}  // namespace tessera::trace

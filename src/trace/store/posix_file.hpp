@@ -1,0 +1,68 @@
+// Files below the C++ library: errors with the system's reason, and what survives a power cut.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/trace/store/file_sum.hpp"
+
+namespace tessera::trace {
+
+// What a file is called while it is written aside.
+inline constexpr const char* aside_suffix = ".tmp";
+
+// Names of the files of a run that are one each.
+inline constexpr const char* config_name = "config.resolved.yaml";
+inline constexpr const char* index_name = "index.h5";
+inline constexpr const char* segments_name = "segments.json";
+inline constexpr const char* summary_name = "summary.json";
+inline constexpr const char* checkpoints_folder = "checkpoints";
+inline constexpr const char* manifest_name = "manifest.json";
+
+// An open file. Every call throws IoError with the system's reason.
+class Descriptor {
+ public:
+  // `flags` of open(2).
+  Descriptor(const std::string& path, int flags);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  // Bytes read into `buffer`, at most its size; 0 at the end of the file.
+  std::size_t read(std::vector<char>& buffer) const;
+  // The same from a place in the file; its own position stays.
+  std::size_t read_at(std::uint64_t place, std::span<char> buffer) const;
+  // All of the text.
+  void write(const std::string& text) const;
+  // Forces what was written to the disk.
+  void sync() const;
+  void close();
+
+ private:
+  template <class Call>
+  std::size_t read_by(Call call) const;
+
+  std::string path_;
+  int descriptor_;
+};
+
+// Throws IoError "PATH: error: cannot DOING: REASON (errno N)" for the present errno.
+[[noreturn]] void throw_errno(const std::string& path, const std::string& doing);
+
+// Forces `aside` to the disk, gives it the name `path`, and forces the folder to the disk: after a
+// power cut `path` is the old file or the new one. Throws IoError.
+void sync_and_rename(const std::string& aside, const std::string& path);
+
+// Forces a file or folder to the disk. Throws IoError.
+void sync_path(const std::string& path);
+
+// All of a small file. Throws IoError.
+std::string read_file(const std::string& path);
+
+// Of a file, read in pieces. Throws IoError.
+FileSum sum_file(const std::string& path);
+
+}  // namespace tessera::trace

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "store/posix_file.hpp"
+#include "store/signed_json.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/version.hpp"
+#include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/sweep/table.hpp"
+
+namespace tessera::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* state_name = "sweep.json";
+constexpr const char* state_file_type = "tessera-sweep-state";
+constexpr const char* resolved_name = "sweep.resolved.yaml";
+constexpr const char* csv_name = "sweep.csv";
+constexpr const char* file_name = "sweep.h5";
+constexpr const char* points_folder = "points";
+constexpr const char* log_suffix = ".jsonl";
+
+bool is_own_file(std::string name) {
+  if (name.ends_with(aside_suffix)) {
+    name.resize(name.size() - std::string(aside_suffix).size());
+  }
+  constexpr std::array<std::string_view, 4> names{state_name, resolved_name, csv_name, file_name};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void refuse(const std::string& folder, const std::string& reason) {
+  throw ConfigError("output folder '" + folder + "' " + reason +
+                    "; give an empty folder, a new one, or one of an earlier sweep");
+}
+
+// What an earlier sweep left, and nothing else.
+std::vector<fs::path> own_files(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool plain = entry.symlink_status().type() == fs::file_type::regular;
+    if (name == points_folder && entry.is_directory()) {
+      for (const fs::directory_entry& log : fs::directory_iterator(entry.path())) {
+        if (log.path().extension() != log_suffix) {
+          refuse(folder, "holds '" + name + "/" + log.path().filename().string() +
+                             "', which is not of a sweep");
+        }
+        files.push_back(log.path());
+      }
+    } else if (plain && is_own_file(name)) {
+      files.push_back(entry.path());
+    } else if (name != "plots" && !(plain && name.ends_with(".png"))) {
+      refuse(folder, "holds '" + name + "', which is not of a sweep");
+    }
+  }
+  return files;
+}
+
+[[noreturn]] void throw_failure(const fs::filesystem_error& error) {
+  throw IoError(error.path1().string() + ": error: cannot use the output folder: " +
+                error.code().message() + " (errno " + std::to_string(error.code().value()) + ")");
+}
+
+}  // namespace
+
+void prepare_sweep_folder(const std::string& folder, const SweepState& state,
+                          const std::string& resolved) {
+  try {
+    if (fs::exists(folder) && !fs::is_directory(folder)) {
+      refuse(folder, "is not a folder");
+    }
+    fs::create_directories(folder);
+    for (const fs::path& file : own_files(folder)) {
+      fs::remove(file);
+    }
+    fs::create_directories(fs::path(folder) / points_folder);
+  } catch (const fs::filesystem_error& error) {
+    throw_failure(error);
+  }
+  write_file_atomically(folder + "/" + resolved_name, resolved);
+  write_signed(folder + "/" + state_name, state_file_type,
+               {{"sweep", state.sweep},
+                {"set", state.overrides},
+                {"hash", state.hash},
+                {"points", state.points}});
+}
+
+SweepState read_sweep_state(const std::string& folder) {
+  const std::string path = folder + "/" + state_name;
+  if (!fs::exists(path)) {
+    throw ConfigError(folder + ": is no sweep to go on with: there is no " + state_name);
+  }
+  const SignedJson json = read_signed(path, state_file_type);
+  SweepState state;
+  json.at("sweep").get_to(state.sweep);
+  json.at("set").get_to(state.overrides);
+  json.at("hash").get_to(state.hash);
+  json.at("points").get_to(state.points);
+  return state;
+}
+
+std::string sweep_log_path(const std::string& folder, int rank) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "%05d", rank);
+  return folder + "/" + points_folder + "/" + name.data() + log_suffix;
+}
+
+std::vector<SweepRow> read_sweep_logs(const std::string& folder) {
+  std::map<std::uint64_t, SweepRow> rows;
+  try {
+    for (const fs::directory_entry& log : fs::directory_iterator(folder + "/" + points_folder)) {
+      for (SweepRow& row : rows_from_lines(read_file(log.path().string()))) {
+        rows.emplace(row.point, std::move(row));
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw_failure(error);
+  }
+  std::vector<SweepRow> result;
+  for (auto& [point, row] : rows) {
+    result.push_back(std::move(row));
+  }
+  return result;
+}
+
+void write_sweep_results(const std::string& folder, const SweepTable& table) {
+  write_file_atomically(folder + "/" + csv_name, to_csv(table));
+  write_sweep_file(folder + "/" + file_name, table, "tessera " + std::string(version()));
+}
+
+}  // namespace tessera::trace

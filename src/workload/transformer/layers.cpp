@@ -1,0 +1,287 @@
+#include "transformer/layers.hpp"
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace tessera::workload {
+namespace {
+
+// Added to the word's; the gradient is added to the row of the position or type.
+constexpr VectorCost added_embedding_cost{1, 1, 1};
+// Two products and a sum for each element turned; backward alike (Su et al., RoFormer,
+// arXiv:2104.09864, equation (34)).
+constexpr VectorCost rotary_cost{3, 3, 0};
+// Maximum 1, subtract 1, exponential 1, sum 1. Backward: softmax minus the target 1, scale 1.
+constexpr VectorCost loss_cost{4, 2, 0};
+// The tanh; backward 1 - y^2, times the gradient.
+constexpr VectorCost tanh_cost{1, 3, 0};
+
+constexpr std::uint64_t logit_bytes = 4;  // the loss is computed in fp32
+// Reads and writes of all logits in fp32, an operation at a time as in Megatron-LM
+// (mpu/cross_entropy.py): the copy 1, maximum 1, subtract 2, exponential 2, sum 1, divide 2;
+// backward scale 2, the copy back 1.
+struct Passes {
+  std::uint64_t forward;
+  std::uint64_t backward;
+};
+constexpr Passes loss_passes{9, 3};
+
+using Operators = std::vector<Operator>;
+
+void append(Operators& operators, Operators more) {
+  operators.insert(operators.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+}
+
+// Of a layer that full recomputation leaves alone.
+Operators kept_whole(Operators operators) {
+  for (Operator& op : operators) {
+    op.recomputed_fully = false;
+  }
+  return operators;
+}
+
+// Makes the layers over one sequence: of the decoder, or of the encoder.
+class Builder {
+ public:
+  Builder(const TransformerShape& shape, std::uint64_t tokens)
+      : shape_(shape),
+        make_(shape.data_type, shape.dropout),
+        tokens_(tokens),
+        activation_(tokens * shape.hidden) {}
+
+  std::uint64_t activation() const { return activation_; }
+
+  // `shared`: the words' vectors are another layer's.
+  Operators embedding(bool shared) const {
+    Operators operators{make_.embedding("word_embedding", Sharding::row, shape_.vocabulary, tokens_,
+                                        shape_.hidden)};
+    if (shared) {
+      operators[0].shared_parameters = std::exchange(operators[0].parameters, 0);
+    }
+    if (shape_.positions == Positions::learned) {
+      operators.push_back(added_embedding("position_embedding", tokens_));
+    }
+    if (shape_.token_types > 0) {
+      operators.push_back(added_embedding("token_type_embedding", shape_.token_types));
+    }
+    if (shape_.norm_after) {
+      operators.push_back(norm("embedding_" + to_string(shape_.norm)));
+    }
+    if (shape_.dropout) {
+      operators.push_back(make_.dropout("embedding_dropout", Sharding::replicated, activation_));
+    }
+    return operators;
+  }
+
+  Operator norm(std::string name) const {
+    return make_.norm(std::move(name), shape_.norm, Sharding::replicated, activation_,
+                      shape_.hidden);
+  }
+  Operator final_norm() const { return norm("final_" + to_string(shape_.norm)); }
+
+  // Norm, `inner` and the skip connection around them, in the order of the shape.
+  Operators part(const std::string& number, Operators inner) const {
+    const std::string name = (shape_.norm == Norm::layer ? "ln" : "norm") + number;
+    Operators operators;
+    if (!shape_.norm_after) {
+      operators.push_back(norm(name));
+    }
+    append(operators, std::move(inner));
+    operators.push_back(make_.skip("skip" + number, activation_));
+    if (shape_.norm_after) {
+      operators.push_back(norm(name));
+    }
+    return operators;
+  }
+
+  Operators self_attention(bool causal) const {
+    const AttentionShape attention = attention_shape(tokens_, causal);
+    const std::uint64_t q = shape_.heads * shape_.head_width;
+    const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
+    Operators operators{projection("qkv", tokens_, q + 2 * kv)};
+    if (shape_.positions == Positions::rotary) {
+      const std::uint64_t turned = attention.query_elements() + attention.key_elements();
+      operators.push_back(
+          make_.vector("rotary", "elementwise", Sharding::heads, rotary_cost, turned, turned));
+    }
+    append(operators, make_.attention("", Sharding::heads, attention));
+    operators.push_back(
+        make_.linear("attention_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
+    return operators;
+  }
+
+  // With keys and values of the encoder's output.
+  Operators cross_attention() const {
+    const std::uint64_t q = shape_.heads * shape_.head_width;
+    const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
+    Operators operators{projection("cross_q", tokens_, q),
+                        projection("cross_kv", shape_.encoder_sequence, 2 * kv)};
+    append(operators, make_.attention("cross_", Sharding::heads,
+                                      attention_shape(shape_.encoder_sequence, false)));
+    operators.push_back(
+        make_.linear("cross_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
+    return operators;
+  }
+
+  Operators mlp(std::uint64_t number) const {
+    if (shape_.experts && (number + 1) % shape_.experts->every == 0) {
+      return expert_operators(shape_, tokens_);
+    }
+    const std::uint64_t f = shape_.ffn;
+    const std::uint64_t up = shape_.mlp == Activation::swiglu ? 2 * f : f;
+    return {make_.linear("mlp_up", Sharding::column, tokens_, shape_.hidden, up, shape_.biases),
+            make_.activation(to_string(shape_.mlp), shape_.mlp, Sharding::heads, tokens_ * f),
+            make_.linear("mlp_down", Sharding::row, tokens_, f, shape_.hidden, shape_.biases)};
+  }
+
+  Operators head() const {
+    Operators operators;
+    if (!shape_.norm_after) {
+      operators.push_back(final_norm());
+    }
+    if (shape_.head == Head::bert || shape_.head == Head::pooler) {
+      const std::uint64_t h = shape_.hidden;
+      operators.push_back(make_.linear("pooler", Sharding::replicated, 1, h, h, true));
+      operators.push_back(
+          make_.vector("pooler_tanh", "elementwise", Sharding::replicated, tanh_cost, h, h));
+    }
+    if (shape_.head == Head::bert) {
+      append(operators, bert_head());
+    }
+    if (shape_.head == Head::bert || shape_.head == Head::language_model) {
+      operators.push_back(vocabulary_product(shape_.head == Head::bert));
+      if (shape_.loss) {
+        operators.push_back(loss());
+      }
+    }
+    return operators;
+  }
+
+ private:
+  AttentionShape attention_shape(std::uint64_t keys, bool causal) const {
+    return {tokens_,          keys,  shape_.heads, shape_.kv_heads, shape_.head_width,
+            shape_.attention, causal};
+  }
+
+  Operator added_embedding(std::string name, std::uint64_t rows) const {
+    Operator op = make_.vector(std::move(name), "embedding", Sharding::replicated,
+                               added_embedding_cost, activation_, activation_);
+    op.parameters = rows * shape_.hidden;
+    op.additive = true;
+    return op;
+  }
+
+  // To queries, keys or values, which it keeps.
+  Operator projection(std::string name, std::uint64_t rows, std::uint64_t outputs) const {
+    Operator op = make_.linear(std::move(name), Sharding::column, rows, shape_.hidden, outputs,
+                               shape_.biases);
+    op.stored_cut += make_.bytes(op.output_elements);
+    return op;
+  }
+
+  // Next sentence on the first token; on all tokens the layer before the product.
+  Operators bert_head() const {
+    const std::uint64_t h = shape_.hidden;
+    return {make_.linear("next_sentence", Sharding::replicated, 1, h, 2, true),
+            make_.linear("transform", Sharding::replicated, tokens_, h, h, true),
+            make_.activation("transform_" + to_string(Activation::gelu), Activation::gelu,
+                             Sharding::replicated, activation_),
+            norm("transform_" + to_string(shape_.norm))};
+  }
+
+  Operator vocabulary_product(bool bias) const {
+    const std::uint64_t v = shape_.vocabulary;
+    Operator op = make_.linear("lm_head", Sharding::column, tokens_, shape_.hidden, v, bias);
+    if (shape_.tie_embeddings) {
+      op.shared_parameters = v * shape_.hidden;
+      op.parameters -= op.shared_parameters;
+    }
+    return op;
+  }
+
+  Operator loss() const {
+    const std::uint64_t logits = tokens_ * shape_.vocabulary;
+    Operator op = make_.vector("loss", "loss", Sharding::heads, loss_cost, logits, logits);
+    op.output_elements = tokens_;
+    op.stored_cut = Bytes(logit_bytes * logits);
+    op.more_moved_forward = Bytes(logit_bytes * loss_passes.forward * logits);
+    op.more_moved_backward = Bytes(logit_bytes * loss_passes.backward * logits);
+    op.forward_all_reduce_elements = 3 * tokens_;
+    return op;
+  }
+
+  const TransformerShape& shape_;
+  OperatorMaker make_;
+  std::uint64_t tokens_;
+  std::uint64_t activation_;
+};
+
+void add_encoder(const TransformerShape& shape, const std::string& prefix, std::uint64_t count,
+                 std::vector<Layer>& layers) {
+  const bool alone = shape.architecture == Architecture::encoder;
+  const Builder make(shape, alone ? shape.sequence : shape.encoder_sequence);
+  layers.push_back({prefix + "embedding", kept_whole(make.embedding(false)), make.activation()});
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Operators operators = make.part("1", make.self_attention(false));
+    append(operators, make.part("2", make.mlp(i)));
+    layers.push_back(
+        {prefix + "layer " + std::to_string(i), std::move(operators), make.activation()});
+  }
+}
+
+void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
+  const bool crosses = shape.architecture == Architecture::encoder_decoder;
+  const std::string prefix = crosses ? "decoder " : "";
+  const Builder make(shape, shape.sequence);
+  const Builder encoder(shape, shape.encoder_sequence);
+  // The encoder's output goes through the pipeline for all cross attention.
+  const std::uint64_t boundary = make.activation() + (crosses ? encoder.activation() : 0);
+  Operators first;
+  if (crosses && !shape.norm_after) {
+    first.push_back(encoder.norm("encoder_final_" + to_string(shape.norm)));
+  }
+  append(first, make.embedding(crosses));
+  layers.push_back({prefix + "embedding", kept_whole(std::move(first)), boundary});
+  for (std::uint64_t i = 0; i < shape.layers; ++i) {
+    Operators operators = make.part("1", make.self_attention(shape.causal));
+    if (crosses) {
+      append(operators, make.part("_cross", make.cross_attention()));
+    }
+    append(operators, make.part("2", make.mlp(i)));
+    layers.push_back({prefix + "layer " + std::to_string(i), std::move(operators), boundary});
+  }
+}
+
+}  // namespace
+
+Flops softmax_flops(std::uint64_t elements) {
+  const OperatorMaker make(DataType::fp16, false);
+  return make.softmax("softmax", Sharding::replicated, elements).forward_flops;
+}
+
+std::vector<Layer> transformer_layers(const TransformerShape& shape) {
+  std::vector<Layer> layers;
+  layers.reserve(shape.layers + shape.encoder_layers + 3);
+  switch (shape.architecture) {
+    case Architecture::encoder:
+      add_encoder(shape, "", shape.layers, layers);
+      break;
+    case Architecture::encoder_decoder:
+      add_encoder(shape, "encoder ", shape.encoder_layers, layers);
+      add_decoder(shape, layers);
+      break;
+    case Architecture::decoder:
+      add_decoder(shape, layers);
+      break;
+  }
+  Operators head = Builder(shape, shape.sequence).head();
+  if (!head.empty()) {
+    layers.push_back({"head", kept_whole(std::move(head)), 0});
+  }
+  layers.back().boundary_elements = 0;
+  return layers;
+}
+
+}  // namespace tessera::workload

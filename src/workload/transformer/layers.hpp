@@ -1,0 +1,46 @@
+// The layers of a transformer: decoder-only with the norm before each part as GPT-2, GPT-3 and
+// Megatron-LM train it (Shoeybi et al., arXiv:1909.08053, figures 2 to 4), encoder-only (Devlin et
+// al., BERT, arXiv:1810.04805), or both with cross attention (Vaswani et al., arXiv:1706.03762;
+// Raffel et al., T5, arXiv:1910.10683).
+//
+// s tokens a sample, h hidden, a heads, f the width inside the MLP, V vocabulary; one sample.
+//
+// A layer's products have 8 s h^2 + 4 s h f + 4 s^2 h FLOPs forward, that is 24 s h^2 + 4 s^2 h for
+// f = 4 h, the head's 2 s h V; with full recomputation this is equation (3) of Narayanan et al.,
+// arXiv:2104.04473. As there, attention is counted whole although a causal mask makes half of it
+// void, unless it is of the flash type and `causal`.
+//
+// Activations kept for backward are those of Korthikanti et al., arXiv:2205.05198, equation (2):
+// s h (10 + 24/t + 5 a s/(h t)) bytes a layer with 16-bit data under tensor parallelism of degree
+// t, dropout masks of one byte an element included; without what is recomputed selectively
+// s h (10 + 24/t). Embedding and head follow section 4.3 there without sequence parallelism (logits
+// kept in fp32); token numbers are not counted.
+//
+// Mixture of experts (Lepikhin et al., GShard, arXiv:2006.16668; Fedus et al., Switch Transformer,
+// arXiv:2101.03961): a router on every token; each of E experts works on ceil(s k c / E) copies of
+// tokens, its capacity for top-k routing and capacity factor c (equation (3) of the latter), full
+// or not; copies travel to the experts after `dispatch` and back after `expert_down`.
+//
+// Deviations: the three small fp32 all-reduces of a cut cross-entropy (maximum, sum of
+// exponentials, logit of the target) are one of 3 s elements of the workload's data type; the
+// load-balancing loss costs nothing; a masked-language-model head works on all tokens, as in
+// Megatron-LM; every decoder layer keeps the encoder's output for its cross attention.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators.hpp"
+#include "tessera/workload/transformer/model.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
+#include "tessera/workload/workload.hpp"
+
+namespace tessera::workload {
+
+// Copies of tokens that each expert works on: ceil(tokens * top_k * capacity factor / experts).
+std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens);
+
+// The operators of an MLP whose tokens are spread over experts, from the router to the sum.
+std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens);
+
+}  // namespace tessera::workload

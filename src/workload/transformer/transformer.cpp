@@ -1,0 +1,326 @@
+// The `transformer` workload: a language model of decoders, encoders or both. What its layers hold
+// is in transformer_layers.hpp, the keys all workloads have in training.hpp.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tessera/config/key.hpp"
+#include "tessera/core/registry.hpp"
+#include "tessera/workload/workload.hpp"
+#include "training.hpp"
+#include "transformer/layers.hpp"
+
+namespace tessera::workload {
+namespace {
+
+double real(std::uint64_t count) {
+  return static_cast<double>(count);
+}
+
+// An upper bound on the FLOPs of a sample, in floating point because it may be far beyond 64 bits;
+// also at least 32 for each parameter, so that bytes of optimizer state fit as well.
+double flops_bound(const TransformerShape& shape) {
+  const bool crosses = shape.architecture == Architecture::encoder_decoder;
+  const double s = real(std::max(shape.sequence, shape.encoder_sequence));
+  const double h = real(shape.hidden);
+  const double layers = real(shape.layers + shape.encoder_layers);
+  const double attentions = layers + (crosses ? real(shape.layers) : 0);
+  const double q = real(shape.heads) * real(shape.head_width);
+  const double kv = real(shape.kv_heads) * real(shape.head_width);
+  const double matrices = shape.mlp == Activation::swiglu ? 3 : 2;
+  double mlp_tokens = s;  // times layer
+  double width = real(shape.ffn);
+  double stored_mlps = 1;
+  if (shape.experts) {
+    const ExpertShape& e = *shape.experts;
+    mlp_tokens =
+        std::max(s, real(expert_capacity(e, static_cast<std::uint64_t>(s))) * real(e.count)) +
+        s * real(e.shared);
+    width = std::max(width, real(e.ffn));
+    stored_mlps = real(e.count + e.shared);
+  }
+  const double products = attentions * s * (4 * h * (q + kv) + 4 * s * q) +
+                          layers * mlp_tokens * 2 * matrices * h * width +
+                          2 * s * h * (real(shape.vocabulary) + h);
+  // No vector operator has more than 32 FLOPs an element, forward and backward.
+  const double vectors =
+      32 * ((attentions + 1) * s * (8 * h + q + kv + real(shape.heads) * s) +
+            layers * mlp_tokens * (h + width + stored_mlps) + s * real(shape.vocabulary));
+  const double weights = layers * stored_mlps * matrices * h * width;
+  return 3.5 * products + vectors + 32 * weights;
+}
+
+using Count = std::uint64_t;
+using config::between;
+using config::ChoiceKey;
+using config::DerivedKey;
+using config::Key;
+using config::RequiredKey;
+
+const RequiredKey<Count> expert_count{"experts.count",
+                                      "experts of a layer; without experts there is one MLP",
+                                      between<Count>(1, 1 << 16)};
+const RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
+                               between<Count>(1, 1 << 16)};
+const Key<Count> every{"experts.every", 1, "one layer in so many has experts, the last of them",
+                       between<Count>(1, 1 << 14)};
+const Key<double> capacity_factor{"experts.capacity_factor", 1,
+                                  "room for tokens; 1 is that of an even spread",
+                                  between(1e-3, 1e3)};
+const Key<Count> shared_experts{"experts.shared", 0, "further experts that work on every token",
+                                between<Count>(0, 1 << 10)};
+const DerivedKey<Count> expert_ffn{"experts.ffn", "ffn", "width inside one expert",
+                                   between<Count>(1, 1 << 24)};
+
+std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t ffn) {
+  ExpertShape experts;
+  experts.count = expert_count.read(section);
+  experts.top_k = top_k.read(section);
+  experts.every = every.read(section);
+  experts.capacity_millionths =
+      static_cast<std::uint64_t>(std::llround(1e6 * capacity_factor.read(section)));
+  experts.shared = shared_experts.read(section);
+  experts.ffn = expert_ffn.read(section, ffn);
+  if (experts.count == 0 || experts.top_k == 0) {
+    return std::nullopt;
+  }
+  if (experts.top_k > experts.count) {
+    section.error("top_k", "a token cannot go to " + std::to_string(experts.top_k) + " of " +
+                               std::to_string(experts.count) + " experts");
+    return std::nullopt;
+  }
+  return experts;
+}
+
+const ChoiceKey<Positions> positions{
+    "positions",
+    {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
+    "learned",
+    "learned (a vector each), rotary or none"};
+const ChoiceKey<Norm> normalisation{"normalisation",
+                                    {{"layer_norm", Norm::layer}, {"rms_norm", Norm::rms}},
+                                    "layer_norm",
+                                    "layer_norm or rms_norm"};
+const ChoiceKey<bool> norm_after{
+    "normalise",
+    {{"before", false}, {"after", true}},
+    "before",
+    "before each part, with a last one in the head, or after it, with one after the embedding (as "
+    "BERT)"};
+const ChoiceKey<AttentionKind> attention{
+    "attention",
+    {{"plain", AttentionKind::plain}, {"flash", AttentionKind::flash}},
+    "plain",
+    "plain, or flash: attention weights are never in memory"};
+const ChoiceKey<Activation> mlp{
+    "mlp",
+    {{"gelu", Activation::gelu}, {"relu", Activation::relu}, {"swiglu", Activation::swiglu}},
+    "gelu",
+    "gelu, relu or swiglu"};
+const ChoiceKey<Head> head = ChoiceKey<Head>("head",
+                                             {{"language_model", Head::language_model},
+                                              {"bert", Head::bert},
+                                              {"pooler", Head::pooler},
+                                              {"none", Head::none}},
+                                             "language_model; none of an encoder alone",
+                                             "language_model, bert, pooler or none")
+                                 .derived();
+const Key<bool> causal{"causal", false, "flash attention of decoders skips the masked half"};
+const Key<bool> tie_embeddings{"tie_embeddings", true,
+                               "the head uses the word embedding's weights"};
+const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
+const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
+
+void read_names(config::Section& section, TransformerShape& shape) {
+  shape.positions = positions.read(section);
+  shape.norm = normalisation.read(section);
+  shape.norm_after = norm_after.read(section);
+  shape.attention = attention.read(section);
+  shape.mlp = mlp.read(section);
+  const bool encoder = shape.architecture == Architecture::encoder;
+  shape.head = head.read(section, encoder ? "none" : "language_model");
+  shape.causal = causal.read(section);
+  if (shape.causal && encoder) {
+    section.error("causal", "an encoder has no causal mask");
+  }
+  shape.tie_embeddings = tie_embeddings.read(section);
+  shape.biases = biases.read(section);
+  shape.dropout = dropout.read(section);
+}
+
+const ChoiceKey<Architecture> architecture{"architecture",
+                                           {{"decoder", Architecture::decoder},
+                                            {"encoder", Architecture::encoder},
+                                            {"encoder-decoder", Architecture::encoder_decoder}},
+                                           "decoder",
+                                           "decoder, encoder or encoder-decoder"};
+const RequiredKey<Count> layers{"layers", "of the decoder, or of an encoder alone",
+                                between<Count>(1, 1 << 14)};
+const RequiredKey<Count> sequence{"sequence", "tokens a sample", between<Count>(1, 1 << 24)};
+const DerivedKey<Count> encoder_layers{"encoder_layers", "layers", "encoder-decoder only",
+                                       between<Count>(1, 1 << 14)};
+const DerivedKey<Count> encoder_sequence{"encoder_sequence", "sequence", "encoder-decoder only",
+                                         between<Count>(1, 1 << 24)};
+
+void read_architecture(config::Section& section, TransformerShape& shape) {
+  shape.architecture = architecture.read(section);
+  shape.layers = layers.read(section);
+  shape.sequence = sequence.read(section);
+  if (shape.architecture == Architecture::encoder_decoder) {
+    shape.encoder_layers = encoder_layers.read(section, shape.layers);
+    shape.encoder_sequence = encoder_sequence.read(section, shape.sequence);
+  }
+}
+
+const RequiredKey<Count> heads_key{"heads", "attention heads", between<Count>(1, 1 << 20)};
+// Grouped queries: Ainslie et al., arXiv:2305.13245.
+const DerivedKey<Count> kv_heads{"kv_heads", "heads",
+                                 "heads of keys and values, a divisor of heads",
+                                 between<Count>(1, 1 << 20)};
+const DerivedKey<Count> head_width{"head_width", "hidden / heads", "elements of a head's query",
+                                   between<Count>(1, 1 << 16)};
+
+// Whether heads, and their keys and values, come out even.
+bool read_heads(config::Section& section, TransformerShape& shape) {
+  const std::uint64_t hidden = shape.hidden;
+  shape.heads = heads_key.read(section);
+  const std::uint64_t heads = shape.heads;
+  shape.kv_heads = kv_heads.read(section, heads);
+  const bool given = section.has("head_width");
+  shape.head_width = head_width.read(section, heads > 0 ? hidden / heads : 0);
+  if (hidden == 0 || heads == 0) {
+    return false;  // the section holds the complaint
+  }
+  if (!given && hidden % heads != 0) {
+    section.error("heads", "hidden (" + std::to_string(hidden) + ") is not a multiple of " +
+                               std::to_string(heads) + " heads");
+    return false;
+  }
+  if (heads % shape.kv_heads != 0) {
+    section.error("kv_heads", "heads (" + std::to_string(heads) + ") is not a multiple of " +
+                                  std::to_string(shape.kv_heads) + " heads of keys and values");
+    return false;
+  }
+  return true;
+}
+
+const RequiredKey<Count> hidden_key{
+    "hidden", "width of the residual stream, without head_width a multiple of heads",
+    between<Count>(1, 1 << 20)};
+const RequiredKey<Count> vocabulary{"vocabulary", "rows of the word embedding",
+                                    between<Count>(1, 1 << 28)};
+const Key<Count> token_types{"token_types", 0, "rows of a second embedding for segments; 0: none",
+                             between<Count>(0, 1 << 20)};
+const DerivedKey<Count> ffn{"ffn", "4 * hidden", "width inside the MLP",
+                            between<Count>(1, 1 << 24)};
+
+// All but what training and inference differ in; nothing after a complaint.
+std::optional<TransformerShape> read_shape(config::Section& section) {
+  TransformerShape shape;
+  read_architecture(section, shape);
+  shape.hidden = hidden_key.read(section);
+  const bool even = read_heads(section, shape);
+  shape.vocabulary = vocabulary.read(section);
+  shape.token_types = token_types.read(section);
+  shape.ffn = ffn.read(section, 4 * shape.hidden);
+  read_names(section, shape);
+  const bool has_experts = section.has("experts");
+  if (has_experts) {
+    shape.experts = read_experts(section.section("experts"), shape.ffn);
+  }
+  const bool complete = shape.layers > 0 && shape.sequence > 0 && shape.vocabulary > 0 && even &&
+                        (shape.experts || !has_experts);
+  return complete ? std::optional(shape) : std::nullopt;
+}
+
+bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
+  if (flops_bound(shape) > most_flops_per_sample) {
+    section.error("layers", "the model is too large: one sample takes more than 2^62 FLOP");
+    return true;
+  }
+  return false;
+}
+
+std::optional<Workload> read_transformer(config::Section& section) {
+  std::optional<TransformerShape> shape = read_shape(section);
+  std::optional<Workload> workload = read_training(section);
+  if (!shape || !workload) {
+    return std::nullopt;  // the section holds the complaint
+  }
+  shape->data_type = workload->data_type;
+  shape->dropout = shape->dropout && workload->training;
+  shape->loss = workload->training;
+  if (refuse_too_large(section, *shape)) {
+    return std::nullopt;
+  }
+  workload->sequence_length = shape->sequence;
+  workload->layers = transformer_layers(*shape);
+  if (!workload->training) {
+    drop_training(*workload);
+  }
+  return workload;
+}
+
+std::vector<ParameterInfo> parameters() {
+  std::vector<ParameterInfo> list{architecture,
+                                  layers,
+                                  encoder_layers,
+                                  hidden_key,
+                                  heads_key,
+                                  kv_heads,
+                                  head_width,
+                                  sequence,
+                                  encoder_sequence,
+                                  vocabulary,
+                                  token_types,
+                                  positions,
+                                  normalisation,
+                                  norm_after,
+                                  attention,
+                                  causal,
+                                  mlp,
+                                  ffn,
+                                  expert_count,
+                                  top_k,
+                                  every,
+                                  capacity_factor,
+                                  shared_experts,
+                                  expert_ffn,
+                                  head,
+                                  tie_embeddings,
+                                  biases,
+                                  dropout};
+  for (ParameterInfo& info : training_parameters()) {
+    list.push_back(std::move(info));
+  }
+  return list;
+}
+
+const Registration registration(
+    workloads(),
+    {"transformer", "a language model of decoders, encoders or both (GPT, Llama, BERT, T5)",
+     parameters()},
+    read_transformer);
+
+}  // namespace
+
+std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
+  std::optional<TransformerShape> shape = read_shape(section);
+  const DataType type = read_data_type(section);
+  for (const ParameterInfo& info : training_parameters()) {
+    section.raw(info.name);
+  }
+  if (!shape || refuse_too_large(section, *shape)) {
+    return std::nullopt;
+  }
+  shape->data_type = type;
+  shape->dropout = false;
+  shape->loss = false;
+  return shape;
+}
+
+}  // namespace tessera::workload
