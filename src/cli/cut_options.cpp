@@ -3,7 +3,7 @@
 #include <string>
 
 #include "commands.hpp"
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -192,7 +192,8 @@ std::string Section::get_name(std::string_view key, std::vector<std::string> nam
     state_->error(
         state_->find(key)->value.place, state_->path_of(key),
         "unknown name " + excerpt(*name) +
-            (nearest.empty() ? "; known: " + join(names) : "; did you mean '" + nearest + "'?"));
+            (nearest.empty() ? "; " : "; did you mean '" + nearest + "'? ") +
+            "known: " + join(names));
   }
   if (!fallback.empty()) {
     note(key, fallback);

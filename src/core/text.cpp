@@ -25,6 +25,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Beside a suggestion: a user's own names, such as those of nodes, may be many.
+constexpr std::size_t most_listed = 50;
+
 bool looks_numeric(std::string_view cell) {
   return !cell.empty() &&
          (std::string_view("0123456789").find(cell.front()) != std::string_view::npos ||
@@ -58,10 +61,11 @@ std::string nearest_match(std::string_view name, std::span<const std::string> ca
 std::string unknown_name(std::string_view kind, std::string_view name,
                          std::span<const std::string> candidates) {
   const std::string nearest = nearest_match(name, candidates);
-  if (!nearest.empty()) {
-    return fmt::format("unknown {} '{}'; did you mean '{}'?", kind, name, nearest);
+  if (nearest.empty()) {
+    return fmt::format("unknown {} '{}'; known: {}", kind, name, join(candidates));
   }
-  return fmt::format("unknown {} '{}'; known: {}", kind, name, join(candidates));
+  const std::string text = fmt::format("unknown {} '{}'; did you mean '{}'?", kind, name, nearest);
+  return candidates.size() > most_listed ? text : text + " known: " + join(candidates);
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

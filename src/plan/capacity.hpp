@@ -1,8 +1,8 @@
 // Where a stage's tensors live, and whether they fit.
 #pragma once
 
-#include "cutter.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {

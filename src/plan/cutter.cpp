@@ -1,4 +1,4 @@
-#include "cutter.hpp"
+#include "tessera/plan/cutter.hpp"
 
 #include <algorithm>
 #include <string_view>

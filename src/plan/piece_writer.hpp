@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cutter.hpp"
 #include "program_builder.hpp"
 #include "sram_allocation.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::plan {
 

@@ -5,10 +5,10 @@
 
 #include "capacity.hpp"
 #include "collective_time.hpp"
-#include "cutter.hpp"
 #include "program_builder.hpp"
 #include "stages/stage_tiles.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cutter.hpp"
+#include "tessera/plan/cutter.hpp"
 #include "piece_writer.hpp"
 #include "tessera/core/error.hpp"
 

@@ -18,7 +18,7 @@
 // stationary operand, which is counted here.
 #pragma once
 
-#include "cutter.hpp"
+#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {

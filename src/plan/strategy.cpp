@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "cutter.hpp"
 #include "placement/request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/strategy.hpp"
 
 namespace tessera::plan {

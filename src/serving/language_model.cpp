@@ -142,8 +142,8 @@ class WalkedModel final : public LanguageModel, public TileModel {
     return {StepPart{0, sizes_of_batch(batch).words()[0], 0, false, {}}};
   }
   StepSizes sizes_of(const Batch& batch) const override { return sizes_of_batch(batch); }
-  const Walk& walk(std::uint32_t unit, bool emits) const override {
-    return walks_[unit / tensor_ * 2 + (emits ? 1 : 0)];
+  const Walk& walk(std::uint32_t unit, const StepSizes& sizes) const override {
+    return walks_[unit / tensor_ * 2 + (sizes.emitting > 0 ? 1 : 0)];
   }
   StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
     return LayerOperations::needed(static_cast<Part>(op % parts), sizes);

@@ -11,8 +11,8 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/experiment_keys.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

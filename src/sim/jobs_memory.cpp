@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "chip/npu_memories.hpp"
+#include "graphs/npu_memories.hpp"
 #include "job_tiles.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"

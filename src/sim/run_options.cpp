@@ -4,7 +4,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 
 namespace tessera::sim {
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "job_sections.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/parameters.hpp"
@@ -15,6 +16,7 @@
 #include "tessera/network/traffic/traffic.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/job.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 
 namespace tessera::sim {
@@ -83,30 +85,19 @@ SectionInfo machine_section() {
   return machine;
 }
 
-SectionInfo workload_section() {
-  SectionInfo workload =
-      section_of_parts("workload", "what is computed", "kind", "", work_kind_infos());
-  for (SectionInfo& kind : workload.choices) {
-    kind.is_open = kind.parameters.empty();  // lists of tenants and the like say more than keys
-  }
-  workload.parameters = {title()};
-  workload.may_be_file = true;
-  workload.is_required = true;
-  return workload;
-}
-
-SectionInfo strategy_section() {
-  SectionInfo strategy =
-      plain("strategy", "how the work is cut and laid out", plan::strategy_parameters());
-  strategy.may_be_file = true;
-  return strategy;
+// As the kind describes it; of a kind that says nothing at all anything may stand there.
+SectionInfo kind_section(const PartInfo& info) {
+  const WorkKind& kind = *find_work_kind(info.name);
+  SectionInfo section = kind.describe ? kind.describe(info) : choice_of(info);
+  section.is_open = !kind.describe && info.parameters.empty();
+  return section;
 }
 
 SectionInfo experiment_file() {
   SectionInfo experiment = plain("Tessera experiment", "", {title()});
-  experiment.sections = {machine_section(), workload_section(), strategy_section(),
-                         plain("execution", "how graphs are executed", execution_parameters()),
-                         plain("run", "how the experiment is simulated", run_parameters())};
+  experiment.sections = sections_of_jobs(JobLists::allowed);
+  experiment.sections.insert(experiment.sections.begin(), machine_section());
+  experiment.sections.push_back(plain("run", "how the experiment is simulated", run_parameters()));
   return experiment;
 }
 
@@ -124,17 +115,42 @@ SectionInfo traffic_file() {
   return file;
 }
 
+SectionInfo strategy_section() {
+  SectionInfo strategy =
+      plain("strategy", "how the work is cut and laid out", plan::strategy_parameters());
+  strategy.may_be_file = true;
+  return strategy;
+}
+
 const std::map<std::string, std::function<SectionInfo()>>& files() {
   static const std::map<std::string, std::function<SectionInfo()>> list{
       {"experiment", experiment_file},
       {"machine", machine_section},
-      {"workload", workload_section},
+      {"workload", [] { return workload_section(JobLists::allowed); }},
       {"strategy", strategy_section},
       {"traffic", traffic_file}};
   return list;
 }
 
 }  // namespace
+
+SectionInfo workload_section(JobLists lists) {
+  SectionInfo workload = section_of_parts("workload", "what is computed", "kind", "", {});
+  for (const PartInfo& info : work_kind_infos()) {
+    if (lists == JobLists::allowed || !find_work_kind(info.name)->list) {
+      workload.choices.push_back(kind_section(info));
+    }
+  }
+  workload.parameters = {title()};
+  workload.may_be_file = true;
+  workload.is_required = true;
+  return workload;
+}
+
+std::vector<SectionInfo> sections_of_jobs(JobLists lists) {
+  return {workload_section(lists), strategy_section(),
+          plain("execution", "how graphs are executed", execution_parameters())};
+}
 
 std::vector<std::string> file_kinds() {
   std::vector<std::string> names;

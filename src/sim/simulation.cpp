@@ -12,7 +12,7 @@
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/trace/run_folder.hpp"
 
 namespace tessera::sim {

@@ -54,6 +54,16 @@ Json any_of(std::vector<Json> some) {
 
 Json schema_of_type(const std::string& type) {
   constexpr std::string_view list_of = "list of ";
+  constexpr std::string_view or_file = " or file";
+  constexpr std::string_view or_range = " or range";
+  if (type.ends_with(or_file)) {
+    return any_of(
+        {schema_of_type(type.substr(0, type.size() - or_file.size())), {{"type", "string"}}});
+  }
+  if (type.ends_with(or_range)) {
+    const Json one = schema_of_type(type.substr(0, type.size() - or_range.size()));
+    return any_of({one, {{"type", "array"}, {"items", one}, {"minItems", 2}, {"maxItems", 2}}});
+  }
   if (type.starts_with(list_of)) {
     return {{"type", "array"}, {"items", schema_of_type(type.substr(list_of.size()))}};
   }
@@ -115,19 +125,30 @@ Json common(const Json& one, const Json& other) {
 
 void put(Json& object, std::string_view name, const Json& schema);
 
+// Nothing but what is there.
+void close(Json& object) {
+  if (!object.contains("additionalProperties")) {
+    object["additionalProperties"] = false;
+  }
+}
+
 // Below a key of a dotted name. Lists of mappings have their keys in `items`.
 void put_below(Json& child, bool is_list, std::string_view rest, const Json& schema) {
   if (child.is_null() || child.is_boolean()) {
     child = Json::object();
   }
-  if (is_list || child.value("type", Json()) == "array") {
+  if (child.contains("anyOf")) {  // or the name of a file
+    put_below(child["anyOf"][0], is_list, rest, schema);
+  } else if (is_list || child.value("type", Json()) == "array") {
     child["type"] = "array";
     Json& items = child["items"];
     items = items.is_null() ? Json::object() : items;
     put(items, rest, schema);
+    close(items);
   } else {
     child.erase("type");
     put(child, rest, schema);
+    close(child);
   }
 }
 
@@ -177,6 +198,21 @@ void put_own(Json& object, const SectionInfo& section, const std::string& select
   }
 }
 
+// The section, which is `all` but for its choices, with one of them.
+Json with_choice(const Json& all, const SectionInfo& section, const SectionInfo& choice) {
+  Json chosen = all;
+  if (section.keeps_others) {
+    for (const SectionInfo& other : section.choices) {
+      for (const ParameterInfo& info : other.parameters) {
+        put(chosen, info.name.substr(0, info.name.find('.')), Json::object());
+      }
+    }
+  }
+  put_own(chosen, choice, section.selector);
+  chosen["additionalProperties"] = choice.is_open || section.is_open;
+  return chosen;
+}
+
 void put_choices(Json& object, const SectionInfo& section) {
   Json names = Json::array();
   for (const SectionInfo& choice : section.choices) {
@@ -184,27 +220,22 @@ void put_choices(Json& object, const SectionInfo& section) {
   }
   const Json selector{{"type", "string"}, {"enum", names}};
   object["properties"][section.selector] = selector;
-  if (section.usual.empty()) {
+  if (section.usual.empty() && section.otherwise.empty()) {
     object["required"].push_back(section.selector);
   }
+  Json all = Json::array();
   for (const SectionInfo& choice : section.choices) {
-    Json chosen = object;
-    chosen.erase("allOf");
-    if (section.keeps_others) {
-      for (const SectionInfo& other : section.choices) {
-        for (const ParameterInfo& info : other.parameters) {
-          put(chosen, info.name.substr(0, info.name.find('.')), Json::object());
-        }
-      }
-    }
-    put_own(chosen, choice, section.selector);
-    chosen["additionalProperties"] = choice.is_open || section.is_open;
     Json condition{{"properties", {{section.selector, {{"const", choice.name}}}}}};
     if (choice.name != section.usual) {
       condition["required"] = {section.selector};
     }
-    object["allOf"].push_back({{"if", std::move(condition)}, {"then", std::move(chosen)}});
+    all.push_back({{"if", std::move(condition)}, {"then", with_choice(object, section, choice)}});
   }
+  for (const SectionInfo& other : section.otherwise) {
+    const Json there{{"required", {section.selector}}};
+    all.push_back({{"if", {{"not", there}}}, {"then", with_choice(object, section, other)}});
+  }
+  object["allOf"] = std::move(all);
 }
 
 Json mapping_of(const SectionInfo& section) {

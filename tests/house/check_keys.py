@@ -6,7 +6,8 @@
 Every key has a type; every file under configs, workloads and tests/parallel fits the schema of its
 kind (`tessera list --schema KIND`); and what a few experiments are resolved to, with every key that
 was read, fits it too, so that no key is read that is not declared. A schema that takes anything is
-no schema: a misspelt key, a wrong name and a bare number where a unit is needed must not fit.
+no schema: mappings with keys take no others, and a misspelt key, a wrong name and a bare number
+where a unit is needed must not fit.
 """
 import json
 import pathlib
@@ -18,14 +19,47 @@ FILES = {"experiment": ["configs/experiments/*.yaml", "tests/parallel/*.yaml"],
          "machine": ["configs/machines/*.yaml"],
          "workload": ["workloads/*.yaml"]}
 
-MISFITS = ["name: x\nmachin: a.yaml\nworkload: b.yaml\n",
-           "machine: {topology: {kind: mesh, rows: 2, columns: 2, bandwith: 1 GB/s, latency: 1 ns}}\n"
-           "workload: b.yaml\n",
-           "machine: {topology: {kind: mash}}\nworkload: b.yaml\n",
-           "machine: a.yaml\nworkload: b.yaml\nrun: {iterations: 0}\n",
-           "machine: a.yaml\nworkload: b.yaml\nrun: {trace: all}\n",
-           "machine: {topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 5, latency: 1 ns}}\n"
-           "workload: b.yaml\n"]
+MESH = "machine: {topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}}\n"
+SERVING = ("machine: a.yaml\nworkload:\n  kind: serving\n  scheduler: {policy: deadline, slack: 0.5}\n"
+           "  tenants:\n"
+           "    - language_model: {layers: 2, hidden: 64, heads: 4, sequence: 128, vocabulary: 64}\n"
+           "      requests: {arrivals: closed, clients: 2, count: 4, prompt: [4, 8], generate: 2}\n"
+           "      batching: {chunk: 64}\n      weights: {type: int4}\n"
+           "    - onnx: {model: m.onnx, batch: n, dimensions: {n: 1}}\n"
+           "      requests: {arrivals: list, list: [{at: 1 us, samples: 2}]}\n")
+TENANTS = ("machine: a.yaml\nworkload:\n  kind: tenants\n  tenants:\n"
+           "    - {name: one, tiles: all, start: 1 us, workload: {kind: collective, size: 1 B,"
+           " collective: barrier}, execution: {lanes: {host: 1}}}\n")
+LAYERS = ("machine: a.yaml\nworkload:\n  kind: layers\n  input: [8, 8, 3]\n  layers:\n"
+          "    - {name: first, kind: convolution, channels: 4, kernel: 3, then: [relu]}\n"
+          "    - operators:\n        - {kind: pool, type: max, global: true}\n"
+          "        - {kind: linear, name: last, outputs: 2}\n")
+OPERATORS = ("machine: a.yaml\nworkload:\n  kind: operators\n  operators:\n"
+             "    - {kind: gemm, rows: 1, columns: 1, depth: 1, weights: {type: int4}}\n"
+             "    - {kind: softmax, name: last, rows: 1, columns: 1, after: [gemm0], first_core: 1}\n")
+GRAPH = ("machine: a.yaml\nworkload:\n  kind: graph\n"
+         "  vertices: [{name: a, flops: 1 FLOP, at: 0-3}, {name: b, from: 0, to: 1, bytes: 1 B}]\n"
+         "  edges: [{from: a, to: b}]\n")
+BOTH = MESH + "workload: b.yaml\nrun: {iterations: 1, trace: full}\n"
+
+# An experiment that fits, what of it is changed, and to what, so that it does not.
+MISFITS = [(BOTH, "machine:", "machin:"), (BOTH, "bandwidth", "bandwith"), (BOTH, "mesh", "mash"),
+           (BOTH, "iterations: 1", "iterations: 0"), (BOTH, "full", "all"), (BOTH, "1 GB/s", "5"),
+           (SERVING, "scheduler:", "schedulers:"), (SERVING, "slack", "slak"),
+           (SERVING, "deadline", "first-come"), (SERVING, "- language_model", "- language_modle"),
+           (SERVING, "hidden", "hiden"), (SERVING, "clients", "rate"), (SERVING, "chunk", "chunks"),
+           (SERVING, "[4, 8]", "[4, 8, 16]"), (SERVING, "int4}", "int4, scal: 1 B}"),
+           (SERVING, "batch:", "bach:"), (SERVING, "arrivals: list,", ""),
+           (SERVING, "at: 1 us", "at: 1 us, when: 2 us"),
+           (TENANTS, "start:", "begin:"), (TENANTS, "size:", "sise:"),
+           (TENANTS, "collective: barrier", "model: m.onnx"), (TENANTS, "host:", "guest:"),
+           (TENANTS, "kind: collective, size: 1 B, collective: barrier", "kind: tenants, tenants: []"),
+           (LAYERS, "channels", "outputs"), (LAYERS, "kernel: 3", "kernel: 3, outputs: 2"),
+           (LAYERS, "name: first", "name: first, operators: []"), (LAYERS, "linear", "liner"),
+           (LAYERS, "outputs", "output"), (LAYERS, "global", "globall"), (LAYERS, "input:", "inputs:"),
+           (OPERATORS, "rows: 1, columns: 1, depth", "rows: 1, deepth"),
+           (OPERATORS, "name: last", "depth: 1"), (OPERATORS, "{type: int4}", "{types: int4}"),
+           (GRAPH, "flops", "flop"), (GRAPH, "to: b", "too: b")]
 
 # Runs in a Python that has the libraries, which need not be this one.
 VALIDATE = """
@@ -86,6 +120,24 @@ def is_experiment(text):
     return re.search("^workload:", text, re.MULTILINE) is not None
 
 
+def open_mappings(schema, place):
+    """Mappings with keys that take others too; those with choices are closed in each choice."""
+    if isinstance(schema, list):
+        for number, one in enumerate(schema):
+            yield from open_mappings(one, "%s[%d]" % (place, number))
+    if not isinstance(schema, dict):
+        return
+    if "properties" in schema and "allOf" not in schema and schema.get("additionalProperties") in (
+            None, True):
+        yield place
+    for key, inner in schema.items():
+        if key == "properties":
+            for name, one in inner.items():
+                yield from open_mappings(one, "%s.%s" % (place, name))
+        elif key != "if":
+            yield from open_mappings(inner, place)
+
+
 def misfits(tessera, repository):
     documents = {}
     for kind, patterns in FILES.items():
@@ -97,9 +149,14 @@ def misfits(tessera, repository):
     for path in sorted(repository.glob("tests/parallel/*.yaml")):
         if is_experiment(path.read_text(encoding="utf-8")):
             documents[str(path) + ", resolved"] = ("experiment", resolved(tessera, path))
-    for number, text in enumerate(MISFITS):
-        documents["misfit %d" % number] = ("experiment", text)
+    for number, (text, right, wrong) in enumerate(MISFITS):
+        assert right in text, (right, text)
+        documents["fit %d" % number] = ("experiment", text)
+        documents["misfit %d" % number] = ("experiment", text.replace(right, wrong))
     schemas = {kind: json.loads(run(tessera, "list", "--schema", kind)) for kind in FILES}
+    for kind, schema in schemas.items():
+        for place in sorted(set(open_mappings(schema, kind))):
+            yield "%s takes keys that nobody declares" % place
     answer = run(python_with_libraries(), "-c", VALIDATE,
                  input=json.dumps({"schemas": schemas, "documents": documents}).encode("utf-8"))
     for line in answer.splitlines():

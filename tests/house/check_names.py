@@ -15,10 +15,12 @@ from pathlib import Path
 KINDS = ["networks", "memories", "computes", "topologies", "collectives", "workloads", "execution",
          "graphs", "models", "serving", "tenants", "traffic"]
 COMPARED = re.compile(r'[!=]=\s*"([a-z0-9-]+)"|"([a-z0-9-]+)"\s*[!=]=')
+# A constant that is such a name.
+CONSTANT = re.compile(r'\bconst(?:expr)?\b[^;="()]*?\b(\w+)\s*(?:=\s*|\{\s*)"([a-z0-9-]+)"\s*\}?\s*;')
 # What one other simulator does with one of its algorithms (`collectives.compatible: astra`), and
 # names of what is no part but shares a part's name.
 ALLOWED = {
-    ("src/sim/execution_collectives.cpp", "halving-doubling"),
+    ("src/sim/graphs/execution_collectives.cpp", "halving-doubling"),
     ("src/executor/collectives/plans.cpp", "ring"),
     ("src/machine/topology/stack_topology.cpp", "ring"),  # a block of a stack
     ("src/trace/parts_json.cpp", "bandwidth"),   # a type of keys
@@ -42,8 +44,12 @@ def found_in(files, names):
     """(place, name) of each comparison; `files` are pairs of path and text."""
     for path, text in files:
         code = re.sub(r"//[^\n]*", "", text)
-        for found in COMPARED.finditer(code):
-            name = found.group(1) or found.group(2)
+        constants = dict(found.groups() for found in CONSTANT.finditer(code))
+        places = [(found, found.group(1) or found.group(2)) for found in COMPARED.finditer(code)]
+        for constant, name in constants.items():
+            compared = re.finditer(rf"[!=]=\s*{constant}\b|\b{constant}\s*[!=]=", code)
+            places += [(found, name) for found in compared]
+        for found, name in places:
             if name in names:
                 yield path, code.count("\n", 0, found.start()) + 1, name
 
@@ -54,6 +60,9 @@ def self_test():
     text = ('a == "flow";\nb != "line";\n// c == "flow"\n"packet" == d;\nget("flow", x);\n')
     found = list(found_in([("f.cpp", text)], names))
     assert found == [("f.cpp", 1, "flow"), ("f.cpp", 4, "packet")], found
+    text = 'constexpr const char* mine = "flow";\nstring other{"line"};\nx.text == mine;\n'
+    found = list(found_in([("f.cpp", text)], names))
+    assert found == [("f.cpp", 3, "flow")], found
     return 0
 
 

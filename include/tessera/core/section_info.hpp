@@ -27,6 +27,8 @@ struct SectionInfo {
   std::string selector;
   std::string usual;  // chosen where the selector is left out; empty: it must be given
   std::vector<SectionInfo> choices;
+  // At most one: what stands there where the selector is left out, which it may be then.
+  std::vector<SectionInfo> otherwise;
   bool keeps_others = false;  // keys of choices that are not taken may stand there
   std::vector<SectionInfo> sections;
 };

@@ -9,7 +9,7 @@
 namespace tessera::serving {
 
 struct StepSizes {
-  std::uint64_t tokens = 0;           // of all sequences
+  std::uint64_t tokens = 0;           // of all sequences; samples, of other models
   std::uint64_t emitting = 0;         // sequences that give a token
   std::uint64_t generating = 0;       // sequences that take one token in
   std::uint64_t generating_keys = 0;  // tokens that these look at, whole blocks of the cache

@@ -40,8 +40,8 @@ class TileModel {
  public:
   virtual ~TileModel() = default;
   virtual StepSizes sizes_of(const Batch& batch) const = 0;
-  // What a unit does in a step, of which a token comes out or none.
-  virtual const Walk& walk(std::uint32_t unit, bool emits) const = 0;
+  // What a unit does in a step of these sizes; stays where it is as long as the model does.
+  virtual const Walk& walk(std::uint32_t unit, const StepSizes& sizes) const = 0;
   // What an operator's operation depends on, of these; the others are zero.
   virtual StepSizes needed(std::uint32_t op, const StepSizes& sizes) const = 0;
   virtual TileOperation operation(std::uint32_t op, const StepSizes& sizes) const = 0;

@@ -19,6 +19,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
+#include "tessera/core/section_info.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/memory/coherent/coherent_memory.hpp"
@@ -179,6 +180,11 @@ struct WorkKind {
   std::function<bool(config::Section&, const Platform&, std::vector<JobEntry>&)> list{};
   // The mappings of those jobs in the workload.
   std::function<std::vector<config::Value*>(config::Value& workload)> jobs{};
+  // Of a kind that a strategy cuts: reads its layers from the section `workload`, without a
+  // strategy, and finishes it. Nothing after complaints. May be empty.
+  std::function<std::optional<workload::Workload>(config::Section&)> layers{};
+  // What the mapping of the workload may hold, for schemas. Empty: the parameters of the kind.
+  std::function<SectionInfo(const PartInfo& kind)> describe{};
 };
 
 // By the name of `workload.kind`. Kinds that others make (workload::workloads(), which a strategy

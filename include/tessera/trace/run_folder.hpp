@@ -14,7 +14,7 @@
 
 namespace tessera::trace {
 
-// Events that each node sent, for the weights of a later run: see sim/weights.hpp.
+// Events that each node sent, for the weights of a later run: see sim/cuts/weights.hpp.
 inline constexpr const char* node_events_name = "node_events.txt";
 
 // Name of rank `rank`'s trace inside the folder: "trace.00003.h5"; above 1000 ranks in a second

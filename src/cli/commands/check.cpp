@@ -7,8 +7,8 @@
 #include "cut_options.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::cli {
 namespace {

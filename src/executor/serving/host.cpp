@@ -274,7 +274,8 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   const StepPart& part = step.parts[ready.part];
   const ServedTenant& tenant = tenant_of(step);
   const serving::TileModel& model = *tenant.model->on_tiles();
-  const auto sizes = model.sizes_of(step.batch).words();
+  const serving::StepSizes sums = model.sizes_of(step.batch);
+  const auto sizes = sums.words();
   const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
   const std::uint64_t share = ShareOf{start.cores, start.priority, ready.step}.word();
   const std::uint16_t slot = take_slot(ready);
@@ -284,7 +285,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
     tell(context, tile, slot, number, share);
     say(context, tile, serving_keys_kind, slot, sizes[1]);
     say(context, tile, serving_pairs_kind, slot, sizes[2]);
-    parts_told_ += model.walk(unit, step.batch.emitting > 0).size();
+    parts_told_ += model.walk(unit, sums).size();
   }
   count_running(step, part, 1);
 }

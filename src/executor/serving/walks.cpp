@@ -72,7 +72,7 @@ bool ServingWalks::exchanged(pdes::Context& context, ServingCore& core, std::uin
 
 const serving::Walk& ServingWalks::walk_of(const Walking& walking) const {
   const serving::TileModel& model = *work_.tenants[walking.tenant].model->on_tiles();
-  return model.walk(walking.unit, StepSizes::from(walking.sizes).emitting > 0);
+  return model.walk(walking.unit, StepSizes::from(walking.sizes));
 }
 
 bool ServingWalks::go_on(pdes::Context& context, ServingCore& core, std::uint16_t slot) {

@@ -1,13 +1,5 @@
-// Reads the workload `operators`:
-//
-//   key                 default        meaning
-//   data_type           fp16           of all operands
-//   message             64 B           that begins or ends a core's share of an operator
-//   operators                          a list
-//   operators.kind                     of npu::operators(), with its own keys
-//   operators.name      kind and place
-//   operators.after     the one before names of operators before it in the list
-//   operators.first_core its number    that has its first tiles, counted around
+// Reads the workload `operators`, whose keys are in chip/keys.hpp; those of an operator's kind are
+// npu::operators()'s.
 #include "chip/experiment.hpp"
 
 #include <algorithm>
@@ -15,6 +7,7 @@
 #include <utility>
 
 #include "chip/job_cores.hpp"
+#include "chip/keys.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/core/cores.hpp"
@@ -62,7 +55,7 @@ ChipStart begin_chip(Section& workload, const machine::Machine& machine,
     work.core = *core;
   }
   work.cores = cores;
-  work.message = workload.get_or<Bytes>("message", work.message, config::at_least(Bytes(1)));
+  work.message = chip_keys().message.read(workload);
   return start;
 }
 
@@ -82,9 +75,7 @@ void number_names(executor::ChipWork& work) {
 
 std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart start) {
   executor::ChipWork& work = *start.work;
-  work.data_type =
-      data_type_from(workload.get_name("data_type", data_type_names(), to_string(DataType::fp16)))
-          .value_or(DataType::fp16);
+  work.data_type = chip_keys().data_type.read(workload);
   std::vector<Section> sections = workload.sections("operators");
   if (sections.empty()) {
     workload.raw("operators");
@@ -97,13 +88,9 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
     const auto number = static_cast<std::uint32_t>(work.operators.size());
     const std::string kind = section.get_name("kind", npu::operators().names());
     executor::ChipOperator op;
-    op.name = section.get_or<std::string>("name", kind + std::to_string(number));
+    op.name = chip_keys().name.read(section, kind + std::to_string(number));
     op.after = read_after(section, number, numbers);
-    if (section.has("first_core")) {
-      const auto cores = static_cast<std::int64_t>(work.cores.size());
-      op.first_core = static_cast<std::uint32_t>(
-          section.get<std::int64_t>("first_core", config::between<std::int64_t>(0, cores - 1)));
-    }
+    op.first_core = first_core_key(static_cast<std::uint32_t>(work.cores.size())).read(section);
     if (!has_core || !npu::operators().contains(kind)) {
       for (const std::string& key : section.keys()) {
         section.raw(key);

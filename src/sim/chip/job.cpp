@@ -3,19 +3,16 @@
 #include <map>
 #include <vector>
 
-#include "onnx/layers_reader.hpp"
+#include "chip/keys.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/npu/core/cores.hpp"
-#include "tessera/onnx/description.hpp"
 
 namespace tessera::sim {
 namespace {
 
 using config::Section;
-using ChipWorkReader = std::unique_ptr<executor::ChipWork> (*)(Section&, ChipStart,
-                                                               std::optional<ModelLook>&);
 
 std::vector<const npu::TiledOperator*> operators_of(const executor::ChipWork& work) {
   std::vector<const npu::TiledOperator*> operators;
@@ -23,6 +20,13 @@ std::vector<const npu::TiledOperator*> operators_of(const executor::ChipWork& wo
     operators.push_back(op.tiles.get());
   }
   return operators;
+}
+
+// Of any number of cores.
+ParameterInfo any_first_core() {
+  ParameterInfo first = first_core_key(1);
+  first.high.clear();
+  return first;
 }
 
 // How the operators of a chip are cut.
@@ -91,39 +95,43 @@ class ChipReader final : public JobReader {
   ChipWorkReader read_;
 };
 
-const Registration operators_kind(
-    work_kinds(), {"operators", "operators that the NPU cores of a machine share, as a list", {}},
-    WorkKind{.read = [](const JobSetup& setup) {
-      return std::make_unique<ChipReader>(
-          setup, [](Section& workload, ChipStart start, std::optional<ModelLook>&) {
-            return read_operators(workload, std::move(start));
-          });
-    }});
-
-std::vector<ParameterInfo> onnx_parameters() {
-  std::vector<ParameterInfo> parameters = onnx::description_parameters();
-  const std::vector<ParameterInfo> own{
-      {"data_type", "", "model", "of floating-point numbers; model: as the model has them"},
-      {"message", "B", "64 B", "NPU cores: that begins or ends a core's share of an operator"},
-      {"drain", "", "false", "NPU cores: a node begins when the node before it is over"},
-      {"free", "", "none", "NPU cores: types of nodes that cost nothing"},
-      {"samples", "", "1", "with a strategy: of an iteration, over all replicas"},
-      {"batch", "", "none", "with a strategy: dimension that is bound to one sample"},
-      {"mode", "", "inference", "with a strategy: inference; training is refused"}};
-  parameters.insert(parameters.end(), own.begin(), own.end());
-  return parameters;
+// A list, each of a kind of operator that cores know.
+SectionInfo describe_operators(const PartInfo& kind) {
+  SectionInfo operators =
+      section_of_parts("operators", "each a mapping", "kind", "", npu::operators().infos());
+  operators.shape = SectionInfo::Shape::list;
+  operators.is_required = true;
+  for (ParameterInfo own :
+       {ParameterInfo(chip_keys().name), ParameterInfo(chip_keys().after), any_first_core()}) {
+    own.name = own.name.substr(own.name.find('.') + 1);
+    operators.parameters.push_back(std::move(own));
+  }
+  SectionInfo whole = choice_of(kind);
+  whole.parameters = {chip_keys().data_type, chip_keys().message};
+  whole.sections = {std::move(operators)};
+  return whole;
 }
 
-const Registration onnx_kind(
+const Registration operators_kind(
     work_kinds(),
-    {"onnx", "a model: its operators shared by NPU cores or, with a strategy, cut over tiles",
-     onnx_parameters()},
-    WorkKind{.read = [](const JobSetup& setup) -> std::unique_ptr<JobReader> {
-      return setup.section.has("strategy") ? make_layers_reader(setup)
-                                           : std::make_unique<ChipReader>(setup, read_model);
-    }});
+    {"operators",
+     "operators that the NPU cores of a machine share, as a list",
+     {chip_keys().data_type, chip_keys().message, chip_keys().operators, chip_keys().name,
+      chip_keys().after, any_first_core()}},
+    WorkKind{.read =
+                 [](const JobSetup& setup) {
+                   return std::make_unique<ChipReader>(
+                       setup, [](Section& workload, ChipStart start, std::optional<ModelLook>&) {
+                         return read_operators(workload, std::move(start));
+                       });
+                 },
+             .describe = describe_operators});
 
 }  // namespace
+
+std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReader read) {
+  return std::make_unique<ChipReader>(setup, read);
+}
 
 void refuse_cutting(Section& job) {
   for (const char* key : {"strategy", "execution"}) {

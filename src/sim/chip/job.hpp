@@ -32,6 +32,11 @@ class ChipJob final : public Job {
   std::optional<ModelLook> model_;
 };
 
+using ChipWorkReader = std::unique_ptr<executor::ChipWork> (*)(config::Section&, ChipStart,
+                                                               std::optional<ModelLook>&);
+// Of a workload that becomes such work; `read` reads its own keys.
+std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReader read);
+
 // Complains of keys that such work has not.
 void refuse_cutting(config::Section& job);
 

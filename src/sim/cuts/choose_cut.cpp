@@ -10,7 +10,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "chip/npu_memories.hpp"
-#include "execution_collectives.hpp"
+#include "graphs/execution_collectives.hpp"
+#include "graphs/npu_memories.hpp"
 #include "job_tiles.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/data_type_key.hpp"

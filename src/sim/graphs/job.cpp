@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <set>
 
-#include "chip/npu_memories.hpp"
 #include "graphs/coherence.hpp"
 #include "graphs/cut.hpp"
 #include "graphs/experiment.hpp"
+#include "graphs/npu_memories.hpp"
 #include "graphs/tensor_tables.hpp"
 #include "job_tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
+#include "tessera/workload/sections.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -130,6 +131,7 @@ const WorkKind& kind_of_graphs() {
   static const WorkKind kind = [] {
     WorkKind made;
     made.read = [](const JobSetup& setup) { return std::make_unique<GraphsReader>(setup); };
+    made.describe = workload::section_of_kind;
     return made;
   }();
   return kind;

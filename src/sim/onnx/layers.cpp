@@ -63,8 +63,8 @@ void refuse_packed_weights(const OnnxLook& look) {
       if (!node.widened_by.empty() || (is_number && !onnx::is_real(type))) {
         refuse(look.graph(), node,
                "weights of " + onnx::to_string(type) +
-                   "; with a strategy all weights and activations have one number format "
-                   "(data_type). NPU cores, without a strategy, take such weights");
+                   "; cut over tiles, all weights and activations have one number format "
+                   "(data_type). NPU cores that share operators take such weights");
       }
     }
   }
@@ -94,7 +94,18 @@ std::vector<std::uint64_t> flops_of(const std::vector<std::vector<Operator>>& op
   return flops;
 }
 
-constexpr std::size_t most_period = 8;  // stretches of a layer
+constexpr std::size_t most_period = 8;           // stretches of a layer
+constexpr double most_flops_of_sample = 0x1p62;  // so that sums over layers fit 64 bits
+
+void refuse_large(const Graph& graph, const std::vector<Layer>& layers) {
+  double flops = 0;
+  for (const Layer& layer : layers) {
+    flops += static_cast<double>(layer.forward_flops().count());
+  }
+  if (flops > most_flops_of_sample) {
+    throw ConfigError(graph.path + ": the model is too large: a sample takes more than 2^62 FLOP");
+  }
+}
 
 class Stretches {
  public:
@@ -241,6 +252,7 @@ workload::Workload layers_of(const Graph& graph, DataType data_type) {
   }
   const std::vector<Crossing> crossings = crossings_of(look, cuts, make);
   workload.layers = Stretches(std::move(operators), crossings).join();
+  refuse_large(graph, workload.layers);
   workload.layers.back().boundary_elements = 0;
   workload.data_type = data_type;
   workload.training = false;

@@ -1,22 +1,16 @@
-// The keys of onnx/description.hpp, and
-//
-//   key        default    meaning
-//   data_type  model      of all numbers; `model`: that of most parameters
-//   samples    1          of an iteration, over all data-parallel replicas
-//   batch      none       dynamic dimension of the model that is bound to one sample
-//   mode       inference  training is refused: the file has no backward pass
+// The keys of onnx/description.hpp, and some of onnx/keys.hpp.
 #include "onnx/layers_reader.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "onnx/keys.hpp"
 #include "programs/job.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/passes/optimize.hpp"
-#include "tessera/sim/cuts/cut_workload.hpp"
 #include "tessera/sim/onnx/layers.hpp"
 
 namespace tessera::sim {
@@ -24,21 +18,8 @@ namespace {
 
 using config::Section;
 
-constexpr const char* kind_name = "onnx";
-constexpr std::int64_t most_samples = std::int64_t{1} << 32;
-constexpr double most_flops_of_sample = 0x1p62;  // so that sums over layers fit 64 bits
-
-std::optional<DataType> read_format(Section& workload, bool& is_sound) {
-  constexpr const char* as_given = "model";
-  std::vector<std::string> names = data_type_names();
-  names.emplace_back(as_given);
-  const std::string name = workload.get_name("data_type", names, as_given);
-  is_sound = !name.empty();
-  return data_type_from(name);
-}
-
 void refuse_training(Section& workload) {
-  if (workload.get_name("mode", {"training", "inference"}, "inference") == "training") {
+  if (model_keys().trains.read(workload)) {
     workload.error("mode",
                    "a model of ONNX is a forward pass for inference: dropout is gone, batch norms "
                    "have the statistics of the training set, and what a backward pass computes and "
@@ -87,18 +68,18 @@ onnx::Graph read_graph(const onnx::Description& description, const std::string& 
   return std::move(import.graph);
 }
 
-std::optional<workload::Workload> read(Section& section) {
+}  // namespace
+
+std::optional<workload::Workload> read_layers_of_model(Section& section) {
   const std::string name = section.get_or<std::string>("name", section.get<std::string>("kind"));
-  bool is_sound = true;
-  const std::optional<DataType> format = read_format(section, is_sound);
-  const auto samples =
-      section.get_or<std::int64_t>("samples", 1, config::between<std::int64_t>(1, most_samples));
-  const std::string batch = section.get_or<std::string>("batch", "");
+  const std::optional<DataType> format = data_type_from(model_keys().data_type.read(section));
+  const std::uint64_t samples = model_keys().samples.read(section);
+  const std::string batch = model_keys().batch.read(section);
   refuse_training(section);
   refuse_keys_of_cores(section);
   const onnx::Description description = onnx::read_description(section);
   section.finish();
-  if (!section.has("model") || !is_sound) {
+  if (!section.has("model")) {
     return std::nullopt;
   }
   if (description.options.dimensions.count(batch) > 0) {
@@ -113,12 +94,8 @@ std::optional<workload::Workload> read(Section& section) {
       return std::nullopt;
     }
     workload::Workload workload = layers_of(graph, format ? *format : *own);
-    if (static_cast<double>(workload.flops_per_sample().count()) > most_flops_of_sample) {
-      section.error("model", "the model is too large: one sample takes more than 2^62 FLOP");
-      return std::nullopt;
-    }
     workload.name = name;
-    workload.samples = static_cast<std::uint64_t>(samples);
+    workload.samples = samples;
     return workload;
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
@@ -131,18 +108,11 @@ std::optional<workload::Workload> read(Section& section) {
   return std::nullopt;
 }
 
-}  // namespace
-
 std::unique_ptr<JobReader> make_layers_reader(const JobSetup& setup) {
   return make_programs_reader(setup, [job = setup.section](Section& workload) mutable {
     refuse_cut_tokens(job.section("strategy"));
-    return read(workload);
+    return read_layers_of_model(workload);
   });
-}
-
-std::optional<workload::Workload> read_cut_workload(Section& workload) {
-  const bool is_model = workload.has("kind") && workload.raw("kind").text == kind_name;
-  return is_model ? read(workload) : workload::read_workload(workload);
 }
 
 }  // namespace tessera::sim

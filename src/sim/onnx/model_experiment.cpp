@@ -1,14 +1,11 @@
-// Reads the workload `onnx`: the keys of onnx/description.hpp, and
-//
-//   key         default      meaning
-//   data_type   model        of floating-point numbers; `model`: as the model has them
-//   message     64 B         that begins or ends a core's share of an operator
-//   drain       false        a node begins when the node before it is over
-//   free        none         types of nodes that cost nothing
+// Reads the workload `onnx` as operators that NPU cores share: the keys of onnx/description.hpp,
+// and some of onnx/keys.hpp and chip/keys.hpp.
 #include "chip/experiment.hpp"
 
 #include <set>
 
+#include "chip/keys.hpp"
+#include "onnx/keys.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/onnx/description.hpp"
@@ -21,13 +18,6 @@ namespace tessera::sim {
 namespace {
 
 using config::Section;
-
-std::optional<DataType> read_data_type(Section& workload) {
-  constexpr const char* as_given = "model";
-  std::vector<std::string> names = data_type_names();
-  names.emplace_back(as_given);
-  return data_type_from(workload.get_name("data_type", names, as_given));
-}
 
 ModelLook look_at(const onnx::Import& model, const onnx::Description& description) {
   const onnx::Graph& graph = model.graph;
@@ -70,10 +60,10 @@ void refuse_missing_types(Section& workload, const onnx::Graph& graph,
 std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart start,
                                                std::optional<ModelLook>& look) {
   executor::ChipWork& work = *start.work;
-  const std::optional<DataType> data_type = read_data_type(workload);
-  const bool drain = workload.get_or("drain", false);
-  const auto free =
-      workload.has("free") ? workload.get_list<std::string>("free") : std::vector<std::string>{};
+  const std::optional<DataType> data_type = data_type_from(model_keys().data_type.read(workload));
+  const bool drain = chip_keys().drain.read(workload);
+  const std::vector<std::string> free =
+      workload.has("free") ? chip_keys().free.read(workload) : std::vector<std::string>{};
   const onnx::Description description = onnx::read_description(workload);
   if (!start.is_complete) {
     workload.error("kind",

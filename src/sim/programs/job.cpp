@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "chip/npu_memories.hpp"
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
+#include "graphs/npu_memories.hpp"
 #include "job_tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -15,6 +15,7 @@
 #include "tessera/plan/placed_time.hpp"
 #include "tessera/plan/placement/route_costs.hpp"
 #include "tessera/plan/traffic.hpp"
+#include "tessera/workload/sections.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -286,6 +287,8 @@ const WorkKind& kind_of_programs() {
       return make_programs_reader(setup, workload::read_workload);
     };
     made.complain = [](Section& workload) { workload::read_workload(workload); };
+    made.layers = workload::read_workload;
+    made.describe = workload::section_of_kind;
     return made;
   }();
   return kind;

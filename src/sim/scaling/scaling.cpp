@@ -13,8 +13,8 @@
 #include "results.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

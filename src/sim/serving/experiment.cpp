@@ -1,4 +1,4 @@
-// Reads the workload `serving`, whose keys are in serving_keys.hpp.
+// Reads the workload `serving`, whose keys are in serving/keys.hpp.
 #include "serving/experiment.hpp"
 
 #include <algorithm>
@@ -9,14 +9,11 @@
 #include "chip/job_cores.hpp"
 #include "job_tiles.hpp"
 #include "serving/keys.hpp"
-#include "serving/served_graph.hpp"
+#include "serving/models.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/npu/core/cores.hpp"
-#include "tessera/onnx/description.hpp"
-#include "tessera/onnx/import.hpp"
-#include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/sim/serving/serving.hpp"
 
@@ -31,7 +28,6 @@ using serving::CoreRange;
 
 constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
 constexpr std::size_t most_names = 65535;
-constexpr std::size_t most_totals = 256;  // numbers of samples of a model
 
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
@@ -105,100 +101,6 @@ BatchOptions read_batching(Section section, bool of_language) {
   }
   options.block = keys.block.read(section);
   return options;
-}
-
-// Of tiles that have to do with numbers of this type.
-void check_peaks(Section& model, const std::vector<const machine::Tile*>& tiles, DataType type) {
-  for (const machine::Tile* const tile : tiles) {
-    if (tile->peak.find(type) == tile->peak.end()) {
-      model.error(model.has("data_type") ? "data_type" : "",
-                  "the model computes in " + to_string(type) +
-                      ", of which the machine gives no peak (machine." + tile->peak_key() + ")");
-    }
-  }
-}
-
-std::unique_ptr<serving::ServedModel> read_language_model(
-    Section& tenant, ServedTenant& made, const ServingWork& work,
-    const std::vector<const machine::Tile*>& tiles, std::uint32_t& longest) {
-  Section model = tenant.section("language_model");
-  model.get_or<std::string>("kind", "transformer");
-  model.get_or<std::string>("name", "");
-  const auto shape = workload::read_transformer_shape(model);
-  const std::uint32_t tensor = served_keys().tensor.read(tenant);
-  const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
-  const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
-  if (!shape) {
-    return nullptr;
-  }
-  longest =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
-  made.data_type = shape->data_type;
-  if (work.on_tiles) {
-    check_peaks(model, tiles, shape->data_type);
-  }
-  try {
-    return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
-                                         pipeline, made.batching.block, made.batching.sequences,
-                                         made.batching.tokens, work.cores(), weights});
-  } catch (const ConfigError& error) {
-    const std::string message = error.diagnostics().front().message;
-    const std::string key = message.substr(0, message.find(": "));
-    const std::string rest = message.substr(std::min(message.size(), key.size() + 2));
-    Section at = key == "tensor" || key == "pipeline" ? tenant : model;
-    at.error(at.has(key) ? key : "", rest);
-    return nullptr;
-  }
-}
-
-std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& made,
-                                                const ServingWork& work) {
-  if (work.on_tiles) {
-    tenant.raw("onnx");
-    tenant.error("onnx", "ONNX models are served by cores of the compute model npu only");
-    return nullptr;
-  }
-  Section model = tenant.section("onnx");
-  const std::string type = served_keys().onnx_type.read(model);
-  made.data_type = data_type_from(type);
-  const std::string batch = served_keys().onnx_batch.read(model);
-  const onnx::Description description = onnx::read_description(model);
-  if (!model.has("model") || made.requests == nullptr) {
-    return nullptr;
-  }
-  std::vector<std::uint32_t> totals =
-      serving::possible_samples(*made.requests, made.batching, most_totals);
-  if (batch.empty() && totals.back() > 1) {
-    model.error("", "batches have up to " + std::to_string(totals.back()) +
-                        " samples; 'batch' must name the dimension of the model that they are");
-    return nullptr;
-  }
-  if (totals.size() > most_totals) {
-    model.error("", "batches may have more than " + std::to_string(most_totals) +
-                        " different numbers of samples; no more are possible");
-    return nullptr;
-  }
-  const auto graph_of = [description, batch](std::uint32_t samples) {
-    onnx::ImportOptions options = description.options;
-    if (!batch.empty()) {
-      options.dimensions[batch] = samples;
-    }
-    onnx::Import import = onnx::import_model(description.path, options);
-    onnx::optimize(import.graph, description.level);
-    return std::move(import.graph);
-  };
-  try {
-    return make_served_graph(
-        {work.core, graph_of, std::move(totals), data_type_from(type), work.cores()});
-  } catch (const ConfigError& error) {
-    for (const Diagnostic& diagnostic : error.diagnostics()) {
-      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
-      model.error("model", file + diagnostic.message);
-    }
-  } catch (const IoError& error) {
-    model.error("model", error.what());
-  }
-  return nullptr;
 }
 
 executor::Targets read_targets(Section section, bool of_language) {
@@ -280,12 +182,10 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   cores = read_cores(section, work);
-  if (of_language) {
-    tenant.model = read_language_model(section, tenant, work, tiles, longest);
-    tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
-  } else if (section.has("onnx")) {
-    tenant.model = read_onnx(section, tenant, work);
-  }
+  tenant.model = of_language           ? read_language_model(section, tenant, work, tiles, longest)
+                 : section.has("onnx") ? read_onnx(section, tenant, work, tiles)
+                                       : nullptr;
+  tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   read_npus_of(section, tenant, work.npus.size());
   return tenant;
 }

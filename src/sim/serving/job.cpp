@@ -3,6 +3,7 @@
 #include "chip/job.hpp"
 #include "job_tiles.hpp"
 #include "serving/experiment.hpp"
+#include "serving/sections.hpp"
 #include "serving/served_memory.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -60,7 +61,8 @@ class ServingReader final : public JobReader {
 const Registration serving_kind(
     work_kinds(), {"serving", "requests to models, in batches", {}},
     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<ServingReader>(setup); },
-             .include = include_served});
+             .include = include_served,
+             .describe = describe_serving});
 
 }  // namespace
 

@@ -32,6 +32,9 @@ struct ServedKeys {
                                        "of a tenant, without comma and slash"};
   config::OtherKey language_model{"language_model", "mapping", "none",
                                   "keys of the workload transformer, or a file of them"};
+  config::NameKey language_kind{"language_model.kind",
+                                [] { return std::vector<std::string>{"transformer"}; },
+                                "transformer", "as of a workload, so that its file can be named"};
   config::OtherKey onnx{"onnx", "mapping", "none", "keys of a model of ONNX, and data_type"};
   config::NameKey onnx_type{"onnx.data_type",
                             [] {
@@ -82,6 +85,11 @@ inline config::DerivedKey<std::uint32_t> npu_cores_key(std::uint32_t most) {
   return {"npu_cores", "all; 1 on tiles of other compute models than npu",
           "cores of an NPU: so many computing nodes after each other", config::between(1U, most)};
 }
+
+// The same of any machine.
+ParameterInfo any_npu_cores();
+// Of one that requests are to, but for those of its model and of its requests.
+std::vector<ParameterInfo> keys_beside_models();
 
 // Made when they are first asked for: tables in other files have them before main.
 const ServingKeys& serving_keys();

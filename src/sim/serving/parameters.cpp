@@ -18,24 +18,36 @@ const ServedKeys& served_keys() {
   return keys;
 }
 
+// As many as there are.
+ParameterInfo any_npu_cores() {
+  ParameterInfo cores = npu_cores_key(1);
+  cores.high.clear();
+  return cores;
+}
+
 std::vector<ParameterInfo> serving_parameters() {
   const ServingKeys& keys = serving_keys();
-  ParameterInfo cores = npu_cores_key(1);
-  cores.high.clear();  // as many as there are
-  return {keys.seed, cores, keys.message, keys.all_reduce, keys.policy, keys.tenants};
+  return {keys.seed, any_npu_cores(), keys.message, keys.all_reduce, keys.policy, keys.tenants};
+}
+
+std::vector<ParameterInfo> keys_beside_models() {
+  const ServedKeys& keys = served_keys();
+  std::vector<ParameterInfo> all{
+      keys.name,        keys.continuous,     keys.sequences, keys.tokens,    keys.chunk, keys.block,
+      keys.cache,       keys.samples,        keys.tensor,    keys.pipeline,  keys.npus,  keys.cores,
+      keys.first_token, keys.between_tokens, keys.latency,   keys.background};
+  for (ParameterInfo& one : npu::stored_weights_parameters()) {
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::vector<ParameterInfo> served_tenant_parameters() {
   const ServedKeys& keys = served_keys();
-  ParameterInfo arrivals = serving::arrivals_parameter();
-  std::vector<ParameterInfo> all{keys.name,           keys.language_model, keys.onnx,
-                                 keys.onnx_type,      keys.onnx_batch,     std::move(arrivals),
-                                 keys.continuous,     keys.sequences,      keys.tokens,
-                                 keys.chunk,          keys.block,          keys.cache,
-                                 keys.samples,        keys.tensor,         keys.pipeline,
-                                 keys.npus,           keys.cores,          keys.first_token,
-                                 keys.between_tokens, keys.latency,        keys.background};
-  for (ParameterInfo& one : npu::stored_weights_parameters()) {
+  std::vector<ParameterInfo> all{keys.language_model, keys.language_kind,
+                                 keys.onnx,           keys.onnx_type,
+                                 keys.onnx_batch,     serving::arrivals_parameter()};
+  for (ParameterInfo& one : keys_beside_models()) {
     all.push_back(std::move(one));
   }
   return all;

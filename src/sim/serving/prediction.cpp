@@ -6,7 +6,7 @@
 
 #include "chip/npu_effort.hpp"
 #include "predicted_events.hpp"
-#include "typical_steps.hpp"
+#include "serving/typical_steps.hpp"
 
 namespace tessera::sim {
 namespace {

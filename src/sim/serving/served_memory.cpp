@@ -172,6 +172,18 @@ void check_given(const Npus& npus, const ServedTenant& tenant, Section& section)
   }
 }
 
+// Of a model without a cache, where no language model says so.
+void check_weights(const Npus& npus, const ServedTenant& tenant, Section& section) {
+  for (const std::uint32_t npu : tenant.npus) {
+    const std::optional<Bytes> own = npus.room(npu, npus.of_weights(npu));
+    const Bytes weights = npus.weights_on(npu);
+    if (own && weights > *own && npus.language_models_on(npu) == 0) {
+      complain(section, "onnx", "the weights", npu, weights, *own);
+      return;
+    }
+  }
+}
+
 void note_streams(const Npus& npus, ServedTenant& tenant) {
   for (const std::uint32_t npu : tenant.npus) {
     tenant.streams_weights = tenant.streams_weights || npus.streams(npu, npus.of_weights(npu));
@@ -225,6 +237,7 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
     ServedTenant& tenant = work.tenants[place];
     note_streams(npus, tenant);
     if (!tenant.of_language) {
+      check_weights(npus, tenant, sections[place]);
       continue;
     }
     const bool is_given = tenant.cache.has_value();

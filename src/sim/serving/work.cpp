@@ -39,9 +39,14 @@ class ServedWork final : public Work {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on exchanges of served models");
     }
-    if (work_.on_tiles) {
+    if (work_.on_tiles && serves(true)) {
       notes.emplace_back(
           "sequences of a batch are one attention of their mean length; FLOPs and bytes are exact");
+    }
+    if (work_.on_tiles && serves(false)) {
+      notes.emplace_back(
+          "of ONNX models weights alone take room in memory and stream from it; activations are "
+          "where operators find them");
     }
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
@@ -136,6 +141,12 @@ class ServedWork final : public Work {
         std::all_of(work_.tenants.begin(), work_.tenants.end(),
                     [&](const executor::ServedTenant& one) { return one.data_type == first; });
     return alike ? first : std::nullopt;
+  }
+  bool serves(bool of_language) const {
+    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
+                       [of_language](const executor::ServedTenant& tenant) {
+                         return tenant.of_language == of_language;
+                       });
   }
   bool exchanges() const {
     return std::any_of(

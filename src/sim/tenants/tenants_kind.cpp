@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "experiment_parts.hpp"
+#include "job_sections.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
@@ -155,9 +156,23 @@ std::vector<Value*> jobs_of(Value& workload) {
   return jobs;
 }
 
+// The keys of a tenant itself, with the sections that an experiment of its own would have.
+SectionInfo describe(const PartInfo& kind) {
+  SectionInfo tenants;
+  tenants.name = "tenants";
+  tenants.help = "each a mapping";
+  tenants.shape = SectionInfo::Shape::list;
+  tenants.is_required = true;
+  tenants.parameters = {name_key, tiles_key, start, iterations};
+  tenants.sections = sections_of_jobs(JobLists::refused);
+  SectionInfo whole = choice_of(kind);
+  whole.sections = {std::move(tenants)};
+  return whole;
+}
+
 const Registration kind(work_kinds(),
                         {"tenants", "several workloads at a time, each on tiles of its own", {}},
-                        WorkKind{.list = read_list, .jobs = jobs_of});
+                        WorkKind{.list = read_list, .jobs = jobs_of, .describe = describe});
 
 }  // namespace
 

@@ -19,8 +19,10 @@ bool too_large(OperatorSpec& spec, const Shape& shape, double work);
 // Of an operator without a product of its own.
 Sharding sharding_after(const LayerTensor& tensor);
 
-// Their keys, for `tessera list`.
-std::vector<ParameterInfo> product_parameters();
+// Their keys.
+std::vector<ParameterInfo> keys_of_linear();
+std::vector<ParameterInfo> keys_of_convolution();
+std::vector<ParameterInfo> keys_of_pool();
 
 bool read_linear(config::Section& section, OperatorSpec& spec);
 bool read_convolution(config::Section& section, OperatorSpec& spec);

@@ -93,13 +93,15 @@ struct OperatorKind {
   std::optional<LayerTensor> (*build)(LayerBuilder& layer, OperatorSpec& spec,
                                       const std::vector<LayerTensor>& inputs);
   bool joins = false;  // several inputs, else one
+  // Those that `read` reads; null when there are none.
+  std::vector<ParameterInfo> (*keys)() = nullptr;
 
   bool keyless() const { return read == nullptr && !joins; }
 };
 
 // "convolution" and so on.
 const std::map<std::string, OperatorKind>& operator_kinds();
-// The kinds' own keys, for `tessera list`.
+// The keys of all kinds, each once, for `tessera list`.
 std::vector<ParameterInfo> operator_parameters();
 
 }  // namespace tessera::workload

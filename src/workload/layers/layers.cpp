@@ -17,6 +17,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/workload/sections.hpp"
 #include "tessera/workload/workload.hpp"
 #include "training.hpp"
 
@@ -344,6 +345,45 @@ std::vector<ParameterInfo> parameters() {
   return list;
 }
 
+// A key as it is named where it stands.
+ParameterInfo inside(ParameterInfo info) {
+  info.name = info.name.substr(info.name.rfind('.') + 1);
+  return info;
+}
+
+// The kinds of operators, each with its own keys.
+SectionInfo of_kinds(const config::OtherKey& list) {
+  const ParameterInfo whole = inside(list);
+  std::vector<PartInfo> kinds;
+  for (const auto& [name, kind] : operator_kinds()) {
+    kinds.push_back({name, "", kind.keys == nullptr ? std::vector<ParameterInfo>{} : kind.keys()});
+  }
+  SectionInfo section = section_of_parts(whole.name, whole.help, kind_key.info().name, "", kinds);
+  section.shape = SectionInfo::Shape::list;
+  section.is_required = true;
+  return section;
+}
+
+// A layer has a list of operators, or is one.
+SectionInfo describe(const PartInfo& kind) {
+  SectionInfo operators = of_kinds(operators_key);
+  operators.parameters = {operator_name, from_key, then_key};
+  SectionInfo layer = of_kinds(layers_key);
+  layer.parameters = {inside(layer_name), inside(repeat)};
+  for (SectionInfo& choice : layer.choices) {
+    choice.parameters.insert(choice.parameters.end(), {from_key, then_key});
+  }
+  SectionInfo listed;
+  listed.sections = {std::move(operators)};
+  layer.otherwise = {std::move(listed)};
+  SectionInfo whole = choice_of(kind);
+  whole.parameters = training_parameters();
+  whole.parameters.push_back(input_key);
+  whole.sections = {std::move(layer)};
+  return whole;
+}
+
+const Registration described(sections_of_kinds(), {"layers", "", {}}, describe);
 const Registration registration(workloads(),
                                 {"layers",
                                  "a chain of layers written out, such as a convolutional network",

@@ -16,6 +16,7 @@
 // input's gradient, one cut by rows its output. The edges that neighbours share when a replicated
 // convolution is cut along its positions are not sent, nor are statistics of batch norm.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -232,20 +233,28 @@ Output build_attention(LayerBuilder& layer, OperatorSpec& spec, const Inputs& in
   return last;
 }
 
+std::vector<ParameterInfo> keys_of_embedding() {
+  return {keys().rows, keys().width};
+}
+
+std::vector<ParameterInfo> keys_of_attention() {
+  return {keys().heads, keys().kv_heads, keys().attention, keys().causal};
+}
+
 }  // namespace
 
 const std::map<std::string, OperatorKind>& operator_kinds() {
   static const std::map<std::string, OperatorKind> kinds{
-      {"attention", {read_attention, build_attention}},
+      {"attention", {read_attention, build_attention, false, keys_of_attention}},
       {"batch_norm", {nullptr, build_batch_norm}},
       {"concat", {nullptr, build_concat, true}},
-      {"convolution", {read_convolution, build_convolution}},
-      {"embedding", {read_embedding, build_embedding}},
+      {"convolution", {read_convolution, build_convolution, false, keys_of_convolution}},
+      {"embedding", {read_embedding, build_embedding, false, keys_of_embedding}},
       {"flatten", {nullptr, build_flatten}},
       {"gelu", {nullptr, build_gelu}},
       {"layer_norm", {nullptr, build_layer_norm}},
-      {"linear", {read_linear, build_linear}},
-      {"pool", {read_pool, build_pool}},
+      {"linear", {read_linear, build_linear, false, keys_of_linear}},
+      {"pool", {read_pool, build_pool, false, keys_of_pool}},
       {"relu", {nullptr, build_relu}},
       {"softmax", {nullptr, build_softmax}},
       {"sum", {nullptr, build_sum, true}}};
@@ -253,14 +262,18 @@ const std::map<std::string, OperatorKind>& operator_kinds() {
 }
 
 std::vector<ParameterInfo> operator_parameters() {
-  using config::where_used;
-  std::vector<ParameterInfo> parameters = product_parameters();
-  for (const ParameterInfo& own :
-       {ParameterInfo(keys().attention), where_used(keys().rows), where_used(keys().width),
-        where_used(keys().heads), ParameterInfo(keys().kv_heads), ParameterInfo(keys().causal)}) {
-    parameters.push_back(own);
+  std::vector<ParameterInfo> all;
+  for (const auto& [name, kind] : operator_kinds()) {
+    for (ParameterInfo& own : kind.keys == nullptr ? std::vector<ParameterInfo>{} : kind.keys()) {
+      const bool is_there = std::any_of(all.begin(), all.end(), [&](const ParameterInfo& other) {
+        return other.name == own.name && other.help == own.help;
+      });
+      if (!is_there) {
+        all.push_back(config::where_used(std::move(own)));
+      }
+    }
   }
-  return parameters;
+  return all;
 }
 
 }  // namespace tessera::workload

@@ -139,19 +139,19 @@ Output add_product(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& i
 
 }  // namespace
 
-std::vector<ParameterInfo> product_parameters() {
-  using config::where_used;
-  return {where_used(keys().outputs),
-          where_used(keys().channels),
-          where_used(keys().kernel.key),
-          keys().stride.key,
-          keys().padding.key,
-          keys().dilation.key,
-          keys().groups,
-          keys().bias,
-          keys().sharding,
-          where_used(keys().pooling),
-          keys().global};
+std::vector<ParameterInfo> keys_of_linear() {
+  return {keys().outputs, keys().bias, keys().sharding};
+}
+
+std::vector<ParameterInfo> keys_of_convolution() {
+  return {keys().channels,     keys().kernel.key, keys().stride.key, keys().padding.key,
+          keys().dilation.key, keys().groups,     keys().bias,       keys().sharding};
+}
+
+// Without a kernel where it is global.
+std::vector<ParameterInfo> keys_of_pool() {
+  return {keys().pooling, config::where_used(keys().kernel.key), keys().stride.key,
+          keys().padding.key, keys().global};
 }
 
 bool read_linear(config::Section& section, OperatorSpec& spec) {

@@ -265,7 +265,9 @@ std::optional<Workload> read_transformer(config::Section& section) {
   return workload;
 }
 
-std::vector<ParameterInfo> parameters() {
+}  // namespace
+
+std::vector<ParameterInfo> transformer_parameters() {
   std::vector<ParameterInfo> list{architecture,
                                   layers,
                                   encoder_layers,
@@ -300,10 +302,12 @@ std::vector<ParameterInfo> parameters() {
   return list;
 }
 
+namespace {
+
 const Registration registration(
     workloads(),
     {"transformer", "a language model of decoders, encoders or both (GPT, Llama, BERT, T5)",
-     parameters()},
+     transformer_parameters()},
     read_transformer);
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(SectionGet, DefaultsAndOptions) {
                                     "m.yaml:2:6: error: bad: expected a whole number; got 'x'"}));
 }
 
-TEST(SectionName, SuggestsTheNearest) {
+TEST(SectionName, SuggestsTheNearestAndListsAll) {
   const std::vector<std::string> names{"analytical", "packet", "flit"};
   Reading reading("good: flit\nbad: pakcet\nfar: something\nlist: [1]\n");
   Section& root = reading.root;
@@ -90,7 +90,8 @@ TEST(SectionName, SuggestsTheNearest) {
   EXPECT_EQ(root.get_name("needed", names), "");
   EXPECT_EQ(
       reading.lines(),
-      (Lines{"m.yaml:2:6: error: bad: unknown name 'pakcet'; did you mean 'packet'?",
+      (Lines{"m.yaml:2:6: error: bad: unknown name 'pakcet'; did you mean 'packet'? known: "
+             "analytical, packet, flit",
              "m.yaml:3:6: error: far: unknown name 'something'; known: analytical, packet, flit",
              "m.yaml:4:7: error: list: expected a single value; got a list",
              "m.yaml:1:1: error: needed: missing; give one of: analytical, packet, flit"}));

@@ -30,11 +30,20 @@ TEST(NearestMatch, TheNearerOfTwoWins) {
   EXPECT_EQ(nearest_match("rings", names), "ring");
 }
 
-TEST(UnknownName, SuggestsOrLists) {
+TEST(UnknownName, SuggestsAndLists) {
   EXPECT_EQ(unknown_name("key", "bandwith", keys),
-            "unknown key 'bandwith'; did you mean 'bandwidth'?");
+            "unknown key 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency, "
+            "queue_depth");
   EXPECT_EQ(unknown_name("key", "colour", keys),
             "unknown key 'colour'; known: bandwidth, latency, queue_depth");
+}
+
+TEST(UnknownName, OfVeryManyOnlySuggests) {
+  std::vector<std::string> many;
+  for (int number = 0; number < 1000; ++number) {
+    many.push_back("gpu" + std::to_string(number));
+  }
+  EXPECT_EQ(unknown_name("node", "gpu_17", many), "unknown node 'gpu_17'; did you mean 'gpu17'?");
 }
 
 TEST(Join, PutsTheSeparatorBetween) {

@@ -288,7 +288,7 @@ Value sum_of(const ServedModel& model, const Batch& batch, Value TileOperation::
   const StepSizes sizes = tiles.sizes_of(batch);
   Value sum{};
   for (std::uint32_t unit = 0; unit < model.units(); ++unit) {
-    for (const WalkPart& part : tiles.walk(unit, batch.emitting > 0)) {
+    for (const WalkPart& part : tiles.walk(unit, sizes)) {
       if (part.kind == WalkPart::Kind::operation) {
         sum += tiles.operation(part.op, sizes).*of;
       }
@@ -302,7 +302,7 @@ Wide flops_of_operations(const ServedModel& model, const Batch& batch) {
   const StepSizes sizes = tiles.sizes_of(batch);
   Wide sum = 0;
   for (std::uint32_t unit = 0; unit < model.units(); ++unit) {
-    for (const WalkPart& part : tiles.walk(unit, batch.emitting > 0)) {
+    for (const WalkPart& part : tiles.walk(unit, sizes)) {
       if (part.kind == WalkPart::Kind::operation) {
         sum += tiles.operation(part.op, sizes).operation.flops.count();
       }
@@ -399,8 +399,10 @@ TEST(TileModel, SaysAStepInWords) {
 TEST(TileModel, WalksStageByStage) {
   const auto cut = make_language_model({gpt3_small(), nullptr, 2, 3});
   using Kind = WalkPart::Kind;
+  StepSizes sizes;
+  sizes.tokens = sizes.emitting = 1;
   for (std::uint32_t unit = 0; unit < 6; ++unit) {
-    const Walk& walk = cut->on_tiles()->walk(unit, true);
+    const Walk& walk = cut->on_tiles()->walk(unit, sizes);
     const auto count = [&](Kind kind) {
       return std::count_if(walk.begin(), walk.end(),
                            [kind](const WalkPart& part) { return part.kind == kind; });

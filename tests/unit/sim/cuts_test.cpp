@@ -7,8 +7,8 @@
 #include <map>
 
 #include "files.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

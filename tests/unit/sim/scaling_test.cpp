@@ -8,8 +8,8 @@
 #include "files.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/machine/partition/partition.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "files.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

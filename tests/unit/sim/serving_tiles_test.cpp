@@ -7,9 +7,9 @@
 #include <string>
 
 #include "files.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -195,9 +195,6 @@ TEST(ServingOnTiles, RefusesWhatNeedsCores) {
   EXPECT_THAT(complaint(tenant(requests, "      cores: 0\n")), HasSubstr("without cores"));
   EXPECT_THAT(complaint(tenant(requests, "      tensor: 4\n      pipeline: 4\n")),
               HasSubstr("more stages than layers"));
-  EXPECT_THAT(complaint("  tenants:\n    - onnx: {model: x.onnx}\n      requests: {arrivals: "
-                        "closed, count: 1}\n"),
-              HasSubstr("ONNX models are served by cores of the compute model npu only"));
   std::string other = one;
   other.replace(other.find("{layers"), 7, "{data_type: bf16, layers");
   EXPECT_THAT(complaint(other), HasSubstr("gives no peak (machine.tile.peak)"));

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "files.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
-#include "tessera/sim/weights.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The workloads that a strategy cuts, without a strategy: those of workload::workloads(), and
-// models of ONNX.
+// The workloads that a strategy cuts, without a strategy: of kinds that read layers
+// (WorkKind::layers).
 #pragma once
 
 #include <optional>

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/registry.hpp"
 
 namespace tessera::workload {
 
@@ -63,5 +65,8 @@ struct TransformerShape {
 // those of training; of these `data_type` is read and the others are left alone, so that a workload
 // file serves. Nothing after a complaint.
 std::optional<TransformerShape> read_transformer_shape(config::Section& section);
+
+// All of its keys, those of training too.
+std::vector<ParameterInfo> transformer_parameters();
 
 }  // namespace tessera::workload

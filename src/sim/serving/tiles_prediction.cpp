@@ -1,10 +1,10 @@
-// As serving_prediction.cpp, of NPUs that are tiles.
+// As serving/prediction.cpp, of NPUs that are tiles.
 #include <algorithm>
 #include <map>
 
 #include "predicted_events.hpp"
 #include "serving/prediction.hpp"
-#include "typical_steps.hpp"
+#include "serving/typical_steps.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -72,7 +72,7 @@ class Prediction {
     const StepSizes sizes = model.sizes_of(batch);
     std::map<std::uint32_t, serving::TileOperation> known;  // by kind
     UnitWork work;
-    for (const WalkPart& part : model.walk(unit, batch.emitting > 0)) {
+    for (const WalkPart& part : model.walk(unit, sizes)) {
       if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::hand_on) {
         ++work.exchanges[part.op];
       } else if (part.kind == WalkPart::Kind::operation) {
@@ -111,8 +111,9 @@ class Prediction {
     for (const auto& [access, count] : work.accesses) {
       events_.access(tile, access.second, access.first, count * times);
     }
+    const std::uint64_t tokens = tenant.model->on_tiles()->sizes_of(batch).tokens;
     for (const auto& [op, count] : work.exchanges) {
-      add_exchange(tenant, unit, tenant.model->exchange(op, batch.tokens()), count * times);
+      add_exchange(tenant, unit, tenant.model->exchange(op, tokens), count * times);
     }
   }
 

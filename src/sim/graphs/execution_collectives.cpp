@@ -1,4 +1,4 @@
-#include "execution_collectives.hpp"
+#include "graphs/execution_collectives.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "typical_steps.hpp"
+#include "serving/typical_steps.hpp"
 
 #include <algorithm>
 

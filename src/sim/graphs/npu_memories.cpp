@@ -1,4 +1,4 @@
-#include "chip/npu_memories.hpp"
+#include "graphs/npu_memories.hpp"
 
 #include <algorithm>
 #include <map>

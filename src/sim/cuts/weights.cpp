@@ -1,4 +1,4 @@
-#include "tessera/sim/weights.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,25 @@
+#include "tessera/sim/cuts/cut_workload.hpp"
+
+#include <string>
+#include <vector>
+
+#include "tessera/sim/job.hpp"
+#include "tessera/workload/keys.hpp"
+
+namespace tessera::sim {
+namespace {
+
+std::vector<std::string> names_of_kinds_with_layers() {
+  std::vector<std::string> names = work_kind_names();
+  std::erase_if(names, [](const std::string& name) { return !find_work_kind(name)->layers; });
+  return names;
+}
+
+}  // namespace
+
+std::optional<workload::Workload> read_cut_workload(config::Section& workload) {
+  const std::string kind = workload::kind_key(names_of_kinds_with_layers).read(workload);
+  return kind.empty() ? std::nullopt : find_work_kind(kind)->layers(workload);
+}
+
+}  // namespace tessera::sim

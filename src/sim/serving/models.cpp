@@ -1,0 +1,201 @@
+#include "serving/models.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "serving/keys.hpp"
+#include "serving/served_graph.hpp"
+#include "serving/served_layers.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/serving/language_model.hpp"
+#include "tessera/sim/onnx/layers.hpp"
+#include "tessera/workload/keys.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using executor::ServedTenant;
+using executor::ServingWork;
+using Tiles = std::vector<const machine::Tile*>;
+
+constexpr std::size_t most_totals = 256;  // numbers of samples of a model
+
+// Of tiles that have to do with numbers of this type.
+void check_peaks(Section& model, const Tiles& tiles, DataType type) {
+  for (const machine::Tile* const tile : tiles) {
+    if (tile->peak.find(type) == tile->peak.end()) {
+      model.error(model.has("data_type") ? "data_type" : "",
+                  "the model computes in " + to_string(type) +
+                      ", of which the machine gives no peak (machine." + tile->peak_key() + ")");
+    }
+  }
+}
+
+// "KEY: ..."
+struct Complaint {
+  explicit Complaint(const std::string& message)
+      : key(message.substr(0, message.find(": "))),
+        rest(message.substr(std::min(message.size(), key.size() + 2))) {}
+  bool is_of_cut() const { return key == "tensor" || key == "pipeline"; }
+  void put(Section& at) const { at.error(at.has(key) ? key : "", rest); }
+
+  std::string key;
+  std::string rest;
+};
+
+}  // namespace
+
+std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, ServedTenant& made,
+                                                          const ServingWork& work,
+                                                          const Tiles& tiles,
+                                                          std::uint32_t& longest) {
+  Section model = tenant.section("language_model");
+  served_keys().language_kind.read(model);
+  workload::title_key().read(model, "");
+  const auto shape = workload::read_transformer_shape(model);
+  const std::uint32_t tensor = served_keys().tensor.read(tenant);
+  const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
+  const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
+  if (!shape) {
+    return nullptr;
+  }
+  longest =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
+  made.data_type = shape->data_type;
+  if (work.on_tiles) {
+    check_peaks(model, tiles, shape->data_type);
+  }
+  try {
+    return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
+                                         pipeline, made.batching.block, made.batching.sequences,
+                                         made.batching.tokens, work.cores(), weights});
+  } catch (const ConfigError& error) {
+    const Complaint complaint(error.diagnostics().front().message);
+    complaint.put(complaint.is_of_cut() ? tenant : model);
+    return nullptr;
+  }
+}
+
+namespace {
+
+// What the section `onnx` of a tenant says.
+struct Described {
+  std::optional<DataType> data_type;
+  std::string batch;
+  onnx::Description model;
+
+  onnx::Graph graph_of(std::uint32_t samples) const {
+    onnx::ImportOptions options = model.options;
+    if (!batch.empty()) {
+      options.dimensions[batch] = samples;
+    }
+    onnx::Import import = onnx::import_model(model.path, options);
+    onnx::optimize(import.graph, model.level);
+    return std::move(import.graph);
+  }
+};
+
+Described read_described(Section& model) {
+  Described described;
+  described.data_type = data_type_from(served_keys().onnx_type.read(model));
+  described.batch = served_keys().onnx_batch.read(model);
+  described.model = onnx::read_description(model);
+  return described;
+}
+
+// Numbers of samples that batches may have; none after a complaint.
+std::vector<std::uint32_t> totals_of(const ServedTenant& made, const Described& described,
+                                     Section& model) {
+  const std::string& batch = described.batch;
+  if (described.model.options.dimensions.count(batch) > 0) {
+    model.error("batch", "'" + batch + "' is one of the dimensions that are bound already");
+    return {};
+  }
+  std::vector<std::uint32_t> totals =
+      serving::possible_samples(*made.requests, made.batching, most_totals);
+  if (batch.empty() && totals.back() > 1) {
+    model.error("", "batches have up to " + std::to_string(totals.back()) +
+                        " samples; 'batch' must name the dimension of the model that they are");
+    return {};
+  }
+  if (totals.size() > most_totals) {
+    model.error("", "batches may have more than " + std::to_string(most_totals) +
+                        " different numbers of samples; no more are possible");
+    return {};
+  }
+  return totals;
+}
+
+// Calls `make`, whose complaints go to the model, those about cuts to the tenant.
+std::unique_ptr<serving::ServedModel> complaining(
+    Section& tenant, Section& model,
+    const std::function<std::unique_ptr<serving::ServedModel>()>& make) {
+  try {
+    return make();
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      const Complaint complaint(diagnostic.message);
+      const std::string file = diagnostic.file.empty() ? "" : diagnostic.file + ": ";
+      if (complaint.is_of_cut()) {
+        complaint.put(tenant);
+      } else {
+        model.error("model", file + diagnostic.message);
+      }
+    }
+  } catch (const IoError& error) {
+    model.error("model", error.what());
+  }
+  return nullptr;
+}
+
+std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described, Section& model,
+                                                      ServedLayersSetup setup, const Tiles& tiles,
+                                                      ServedTenant& made) {
+  const std::optional<DataType> type = described.data_type
+                                           ? described.data_type
+                                           : data_type_of(described.graph_of(setup.samples.back()));
+  if (!type) {
+    model.error("data_type", "the model has no floating-point numbers; name a format");
+    return nullptr;
+  }
+  made.data_type = setup.data_type = *type;
+  check_peaks(model, tiles, *type);
+  return make_served_layers(std::move(setup));
+}
+
+}  // namespace
+
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& made,
+                                                const ServingWork& work, const Tiles& tiles) {
+  Section model = tenant.section("onnx");
+  const Described described = read_described(model);
+  made.data_type = described.data_type;
+  const std::uint32_t tensor = work.on_tiles ? served_keys().tensor.read(tenant) : 1;
+  const std::uint32_t pipeline = work.on_tiles ? served_keys().pipeline.read(tenant) : 1;
+  if (!model.has("model") || made.requests == nullptr) {
+    return nullptr;
+  }
+  std::vector<std::uint32_t> totals = totals_of(made, described, model);
+  if (totals.empty()) {
+    return nullptr;
+  }
+  const auto graph_of = [described](std::uint32_t samples) { return described.graph_of(samples); };
+  return complaining(tenant, model, [&]() -> std::unique_ptr<serving::ServedModel> {
+    if (work.on_tiles) {
+      return layers_on_tiles(described, model,
+                             {graph_of, std::move(totals), DataType::fp16, tensor, pipeline}, tiles,
+                             made);
+    }
+    return make_served_graph(
+        {work.core, graph_of, std::move(totals), described.data_type, work.cores()});
+  });
+}
+
+}  // namespace tessera::sim

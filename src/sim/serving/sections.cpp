@@ -1,0 +1,76 @@
+// What the mapping of the workload `serving` may hold, for schemas.
+#include "serving/sections.hpp"
+
+#include <string>
+#include <utility>
+
+#include "serving/keys.hpp"
+#include "tessera/npu/stored_weights.hpp"
+#include "tessera/onnx/description.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/sim/serving/serving.hpp"
+#include "tessera/workload/keys.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// A key as it is named in its own section.
+ParameterInfo inside(ParameterInfo info) {
+  info.name = info.name.substr(info.name.rfind('.') + 1);
+  return info;
+}
+
+SectionInfo section(std::string name, std::string help, std::vector<ParameterInfo> parameters) {
+  SectionInfo made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.parameters = std::move(parameters);
+  return made;
+}
+
+SectionInfo of_parts(const ParameterInfo& selector, const std::vector<PartInfo>& parts) {
+  const std::size_t dot = selector.name.find('.');
+  return section_of_parts(selector.name.substr(0, dot), selector.help,
+                          selector.name.substr(dot + 1), selector.default_value, parts);
+}
+
+SectionInfo language_model() {
+  const ParameterInfo whole = served_keys().language_model;
+  SectionInfo model = section(whole.name, whole.help, workload::transformer_parameters());
+  model.parameters.push_back(inside(served_keys().language_kind));
+  model.parameters.push_back(inside(workload::title_key()));
+  model.may_be_file = true;
+  return model;
+}
+
+SectionInfo onnx_model() {
+  const ParameterInfo whole = served_keys().onnx;
+  SectionInfo model = section(whole.name, whole.help, onnx::description_parameters());
+  model.parameters.push_back(inside(served_keys().onnx_type));
+  model.parameters.push_back(inside(served_keys().onnx_batch));
+  return model;
+}
+
+SectionInfo tenants() {
+  const ParameterInfo whole = serving_keys().tenants;
+  SectionInfo tenant = section(whole.name, whole.help, keys_beside_models());
+  tenant.shape = SectionInfo::Shape::list;
+  tenant.is_required = true;
+  tenant.sections = {language_model(), onnx_model(),
+                     of_parts(serving::arrivals_parameter(), serving::arrivals().infos())};
+  tenant.sections.back().is_required = true;
+  return tenant;
+}
+
+}  // namespace
+
+SectionInfo describe_serving(const PartInfo& kind) {
+  const ServingKeys& keys = serving_keys();
+  SectionInfo serving = choice_of(kind);
+  serving.parameters = {keys.seed, any_npu_cores(), keys.message, keys.all_reduce};
+  serving.sections = {of_parts(keys.policy, serving::policies().infos()), tenants()};
+  return serving;
+}
+
+}  // namespace tessera::sim
