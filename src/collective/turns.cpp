@@ -6,13 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "tessera/collective/conventions.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera::collective {
 namespace {
 
-constexpr std::int64_t ps_per_ns = 1000;
 // An addition reads both operands and writes the sum.
 constexpr int passes_of_an_addition = 3;
 
@@ -20,9 +20,11 @@ class ListSchedule {
  public:
   // `bytes` gives the vector of a turn, `time` how long it takes.
   ListSchedule(Turns& turns, std::size_t queues, const TurnOptions& options,
-               std::function<Bytes(const Turn&)> bytes, std::function<SimTime(const Turn&)> time)
+               const Conventions& conventions, std::function<Bytes(const Turn&)> bytes,
+               std::function<SimTime(const Turn&)> time)
       : turns_(turns),
         options_(options),
+        conventions_(conventions),
         bytes_(std::move(bytes)),
         time_(std::move(time)),
         queues_(queues),
@@ -69,14 +71,10 @@ class ListSchedule {
     auto place = queue.end();
     if (options_.queue == ChunkQueue::smallest_first) {
       const Bytes bytes = bytes_(turn);
-      const bool last_but_one = turn.phase + std::size_t{2} == phases;
-      if (!options_.as_astra) {
-        place = std::find_if(queue.begin(), queue.end(),
-                             [&](const Turn& other) { return bytes_(other) > bytes; });
-      } else if (!last_but_one) {
-        place = std::find_if(queue.begin(), queue.end(),
-                             [&](const Turn& other) { return bytes_(other) >= bytes; });
-      }
+      const std::size_t to_go = phases - turn.phase - 1;
+      place = std::find_if(queue.begin(), queue.end(), [&](const Turn& other) {
+        return conventions_.goes_before(bytes, bytes_(other), to_go);
+      });
     } else if (options_.queue == ChunkQueue::lifo) {
       place = queue.begin();
     }
@@ -98,6 +96,7 @@ class ListSchedule {
 
   Turns& turns_;
   TurnOptions options_;
+  const Conventions& conventions_;
   std::function<Bytes(const Turn&)> bytes_;
   std::function<SimTime(const Turn&)> time_;
   std::vector<std::deque<Turn>> queues_;
@@ -119,11 +118,8 @@ Bytes StepCosts::on_wire(Bytes data) const {
 SimTime StepCosts::after_message(const Step& step, std::uint32_t number) const {
   SimTime time = endpoint;
   if (step.reduces && number >= free_additions && local_memory > Bandwidth()) {
-    SimTime pass = serialization_time(step.receive_bytes, local_memory);
-    if (whole_ns) {
-      pass = SimTime::from_ps(pass.ps() / ps_per_ns * ps_per_ns);
-    }
-    time += pass * passes_of_an_addition;
+    time +=
+        cut_to(tick, serialization_time(step.receive_bytes, local_memory)) * passes_of_an_addition;
   }
   return time;
 }
@@ -145,7 +141,7 @@ Turns plan_turns(Kind kind, Bytes bytes, std::span<const StackedDimension> dimen
     return phase_bytes(chunk, chunk.phases[turn.phase],
                        chunk_bytes(bytes, options.chunks, turn.chunk), dimensions, origin);
   };
-  ListSchedule(turns, queues, turn_options, bytes_of, [&](const Turn& turn) {
+  ListSchedule(turns, queues, turn_options, *options.conventions, bytes_of, [&](const Turn& turn) {
     return time(turns.chunks[turn.chunk].phases[turn.phase], bytes_of(turn));
   }).run();
   return turns;

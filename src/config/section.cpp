@@ -167,7 +167,7 @@ std::vector<T> Section::get_list(std::string_view key, std::vector<T> default_va
   }
   Value list;
   list.kind = Value::Kind::sequence;
-  for (const T& value : values) {
+  for (const auto& value : values) {  // a proxy of a truth value
     list.items.push_back(shown<T>(value));
   }
   if (std::all_of(values.begin(), values.end(),

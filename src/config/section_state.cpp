@@ -71,7 +71,7 @@ Place Section::State::place_of(std::string_view key) const {
 }
 
 void Section::State::error(const Place& where, const std::string& path_of_value,
-                           const std::string& message) {
+                           const std::string& message) const {
   diagnostics->error(where, path_of_value.empty() ? message : path_of_value + ": " + message);
 }
 

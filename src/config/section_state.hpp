@@ -31,7 +31,8 @@ struct Section::State {
 
   std::string path_of(std::string_view key) const;
   Place place_of(std::string_view key) const;
-  void error(const Place& where, const std::string& path_of_value, const std::string& message);
+  void error(const Place& where, const std::string& path_of_value,
+             const std::string& message) const;
 
   // A part of `value`, kept alive with the whole.
   std::shared_ptr<const Value> share(const Value& part) const { return {value, &part}; }

@@ -50,7 +50,7 @@ const std::map<std::string, std::string>& summary_columns() {
       }
       summary.breakdown.push_back(std::move(breakdown));
     }
-    return trace::numbers_of(summary);
+    return numbers_of(summary);
   }();
   return columns;
 }
@@ -84,7 +84,7 @@ std::vector<std::string> known_columns() {
   return names;
 }
 
-trace::SweepColumn describe_column(const std::string& name) {
+SweepColumn describe_column(const std::string& name) {
   for (const PlanColumn& column : plan_columns) {
     if (name == column.name) {
       return {name, "B", column.description};
@@ -93,12 +93,12 @@ trace::SweepColumn describe_column(const std::string& name) {
   if (name == micro_batches) {
     return {name, "", "micro-batches of one iteration in each replica"};
   }
-  return {name, trace::unit_of_number(name), "of the point's summary"};
+  return {name, unit_of_number(name), "of the point's summary"};
 }
 
 std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
                                                     const trace::Summary& summary) {
-  std::map<std::string, std::string> numbers = trace::numbers_of(summary);
+  std::map<std::string, std::string> numbers = numbers_of(summary);
   for (const PlanColumn& column : plan_columns) {
     numbers[column.name] = std::to_string(largest(experiment.plan(), column.of).count());
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/explore/table/table.hpp"
 #include "tessera/sim/experiment.hpp"
-#include "tessera/trace/sweep/table.hpp"
 
 namespace tessera::explore {
 
@@ -20,7 +20,7 @@ inline constexpr std::array usual_columns{"throughput_samples_per_s", "iteration
 bool is_column(const std::string& name);
 // All names, with stage 0 for any stage.
 std::vector<std::string> known_columns();
-trace::SweepColumn describe_column(const std::string& name);
+SweepColumn describe_column(const std::string& name);
 
 // All numbers of a simulated point: those of its summary, and of its plan the memory of the tile
 // that needs most.

@@ -95,7 +95,7 @@ std::string to_table(const SearchOutcome& outcome) {
     table.add(std::move(cells));
   }
   return text + (outcome.proposals.empty() ? "" : table.to_string()) +
-         trace::failure_table("fallen out", outcome.fallen_out);
+         failure_table("fallen out", outcome.fallen_out);
 }
 
 }  // namespace tessera::explore

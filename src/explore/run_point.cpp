@@ -22,7 +22,7 @@ class PointRun {
            const std::function<bool()>& stop_requested)
       : sweep_(sweep), load_(load), stop_requested_(stop_requested) {}
 
-  std::optional<trace::SweepRow> run(PointNumber point) {
+  std::optional<SweepRow> run(PointNumber point) {
     const std::vector<std::size_t> places = sweep_.axes.places(point);
     row_.point = point;
     row_.places.assign(places.begin(), places.end());
@@ -88,26 +88,26 @@ class PointRun {
   const Sweep& sweep_;
   const config::TextLoader& load_;
   const std::function<bool()>& stop_requested_;
-  trace::SweepRow row_;
+  SweepRow row_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-std::optional<trace::SweepRow> run_point(const Sweep& sweep, PointNumber point,
-                                         const config::TextLoader& load,
-                                         const std::function<bool()>& stop_requested) {
+std::optional<SweepRow> run_point(const Sweep& sweep, PointNumber point,
+                                  const config::TextLoader& load,
+                                  const std::function<bool()>& stop_requested) {
   return PointRun(sweep, load, stop_requested).run(point);
 }
 
-trace::SweepTable empty_table(const Sweep& sweep) {
-  trace::SweepTable table;
+SweepTable empty_table(const Sweep& sweep) {
+  SweepTable table;
   table.name = sweep.name;
   table.experiment = sweep.experiment;
   table.objective = sweep.objective;
   for (std::size_t axis = 0; axis < sweep.axes.list().size(); ++axis) {
     for (const AxisKey& key : sweep.axes.list()[axis].keys) {
-      trace::SweepKey column{key.key, static_cast<std::uint32_t>(axis), {}};
+      SweepKey column{key.key, static_cast<std::uint32_t>(axis), {}};
       for (const config::Value& value : key.values) {
         column.values.push_back(
             value.kind == config::Value::Kind::scalar ? value.text : config::to_inline_yaml(value));

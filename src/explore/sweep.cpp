@@ -32,13 +32,13 @@ struct Prepared {
   TextCache cache;
   Sweep sweep;
   std::vector<PointNumber> points;
-  trace::SweepState state;
+  SweepState state;
 };
 
 std::vector<PointNumber> missing_points(const std::vector<PointNumber>& points,
-                                        const std::vector<trace::SweepRow>& rows) {
+                                        const std::vector<SweepRow>& rows) {
   std::vector<PointNumber> done;
-  for (const trace::SweepRow& row : rows) {
+  for (const SweepRow& row : rows) {
     done.push_back(row.point);
   }
   std::vector<PointNumber> missing;
@@ -61,10 +61,10 @@ std::vector<PointNumber> share_of(std::vector<PointNumber> points,
 }
 
 // Rows of all ranks, on rank 0.
-std::vector<trace::SweepRow> gather(comm::Communicator& communicator, const std::string& lines) {
-  std::vector<trace::SweepRow> rows;
+std::vector<SweepRow> gather(comm::Communicator& communicator, const std::string& lines) {
+  std::vector<SweepRow> rows;
   for (const std::string& text : communicator.gather(lines)) {
-    for (trace::SweepRow& row : trace::rows_from_lines(text)) {
+    for (SweepRow& row : rows_from_lines(text)) {
       rows.push_back(std::move(row));
     }
   }
@@ -72,26 +72,25 @@ std::vector<trace::SweepRow> gather(comm::Communicator& communicator, const std:
 }
 
 // Runs what is missing of the sweep in `folder`; `rows` are there already.
-SweepOutcome go_through(Prepared& prepared, const std::string& folder,
-                        std::vector<trace::SweepRow> rows, comm::Communicator& communicator,
-                        const SweepHooks& hooks) {
+SweepOutcome go_through(Prepared& prepared, const std::string& folder, std::vector<SweepRow> rows,
+                        comm::Communicator& communicator, const SweepHooks& hooks) {
   const std::vector<PointNumber> share =
       share_of(missing_points(prepared.points, rows), communicator);
   std::string lines;
   std::size_t done = 0;
   std::size_t failed = 0;
-  trace::SweepLog log(trace::sweep_log_path(folder, communicator.rank()));
+  SweepLog log(sweep_log_path(folder, communicator.rank()));
   for (const PointNumber point : share) {
     if (hooks.stop_requested && hooks.stop_requested()) {
       break;
     }
-    const std::optional<trace::SweepRow> row =
+    const std::optional<SweepRow> row =
         run_point(prepared.sweep, point, prepared.cache.loader(), hooks.stop_requested);
     if (!row) {
       break;
     }
     log.append(*row);
-    lines += trace::to_json_line(*row);
+    lines += to_json_line(*row);
     ++done;
     failed += row->status == "finished" ? 0 : 1;
     if (hooks.on_point) {
@@ -104,20 +103,19 @@ SweepOutcome go_through(Prepared& prepared, const std::string& folder,
   outcome.table = empty_table(prepared.sweep);
   outcome.points = prepared.points.size();
   // What was there before is counted once.
-  const auto before = static_cast<std::uint64_t>(
-      std::count_if(rows.begin(), rows.end(),
-                    [](const trace::SweepRow& row) { return row.status == "finished"; }));
+  const auto before = static_cast<std::uint64_t>(std::count_if(
+      rows.begin(), rows.end(), [](const SweepRow& row) { return row.status == "finished"; }));
   std::array<std::uint64_t, 2> sums{share.size() - done, done - failed};
   communicator.reduce_sum(sums);
   outcome.complete = sums[0] == 0;
   outcome.finished = before + sums[1];
-  for (trace::SweepRow& row : gather(communicator, lines)) {
+  for (SweepRow& row : gather(communicator, lines)) {
     rows.push_back(std::move(row));
   }
   std::sort(rows.begin(), rows.end(),
-            [](const trace::SweepRow& a, const trace::SweepRow& b) { return a.point < b.point; });
+            [](const SweepRow& a, const SweepRow& b) { return a.point < b.point; });
   outcome.table.rows = std::move(rows);
-  comm::on_first_rank(communicator, [&] { trace::write_sweep_results(folder, outcome.table); });
+  comm::on_first_rank(communicator, [&] { write_sweep_results(folder, outcome.table); });
   return outcome;
 }
 
@@ -158,7 +156,7 @@ SweepOutcome run_sweep(const std::string& path, const std::vector<std::string>& 
   Prepared prepared(path, overrides, load);
   const std::string where = folder.empty() ? "out/" + prepared.sweep.name : folder;
   comm::on_first_rank(communicator, [&] {
-    trace::prepare_sweep_folder(where, prepared.state, prepared.sweep.resolved);
+    prepare_sweep_folder(where, prepared.state, prepared.sweep.resolved);
     if (hooks.on_note) {
       hooks.on_note(prepared.sweep.name + ": " + std::to_string(prepared.points.size()) +
                     " points of a grid of " + std::to_string(prepared.sweep.axes.points()) +
@@ -172,12 +170,12 @@ SweepOutcome run_sweep(const std::string& path, const std::vector<std::string>& 
 
 SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communicator,
                           const config::TextLoader& load, const SweepHooks& hooks) {
-  trace::SweepState state;
+  SweepState state;
   std::string lines;
   comm::on_first_rank(communicator, [&] {
-    state = trace::read_sweep_state(folder);
-    for (const trace::SweepRow& row : trace::read_sweep_logs(folder)) {
-      lines += trace::to_json_line(row);
+    state = read_sweep_state(folder);
+    for (const SweepRow& row : read_sweep_logs(folder)) {
+      lines += to_json_line(row);
     }
   });
   state.sweep = communicator.broadcast(state.sweep, 0);
@@ -192,7 +190,7 @@ SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communi
     throw ConfigError(folder + ": cannot go on: " + state.sweep +
                       ", or a file it leads to, is not as it was when the sweep began");
   }
-  std::vector<trace::SweepRow> rows = trace::rows_from_lines(communicator.broadcast(lines, 0));
+  std::vector<SweepRow> rows = rows_from_lines(communicator.broadcast(lines, 0));
   if (communicator.rank() == 0 && hooks.on_note) {
     hooks.on_note(prepared.sweep.name + ": going on; " + std::to_string(rows.size()) + " of " +
                   std::to_string(prepared.points.size()) + " points are there");

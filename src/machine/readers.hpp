@@ -42,7 +42,7 @@ std::vector<ParameterInfo> link_parameters(const std::string& prefix);
 // `own` and behind them those of links; `prefixes` is any range of text.
 template <class Prefixes>
 std::vector<ParameterInfo> with_links(std::vector<ParameterInfo> own, const Prefixes& prefixes) {
-  for (const std::string prefix : prefixes) {
+  for (const auto& prefix : prefixes) {
     for (ParameterInfo& parameter : link_parameters(prefix)) {
       own.push_back(std::move(parameter));
     }

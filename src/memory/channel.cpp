@@ -325,7 +325,7 @@ class ChannelMemory final : public Memory {
     }
   }
 
-  void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) {
+  void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) const {
     const Bytes size = burst.write != 0 ? parameters_.request : Bytes(burst.bytes);
     network::send(context, network_slot_, burst.requester, size, pdes::Port(slot_, reply_kind), tag,
                   burst.last);

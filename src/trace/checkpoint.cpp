@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/json_sum.hpp"
 #include "store/posix_file.hpp"
 #include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/trace/store/signed_json.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -86,7 +88,7 @@ std::string begin_checkpoint(const std::string& folder, std::uint32_t number, in
 
 void publish_checkpoint(const std::string& folder, const Checkpoint& checkpoint) {
   const std::string aside = aside_of(folder, checkpoint.number);
-  SignedJson files = SignedJson::array();
+  Json files = Json::list();
   for (const CheckpointFile& file : checkpoint.files) {
     files.push_back(
         {{"path", file.name}, {"bytes", file.bytes}, {"crc32c", hexadecimal(file.crc)}});
@@ -124,7 +126,7 @@ void discard_checkpoint(const std::string& folder, std::uint32_t number) {
 
 Checkpoint read_checkpoint(const std::string& folder, std::uint32_t number) {
   const std::string path = checkpoint_path(folder, number) + "/" + checkpoint_name;
-  const SignedJson json = read_signed(path, checkpoint_file_type);
+  const Json json = read_signed(path, checkpoint_file_type);
   Checkpoint checkpoint;
   try {
     json.at("number").get_to(checkpoint.number);
@@ -132,13 +134,13 @@ Checkpoint read_checkpoint(const std::string& folder, std::uint32_t number) {
     json.at("git").get_to(checkpoint.git_hash);
     json.at("configuration_hash").get_to(checkpoint.configuration_hash);
     json.at("cut_ps").get_to(checkpoint.cut_ps);
-    for (const SignedJson& entry : json.at("files")) {
+    for (const Json& entry : json.at("files").items()) {
       checkpoint.files.push_back({entry.at("path").get<std::string>(),
                                   entry.at("bytes").get<std::uint64_t>(),
                                   crc_from(entry.at("crc32c").get<std::string>())});
     }
     checkpoint.segments = segments_from(json.at("segments"));
-  } catch (const SignedJson::exception&) {
+  } catch (const JsonError&) {
     throw IoError(path + ": error: damaged (not the JSON it should be)");
   }
   const bool sound = checkpoint.number == number && !checkpoint.segments.empty() &&

@@ -3,16 +3,15 @@
 #include <filesystem>
 
 #include "schema.hpp"
+#include "store/json_sum.hpp"
 #include "store/posix_file.hpp"
-#include "store/signed_json.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/store/signed_json.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace {
 namespace {
-
-using Json = SignedJson;
 
 constexpr const char* manifest_file_type = "tessera-manifest";
 
@@ -63,7 +62,7 @@ namespace {
 // `last` are the sums of the last traces, if any.
 void write_manifest(const std::string& folder, int ranks, const std::vector<TracePart>& traces,
                     std::span<const FileSum> last) {
-  Json files = Json::array();
+  Json files = Json::list();
   const auto add_if_present = [&](const char* name) {
     if (std::filesystem::exists(folder + "/" + name)) {
       files.push_back(describe_file(name, sum_file(folder + "/" + name)));
@@ -105,24 +104,28 @@ std::vector<std::string> verify_run_folder(const std::string& folder) {
   if (!std::filesystem::exists(path, error)) {
     return {std::string(manifest_name) + ": missing; the run did not finish"};
   }
+  const std::string not_json = std::string(manifest_name) + ": damaged (not the JSON it should be)";
   std::vector<std::string> faults;
   try {
-    const Json manifest = Json::parse(read_file(path));
-    if (manifest.at("file_type") != manifest_file_type ||
-        !manifest.at("format_version").get<std::string>().starts_with(readable_versions)) {
+    const std::optional<Json> manifest = Json::parse(read_file(path));
+    if (!manifest) {
+      return {not_json};
+    }
+    if (manifest->at("file_type") != manifest_file_type ||
+        !manifest->at("format_version").get<std::string>().starts_with(readable_versions)) {
       return {std::string(manifest_name) + ": is none this program reads"};
     }
-    if (manifest.at("crc32c") != crc_of(manifest)) {
+    if (manifest->at("crc32c") != crc_of(*manifest)) {
       return {std::string(manifest_name) + ": damaged (CRC-32C differs)"};
     }
-    for (const Json& entry : manifest.at("files")) {
+    for (const Json& entry : manifest->at("files").items()) {
       const std::string fault = fault_of(folder, entry);
       if (!fault.empty()) {
         faults.push_back(fault);
       }
     }
-  } catch (const Json::exception&) {
-    faults.push_back(std::string(manifest_name) + ": damaged (not the JSON it should be)");
+  } catch (const JsonError&) {
+    faults.push_back(not_json);
   }
   return faults;
 }

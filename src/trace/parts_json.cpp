@@ -1,13 +1,11 @@
 #include "tessera/trace/parts_json.hpp"
 
-#include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
+
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void add(Json& object, const char* key, const std::string& text) {
   if (!text.empty()) {
@@ -38,8 +36,8 @@ Json json_of(const ParameterInfo& info) {
 
 // A bare number; none: it has a unit, or is no number.
 std::optional<Json> number_of(const std::string& text) {
-  const Json parsed = Json::parse(text, nullptr, false);
-  return parsed.is_number() ? std::optional(parsed) : std::nullopt;
+  std::optional<Json> parsed = Json::parse(text);
+  return parsed && parsed->is_number() ? std::move(parsed) : std::nullopt;
 }
 
 constexpr const char* number_pattern = "^[-+]?[0-9][0-9.]*([eE][-+]?[0-9]+)?";
@@ -115,8 +113,9 @@ Json schema_of(const ParameterInfo& info) {
 // What two keys of one name (of different operators, say) have in common; {}: nothing.
 Json common(const Json& one, const Json& other) {
   Json result = Json::object();
-  for (const auto& [key, value] : one.items()) {
-    if (other.contains(key) && other[key] == value) {
+  for (const auto& [key, value] : one.members()) {
+    const Json* const same = other.find(key);
+    if (same != nullptr && *same == value) {
       result[key] = value;
     }
   }
@@ -134,12 +133,12 @@ void close(Json& object) {
 
 // Below a key of a dotted name. Lists of mappings have their keys in `items`.
 void put_below(Json& child, bool is_list, std::string_view rest, const Json& schema) {
-  if (child.is_null() || child.is_boolean()) {
+  if (child.is_null() || child.is_bool()) {
     child = Json::object();
   }
   if (child.contains("anyOf")) {  // or the name of a file
     put_below(child["anyOf"][0], is_list, rest, schema);
-  } else if (is_list || child.value("type", Json()) == "array") {
+  } else if (is_list || (child.contains("type") && child.at("type") == "array")) {
     child["type"] = "array";
     Json& items = child["items"];
     items = items.is_null() ? Json::object() : items;
@@ -166,10 +165,11 @@ void put(Json& object, std::string_view name, const Json& schema) {
   Json& child = by_name ? object["additionalProperties"] : object["properties"][first];
   if (dot != std::string_view::npos) {
     put_below(child, is_list, name.substr(dot + 1), schema);
-  } else if (child.is_null() || child.is_boolean()) {
+  } else if (child.is_null() || child.is_bool()) {
     child = schema;
   } else if (child.contains("properties") || child.contains("items")) {
-    child["description"] = schema.value("description", "");  // a whole, beside its keys
+    const Json* const description = schema.find("description");  // a whole, beside its keys
+    child["description"] = description != nullptr ? *description : Json("");
   } else {
     child = common(child, schema);
   }
@@ -214,7 +214,7 @@ Json with_choice(const Json& all, const SectionInfo& section, const SectionInfo&
 }
 
 void put_choices(Json& object, const SectionInfo& section) {
-  Json names = Json::array();
+  Json names = Json::list();
   for (const SectionInfo& choice : section.choices) {
     names.push_back(choice.name);
   }
@@ -272,14 +272,14 @@ std::string to_json(const PartLists& lists) {
   for (const auto& [kind, parts] : lists) {
     Json& of_kind = json[kind] = Json::object();
     for (const PartInfo& part : parts) {
-      Json parameters = Json::array();
+      Json parameters = Json::list();
       for (const ParameterInfo& info : part.parameters) {
         parameters.push_back(json_of(info));
       }
       of_kind[part.name] = {{"help", part.help}, {"parameters", std::move(parameters)}};
     }
   }
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 std::string to_json_schema(const SectionInfo& root) {
@@ -287,7 +287,7 @@ std::string to_json_schema(const SectionInfo& root) {
   SectionInfo body = root;
   body.may_be_file = false;
   schema.update(whole_schema_of(body));
-  return schema.dump(1) + "\n";
+  return schema.text(1) + "\n";
 }
 
 }  // namespace tessera::trace

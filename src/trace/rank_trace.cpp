@@ -1,12 +1,12 @@
 #include "rank_trace.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -29,9 +29,10 @@ std::vector<TracePart> verified_traces(const std::string& folder) {
   }
   const std::string path = folder + "/" + manifest_name;
   std::vector<TracePart> traces;
+  // Read a moment ago.
+  const Json manifest = Json::parse(read_file(path)).value_or(Json());
   try {
-    const nlohmann::json manifest = nlohmann::json::parse(read_file(path));
-    for (const nlohmann::json& entry : manifest.at("files")) {
+    for (const Json& entry : manifest.at("files").items()) {
       if (entry.contains("rows")) {
         TracePart part;
         part.name = folder + "/" + entry.at("path").get<std::string>();
@@ -39,7 +40,7 @@ std::vector<TracePart> verified_traces(const std::string& folder) {
         traces.push_back(std::move(part));
       }
     }
-  } catch (const nlohmann::json::exception&) {
+  } catch (const JsonError&) {
     throw IoError(path + ": error: damaged: not the JSON it should be");
   }
   return traces;

@@ -4,16 +4,14 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "schema.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* file_type = "tessera-scaling";
 
@@ -230,7 +228,7 @@ std::string to_json(const ScalingReport& report) {
   for (const auto& [name, source] : costs.sources) {
     json["costs"]["sources"][name] = source;
   }
-  json["predictions"] = Json::array();
+  json["predictions"] = Json::list();
   for (const ScalingPrediction& row : report.predictions) {
     const ScalingCounts& counts = row.counts;
     json["predictions"].push_back({{"partition", row.partition},
@@ -262,7 +260,7 @@ std::string to_json(const ScalingReport& report) {
                                    {"promised", promised_json(counts.promised)}});
   }
   json["versions"] = {{"tessera", report.version}, {"git", report.git_hash}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text(2) + "\n";
 }
 
 std::string to_table(const ScalingReport& report) {

@@ -2,7 +2,7 @@
 #include "tessera/trace/summary.hpp"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -11,12 +11,10 @@
 #include "store/posix_file.hpp"
 #include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
-
-// Keeps the order of keys.
-using Json = nlohmann::ordered_json;
 
 constexpr const char* summary_file_type = "tessera-summary";
 
@@ -150,7 +148,7 @@ Json json_of(const std::optional<std::uint64_t>& value) {
 
 Json json_of(const std::vector<Breakdown>& breakdown) {
   Json json = Json::object();
-  Json stages = Json::array();
+  Json stages = Json::list();
   for (const Breakdown& group : breakdown) {
     if (&group == &breakdown.front()) {
       put_group(json["total"], group);
@@ -172,7 +170,7 @@ Json json_of(const Quantiles& quantiles) {
 }
 
 Json json_of(const std::vector<Service>& services) {
-  Json list = Json::array();
+  Json list = Json::list();
   for (const Service& service : services) {
     Json json = Json::object();
     visit_service(service,
@@ -183,7 +181,7 @@ Json json_of(const std::vector<Service>& services) {
 }
 
 Json json_of(const std::vector<TenantResult>& tenants) {
-  Json list = Json::array();
+  Json list = Json::list();
   for (const TenantResult& tenant : tenants) {
     Json json = Json::object();
     visit_tenant(tenant, [&](const char* key, const auto& member) { json[key] = member; });
@@ -193,7 +191,7 @@ Json json_of(const std::vector<TenantResult>& tenants) {
 }
 
 Json json_of(const std::vector<SegmentCost>& segments) {
-  Json list = Json::array();
+  Json list = Json::list();
   for (const SegmentCost& segment : segments) {
     Json json = Json::object();
     visit_cost(segment, [&](const char* key, const auto& member) { json[key] = member; });
@@ -217,40 +215,37 @@ struct Spot {
 };
 
 void read(const Json& json, const Spot& spot, std::string& value) {
-  if (!json.is_string()) {
+  if (!json.is_text()) {
     spot.refuse("is not a text");
   }
-  value = json.get<std::string>();
+  json.get_to(value);
 }
 
 void read(const Json& json, const Spot& spot, double& value) {
   if (!json.is_number()) {
     spot.refuse("is not a number");
   }
-  value = json.get<double>();
+  json.get_to(value);
 }
 
 template <class Integer>
 requires std::is_integral_v<Integer>
 void read(const Json& json, const Spot& spot, Integer& value) {
-  // The parser takes what is not negative for unsigned, and what leaves 64 bits for a double.
-  const bool fits =
-      json.is_number_unsigned()
-          ? std::in_range<Integer>(json.get<std::uint64_t>())
-          : json.is_number_integer() && std::in_range<Integer>(json.get<std::int64_t>());
-  if (!fits) {
+  using Limits = std::numeric_limits<Integer>;
+  if (!json.is_whole_in(static_cast<std::int64_t>(Limits::min()),
+                        static_cast<std::uint64_t>(Limits::max()))) {
     spot.refuse("is not a whole number in range");
   }
-  value = json.get<Integer>();
+  json.get_to(value);
 }
 
 template <class Item>
 requires std::is_integral_v<Item> || std::is_same_v<Item, std::string>
 void read(const Json& json, const Spot& spot, std::vector<Item>& value) {
-  if (!json.is_array()) {
+  if (!json.is_list()) {
     spot.refuse("is not a list");
   }
-  for (const Json& item : json) {
+  for (const Json& item : json.items()) {
     read(item, spot, value.emplace_back());
   }
 }
@@ -266,8 +261,8 @@ void read(const Json& json, const Spot& spot, Quantiles& value);
 // Leaves `value` alone when the key is missing or null.
 template <class Value>
 void take(const Json& object, const Spot& spot, const char* key, Value& value) {
-  const auto found = object.find(key);
-  if (found != object.end() && !found->is_null()) {
+  const Json* const found = object.find(key);
+  if (found != nullptr && !found->is_null()) {
     read(*found, spot.inner(key), value);
   }
 }
@@ -281,7 +276,7 @@ Breakdown read_group(const Json& json, const Spot& spot, std::string name) {
   Breakdown group{std::move(name), 0, {}};
   take(json, spot, "name", group.name);
   take(json, spot, "tiles", group.tiles);
-  for (const auto& [activity, part] : json.items()) {
+  for (const auto& [activity, part] : json.members()) {
     if (part.is_object() && part.contains("mean_ps")) {
       take(part, spot.inner(activity), "mean_ps", group.mean_ps.emplace_back(activity, 0).second);
     }
@@ -291,28 +286,28 @@ Breakdown read_group(const Json& json, const Spot& spot, std::string name) {
 
 void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
   check_object(json, spot);
-  if (json.contains("total")) {
-    value.push_back(read_group(json["total"], spot.inner("total"), "total"));
+  if (const Json* const total = json.find("total")) {
+    value.push_back(read_group(*total, spot.inner("total"), "total"));
   }
-  const auto stages = json.find("stages");
-  if (stages == json.end()) {
+  const Json* const stages = json.find("stages");
+  if (stages == nullptr) {
     return;
   }
-  if (!stages->is_array()) {
+  if (!stages->is_list()) {
     spot.inner("stages").refuse("is not a list");
   }
   for (std::size_t stage = 0; stage < stages->size(); ++stage) {
     const std::string number = std::to_string(stage);
     value.push_back(
-        read_group((*stages)[stage], spot.inner("stages." + number), "stage " + number));
+        read_group(stages->items()[stage], spot.inner("stages." + number), "stage " + number));
   }
 }
 
 void read(const Json& json, const Spot& spot, std::vector<TenantResult>& value) {
-  if (!json.is_array()) {
+  if (!json.is_list()) {
     spot.refuse("is not a list");
   }
-  for (const Json& item : json) {
+  for (const Json& item : json.items()) {
     check_object(item, spot);
     visit_tenant(value.emplace_back(),
                  [&](const char* key, auto& member) { take(item, spot, key, member); });
@@ -320,10 +315,10 @@ void read(const Json& json, const Spot& spot, std::vector<TenantResult>& value) 
 }
 
 void read(const Json& json, const Spot& spot, std::vector<SegmentCost>& value) {
-  if (!json.is_array()) {
+  if (!json.is_list()) {
     spot.refuse("is not a list");
   }
-  for (const Json& item : json) {
+  for (const Json& item : json.items()) {
     check_object(item, spot);
     visit_cost(value.emplace_back(),
                [&](const char* key, auto& member) { take(item, spot, key, member); });
@@ -336,10 +331,10 @@ void read(const Json& json, const Spot& spot, Quantiles& value) {
 }
 
 void read(const Json& json, const Spot& spot, std::vector<Service>& value) {
-  if (!json.is_array()) {
+  if (!json.is_list()) {
     spot.refuse("is not a list");
   }
-  for (const Json& item : json) {
+  for (const Json& item : json.items()) {
     check_object(item, spot);
     visit_service(value.emplace_back(),
                   [&](const char* key, auto& member) { take(item, spot, key, member); });
@@ -352,12 +347,12 @@ Json parse(const Spot& file) {
   if (!error && bytes > most_bytes) {
     file.refuse("too long");
   }
-  Json json = Json::parse(read_file(file.path), nullptr, false);
-  if (json.is_discarded()) {
+  std::optional<Json> json = Json::parse(read_file(file.path));
+  if (!json) {
     file.refuse("not JSON");
   }
-  check_object(json, file);
-  return json;
+  check_object(*json, file);
+  return std::move(*json);
 }
 
 void check_format(const Json& json, const Spot& file) {
@@ -381,7 +376,7 @@ std::string to_json(const Summary& summary) {
   visit_members(summary, [&](const char* key, const auto& member) { json[key] = json_of(member); });
   visit_versions(summary,
                  [&](const char* key, const auto& member) { json["versions"][key] = member; });
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text(2) + "\n";
 }
 
 Summary read_summary(const std::string& path) {
@@ -393,7 +388,7 @@ Summary read_summary(const std::string& path) {
   if (summary.status.empty()) {
     file.refuse("no status");
   }
-  if (const auto versions = json.find("versions"); versions != json.end()) {
+  if (const Json* const versions = json.find("versions")) {
     const Spot spot = file.inner("versions");
     check_object(*versions, spot);
     visit_versions(summary,

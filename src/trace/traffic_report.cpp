@@ -2,9 +2,9 @@
 
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "tessera/core/text.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -58,7 +58,6 @@ std::string to_csv(const TrafficReport& report) {
 }
 
 std::string to_json(const TrafficReport& report) {
-  using Json = nlohmann::ordered_json;
   Json json;
   json["file_type"] = file_type;
   json["machine"] = report.machine;
@@ -72,7 +71,7 @@ std::string to_json(const TrafficReport& report) {
   json["seed"] = report.seed;
   json["ranks"] = report.ranks;
   json["network_bytes"] = report.network_bytes;
-  json["points"] = Json::array();
+  json["points"] = Json::list();
   for (const TrafficPoint& point : report.points) {
     json["points"].push_back({{"rate", point.rate},
                               {"status", point.status},
@@ -87,7 +86,7 @@ std::string to_json(const TrafficReport& report) {
                               {"events", point.events},
                               {"cpu_s", point.cpu_s}});
   }
-  return json.dump(2) + "\n";
+  return json.text(2) + "\n";
 }
 
 bool begins_as_traffic_report(std::string_view beginning) {

@@ -20,8 +20,8 @@ CONSTANT = re.compile(r'\bconst(?:expr)?\b[^;="()]*?\b(\w+)\s*(?:=\s*|\{\s*)"([a
 # What one other simulator does with one of its algorithms (`collectives.compatible: astra`), and
 # names of what is no part but shares a part's name.
 ALLOWED = {
-    ("src/sim/graphs/execution_collectives.cpp", "halving-doubling"),
-    ("src/executor/collectives/plans.cpp", "ring"),
+    ("src/collective/compat/astra.cpp", "halving-doubling"),
+    ("src/collective/compat/astra.cpp", "ring"),
     ("src/machine/topology/stack_topology.cpp", "ring"),  # a block of a stack
     ("src/trace/parts_json.cpp", "bandwidth"),   # a type of keys
     ("src/trace/scaling_report.cpp", "bandwidth"),  # a cost

@@ -20,7 +20,7 @@ namespace tessera::collective {
 struct StepCosts {
   SimTime endpoint;        // before the first step of a phase, and after each message
   Bandwidth local_memory;  // of additions, which move a message three times; 0: they take no time
-  bool whole_ns = false;   // every addition is cut to whole nanoseconds
+  SimTime tick = SimTime::from_ps(1);  // every pass of an addition is cut to a multiple of it
   // Additions in the steps below this one take no time.
   std::uint32_t free_additions = 0;
   // Of what goes over the network, the rest being flags and gaps of the library's protocol: NCCL's
@@ -62,9 +62,6 @@ enum class ChunkQueue : std::uint8_t {
 struct TurnOptions {
   std::uint32_t at_a_time = 1;  // > 0, chunks in a queue of a dimension
   ChunkQueue queue = ChunkQueue::fifo;
-  // Smallest first as the public code of ASTRA-sim 2.0 has it: a chunk comes before others of its
-  // size, and behind all when it has but one phase to go after the one it waits for.
-  bool as_astra = false;
 };
 
 // Of a phase whose vector has so many bytes.

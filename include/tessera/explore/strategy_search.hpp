@@ -14,7 +14,7 @@
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/explore/candidates.hpp"
-#include "tessera/trace/sweep/table.hpp"
+#include "tessera/explore/table/table.hpp"
 
 namespace tessera::explore {
 
@@ -50,7 +50,7 @@ struct SearchOutcome {
   std::size_t candidates = 0;
   std::size_t estimated = 0;        // of them, that fit
   std::vector<Proposal> proposals;  // simulated, the fastest first
-  std::vector<trace::Failure> fallen_out;
+  std::vector<Failure> fallen_out;
   std::string strategy_yaml;  // of the first; for `tessera run --set strategy=FILE`
 };
 

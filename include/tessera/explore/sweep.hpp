@@ -12,7 +12,7 @@
 #include "tessera/core/registry.hpp"
 #include "tessera/explore/axes.hpp"
 #include "tessera/explore/expression/expression.hpp"
-#include "tessera/trace/sweep/table.hpp"
+#include "tessera/explore/table/table.hpp"
 
 namespace tessera::explore {
 
@@ -26,7 +26,7 @@ struct Sweep {
   std::vector<Expression> constraints;
   std::uint64_t sample_points = 0;  // 0: all of the grid
   std::uint64_t seed = 0;
-  trace::SweepObjective objective;
+  SweepObjective objective;
   std::vector<std::string> columns;  // numbers of a point, in the order of the results
   double wall_limit_s = 0;           // 0: none
   std::string resolved;              // the file with all defaults, as YAML
@@ -79,12 +79,12 @@ struct SweepHooks {
 
 // Simulates one point, alone and without a trace. A point that cannot be simulated is a row with
 // its reason. Nothing when a stop was requested meanwhile.
-std::optional<trace::SweepRow> run_point(const Sweep& sweep, PointNumber point,
-                                         const config::TextLoader& load,
-                                         const std::function<bool()>& stop_requested);
+std::optional<SweepRow> run_point(const Sweep& sweep, PointNumber point,
+                                  const config::TextLoader& load,
+                                  const std::function<bool()>& stop_requested);
 
 // The table without rows: names, units and meanings of what `run_point` gives.
-trace::SweepTable empty_table(const Sweep& sweep);
+SweepTable empty_table(const Sweep& sweep);
 
 // Runs a sweep on all ranks; each point on one rank, dealt out by a hash of its number, so that the
 // results are the same on any number of ranks. Writes them to `folder`, each as soon as it is
@@ -92,7 +92,7 @@ trace::SweepTable empty_table(const Sweep& sweep);
 // ConfigError, and IoError when the folder cannot be written (Aborted with its code on the other
 // ranks where only rank 0 knows).
 struct SweepOutcome {
-  trace::SweepTable table;
+  SweepTable table;
   std::uint64_t points = 0;    // that are to be run in all
   std::uint64_t finished = 0;  // of them, without a fault
   bool complete = false;       // false: a stop was requested

@@ -78,7 +78,7 @@ int sweep_command(const Words& words, comm::Communicator& world) {
   const explore::SweepOutcome outcome = go(options, world, hooks);
   const bool none = outcome.finished == 0;
   if (world.rank() == 0) {
-    std::cout << trace::to_table(outcome.table, static_cast<std::size_t>(rows)) << "results in "
+    std::cout << explore::to_table(outcome.table, static_cast<std::size_t>(rows)) << "results in "
               << outcome.folder << std::endl;
     if (!outcome.complete) {
       std::cerr << "error: a stop was requested; tessera sweep --resume " << outcome.folder

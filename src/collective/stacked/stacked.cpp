@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "stacked/themis.hpp"
+#include "tessera/collective/conventions.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
@@ -84,18 +84,6 @@ void choose_queues(std::span<const StackedDimension> dimensions, std::vector<Chu
   }
 }
 
-// Turned by one with each chunk. The public code of ASTRA-sim turns the order in which an
-// all-gather goes through the dimensions, which is this one from behind.
-void turn(Kind kind, std::uint32_t chunk, const StackedOptions& options,
-          std::vector<std::uint32_t>& order) {
-  const std::size_t by = chunk % order.size();
-  const bool from_behind = kind == Kind::all_gather && options.as_astra;
-  std::rotate(order.begin(),
-              order.begin() + static_cast<std::ptrdiff_t>(
-                                  from_behind ? (order.size() - by) % order.size() : by),
-              order.end());
-}
-
 }  // namespace
 
 std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
@@ -118,18 +106,19 @@ std::vector<ChunkPlan> plan_chunks(Kind kind, Bytes bytes,
   if (used.empty()) {
     return plans;
   }
-  Themis themis(kind, their, options.as_astra);
+  const std::unique_ptr<DimensionOrders> themis = options.conventions->themis(kind, their);
   for (std::uint32_t chunk = 0; chunk < options.chunks; ++chunk) {
     std::vector<std::uint32_t> order(used.size());
     std::iota(order.begin(), order.end(), 0U);
     const bool may_turn = kind == Kind::all_reduce || kind == Kind::reduce_scatter ||
                           kind == Kind::all_gather || kind == Kind::all_to_all;
     if (may_turn && options.order == DimensionOrder::round_robin) {
-      turn(kind, chunk, options, order);
+      const std::size_t by = options.conventions->turned_by(kind, chunk, order.size());
+      std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(by), order.end());
     } else if (may_turn && options.order == DimensionOrder::themis) {
       const double first = kind == Kind::all_gather ? static_cast<double>(npus) : 1.0;
-      order = themis.order(static_cast<double>(chunk_bytes(bytes, options.chunks, chunk).count()) /
-                           first);
+      order = themis->order(static_cast<double>(chunk_bytes(bytes, options.chunks, chunk).count()) /
+                            first);
     }
     for (const std::uint32_t number : order) {
       plans[chunk].order.push_back(used[number]);

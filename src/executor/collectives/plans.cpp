@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tessera/collective/conventions.hpp"
 #include "tessera/collective/unequal_all_to_all.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/collectives/group_dimensions.hpp"
@@ -145,8 +146,7 @@ CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
   std::transform(options.all_to_all.begin(), options.all_to_all.end(),
                  std::back_inserter(all_to_all_), make);
   other_algorithm_ = make(options.other_algorithm);
-  const bool relays = options.collectives.as_astra && options.other_algorithm == "ring";
-  other_all_to_all_ = make(relays ? "ring-relay" : options.other_algorithm);
+  other_all_to_all_ = make(options.collectives.conventions->all_to_all(options.other_algorithm));
 }
 
 const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t dimension) const {
@@ -167,12 +167,11 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
   return *entry->second;
 }
 
-// ASTRA-sim 2.0 knows dimensions of the whole machine only: any other communicator is one ring.
 std::vector<std::vector<std::uint32_t>> CollectivePlans::box_of_group(
     const std::vector<std::uint32_t>& members) const {
   const GraphOptions& options = setup_.work.options;
   const bool is_flat = options.flat_communicators ||
-                       (options.collectives.as_astra && members.size() != setup_.work.npus());
+                       options.collectives.conventions->is_flat(members.size(), setup_.work.npus());
   return is_flat ? std::vector<std::vector<std::uint32_t>>{} : box_of(members, sizes_);
 }
 

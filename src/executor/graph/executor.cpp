@@ -8,6 +8,7 @@
 #include "graph/message_log.hpp"
 #include "graph/messages.hpp"
 #include "graph/npu.hpp"
+#include "tessera/collective/conventions.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/network/messages.hpp"
@@ -373,11 +374,8 @@ class GraphExecutor final : public Executor {
       operation.added = shape.added;
       operation.bytes = operation.bytes - shape.added;
     }
-    const SimTime time = setup_.compute_time(self, operation);
-    // The public code of ASTRA-sim 2.0 counts whole nanoseconds.
-    constexpr std::int64_t ps_of_ns = 1000;
-    return work_.options.collectives.as_astra ? SimTime::from_ps(time.ps() / ps_of_ns * ps_of_ns)
-                                              : time;
+    return collective::cut_to(work_.options.collectives.conventions->tick(),
+                              setup_.compute_time(self, operation));
   }
 
   // Whether the access is over now.

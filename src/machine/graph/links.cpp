@@ -215,41 +215,39 @@ void GraphReader::read_links(Section& section, GraphPart& part) {
   }
 }
 
-void GraphReader::read_link(Section& entry, GraphPart& part) {
-  const LinkKeys& keys = link_keys();
-  const auto from = read_end(entry, keys.from.key(), part);
-  const auto to = read_end(entry, keys.to.key(), part);
-  LinkKind kind;
-  bool known = true;
-  if (entry.has(keys.type.key())) {
+std::optional<LinkKind> GraphReader::read_named_kind(Section& entry) {
+  const std::string type = entry.get<std::string>(link_keys().type.key());
+  const auto found = link_types_.find(type);
+  if (found == link_types_.end() && !type.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, one] : link_types_) {
       names.push_back(name);
     }
-    const std::string type = entry.get<std::string>(keys.type.key());
-    const auto found = link_types_.find(type);
-    known = found != link_types_.end();
-    if (known) {
-      kind = found->second;
-    } else if (!type.empty()) {
-      fail(entry, "type", unknown_name("link type", type, names));
-    }
-    for (const char* key : {"bandwidth", "latency", "reverse"}) {
-      if (entry.has(key)) {
-        entry.raw(key);
-        fail(entry, key, "is what the link's type says");
-      }
-    }
-  } else {
-    kind = read_link_kind(entry);
+    fail(entry, "type", unknown_name("link type", type, names));
   }
+  for (const char* key : {"bandwidth", "latency", "reverse"}) {
+    if (entry.has(key)) {
+      entry.raw(key);
+      fail(entry, key, "is what the link's type says");
+    }
+  }
+  return found == link_types_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void GraphReader::read_link(Section& entry, GraphPart& part) {
+  const LinkKeys& keys = link_keys();
+  const auto from = read_end(entry, keys.from.key(), part);
+  const auto to = read_end(entry, keys.to.key(), part);
+  const std::optional<LinkKind> named =
+      entry.has(keys.type.key()) ? read_named_kind(entry) : read_link_kind(entry);
+  LinkKind kind = named.value_or(LinkKind());
   kind.count = keys.count.read(entry, kind.count);
   const bool both = keys.both_directions.read(entry);
   const bool even = keys.join_evenly.read(entry);
   if (!both && entry.has(keys.reverse.key())) {
     fail(entry, keys.reverse.key(), "is not for 'directions: one'");
   }
-  if (!from || !to || !known) {
+  if (!from || !to || !named) {
     return;
   }
   const bool same = from->nodes == to->nodes;

@@ -77,6 +77,8 @@ class GraphReader {
   void read_link_types();
   LinkKind read_link_kind(Section& entry);
   void read_links(Section& section, GraphPart& part);
+  // Nothing when there is no such type.
+  std::optional<LinkKind> read_named_kind(Section& entry);
   void read_link(Section& entry, GraphPart& part);
   std::optional<GraphEnd> read_end(Section& entry, std::string_view key, const GraphPart& part);
   bool step_into(Section& entry, std::string_view key, const std::string& element,

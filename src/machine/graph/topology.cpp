@@ -42,8 +42,9 @@ GraphTopology::GraphTopology(NodeTree tree, std::vector<LinkClass> classes,
 }
 
 Position GraphTopology::position(EntityId node) const {
-  return {static_cast<double>(node.value() % columns_),
-          static_cast<double>(node.value() / columns_)};
+  const auto row = node.value() / columns_;
+  const auto column = node.value() % columns_;
+  return {static_cast<double>(column), static_cast<double>(row)};
 }
 
 std::uint32_t GraphTopology::domain(EntityId node) const {

@@ -1,6 +1,7 @@
 // Blocks: near-square rectangles of a grid.
 #include <algorithm>
 #include <cstdlib>
+#include <cmath>
 #include <optional>
 
 #include "tessera/machine/partition/partition_tools.hpp"
@@ -101,7 +102,7 @@ Halves cut_at(const Rectangle& whole, const Loads& loads, std::uint64_t ranks, s
   const auto first_load = static_cast<double>(loads.of(halves.first));
   const auto second_load = static_cast<double>(loads.of(halves.second));
   const double share = first_load / std::max(1.0, first_load + second_load);
-  const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(ranks) + 0.5);
+  const auto wanted = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(ranks)));
   const std::uint64_t second_area = halves.second.area();
   const std::uint64_t fewest = ranks > second_area ? ranks - second_area : 1;
   const std::uint64_t most = std::min(ranks - 1, halves.first.area());

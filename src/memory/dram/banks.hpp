@@ -48,7 +48,7 @@ class DramBanks {
   // All banks of the rank at once; no_cycle when none is open.
   Cycle precharge_all_at(std::uint32_t rank) const;
 
-  void activate(std::uint32_t bank, std::uint32_t row, Cycle now);
+  void activate(std::uint32_t index, std::uint32_t row, Cycle now);
   // `for_request`: another row is wanted, which counts as a conflict.
   void precharge(std::uint32_t bank, bool for_request, Cycle now);
   void precharge_all(std::uint32_t rank, Cycle now);

@@ -80,7 +80,7 @@ class DramStack {
   std::uint32_t keep(const DramPiece& piece);
   void add(std::uint32_t channel, std::uint32_t requester, const WaitingBursts& bursts, Cycle now);
   std::uint64_t going_in_before(const Lane& lane, Cycle now) const;
-  void run(std::uint32_t lane, Cycle until);
+  void run(std::uint32_t number, Cycle until);
   void plan(Lane& lane);
 
   DramSpec spec_;

@@ -311,7 +311,7 @@ std::string read_flit_routing(config::Section& section, const machine::Machine& 
                             : machine::routing_problem(name, *machine.topology);
   if (problem.empty()) {
     make_flit_routes(*machine.topology, name, vcs, problem);
-    if (!problem.empty() && problem.find("virtual channels") != problem.npos) {
+    if (!problem.empty() && problem.find("virtual channels") != std::string::npos) {
       section.error("virtual_channels", problem);
       return name;
     }

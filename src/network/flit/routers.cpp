@@ -171,7 +171,7 @@ void FlitRouters::take_load(pdes::Context& context, const LinkLoad& load, std::u
   schedule(context, router, cycle, step_offset);
 }
 
-void FlitRouters::take_credit(RouterView& router, unsigned port, unsigned vc) {
+void FlitRouters::take_credit(RouterView& router, unsigned port, unsigned vc) const {
   OutputVc& output = router.output(port * settings_.vcs + vc);
   ++output.credits;
   OutputPort& link = router.port(port);
@@ -289,7 +289,7 @@ void FlitRouters::take_local_credits(Step& step) {
 
 // A packet takes the first free virtual channel after the one of the packet before. The last of
 // several packets has two flits at least: see Flit.
-bool FlitRouters::begin_injection(Step& step, const WaitingMessage& message) {
+bool FlitRouters::begin_injection(Step& step, const WaitingMessage& message) const {
   RouterHead& head = *step.router.head;
   for (unsigned i = 1; i <= settings_.vcs; ++i) {
     const unsigned vc = (head.injection_vc + i) % settings_.vcs;

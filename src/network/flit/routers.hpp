@@ -117,11 +117,11 @@ class FlitRouters {
               FlitLabel label, std::uint64_t cycle);
   void begin_packet(RouterView& router, EntityId here, std::uint32_t input_vc, std::uint64_t cycle);
   void route(RouterView& router, EntityId here, std::uint32_t input_vc);
-  void take_credit(RouterView& router, unsigned port, unsigned vc);
+  void take_credit(RouterView& router, unsigned port, unsigned vc) const;
 
   void take_local_credits(Step& step);
   void inject(Step& step);
-  bool begin_injection(Step& step, const WaitingMessage& message);
+  bool begin_injection(Step& step, const WaitingMessage& message) const;
   void ask_for_channels(Step& step);
   void take_first_free(RouterView& router, const Head& head);
   void choose_port(RouterView& router, InputVc& input) const;

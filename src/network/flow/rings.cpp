@@ -321,11 +321,11 @@ void FlowNetwork::take_use(Ring& ring) {
 }
 
 void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
-  for (const auto& [word, known] : rings_) {
-    if (!known.ring.is_lumped()) {
+  for (const auto& entry : rings_) {
+    if (!entry.second.ring.is_lumped()) {
       continue;
     }
-    Ring ring = known.ring;
+    Ring ring = entry.second.ring;
     ring.disband(end, [&](const Ring::Resumed& one) {
       if (one.state == Ring::Resumed::State::flows) {
         const Ring::Edge& edge = ring.edges()[ring.edge_of(one.chain, one.step)];
@@ -337,7 +337,7 @@ void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
       }
     });
     ring.take_use([&](const Ring::Edge& edge, const Ring::BySize& over, const Ring::BySize&) {
-      book(edge, known.ring.sizes(), over, account);
+      book(edge, ring.sizes(), over, account);
     });
   }
 }

@@ -64,7 +64,7 @@ class Grouping {
     score.tiles = tiles;
     if (!found_ || score.is_better_than(score_)) {
       found_ = {
-          positions, shape_.group_outputs(), shape_.group_channels(), shape_.kernel, false, groups,
+          positions, shape_.group_outputs(), shape_.group_channels(), shape_.kernel, {}, groups,
           unit};
       score_ = score;
     }

@@ -149,10 +149,10 @@ Range ConvolutionLayout::met(std::size_t direction, const Range& positions,
 
 std::uint64_t ConvolutionLayout::block_bytes() const {
   const std::uint64_t of_output = std::min(shape().group_channels(), target_.array_depth());
-  return tiles_.like_onnxim
-             ? rounded_up(stored_.bytes_of(of_output), onnxim_request)
-             : stored_.bytes_of(Wide{std::min(shape().group_outputs(), core().columns)} *
-                                of_output);
+  const std::uint64_t request = tiles_.order.shared_block_request;
+  return request > 0 ? rounded_up(stored_.bytes_of(of_output), request)
+                     : stored_.bytes_of(Wide{std::min(shape().group_outputs(), core().columns)} *
+                                        of_output);
 }
 
 std::uint64_t ConvolutionLayout::weight_begin(std::uint64_t outputs, std::uint64_t kernel_row,

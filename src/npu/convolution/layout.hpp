@@ -3,8 +3,7 @@
 //
 // Images are [height, width, channels]. Weights of one group at a time are put into blocks of the
 // array beforehand, each of whole bytes; those of several groups at a time lie group by group
-// without the zeros between them. ONNXim's addresses of weights are the same for all outputs of a
-// block, so that a block has those of one.
+// without the zeros between them.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +14,6 @@
 #include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
-
-// ONNXim loads whole requests.
-inline constexpr std::uint64_t onnxim_request = 32;  // [B]
 
 enum ConvolutionOperand : std::uint8_t { image, weights, output_place, bias, residual };
 

@@ -9,9 +9,6 @@
 namespace tessera::npu {
 namespace {
 
-// Blocks of positions that pass the array at a time.
-constexpr std::uint64_t positions_a_block = 256;
-
 class Writing {
  public:
   Writing(const ConvolutionLayout& layout, const ConvolutionPlace& place)
@@ -59,12 +56,9 @@ class Writing {
   }
 
  private:
-  // ONNXim streams up to as many positions in each direction as the array is wide.
+  const ConvolutionOrder& order() const { return layout_.tiles().order; }
   std::uint64_t block_of_positions() const {
-    const CoreConfig& core = layout_.core();
-    const std::uint64_t block =
-        layout_.tiles().like_onnxim ? core.columns * core.columns : positions_a_block;
-    return std::max(block, core.rows);
+    return std::max(order().positions_a_block, layout_.core().rows);
   }
 
   std::uint64_t window() const { return kernel_rows() * kernel_columns(); }
@@ -107,7 +101,7 @@ class Writing {
   void load_pixels() {
     const std::uint64_t pixel = s_.channels * e_;
     const std::uint64_t channels = groups_ * channels_;
-    if (layout_.tiles().like_onnxim && load_met_pixels()) {
+    if (order().loads_met_pixels && load_met_pixels()) {
       return;
     }
     if (channels != s_.channels) {
@@ -120,8 +114,7 @@ class Writing {
     }
   }
 
-  // Of rows and columns ONNXim loads those that a stride meets from the first one on, whatever the
-  // kernel. False: there are none.
+  // False: there are none.
   bool load_met_pixels() {
     const std::uint64_t pixel = s_.channels * e_;
     const Range rows =
@@ -136,7 +129,7 @@ class Writing {
     for (std::uint64_t row = rows.begin; row < rows.end; row += s_.stride[0]) {
       Region region{((row - rows_.begin) * s_.input[1] + columns.begin - columns_.begin) * pixel,
                     groups_ * channels_ * e_, met, pitch};
-      if (pitch <= onnxim_request) {  // requests without a gap
+      if (pitch <= order().shared_block_request) {  // requests without a gap
         region = {region.offset, (met - 1) * pitch + region.row_bytes, 1, 0};
       }
       out_.mvin(image, region, pixels_);
@@ -145,7 +138,7 @@ class Writing {
   }
 
   void load_first() {
-    if (layout_.tiles().like_onnxim) {  // neither bias nor skip connections there
+    if (!order().has_fused) {
       return;
     }
     for (std::uint64_t m = 0; m < outputs_.parts(); ++m) {
@@ -170,8 +163,8 @@ class Writing {
     const std::uint64_t offset = layout_.weight_begin(
         outputs_.begin(m), row, pixels_together_.begin(column), channel_blocks_.begin(c));
     const std::uint64_t loaded =
-        layout_.tiles().like_onnxim
-            ? rounded_up(layout_.stored().bytes_of(of_output), onnxim_request)
+        order().shared_block_request > 0
+            ? rounded_up(layout_.stored().bytes_of(of_output), order().shared_block_request)
             : bytes;
     weights_.push_back(out_.scratchpad(Bytes(bytes)));
     out_.mvin(weights, {offset, loaded, 1, loaded}, weights_.back());
@@ -239,7 +232,7 @@ class Writing {
     for (std::uint64_t n = 0; n < positions_.parts(); ++n) {
       for (std::uint64_t m = 0; m < outputs_.parts(); ++m) {
         const BufferId from = sums(m, n);
-        if (layout_.spec().then && !layout_.tiles().like_onnxim) {
+        if (layout_.spec().then && order().has_fused) {
           out_.vector(vector_cycles(layout_.core(), *layout_.spec().then, positions_.size(n),
                                     outputs_.size(m)),
                       from, BufferId(), from);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compat/onnxim.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 
@@ -26,6 +27,13 @@ LatencyKey latency(const char* name, std::uint64_t VectorLatencies::*member, std
   return {member, Key<std::uint64_t>("latencies." + std::string(name), VectorLatencies{}.*member,
                                      "cycles of a " + std::move(help),
                                      between<std::uint64_t>(0, 1'000'000))};
+}
+
+// Sets the timing of a core whose array is known.
+using TimingRule = void (*)(CoreConfig&);
+
+void time_as_published(CoreConfig& core) {
+  core.timing = {1, core.rows, core.rows + core.columns - 1, true};
 }
 
 // Keys are made when asked for: compute models register with their rows.
@@ -59,10 +67,10 @@ struct CoreKeys {
                            between<std::uint64_t>(1, 4096)};
   Key<std::uint64_t> queue{"queue", usual.queue, "blocks issued to the array that are not through",
                            between<std::uint64_t>(1, 1 << 16)};
-  ChoiceKey<bool> times_as_onnxim{"timing",
-                                  {{"deterministic", false}, {"onnxim", true}},
-                                  "deterministic",
-                                  "of the array: deterministic or onnxim"};
+  ChoiceKey<TimingRule> timing{"timing",
+                               {{"deterministic", time_as_published}, {"onnxim", time_as_onnxim}},
+                               "deterministic",
+                               "of the array: deterministic or onnxim"};
   ChoiceKey<Tiling> tiling{"tiling",
                            {{"fitted", Tiling::fitted}, {"onnxim", Tiling::onnxim}},
                            "fitted",
@@ -103,12 +111,7 @@ void read_latencies(config::Section section, VectorLatencies& latencies) {
 }
 
 void read_timing(config::Section& section, CoreConfig& core) {
-  if (CoreKeys::all().times_as_onnxim.read(section)) {
-    core.timing = {4, 2 * core.rows - 1, core.rows + core.columns - 2, false};
-    core.waits_for_stores = false;
-  } else {
-    core.timing = {1, core.rows, core.rows + core.columns - 1, true};
-  }
+  CoreKeys::all().timing.read(section)(core);
   core.tiling = CoreKeys::all().tiling.read(section);
 }
 
@@ -166,9 +169,9 @@ std::vector<ParameterInfo> core_parameters() {
   for (const LatencyKey& one : keys.latencies) {
     list.push_back(one.key);
   }
-  list.insert(list.end(), {keys.scratchpad, keys.accumulator, keys.word, keys.banks, keys.queue,
-                           keys.times_as_onnxim, keys.tiling, keys.operands, keys.by_rows,
-                           keys.request, keys.open});
+  list.insert(list.end(),
+              {keys.scratchpad, keys.accumulator, keys.word, keys.banks, keys.queue, keys.timing,
+               keys.tiling, keys.operands, keys.by_rows, keys.request, keys.open});
   return list;
 }
 

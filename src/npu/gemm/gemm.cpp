@@ -1,10 +1,8 @@
 // Matrix products in tiles. The output is cut by rows and columns, the sums in steps of depth.
 //
 // A tile loads blocks of weights, of the array's columns, and of activations, of so many rows, and
-// multiplies as soon as two of them are there. Order of `fitted` tiles: a block of weights is
-// loaded into the array once and all rows pass it. Order of `onnxim`: its blocks of activations are
-// as high as the array, the whole depth of a block is loaded at once, all loads come first, and the
-// weights change with every block of the product.
+// multiplies as soon as two of them are there. A block of weights is loaded into the array once and
+// all rows pass it, unless the order of the tiles says otherwise (ProductOrder).
 //
 // In memory weights are stored by columns of the product, as a framework's transposed B, in as many
 // bytes as they take there (stored_weights.hpp).
@@ -22,8 +20,6 @@ namespace {
 
 // What a DMA instruction loads at least, where there is as much, so that there are few of them.
 constexpr std::uint64_t block_bytes = std::uint64_t{32} * 1024;
-// Rows that pass the array for one load of weights at a time.
-constexpr std::uint64_t least_rows_a_block = 64;
 
 enum OperandPlace : std::uint8_t { activations, weights, product, bias, residual };
 
@@ -131,12 +127,12 @@ class TiledProduct final : public TiledOperator {
 
     TileProgram write() {
       const CoreConfig& core = op.core();
-      const bool like = op.tiles_.like_onnxim;
+      const ProductOrder& order = op.tiles_.order;
       const std::uint64_t height =
-          like ? core.rows : rounded_up(std::max(least_rows_a_block, core.rows), core.rows);
+          rounded_up(std::max(order.least_rows_a_block, core.rows), core.rows);
       row_blocks = {rows, std::min(rows, height)};
       column_blocks = {columns, std::min(columns, core.columns)};
-      loads = {depth, like ? depth : load_depth()};
+      loads = {depth, order.loads_whole_depth ? depth : load_depth()};
       make_buffers();
       load_first();
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
@@ -146,7 +142,7 @@ class TiledProduct final : public TiledOperator {
         gather();
       }
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
-        like ? multiply_like_onnxim(m) : multiply(m);
+        order.keeps_weights ? multiply(m) : multiply_block_by_block(m);
       }
       if (shape.last_step) {
         store();
@@ -191,7 +187,7 @@ class TiledProduct final : public TiledOperator {
       const std::uint64_t offset = op.weight_begin(column_blocks.begin(m), loads.begin(k));
       const std::uint64_t columns_here = column_blocks.size(m);
       const std::uint64_t bytes = op.weight_bytes(columns_here, loads.size(k));
-      if (op.tiles_.like_onnxim) {
+      if (op.tiles_.order.weights_by_column) {
         out.mvin(weights,
                  {offset, bytes / columns_here, columns_here, op.stored_.bytes_of(op.depth())},
                  w_at(m, k));
@@ -262,7 +258,7 @@ class TiledProduct final : public TiledOperator {
       }
     }
 
-    void multiply_like_onnxim(std::uint64_t m) {
+    void multiply_block_by_block(std::uint64_t m) {
       const Cut heights{depth, std::min(depth, op.target().array_depth())};
       for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
         for (std::uint64_t h = 0; h < heights.parts(); ++h) {
@@ -292,22 +288,22 @@ class TiledProduct final : public TiledOperator {
     }
   };
 
-  // Weights lie by columns, as ONNXim's, or in blocks as wide as the array, of which each is a row
-  // of weights after the other, as the array takes them: so many elements from one in the depth to
-  // the next, and columns with those that fill up the last block.
+  // So many elements from one in the depth to the next, and columns with those that fill up the
+  // last block.
   std::uint64_t weight_pitch() const {
-    return tiles_.like_onnxim ? 1 : std::min(spec_.shape.columns, core().columns);
+    return tiles_.order.weights_by_column ? 1 : std::min(spec_.shape.columns, core().columns);
   }
   std::uint64_t weight_columns() const { return rounded_up(spec_.shape.columns, weight_pitch()); }
-  // Where those of a column begin, so deep [B]. ONNXim's columns are of whole bytes each.
+  // Where those of a column begin, so deep [B].
   std::uint64_t weight_begin(std::uint64_t column, std::uint64_t depth_before) const {
     const std::uint64_t depth = spec_.shape.depth;
-    return tiles_.like_onnxim ? column * stored_.bytes_of(depth) + stored_.begin_of(depth_before)
-                              : stored_.begin_of(column * depth + depth_before * weight_pitch());
+    return tiles_.order.weights_by_column
+               ? column * stored_.bytes_of(depth) + stored_.begin_of(depth_before)
+               : stored_.begin_of(column * depth + depth_before * weight_pitch());
   }
   std::uint64_t weight_bytes(std::uint64_t columns, std::uint64_t depth) const {
-    return tiles_.like_onnxim ? columns * stored_.bytes_of(depth)
-                              : stored_.bytes_of(Wide{columns} * depth);
+    return tiles_.order.weights_by_column ? columns * stored_.bytes_of(depth)
+                                          : stored_.bytes_of(Wide{columns} * depth);
   }
   // Of blocks so wide, of which the wider one takes block_bytes.
   std::uint64_t depth_of_load(std::uint64_t rows, std::uint64_t columns) const {

@@ -148,6 +148,19 @@ std::string written_out(const Operands& node, const std::string& term, std::size
   return term.substr(0, dots) + hidden + term.substr(dots + 3);
 }
 
+// Letters of a term stand for the sides of its operand; those of one side are broadcast.
+void take_sides(const Operands& node, const std::string& equation_text, const std::string& term,
+                const Shape& shape, Equation& equation) {
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    std::int64_t& side = equation.sides.try_emplace(term[i], 1).first->second;
+    if (side != shape[i] && side != 1 && shape[i] != 1) {
+      node.fail("the equation '" + equation_text + "' with sides of " + std::to_string(side) +
+                " and " + std::to_string(shape[i]));
+    }
+    side = side == 1 ? shape[i] : side;
+  }
+}
+
 Equation equation_of(const Operands& node) {
   std::string text;
   for (const char c : node.text("equation", "")) {
@@ -174,14 +187,9 @@ Equation equation_of(const Operands& node) {
     if (term.size() != shape.size()) {
       node.fail("the term '" + raw + "' for a tensor of the shape " + to_string(shape));
     }
-    for (std::size_t i = 0; i < term.size(); ++i) {
-      std::int64_t& side = equation.sides.try_emplace(term[i], 1).first->second;
-      if (side != shape[i] && side != 1 && shape[i] != 1) {
-        node.fail("the equation '" + text + "' with sides of " + std::to_string(side) + " and " +
-                  std::to_string(shape[i]));
-      }
-      side = side == 1 ? shape[i] : side;
-      ++seen[term[i]];
+    take_sides(node, text, term, shape, equation);
+    for (const char letter : term) {
+      ++seen[letter];
     }
     equation.operands.push_back(term);
     left = comma == std::string::npos ? "" : left.substr(comma + 1);

@@ -10,7 +10,7 @@ namespace {
 // Costs of layers by stage.
 class Costs {
  public:
-  Costs(const std::vector<std::vector<std::uint64_t>>& of_kinds,
+  Costs(const std::vector<std::vector<std::uint64_t>>& costs,
         const std::vector<std::size_t>& kind_of)
       : of_kinds_(of_kinds), kind_of_(kind_of) {}
   std::size_t stages() const { return kind_of_.size(); }
@@ -82,11 +82,11 @@ std::uint64_t smallest_limit(const Costs& costs) {
 
 std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& of_kinds,
                                         const std::vector<std::size_t>& kind_of) {
-  const Costs costs(of_kinds, kind_of);
-  const std::size_t stages = costs.stages();
-  const std::size_t layers = costs.layers();
+  const Costs all(costs, kind_of);
+  const std::size_t stages = all.stages();
+  const std::size_t layers = all.layers();
   ensure(stages > 0 && stages <= layers, "a layer for each stage");
-  const std::uint64_t limit = smallest_limit(costs);
+  const std::uint64_t limit = smallest_limit(all);
   const auto scale = static_cast<double>(std::max<std::uint64_t>(limit, 1));
   constexpr double impossible = std::numeric_limits<double>::infinity();
   // best[l]: smallest sum of squared loads of the stages so far, over the first l layers.
@@ -98,7 +98,7 @@ std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint6
     for (std::size_t end = stage + 1; end <= layers; ++end) {
       std::uint64_t load = 0;
       for (std::size_t first = end; first > stage;) {
-        load += costs.at(stage, --first);
+        load += all.at(stage, --first);
         if (load > limit) {
           break;
         }

@@ -8,6 +8,7 @@
 #include "graphs/natural_dimensions.hpp"
 #include "graphs/traced_collective.hpp"
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/compat/astra.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -195,10 +196,11 @@ const Key<SimTime> endpoint_delay{"collectives.endpoint_delay", SimTime::zero(),
 const Key<Bandwidth> local_memory{
     "collectives.local_memory", Bandwidth(),
     "where messages are added up, in three passes; 0: they take no time"};
-const ChoiceKey<bool> as_astra{"collectives.compatible",
-                               {{"none", false}, {"astra", true}},
-                               "none",
-                               "astra: as the public code of ASTRA-sim 2.0"};
+const ChoiceKey<const collective::Conventions*> compatible{
+    "collectives.compatible",
+    {{"none", &collective::own_conventions()}, {"astra", &collective::astra_conventions()}},
+    "none",
+    "astra: as the public code of ASTRA-sim 2.0"};
 
 }  // namespace
 
@@ -208,7 +210,7 @@ std::vector<ParameterInfo> collective_parameters() {
           active_chunks,   queues_key,       queue,          order,
           decomposition,   bandwidths,       endpoint_delay, protocols_key,
           up_to,           own_delay,        data_share,     local_memory,
-          as_astra};
+          compatible};
 }
 
 void read_collectives(Section section, const machine::Topology& topology,
@@ -254,10 +256,8 @@ void read_collectives(Section section, const machine::Topology& topology,
   costs.endpoint = endpoint_delay.read(section);
   options.protocols = read_protocols(section, costs.endpoint);
   costs.local_memory = local_memory.read(section);
-  const bool astra = as_astra.read(section);
-  costs.whole_ns = astra;
-  options.collectives.as_astra = astra;
-  options.turns.as_astra = astra;
+  options.collectives.conventions = compatible.read(section);
+  costs.tick = options.collectives.conventions->tick();
   const std::vector<std::uint32_t> queues = read_queues(section, dimensions.size());
   if (!queues.empty()) {
     options.turns.at_a_time = (options.turns.at_a_time + queues[0] - 1) / queues[0];
@@ -266,7 +266,7 @@ void read_collectives(Section section, const machine::Topology& topology,
     options.dimensions.push_back({dimensions[d].size, given[d], queues[d]});
     options.step_costs.push_back(costs);
     options.step_costs.back().free_additions =
-        astra && options.algorithms[d] == "halving-doubling" ? 1 : 0;
+        options.collectives.conventions->free_additions(options.algorithms[d]);
   }
 }
 

@@ -69,15 +69,12 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   const char* const end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, first);
+  std::from_chars_result read = std::from_chars(text.data(), end, first);
   last = first;
-  if (error == std::errc() && rest != end && *rest == '-') {
-    std::tie(rest, error) = [&] {
-      const auto result = std::from_chars(rest + 1, end, last);
-      return std::pair(result.ptr, result.ec);
-    }();
+  if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
+    read = std::from_chars(read.ptr + 1, end, last);
   }
-  if (error != std::errc() || rest != end || first > last || last >= cores) {
+  if (read.ec != std::errc() || read.ptr != end || first > last || last >= cores) {
     tenant.error("cores", "expected FIRST-LAST, or one core, of the " + std::to_string(cores) +
                               " cores of an NPU, from 0 on");
     return std::nullopt;

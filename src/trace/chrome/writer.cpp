@@ -1,7 +1,5 @@
 #include "chrome/writer.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "tessera/core/text.hpp"
 
 namespace tessera::trace {
@@ -37,10 +35,6 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {
   text_ += "\":";
   text_ += json;
   return *this;
-}
-
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string microseconds(std::int64_t ps) {

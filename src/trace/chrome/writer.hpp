@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "store/gz_file.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 
@@ -22,9 +23,6 @@ class JsonObject {
  private:
   std::string text_ = "{";
 };
-
-// `text` as a JSON string with its quotes; what is no UTF-8 becomes U+FFFD.
-std::string json_text(std::string_view text);
 
 // `ps` in microseconds, exactly: "123.456789".
 std::string microseconds(std::int64_t ps);

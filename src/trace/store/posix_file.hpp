@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "tessera/trace/store/aside.hpp"
 #include "tessera/trace/store/file_sum.hpp"
 
 namespace tessera::trace {
-
-// What a file is called while it is written aside.
-inline constexpr const char* aside_suffix = ".tmp";
 
 // Names of the files of a run that are one each.
 inline constexpr const char* config_name = "config.resolved.yaml";

@@ -8,6 +8,7 @@
 #include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/store/signed_json.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace {
@@ -65,12 +66,12 @@ std::vector<TracePart> trace_parts(int ranks) {
   return trace_parts(std::vector<Segment>{only});
 }
 
-SignedJson to_json(const std::vector<Segment>& segments) {
-  SignedJson list = SignedJson::array();
+Json to_json(const std::vector<Segment>& segments) {
+  Json list = Json::list();
   for (const Segment& segment : segments) {
-    SignedJson json{{"number", segment.number}};
+    Json json{{"number", segment.number}};
     visit_cost(segment.cost, [&](const char* key, const auto& member) { json[key] = member; });
-    SignedJson traces = SignedJson::array();
+    Json traces = Json::list();
     for (std::size_t rank = 0; rank < segment.rows.size(); ++rank) {
       traces.push_back(
           {{"path", trace_name(static_cast<int>(rank), segment.cost.ranks, segment.number)},
@@ -82,13 +83,13 @@ SignedJson to_json(const std::vector<Segment>& segments) {
   return list;
 }
 
-std::vector<Segment> segments_from(const SignedJson& json) {
+std::vector<Segment> segments_from(const Json& json) {
   std::vector<Segment> segments;
-  for (const SignedJson& entry : json) {
+  for (const Json& entry : json.items()) {
     Segment segment;
     entry.at("number").get_to(segment.number);
     visit_cost(segment.cost, [&](const char* key, auto& member) { entry.at(key).get_to(member); });
-    for (const SignedJson& trace : entry.at("traces")) {
+    for (const Json& trace : entry.at("traces").items()) {
       segment.rows.push_back(trace.at("rows").get<RowCounts>());
     }
     segments.push_back(std::move(segment));

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "store/signed_json.hpp"
+#include "tessera/trace/store/json.hpp"
 #include "tessera/trace/store/segment.hpp"
 
 namespace tessera::trace {
@@ -25,9 +25,9 @@ void visit_cost(AnyCost& cost, Visit visit) {
   visit("remote_events", cost.remote_events);
 }
 
-SignedJson to_json(const std::vector<Segment>& segments);
+Json to_json(const std::vector<Segment>& segments);
 
-// Throws SignedJson::exception when `json` holds something else.
-std::vector<Segment> segments_from(const SignedJson& json);
+// Throws JsonError when `json` holds something else.
+std::vector<Segment> segments_from(const Json& json);
 
 }  // namespace tessera::trace

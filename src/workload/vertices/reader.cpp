@@ -29,7 +29,7 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
 std::optional<std::pair<std::uint32_t, std::uint32_t>> read_range(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = read_number(text.substr(0, dash));
-  const auto last = dash == text.npos ? first : read_number(text.substr(dash + 1));
+  const auto last = dash == std::string_view::npos ? first : read_number(text.substr(dash + 1));
   return first && last && *first <= *last ? std::optional(std::pair(*first, *last)) : std::nullopt;
 }
 

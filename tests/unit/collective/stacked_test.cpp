@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/collective/compat/astra.hpp"
 namespace tessera::collective {
 namespace {
 
@@ -280,7 +281,7 @@ TEST(Stacked, OrdersDimensions) {
 TEST(Stacked, AllGathersTurnAsAstra) {
   const std::vector<StackedDimension> dimensions(3, {4, Bandwidth::bytes_per_second(100)});
   StackedOptions options{3, Decomposition::bandwidth_aware, DimensionOrder::round_robin};
-  options.as_astra = true;
+  options.conventions = &astra_conventions();
   std::vector<std::vector<std::uint32_t>> all;
   for (const ChunkPlan& plan : plan_chunks(Kind::all_gather, Bytes(1 << 24), dimensions, options)) {
     std::vector<std::uint32_t>& order = all.emplace_back();
@@ -313,7 +314,7 @@ TEST(Stacked, ThemisGathersMostInTheLeastLoadedDimension) {
                                     ElementsAre(0U, 1U, 2U), ElementsAre(0U, 1U, 2U)));
   // The public code of ASTRA-sim goes up with the first chunk, and counts 3/200 for 2, 12/33 for 1
   // and 48/50 for 0: 0 has to come first of the second.
-  options.as_astra = true;
+  options.conventions = &astra_conventions();
   EXPECT_THAT(orders(), ElementsAre(ElementsAre(2U, 1U, 0U), ElementsAre(2U, 1U, 0U),
                                     ElementsAre(1U, 0U, 2U), ElementsAre(2U, 0U, 1U)));
 }

@@ -14,6 +14,7 @@
 
 #include "graph/tasks.hpp"
 #include "harness.hpp"
+#include "tessera/collective/compat/astra.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::executor {
@@ -454,7 +455,7 @@ TEST(Graph, GroupsAreFlatRingsAsAstra) {
     }
     GraphWork planes = work_on(machine, graphs, groups);
     GraphWork ring = work_on(machine, graphs, groups);
-    ring.options.collectives.as_astra = true;
+    ring.options.collectives.conventions = &collective::astra_conventions();
     // 10 kB take 1 us and 1 us for each hop, of which 1 to 2 and 3 to 0 are two.
     EXPECT_EQ(run(machine, ring).end, SimTime::from_ps(15'000'000)) << static_cast<int>(kind);
     EXPECT_LT(run(machine, planes).end, run(machine, ring).end);

@@ -59,7 +59,7 @@ TEST_F(SweepRun, EachPointIsTheRunOfItsSettings) {
   const SweepOutcome outcome = run(folder("out"));
   EXPECT_TRUE(outcome.complete);
   ASSERT_EQ(outcome.table.rows.size(), 18U);
-  for (const trace::SweepRow& row : outcome.table.rows) {
+  for (const SweepRow& row : outcome.table.rows) {
     const bool possible = row.places[1] != 2;  // four heads and three shards
     EXPECT_EQ(row.status, possible ? "finished" : "refused") << row.message;
     if (!possible) {
@@ -161,7 +161,7 @@ TEST_F(SweepRun, ReportsWhatIsAsked) {
                                    "breakdown.stages.3.compute.mean_ps]\n"
                                    "objective: {minimize: iteration_time_ps}"));
   std::vector<std::string> names;
-  for (const trace::SweepColumn& column : outcome.table.columns) {
+  for (const SweepColumn& column : outcome.table.columns) {
     names.push_back(column.name);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("iteration_time_ps", "throughput_samples_per_s",

@@ -38,12 +38,14 @@ struct StackedDimension {
   std::uint32_t queues = 1;
 };
 
+class Conventions;
+const Conventions& own_conventions();
+
 struct StackedOptions {
   std::uint32_t chunks = 1;
   Decomposition decomposition = Decomposition::bandwidth_aware;
   DimensionOrder order = DimensionOrder::ascending;
-  // Themis, and all-gathers in turned orders, as the public code of ASTRA-sim 2.0 has them.
-  bool as_astra = false;
+  const Conventions* conventions = &own_conventions();  // conventions.hpp; never nullptr
 };
 
 // A collective among those that differ in one dimension only.

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace tessera::trace {
+namespace tessera::explore {
 
 // Nothing for an empty text or one that is no number.
 std::optional<double> to_double(const std::string& number);
 
-}  // namespace tessera::trace
+}  // namespace tessera::explore

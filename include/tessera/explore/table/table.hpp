@@ -11,7 +11,7 @@
 
 #include "tessera/trace/summary.hpp"
 
-namespace tessera::trace {
+namespace tessera::explore {
 
 // A number of each point, with its unit.
 struct SweepColumn {
@@ -53,7 +53,7 @@ struct SweepTable {
 
 // Every number of summary.json by its path, as in "breakdown.total.bubble.share" or
 // "breakdown.stages.0.compute.mean_ps"; exact decimals.
-std::map<std::string, std::string> numbers_of(const Summary& summary);
+std::map<std::string, std::string> numbers_of(const trace::Summary& summary);
 // "ps", "s", "B", "FLOP/s", … from the end of a number's name; "" for a count or a share.
 std::string unit_of_number(const std::string& name);
 
@@ -124,4 +124,4 @@ std::string sweep_log_path(const std::string& folder, int rank);
 // Writes sweep.csv and sweep.h5 of the table. Throws IoError.
 void write_sweep_results(const std::string& folder, const SweepTable& table);
 
-}  // namespace tessera::trace
+}  // namespace tessera::explore

@@ -1,34 +1,34 @@
-#include "tessera/trace/sweep/table.hpp"
+#include "tessera/explore/table/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "sweep/numbers.hpp"
+#include "table/numbers.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/trace/store/json.hpp"
 
-namespace tessera::trace {
+namespace tessera::explore {
 namespace {
 
-using Json = nlohmann::json;
+using trace::Json;
 
 constexpr std::size_t widest_reason = 240;  // characters of a reason in the table
 
 void collect(const Json& json, const std::string& path, std::map<std::string, std::string>& found) {
   const auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   if (json.is_number()) {
-    found.emplace(path, json.dump());
+    found.emplace(path, json.text());
   } else if (json.is_object()) {
-    for (const auto& [key, value] : json.items()) {
+    for (const auto& [key, value] : json.members()) {
       collect(value, inner(key), found);
     }
-  } else if (json.is_array()) {
+  } else if (json.is_list()) {
     for (std::size_t index = 0; index < json.size(); ++index) {
-      collect(json[index], inner(std::to_string(index)), found);
+      collect(json.items()[index], inner(std::to_string(index)), found);
     }
   }
 }
@@ -174,9 +174,9 @@ std::string failure_table(const std::string& title, const std::vector<Failure>& 
   return failures.empty() ? "" : "\n" + title + "\n" + list.to_string();
 }
 
-std::map<std::string, std::string> numbers_of(const Summary& summary) {
+std::map<std::string, std::string> numbers_of(const trace::Summary& summary) {
   std::map<std::string, std::string> found;
-  collect(Json::parse(to_json(summary)), "", found);
+  collect(Json::parse(to_json(summary)).value(), "", found);
   return found;
 }
 
@@ -276,4 +276,4 @@ std::string to_table(const SweepTable& table, std::size_t top) {
   return text + (best.empty() ? "" : list.to_string()) + failure_table("failed", failures);
 }
 
-}  // namespace tessera::trace
+}  // namespace tessera::explore

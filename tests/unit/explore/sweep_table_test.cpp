@@ -1,4 +1,4 @@
-#include "tessera/trace/sweep/table.hpp"
+#include "tessera/explore/table/table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::trace {
+namespace tessera::explore {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,7 +93,7 @@ TEST(SweepTable, CountsFailuresThatDifferInNumbersTogether) {
 }
 
 TEST(SweepTable, NamesEveryNumberOfASummary) {
-  Summary summary;
+  trace::Summary summary;
   summary.iteration_time_ps = 9'007'199'254'740'993;
   summary.breakdown = {{"total", 4, {{"compute", 30}, {"bubble", 10}}},
                        {"stage 0", 4, {{"compute", 30}, {"bubble", 10}}}};
@@ -208,4 +208,4 @@ TEST_F(SweepFolder, TablesHaveNumbersWithUnits) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::explore

@@ -5,14 +5,15 @@
 #include <set>
 #include <system_error>
 
-#include "store/posix_file.hpp"
-#include "store/signed_json.hpp"
+#include "table/rows.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/explore/table/table.hpp"
 #include "tessera/trace/run_folder.hpp"
-#include "tessera/trace/sweep/table.hpp"
+#include "tessera/trace/store/aside.hpp"
+#include "tessera/trace/store/signed_json.hpp"
 
-namespace tessera::trace {
+namespace tessera::explore {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,8 +27,8 @@ constexpr const char* points_folder = "points";
 constexpr const char* log_suffix = ".jsonl";
 
 bool is_own_file(std::string name) {
-  if (name.ends_with(aside_suffix)) {
-    name.resize(name.size() - std::string(aside_suffix).size());
+  if (name.ends_with(trace::aside_suffix)) {
+    name.resize(name.size() - std::string_view(trace::aside_suffix).size());
   }
   constexpr std::array<std::string_view, 4> names{state_name, resolved_name, csv_name, file_name};
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -82,12 +83,12 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
   } catch (const fs::filesystem_error& error) {
     throw_failure(error);
   }
-  write_file_atomically(folder + "/" + resolved_name, resolved);
-  write_signed(folder + "/" + state_name, state_file_type,
-               {{"sweep", state.sweep},
-                {"set", state.overrides},
-                {"hash", state.hash},
-                {"points", state.points}});
+  trace::write_file_atomically(folder + "/" + resolved_name, resolved);
+  trace::write_signed(folder + "/" + state_name, state_file_type,
+                      {{"sweep", state.sweep},
+                       {"set", state.overrides},
+                       {"hash", state.hash},
+                       {"points", state.points}});
 }
 
 SweepState read_sweep_state(const std::string& folder) {
@@ -95,7 +96,7 @@ SweepState read_sweep_state(const std::string& folder) {
   if (!fs::exists(path)) {
     throw ConfigError(folder + ": is no sweep to go on with: there is no " + state_name);
   }
-  const SignedJson json = read_signed(path, state_file_type);
+  const trace::Json json = trace::read_signed(path, state_file_type);
   SweepState state;
   json.at("sweep").get_to(state.sweep);
   json.at("set").get_to(state.overrides);
@@ -114,7 +115,8 @@ std::vector<SweepRow> read_sweep_logs(const std::string& folder) {
   std::map<std::uint64_t, SweepRow> rows;
   try {
     for (const fs::directory_entry& log : fs::directory_iterator(folder + "/" + points_folder)) {
-      for (SweepRow& row : rows_from_lines(read_file(log.path().string()))) {
+      for (const trace::Json& line : trace::read_signed_log(log.path().string())) {
+        SweepRow row = row_from(line);
         rows.emplace(row.point, std::move(row));
       }
     }
@@ -129,8 +131,8 @@ std::vector<SweepRow> read_sweep_logs(const std::string& folder) {
 }
 
 void write_sweep_results(const std::string& folder, const SweepTable& table) {
-  write_file_atomically(folder + "/" + csv_name, to_csv(table));
+  trace::write_file_atomically(folder + "/" + csv_name, to_csv(table));
   write_sweep_file(folder + "/" + file_name, table, "tessera " + std::string(version()));
 }
 
-}  // namespace tessera::trace
+}  // namespace tessera::explore
