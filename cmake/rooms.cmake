@@ -1,6 +1,6 @@
 # The rooms of the house, each a static library that links only what the table in
 # docs/design/0001-rooms.md allows. Listed bottom-up.
-set(TESSERA_ROOMS core config comm pdes machine drawing workload onnx collective plan
+set(TESSERA_ROOMS core config comm pdes machine drawing collective workload onnx plan
     network memory compute npu serving executor trace sim explore)
 
 add_library(tessera_options INTERFACE)

@@ -170,7 +170,7 @@ class OneEstimate {
         std::tuple(stage, instruction.group, instruction.collective, instruction.bytes));
     if (fresh) {
       const Route route = neighbours(instruction.group, stage);
-      const auto kind = static_cast<collective::Kind>(instruction.collective);
+      const auto kind = instruction.collective;
       // Channels go on side by side.
       const std::uint32_t channels = plan_.group(instruction.group).channels;
       for (std::uint32_t step = 0; step < plan_.steps(instruction.group, kind); step += channels) {
@@ -227,7 +227,7 @@ class OneEstimate {
   const machine::Machine& machine_;
   const machine::Routing& routing_;
   std::vector<Bytes> channel_bytes_;  // [channels] accessed in an iteration
-  std::map<std::tuple<std::uint32_t, plan::Group, std::uint8_t, std::uint64_t>, SimTime>
+  std::map<std::tuple<std::uint32_t, plan::Group, collective::Kind, std::uint64_t>, SimTime>
       collectives_;
   std::map<std::pair<std::uint32_t, plan::Group>, Route> routes_;
 };

@@ -14,40 +14,9 @@ namespace tessera::plan {
 namespace {
 
 using workload::GraphAction;
-using workload::GraphCollective;
 using workload::GraphNode;
 
 constexpr unsigned slots = 32;  // of accesses, and of background collectives
-
-GraphCollective collective_of(std::uint8_t kind) {
-  switch (static_cast<collective::Kind>(kind)) {
-    case collective::Kind::all_reduce:
-      return GraphCollective::all_reduce;
-    case collective::Kind::reduce_scatter:
-      return GraphCollective::reduce_scatter;
-    case collective::Kind::all_gather:
-      return GraphCollective::all_gather;
-    case collective::Kind::all_to_all:
-      return GraphCollective::all_to_all;
-    case collective::Kind::broadcast:
-      return GraphCollective::broadcast;
-    case collective::Kind::reduce:
-      return GraphCollective::reduce;
-    case collective::Kind::gather:
-      return GraphCollective::gather;
-    case collective::Kind::scatter:
-      return GraphCollective::scatter;
-    case collective::Kind::barrier:
-      return GraphCollective::barrier;
-  }
-  throw InternalError("a kind of collective outside its list");
-}
-
-// Whether a collective's node counts the part of one member.
-bool counts_parts(GraphCollective kind) {
-  return kind == GraphCollective::all_gather || kind == GraphCollective::gather ||
-         kind == GraphCollective::scatter;
-}
 
 // A node of all tiles of a stage: what differs from tile to tile is left to its instruction.
 struct Template {
@@ -176,8 +145,7 @@ class PlanSource final : public workload::GraphSource {
           look.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||
                    instruction.action == Action::start_collective) {
-          look.collectives[static_cast<std::size_t>(collective_of(instruction.collective))] +=
-              tiles;
+          look.collectives[static_cast<std::size_t>(instruction.collective)] += tiles;
         }
       }
     }
@@ -273,9 +241,9 @@ class PlanSource final : public workload::GraphSource {
       return;
     }
     node.action = GraphAction::collective;
-    node.collective = collective_of(instruction.collective);
+    node.collective = instruction.collective;
     node.group = name_of(instruction.group, members.front());
-    if (counts_parts(node.collective)) {
+    if (workload::counts_parts(node.collective)) {
       node.bytes = Bytes((instruction.bytes + members.size() - 1) / members.size());
     }
   }

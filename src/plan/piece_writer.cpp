@@ -94,7 +94,7 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
     Instruction& instruction = emit(what, to_string(traffic) + " " + collective::to_string(kind));
     instruction.group = group;
     instruction.traffic = traffic;
-    instruction.collective = static_cast<std::uint8_t>(kind);
+    instruction.collective = kind;
     instruction.slot = slot;
     instruction.bytes = amount;
   };

@@ -72,8 +72,7 @@ class PlacedTime {
     if (fresh) {
       entry->second = transfers_.collective_overhead +
                       clock_.slowest(stage, instruction.group, plan_.group(instruction.group),
-                                     static_cast<collective::Kind>(instruction.collective),
-                                     Bytes(instruction.bytes));
+                                     instruction.collective, Bytes(instruction.bytes));
     }
     return entry->second;
   }
@@ -92,7 +91,7 @@ class PlacedTime {
   const OperationTime& operation_time_;
   const Transfers& transfers_;
   CollectiveClock clock_;
-  std::map<std::tuple<std::uint32_t, Group, std::uint8_t, std::uint64_t>, SimTime> collectives_;
+  std::map<std::tuple<std::uint32_t, Group, collective::Kind, std::uint64_t>, SimTime> collectives_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimTime> boundaries_;  // from stage to stage
 };
 

@@ -1,10 +1,8 @@
 // The `collective` workload: nothing but collectives, to measure a network.
-#include <algorithm>
 #include <utility>
 
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
-#include "tessera/core/error.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::workload {
@@ -47,7 +45,7 @@ class CollectiveSource final : public GraphSource {
   GraphGroups groups_;
 };
 
-const config::NameKey collective{"collective", graph_collective_names, "",
+const config::NameKey collective{"collective", collective::kind_names, "",
                                  "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
                                  "all-to-all, reduce-scatter, reduce-scatter-block or barrier"};
 const config::RequiredKey<Bytes> size_key{
@@ -92,7 +90,6 @@ std::vector<std::vector<Bytes>> read_parts(config::Section& section, std::uint32
 }
 
 std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
-  const std::vector<std::string> names = graph_collective_names();
   const std::string name = collective.read(section);
   GraphNode node;
   node.name = name;
@@ -109,11 +106,11 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   const std::uint64_t repeat = repeat_key.read(section);
   const std::int64_t root =
       root_key(config::between<std::int64_t>(0, std::int64_t{request.npus} - 1)).read(section);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
+  const std::optional<collective::Kind> kind = collective::kind_named(name);
+  if (!kind) {
     return nullptr;
   }
-  node.collective = static_cast<GraphCollective>(found - names.begin());
+  node.collective = *kind;
   node.root = static_cast<std::uint32_t>(root);
   return std::make_unique<CollectiveSource>(std::move(node), std::move(parts), request.npus,
                                             repeat);

@@ -32,7 +32,7 @@ std::string named(const NodePlace& place) {
 
 // What the members of a communicator must have in common.
 struct SeenCollective {
-  GraphCollective kind = GraphCollective::all_reduce;
+  collective::Kind kind = collective::Kind::all_reduce;
   Bytes bytes;
   bool has_parts = false;
   std::uint32_t root = 0;

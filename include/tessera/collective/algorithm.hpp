@@ -11,25 +11,12 @@
 #include <memory>
 #include <string>
 
+#include "tessera/collective/kind.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 
 namespace tessera::collective {
-
-enum class Kind : std::uint8_t {
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  all_to_all,
-  broadcast,
-  reduce,
-  gather,
-  scatter,
-  barrier
-};
-inline constexpr std::size_t kinds = 9;
-std::string to_string(Kind kind);
 
 // Member of a group, 0 … size-1, in ring order.
 using Member = std::uint32_t;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/collective/kind.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/units.hpp"
 
@@ -18,7 +19,7 @@ namespace tessera::plan {
 
 enum class Action : std::uint8_t {
   execute,           // operation
-  collective,        // bytes (full vector), group, collective::Kind; waits for its end
+  collective,        // bytes (full vector), group, kind; waits for its end
   start_collective,  // the same in the background under a slot, first started first done
   wait_collectives,  // until the background collectives of the slots in mask `bytes` are done
   send,              // bytes, peer, traffic, by the leaders of `group` only; goes on at once
@@ -136,7 +137,7 @@ struct Instruction {
   Peer peer = Peer::previous_stage;
   Group group = Group::each;
   Traffic traffic = Traffic::activation;
-  std::uint8_t collective = 0;  // collective::Kind
+  collective::Kind collective = collective::Kind::all_reduce;
   std::uint8_t slot = 0;        // of an access or of a background collective, 0 … 31
   std::uint16_t name = 0;       // in Plan::names
   std::uint32_t operation = 0;  // in Plan::operations

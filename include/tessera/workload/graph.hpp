@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/collective/kind.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/workload/operation.hpp"
@@ -39,21 +40,8 @@ struct NodeShape {
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 
-// In the order of Chakra's numbers.
-enum class GraphCollective : std::uint8_t {
-  all_reduce,
-  reduce,
-  all_gather,
-  gather,
-  scatter,
-  broadcast,
-  all_to_all,
-  reduce_scatter,
-  reduce_scatter_block,
-  barrier
-};
-inline constexpr std::size_t graph_collectives = 10;
-std::string to_string(GraphCollective collective);
+// Whether the bytes of a collective's node are the part of one member; else the vector.
+bool counts_parts(collective::Kind kind);
 
 struct GraphNode {
   std::uint64_t id = 0;
@@ -73,14 +61,14 @@ struct GraphNode {
   std::optional<NodeShape> shape{};  // none: not known
   // Tensor, message, or vector of a collective: of all-reduce, reduce-scatter, reduce, broadcast
   // and all-to-all what each member holds at first (broadcast: the root); of all-gather, gather and
-  // scatter the part of one member.
+  // scatter the part of one member (counts_parts).
   Bytes bytes;
   // Of an all-to-all with a size for each pair: bytes to each member. Empty: `bytes` in equal
   // parts.
   std::vector<Bytes> parts;
   std::uint32_t peer = 0;  // NPU
   std::uint32_t tag = 0;
-  GraphCollective collective = GraphCollective::all_reduce;
+  collective::Kind collective = collective::Kind::all_reduce;
   std::uint32_t root = 0;  // number of the member; of collectives that have one
   std::string group;       // name of a communicator; empty: all NPUs
   std::uint32_t priority = 0;
@@ -103,7 +91,7 @@ struct GraphPosition {
 struct GraphLook {
   std::uint64_t nodes = 0;  // of all NPUs
   double flops = 0;
-  std::array<std::uint64_t, graph_collectives> collectives{};  // how many
+  std::array<std::uint64_t, collective::kinds> collectives{};  // how many, by kind
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t gathered_accesses = 0;  // of them, in switches

@@ -36,7 +36,4 @@ Registry<GraphWorkloadMaker>& graph_workloads();
 // Samples of an iteration, which throughput counts; read by whoever asks for the graphs.
 const config::Key<std::uint64_t>& samples_of_graphs();
 
-// In the order of GraphCollective, with hyphens.
-std::vector<std::string> graph_collective_names();
-
 }  // namespace tessera::workload

@@ -19,18 +19,8 @@ bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace
 
 std::optional<Kind> program_kind(const std::string& name) {
-  std::string letters;
-  std::copy_if(name.begin(), name.end(), std::back_inserter(letters),
-               [](char letter) { return letter != '-' && letter != '_'; });
-  for (std::size_t number = 0; number < kinds; ++number) {
-    const auto kind = static_cast<Kind>(number);
-    std::string known = to_string(kind);
-    known.erase(std::remove(known.begin(), known.end(), '_'), known.end());
-    if (known == letters && kind != Kind::barrier) {
-      return kind;
-    }
-  }
-  return std::nullopt;
+  const std::optional<Kind> kind = kind_named(name);
+  return kind == Kind::barrier ? std::nullopt : kind;
 }
 
 ProgramMaker::ProgramMaker(std::string name, Kind kind, std::uint32_t members,

@@ -68,8 +68,7 @@ class ProgramMaker {
   std::vector<std::vector<std::vector<std::uint32_t>>> after_;  // [members][operations]
 };
 
-// "all-reduce", also as MSCCL writes it, "allreduce" or "reduce_scatter". Nothing for an unknown
-// one and for barriers.
+// See kind_named. Nothing for an unknown one and for barriers.
 std::optional<Kind> program_kind(const std::string& name);
 
 // Readers of the forms, of the text of a file.

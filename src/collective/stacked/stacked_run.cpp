@@ -64,30 +64,36 @@ bool StackedRun::takes_part(const Turn& turn) const {
   return std::all_of(order.begin(), end, [this](std::uint32_t d) { return coordinates_[d] == 0; });
 }
 
-Member StackedRun::counted(const Phase& phase, Member member) const {
-  const RunDimension& dimension = collective_.dimensions[phase.dimension];
-  const std::uint32_t queues = dimension.dimension.queues;
-  const bool is_round =
-      queues > 1 && phase.queue >= queues / 2 && dimension.algorithm->turns_round();
-  return is_round && member != 0 ? dimension.dimension.size - member : member;
-}
-
-Step StackedRun::step_of(const Turn& turn, std::uint32_t lane, std::uint32_t number) const {
+AlgorithmPart StackedRun::part_of(const Turn& turn) const {
   const ChunkPlan& chunk = collective_.turns.chunks[turn.chunk];
   const Phase& phase = phase_of(turn);
-  const RunDimension& dimension = dimension_of(turn);
+  const RunDimension& dimension = collective_.dimensions[phase.dimension];
+  const std::uint32_t size = dimension.dimension.size;
+  const std::uint32_t queues = dimension.dimension.queues;
   const auto chunks = static_cast<std::uint32_t>(chunk_phase_.size());
-  const Bytes bytes = phase_bytes(chunk, phase, chunk_bytes(collective_.bytes, chunks, turn.chunk),
-                                  collective_.shape, coordinates_);
-  const std::uint32_t lanes = dimension.algorithm->lanes(phase.kind);
-  return dimension.algorithm->step(phase.kind, dimension.dimension.size,
-                                   counted(phase, coordinates_[phase.dimension]),
-                                   chunk_bytes(bytes, lanes, lane), number, lane);
+  AlgorithmPart part;
+  part.algorithm = dimension.algorithm;
+  part.kind = phase.kind;
+  part.size = size;
+  part.member = coordinates_[phase.dimension];
+  part.bytes = phase_bytes(chunk, phase, chunk_bytes(collective_.bytes, chunks, turn.chunk),
+                           collective_.shape, coordinates_);
+  part.costs = dimension.costs;
+  part.root = root_[phase.dimension];
+  part.turned_round = queues > 1 && phase.queue >= queues / 2 && dimension.algorithm->turns_round();
+  if (part.turned_round && part.member != 0) {
+    part.member = size - part.member;
+  }
+  part.dimension = phase.dimension;
+  part.chunk = turn.chunk;
+  part.phase = static_cast<std::uint16_t>(turn.phase);
+  return part;
 }
 
-StackedRun::PhaseRun* StackedRun::find(const Turn& turn) {
+StackedRun::PhaseRun* StackedRun::find(const StepName& name) {
+  const Turn turn{name.chunk, name.phase};
   const auto found = std::find_if(running_.begin(), running_.end(),
-                                  [&](const PhaseRun& run) { return run.turn == turn; });
+                                  [&](const PhaseRun& phase) { return phase.turn == turn; });
   return found == running_.end() ? nullptr : &*found;
 }
 
@@ -109,160 +115,71 @@ void StackedRun::begin_turns(RunActions& actions) {
 }
 
 void StackedRun::begin_phase(const Turn& turn, RunActions& actions) {
-  const RunDimension& dimension = dimension_of(turn);
-  const Phase& phase = phase_of(turn);
-  const std::uint32_t steps = dimension.algorithm->steps(phase.kind, dimension.dimension.size);
-  PhaseRun& run = running_.emplace_back();
-  run.turn = turn;
-  if (steps > 0 && takes_part(turn)) {
-    run.lanes.resize(dimension.algorithm->lanes(phase.kind));
-    run.lanes_left = static_cast<std::uint32_t>(run.lanes.size());
-    if (!dimension.algorithm->in_step()) {
-      for (Lane& lane : run.lanes) {
-        lane.ended.resize(steps);
-      }
-    }
-  }
-  if (run.lanes_left > 0) {
-    actions.phase_begins(turn.chunk, static_cast<std::uint16_t>(turn.phase));
-  }
-  const SimTime first = dimension.costs.endpoint;
-  if (run.lanes_left > 0 && first > SimTime::zero()) {
-    actions.wait(first, {turn.chunk, static_cast<std::uint16_t>(turn.phase), 0, before_steps});
+  AlgorithmRun run(part_of(turn));
+  if (run.is_over() || !takes_part(turn)) {
+    end_phase(turn);
     return;
   }
-  settle(run, actions);
+  actions.phase_begins(turn.chunk, static_cast<std::uint16_t>(turn.phase));
+  PhaseRun& phase = running_.emplace_back(PhaseRun{turn, std::move(run)});
+  phase.run.begin(actions);
+  settle(phase, actions);
 }
 
-void StackedRun::begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& actions) {
-  const Phase& phase = phase_of(run.turn);
-  const RunDimension& dimension = dimension_of(run.turn);
-  const std::uint32_t steps = dimension.algorithm->steps(phase.kind, dimension.dimension.size);
-  const auto size = dimension.dimension.size;
-  Lane& own = run.lanes[lane];
-  while (own.begun < steps) {
-    const std::uint32_t number = own.begun;
-    const Step step = step_of(run.turn, lane, number);
-    if (step.after > own.over) {
-      return;
-    }
-    ++own.begun;
-    StepName name{run.turn.chunk, static_cast<std::uint16_t>(run.turn.phase),
-                  static_cast<std::uint16_t>(lane), step.send_step};
-    if (step.send_to != nobody) {
-      actions.send(phase.dimension, (counted(phase, step.send_to) + root_[phase.dimension]) % size,
-                   name, dimension.costs.on_wire(step.send_bytes));
-    }
-    name.step = number;
-    if (step.receive_from == nobody) {
-      end_step(run, lane, number);
-    } else if (actions.take_early(name)) {
-      take(run, lane, number, step, actions);
-    }
-  }
-}
-
-void StackedRun::take(PhaseRun& run, std::uint32_t lane, std::uint32_t number, const Step& step,
-                      RunActions& actions) {
-  const StepCosts& costs = dimension_of(run.turn).costs;
-  actions.taken(costs.on_wire(step.receive_bytes));
-  const SimTime time = costs.after_message(step, number);
-  if (time > SimTime::zero()) {
-    actions.wait(time, {run.turn.chunk, static_cast<std::uint16_t>(run.turn.phase),
-                        static_cast<std::uint16_t>(lane), number});
-  } else {
-    end_step(run, lane, number);
-  }
-}
-
-void StackedRun::end_step(PhaseRun& run, std::uint32_t lane, std::uint32_t number) {
-  Lane& own = run.lanes[lane];
-  const Phase& phase = phase_of(run.turn);
-  const RunDimension& dimension = dimension_of(run.turn);
-  const std::uint32_t steps = dimension.algorithm->steps(phase.kind, dimension.dimension.size);
-  if (own.ended.empty()) {
-    ensure(own.over == number, "steps that end in order");
-    ++own.over;
-  } else {
-    own.ended[number] = true;
-    while (own.over < steps && own.ended[own.over]) {
-      ++own.over;
-    }
-  }
-  run.lanes_left -= own.over == steps ? 1 : 0;
-}
-
-// Goes on with a phase as far as it can, and when it is over with what comes after it.
-void StackedRun::settle(PhaseRun& run, RunActions& actions) {
-  run.begun = true;
-  for (std::uint32_t lane = 0; lane < run.lanes.size(); ++lane) {
-    begin_steps(run, lane, actions);
-  }
-  if (run.lanes_left > 0) {
+void StackedRun::settle(PhaseRun& phase, RunActions& actions) {
+  if (!phase.run.is_over()) {
     return;
   }
-  const Turn turn = run.turn;
-  if (!run.lanes.empty()) {
-    actions.phase_ends(turn.chunk, static_cast<std::uint16_t>(turn.phase));
-  }
+  const Turn turn = phase.turn;
+  actions.phase_ends(turn.chunk, static_cast<std::uint16_t>(turn.phase));
+  running_.erase(running_.begin() + (&phase - running_.data()));
+  end_phase(turn);
+}
+
+void StackedRun::end_phase(const Turn& turn) {
   --under_way_[collective_.turns.queue_of(phase_of(turn))];
-  running_.erase(running_.begin() + (&run - running_.data()));
   if (++chunk_phase_[turn.chunk] == collective_.turns.chunks[turn.chunk].phases.size()) {
     ++chunks_over_;
   }
 }
 
 bool StackedRun::arrived(const StepName& name, RunActions& actions) {
-  PhaseRun* const run = find({name.chunk, name.phase});
-  if (run == nullptr || !run->begun || name.step >= run->lanes[name.lane].begun) {
+  PhaseRun* const phase = find(name);
+  if (phase == nullptr || !phase->run.arrived(name, actions)) {
     return false;
   }
-  take(*run, name.lane, name.step, step_of(run->turn, name.lane, name.step), actions);
-  settle(*run, actions);
+  settle(*phase, actions);
   begin_turns(actions);
   return true;
 }
 
 void StackedRun::elapsed(const StepName& name, RunActions& actions) {
-  PhaseRun* const run = find({name.chunk, name.phase});
-  ensure(run != nullptr, "a step ends whose phase is under way");
-  if (name.step != before_steps) {
-    end_step(*run, name.lane, name.step);
-  }
-  settle(*run, actions);
+  PhaseRun* const phase = find(name);
+  ensure(phase != nullptr, "a step ends whose phase is under way");
+  phase->run.elapsed(name, actions);
+  settle(*phase, actions);
   begin_turns(actions);
 }
 
 void StackedRun::passed_on(const StepName& name, std::uint32_t steps) {
-  PhaseRun* const run = find({name.chunk, name.phase});
-  ensure(run != nullptr && run->begun, "steps of a phase that is under way");
-  Lane& lane = run->lanes[name.lane];
-  ensure(lane.ended.empty() && lane.begun == lane.over + 1, "steps one after the other");
-  lane.over += steps;
-  lane.begun += steps;
+  PhaseRun* const phase = find(name);
+  ensure(phase != nullptr, "steps of a phase that is under way");
+  phase->run.passed_on(name, steps);
 }
 
 std::string StackedRun::waits_in() const {
-  return running_.empty()
-             ? "no dimension"
-             : "dimension " + std::to_string(phase_of(running_.front().turn).dimension);
+  return running_.empty() ? "no dimension" : running_.front().run.waits_in();
 }
 
 std::vector<std::uint32_t> StackedRun::save() const {
   std::vector<std::uint32_t> state = chunk_phase_;
   state.insert(state.end(), next_turn_.begin(), next_turn_.end());
   state.push_back(static_cast<std::uint32_t>(running_.size()));
-  for (const PhaseRun& run : running_) {
-    state.insert(state.end(), {run.turn.chunk, run.turn.phase, run.begun ? 1U : 0U, run.lanes_left,
-                               static_cast<std::uint32_t>(run.lanes.size())});
-    for (const Lane& lane : run.lanes) {
-      state.insert(state.end(),
-                   {lane.begun, lane.over, static_cast<std::uint32_t>(lane.ended.size())});
-      // Only those between `over` and `begun` are not known from these.
-      for (std::uint32_t number = lane.over; !lane.ended.empty() && number < lane.begun; ++number) {
-        state.push_back(lane.ended[number] ? 1 : 0);
-      }
-    }
+  for (const PhaseRun& phase : running_) {
+    const std::vector<std::uint32_t> own = phase.run.save();
+    state.insert(state.end(),
+                 {phase.turn.chunk, phase.turn.phase, static_cast<std::uint32_t>(own.size())});
+    state.insert(state.end(), own.begin(), own.end());
   }
   return state;
 }
@@ -284,21 +201,13 @@ void StackedRun::restore(const std::vector<std::uint32_t>& state) {
   running_.clear();
   std::fill(under_way_.begin(), under_way_.end(), 0U);
   for (std::uint32_t left = next(); left > 0; --left) {
-    PhaseRun& run = running_.emplace_back();
-    run.turn.chunk = next();
-    run.turn.phase = next();
-    run.begun = next() != 0;
-    run.lanes_left = next();
-    run.lanes.resize(next());
-    for (Lane& lane : run.lanes) {
-      lane.begun = next();
-      lane.over = next();
-      lane.ended.resize(next());
-      for (std::uint32_t number = 0; !lane.ended.empty() && number < lane.begun; ++number) {
-        lane.ended[number] = number < lane.over || next() != 0;
-      }
-    }
-    ++under_way_[collective_.turns.queue_of(phase_of(run.turn))];
+    Turn turn;
+    turn.chunk = next();
+    turn.phase = next();
+    std::vector<std::uint32_t> own(next());
+    std::generate(own.begin(), own.end(), next);
+    running_.emplace_back(PhaseRun{turn, AlgorithmRun(part_of(turn))}).run.restore(own);
+    ++under_way_[collective_.turns.queue_of(phase_of(turn))];
   }
 }
 

@@ -13,12 +13,6 @@ namespace tessera::executor {
 namespace {
 
 using collective::Kind;
-using workload::GraphCollective;
-
-// Whether the bytes of a node are the part of one member.
-bool counts_parts(Kind kind) {
-  return kind == Kind::all_gather || kind == Kind::gather || kind == Kind::scatter;
-}
 
 void take_protocol(const std::vector<CollectiveProtocol>& protocols, Bytes bytes,
                    collective::StepCosts& costs) {
@@ -33,31 +27,6 @@ void take_protocol(const std::vector<CollectiveProtocol>& protocols, Bytes bytes
 }
 
 }  // namespace
-
-Kind kind_of(GraphCollective collective) {
-  switch (collective) {
-    case GraphCollective::all_reduce:
-      return Kind::all_reduce;
-    case GraphCollective::reduce:
-      return Kind::reduce;
-    case GraphCollective::all_gather:
-      return Kind::all_gather;
-    case GraphCollective::gather:
-      return Kind::gather;
-    case GraphCollective::scatter:
-      return Kind::scatter;
-    case GraphCollective::broadcast:
-      return Kind::broadcast;
-    case GraphCollective::all_to_all:
-      return Kind::all_to_all;
-    case GraphCollective::reduce_scatter:
-    case GraphCollective::reduce_scatter_block:
-      return Kind::reduce_scatter;
-    case GraphCollective::barrier:
-      return Kind::barrier;
-  }
-  throw InternalError("a collective outside its list");
-}
 
 std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) const {
   const std::vector<std::uint32_t> own =
@@ -180,8 +149,8 @@ const collective::Program* CollectivePlans::program_of(const Task& task) const {
   const std::vector<collective::Program>& programs = setup_.work.options.programs;
   const auto found =
       std::find_if(programs.begin(), programs.end(), [&](const collective::Program& program) {
-        return program.kind == kind_of(task.collective) && task.dimensions == 0 &&
-               !task.has_parts && program.members == setup_.work.groups[task.group].members.size();
+        return program.kind == task.collective && task.dimensions == 0 && !task.has_parts &&
+               program.members == setup_.work.groups[task.group].members.size();
       });
   return found == programs.end() ? nullptr : &*found;
 }
@@ -191,7 +160,7 @@ const collective::Program* CollectivePlans::program_of(const Task& task) const {
 std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
   const GraphOptions& options = setup_.work.options;
   auto plan = std::make_unique<PlannedCollective>();
-  const Kind kind = kind_of(task.collective);
+  const Kind kind = task.collective;
   plan->program_ = program_of(task);
   if (plan->program_ == nullptr && !task.has_parts) {
     plan->members_ = boxes_.at(task.group);
@@ -222,7 +191,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
     }
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();
-  const Bytes bytes = Bytes(task.bytes) * (counts_parts(kind) ? members : 1);
+  const Bytes bytes = Bytes(task.bytes) * (workload::counts_parts(kind) ? members : 1);
   for (collective::RunDimension& dimension : dimensions) {
     take_protocol(options.protocols, bytes, dimension.costs);
   }

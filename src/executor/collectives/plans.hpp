@@ -60,8 +60,7 @@ class CollectivePlans {
   const PlannedCollective& of(const Task& task);
 
  private:
-  using Key =
-      std::tuple<std::uint32_t, std::uint16_t, workload::GraphCollective, std::uint64_t, bool>;
+  using Key = std::tuple<std::uint32_t, std::uint16_t, collective::Kind, std::uint64_t, bool>;
 
   std::unique_ptr<PlannedCollective> make(const Task& task) const;
   const collective::Program* program_of(const Task& task) const;

@@ -39,9 +39,8 @@ const collective::Step& CollectiveSteps::step_of(const TileCollective& of, std::
       looked_.self = member_of(instruction.group, of.tile.role);
     }
     looked_.at = step;
-    looked_.step =
-        plan_.step(instruction.group, static_cast<collective::Kind>(instruction.collective),
-                   looked_.self, Bytes(instruction.bytes), step);
+    looked_.step = plan_.step(instruction.group, instruction.collective, looked_.self,
+                              Bytes(instruction.bytes), step);
   }
   return looked_.step;
 }
@@ -53,11 +52,10 @@ EntityId CollectiveSteps::member(const TileCollective& of, collective::Member nu
 }
 
 std::uint32_t CollectiveSteps::steps_of(const Instruction& instruction) {
-  std::uint32_t& steps =
-      groups_[static_cast<std::size_t>(instruction.group)].steps[instruction.collective];
+  std::uint32_t& steps = groups_[static_cast<std::size_t>(instruction.group)]
+                             .steps[static_cast<std::size_t>(instruction.collective)];
   if (steps == unknown) {
-    steps = plan_.steps_of_channel(instruction.group,
-                                   static_cast<collective::Kind>(instruction.collective));
+    steps = plan_.steps_of_channel(instruction.group, instruction.collective);
   }
   return steps;
 }
@@ -75,15 +73,95 @@ std::uint32_t CollectiveSteps::place_in(const TileCollective& of, std::uint32_t 
   return step_in(of.transfer, channel) * channels_of(of.instruction) + channel;
 }
 
-void CollectiveSteps::send(pdes::Context& context, const TileCollective& of, std::uint32_t at) {
-  const collective::Step& step = step_of(of, at);
-  if (step.send_to != collective::nobody) {
-    messages_.send(context, member(of, step.send_to), step.send_bytes,
-                   tag_of(of.instruction.traffic, of.background, at),
-                   of.background || messages_.are_watched(of.tile, of.instruction),
-                   network::connection_flag);
+// One tile's collective in the present event, channel by channel.
+class CollectiveSteps::Host {
+ public:
+  Host(CollectiveSteps& steps, pdes::Context& context, const TileCollective& of)
+      : all_(steps),
+        context_(context),
+        of_(of),
+        steps_(steps.steps_of(of.instruction)),
+        channels_(steps.channels_of(of.instruction)),
+        passes_on_(steps.passes_on(of.instruction)) {}
+
+  void begin() {
+    for (channel_ = 0; channel_ < channels_; ++channel_) {
+      collective::Lane lane;
+      lane.begin_next(*this);
+    }
   }
-}
+  // Whether all channels are over. Whoever was awaited last is awaited again.
+  bool go_on() {
+    awaited_ = std::exchange(of_.transfer.awaited, EntityId::none());
+    bool over = true;
+    for (channel_ = 0; channel_ < channels_; ++channel_) {
+      collective::Lane lane = known();
+      lane.go_on(*this);
+      keep(lane);
+      over = over && lane.over == steps_;
+    }
+    return over;
+  }
+  void arrived(std::uint32_t channel, const InboxPool::Message& message) {
+    channel_ = channel;
+    message_ = message;
+    collective::Lane lane = known();
+    lane.arrived(lane.over, *this);
+    lane.begin_next(*this);
+    keep(lane);
+  }
+
+  // As collective::Lane asks.
+  std::uint32_t steps() const { return steps_; }
+  bool passes_on() const { return passes_on_; }
+  const collective::Step& step(std::uint32_t number) { return all_.step_of(of_, place(number)); }
+  void send(const collective::Step& step) {
+    all_.messages_.send(context_, all_.member(of_, step.send_to), step.send_bytes,
+                        tag(step.send_step),
+                        of_.background || all_.messages_.are_watched(of_.tile, of_.instruction),
+                        network::connection_flag);
+  }
+  bool take_early(std::uint32_t number) {
+    if (!passes_on_ || !awaited_.valid()) {
+      awaited_ = all_.member(of_, step(number).receive_from);
+    }
+    if (of_.tile.inbox != InboxPool::empty) {
+      if (const auto early = all_.inboxes_.take(of_.tile.inbox, awaited_, tag(number))) {
+        message_ = *early;
+        return true;
+      }
+    }
+    of_.transfer.awaited = awaited_;
+    return false;
+  }
+  bool received(std::uint32_t number, const collective::Step& step) {
+    passed_on(number, step.receive_bytes);
+    return true;
+  }
+  void passed_on(std::uint32_t /*number*/, Bytes bytes) {
+    all_.messages_.report(context_, of_.instruction.traffic, bytes, message_);
+  }
+
+ private:
+  collective::Lane known() {
+    return collective::Lane::in_step(all_.step_in(of_.transfer, channel_), steps_);
+  }
+  void keep(const collective::Lane& lane) { all_.step_in(of_.transfer, channel_) = lane.over; }
+  std::uint32_t place(std::uint32_t number) const { return number * channels_ + channel_; }
+  std::uint16_t tag(std::uint32_t number) const {
+    return tag_of(of_.instruction.traffic, of_.background, place(number));
+  }
+
+  CollectiveSteps& all_;
+  pdes::Context& context_;
+  const TileCollective& of_;
+  std::uint32_t steps_;
+  std::uint32_t channels_;
+  bool passes_on_;
+  std::uint32_t channel_ = 0;
+  EntityId awaited_;
+  InboxPool::Message message_;  // that is being taken
+};
 
 void CollectiveSteps::start(pdes::Context& context, const TileCollective& of) {
   const std::uint32_t channels = channels_of(of.instruction);
@@ -95,113 +173,36 @@ void CollectiveSteps::start(pdes::Context& context, const TileCollective& of) {
     }
     others_[of.transfer.others].assign(channels - 1, 0);
   }
-  for (std::uint32_t channel = 0; channel < channels; ++channel) {
-    send(context, of, channel);
-  }
+  Host(*this, context, of).begin();
 }
 
 bool CollectiveSteps::run(pdes::Context& context, const TileCollective& of) {
-  if (passes_on(of.instruction)) {
-    return run_passing_on(context, of);
-  }
-  of.transfer.awaited = EntityId::none();
-  bool over = true;
-  for (std::uint32_t channel = 0; channel < channels_of(of.instruction); ++channel) {
-    over = run_channel(context, of, channel) && over;
-  }
-  return over;
-}
-
-bool CollectiveSteps::run_channel(pdes::Context& context, const TileCollective& of,
-                                  std::uint32_t channel) {
-  const Instruction& instruction = of.instruction;
-  while (step_in(of.transfer, channel) < steps_of(instruction)) {
-    const std::uint32_t at = place_in(of, channel);
-    const collective::Step& step = step_of(of, at);
-    if (step.receive_from != collective::nobody) {
-      const EntityId source = member(of, step.receive_from);
-      const auto message =
-          inboxes_.take(of.tile.inbox, source, tag_of(instruction.traffic, of.background, at));
-      if (!message) {
-        of.transfer.awaited = source;
-        return false;
-      }
-      messages_.report(context, instruction.traffic, step.receive_bytes, *message);
-    }
-    end(context, of, channel);
-  }
-  return true;
-}
-
-// Whoever was awaited last is awaited again.
-bool CollectiveSteps::run_passing_on(pdes::Context& context, const TileCollective& of) {
-  const std::uint32_t steps = steps_of(of.instruction);
-  EntityId source = std::exchange(of.transfer.awaited, EntityId::none());
-  while (of.transfer.step < steps) {
-    if (!source.valid()) {
-      source = member(of, step_of(of, of.transfer.step).receive_from);
-    }
-    if (of.tile.inbox == InboxPool::empty) {
-      of.transfer.awaited = source;
-      return false;
-    }
-    const auto message = inboxes_.take(
-        of.tile.inbox, source, tag_of(of.instruction.traffic, of.background, of.transfer.step));
-    if (!message) {
-      of.transfer.awaited = source;
-      return false;
-    }
-    pass_on(context, of, *message);
-  }
-  return true;
-}
-
-// What has come in is what the next step sends, so that the present one need not be looked up.
-void CollectiveSteps::pass_on(pdes::Context& context, const TileCollective& of,
-                              const InboxPool::Message& message) {
-  const std::uint32_t next = of.transfer.step + 1;
-  const bool last = next == steps_of(of.instruction);
-  const Bytes bytes =
-      last ? step_of(of, of.transfer.step).receive_bytes : step_of(of, next).send_bytes;
-  messages_.report(context, of.instruction.traffic, bytes, message);
-  of.transfer.step = next;
-  if (!last) {
-    send(context, of, next);
-  }
-}
-
-void CollectiveSteps::end(pdes::Context& context, const TileCollective& of, std::uint32_t channel) {
-  if (++step_in(of.transfer, channel) < steps_of(of.instruction)) {
-    send(context, of, place_in(of, channel));
-  }
+  return Host(*this, context, of).go_on();
 }
 
 bool CollectiveSteps::take(pdes::Context& context, const TileCollective& of,
                            const InboxPool::Message& message) {
-  const Instruction& instruction = of.instruction;
-  if (passes_on(instruction)) {
-    if (of.transfer.awaited != message.source ||
-        message.tag != tag_of(instruction.traffic, of.background, of.transfer.step)) {
-      return false;
-    }
-    pass_on(context, of, message);
-    return true;
-  }
-  for (std::uint32_t channel = 0; channel < channels_of(instruction); ++channel) {
-    const std::uint32_t at = place_in(of, channel);
-    if (step_in(of.transfer, channel) == steps_of(instruction) ||
-        message.tag != tag_of(instruction.traffic, of.background, at)) {
-      continue;
-    }
-    const collective::Step& step = step_of(of, at);
-    if (step.receive_from != collective::nobody &&
-        member(of, step.receive_from) == message.source) {
-      messages_.report(context, instruction.traffic, step.receive_bytes, message);
-      end(context, of, channel);
+  for (std::uint32_t channel = 0; channel < channels_of(of.instruction); ++channel) {
+    if (is_awaited(of, channel, message)) {
+      Host(*this, context, of).arrived(channel, message);
       return true;
     }
   }
   return false;
+}
+
+bool CollectiveSteps::is_awaited(const TileCollective& of, std::uint32_t channel,
+                                 const InboxPool::Message& message) {
+  const std::uint32_t at = place_in(of, channel);
+  if (step_in(of.transfer, channel) == steps_of(of.instruction) ||
+      message.tag != tag_of(of.instruction.traffic, of.background, at)) {
+    return false;
+  }
+  if (passes_on(of.instruction)) {
+    return of.transfer.awaited == message.source;
+  }
+  const collective::Step& step = step_of(of, at);
+  return step.receive_from != collective::nobody && member(of, step.receive_from) == message.source;
 }
 
 }  // namespace tessera::executor

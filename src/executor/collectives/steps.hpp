@@ -1,4 +1,5 @@
-// Collectives of programs, step by step: each channel goes on by itself.
+// Collectives of programs: each channel is a lane of collective::Lane, of which a tile keeps one
+// number.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include "program/inbox.hpp"
 #include "program/tile_messages.hpp"
 #include "program/tile_state.hpp"
+#include "tessera/collective/lane.hpp"
 #include "tessera/core/divisor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/plan/plan.hpp"
@@ -54,6 +56,8 @@ class CollectiveSteps {
   const OtherSteps& others() const { return others_; }
 
  private:
+  class Host;
+
   // What one arrival asks for several times: who the tile is in its group, and one step.
   struct Looked {
     std::uint32_t role = plan::Placement::unused;
@@ -81,14 +85,12 @@ class CollectiveSteps {
   std::uint32_t channels_of(const plan::Instruction& instruction) const;
   std::uint32_t& step_in(Transfer& transfer, std::uint32_t channel);
   std::uint32_t place_in(const TileCollective& of, std::uint32_t channel);
-  void send(pdes::Context& context, const TileCollective& of, std::uint32_t at);
   bool passes_on(const plan::Instruction& instruction) const {
-    return groups_[static_cast<std::size_t>(instruction.group)].passes_on[instruction.collective];
+    return groups_[static_cast<std::size_t>(instruction.group)]
+        .passes_on[static_cast<std::size_t>(instruction.collective)];
   }
-  bool run_passing_on(pdes::Context& context, const TileCollective& of);
-  void pass_on(pdes::Context& context, const TileCollective& of, const InboxPool::Message& message);
-  bool run_channel(pdes::Context& context, const TileCollective& of, std::uint32_t channel);
-  void end(pdes::Context& context, const TileCollective& of, std::uint32_t channel);
+  bool is_awaited(const TileCollective& of, std::uint32_t channel,
+                  const InboxPool::Message& message);
 
   const plan::Plan& plan_;
   InboxPool& inboxes_;

@@ -6,16 +6,6 @@
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
-namespace {
-
-using workload::GraphCollective;
-
-bool has_root(GraphCollective collective) {
-  return collective == GraphCollective::reduce || collective == GraphCollective::broadcast ||
-         collective == GraphCollective::gather || collective == GraphCollective::scatter;
-}
-
-}  // namespace
 
 // What a run of a collective asks for, done at one NPU in the present event.
 class GraphCollectives::Actions final : public collective::RunActions {
@@ -117,9 +107,9 @@ ActiveCollective& GraphCollectives::add(GraphNpu& npu, const CollectiveId& id, P
   active.plan = &plans_.of(task);
   active.may_be_lumped =
       setup_.lumps_rings && !task.has_parts && active.plan->ring_part(npu.number).has_value();
-  active.sum = task.has_parts ? unequal : static_cast<std::size_t>(kind_of(task.collective));
+  active.sum = task.has_parts ? unequal : static_cast<std::size_t>(task.collective);
   std::optional<std::uint32_t> root;
-  if (has_root(task.collective)) {
+  if (collective::has_root(task.collective)) {
     root = work_.groups[task.group].members[task.peer];
   }
   active.run = task.has_parts ? active.plan->unequal_run(npu.number, npu.tasks.parts(place))

@@ -33,7 +33,7 @@ struct Task {
   std::uint16_t dimensions = 0;  // bit d: a collective goes over dimension d; 0: as the group says
   std::uint16_t name = 0;
   workload::GraphAction action = workload::GraphAction::nothing;
-  workload::GraphCollective collective = workload::GraphCollective::all_reduce;
+  collective::Kind collective = collective::Kind::all_reduce;
   bool on_host = false;
   bool in_remote = false;
   bool in_switch = false;

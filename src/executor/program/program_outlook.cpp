@@ -100,7 +100,7 @@ ProgramOutlook::Leaving ProgramOutlook::leaving_of(std::uint32_t index, std::uin
       add_exit(regions, here, plan_.placement.tile(plan_.role_of(group, sent.to, number)));
     }
     if (!regions.empty()) {
-      leaving.collectives[{group, std::get<std::uint8_t>(key)}].merge(regions);
+      leaving.collectives[{group, std::get<collective::Kind>(key)}].merge(regions);
     }
   }
   return leaving;

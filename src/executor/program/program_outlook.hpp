@@ -121,7 +121,7 @@ class ProgramOutlook {
   static constexpr std::uint8_t is_late = 4;   // was to go on before now, and has not
 
   // Where a collective of a group sends out to.
-  using CollectiveOf = std::pair<plan::Group, std::uint8_t>;
+  using CollectiveOf = std::pair<plan::Group, collective::Kind>;
   using Regions = std::map<std::uint32_t, SimTime>;  // least latency to each
   // How a tile sends out.
   struct Leaving {

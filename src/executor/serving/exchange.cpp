@@ -1,6 +1,7 @@
 #include "serving/exchange.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 #include "tessera/network/messages.hpp"
@@ -17,80 +18,136 @@ Bytes at_least_one(Bytes bytes) {
   return std::max(bytes, Bytes(1));
 }
 
+std::uint32_t unit_of(const ServedTenant& tenant, std::uint32_t npu) {
+  return static_cast<std::uint32_t>(std::find(tenant.npus.begin(), tenant.npus.end(), npu) -
+                                    tenant.npus.begin());
+}
+
 }  // namespace
 
-bool ServingExchanges::has_arrived(const ExchangeOf& of, std::uint32_t step) const {
-  return std::any_of(messages_.begin(), messages_.end(), [&](const Message& message) {
-    return message.of == of && message.step == step;
-  });
+// What an all-reduce asks for, done at one core in the present event.
+class ServingExchanges::Actions final : public collective::RunActions {
+ public:
+  Actions(ServingExchanges& exchanges, pdes::Context& context, const Part& part)
+      : all_(exchanges), context_(context), part_(part) {}
+
+  void send(std::uint32_t /*dimension*/, collective::Member member,
+            const collective::StepName& name, Bytes bytes) override {
+    const ServedTenant& tenant = all_.tenant_of(part_.number);
+    const std::uint32_t unit = all_.exchange_of(part_.number).first + member;
+    ensure(name.step < hand_on_tag, "more steps of an all-reduce than tags tell apart");
+    ExchangeOf of = part_.of;
+    of.lane = name.lane;
+    network::send(context_, all_.setup_.network_slot,
+                  all_.work_.npus[tenant.npus[unit]][part_.core.place], at_least_one(bytes),
+                  pdes::Port(all_.setup_.slot, serving_exchanged_kind),
+                  static_cast<std::uint16_t>(name.step), of.word(), network::connection_flag);
+  }
+  bool take_early(const collective::StepName& name) override {
+    ExchangeOf of = part_.of;
+    of.lane = name.lane;
+    return all_.take_early({of, name.step});
+  }
+  void wait(SimTime /*time*/, const collective::StepName& /*name*/) override {
+    throw InternalError("steps of an all-reduce of NPUs take no time beside their messages");
+  }
+
+ private:
+  ServingExchanges& all_;
+  pdes::Context& context_;
+  const Part& part_;
+};
+
+const ServedTenant& ServingExchanges::tenant_of(std::uint64_t number) const {
+  return work_.tenants[OperatorName::from(number).tenant];
+}
+
+Exchange ServingExchanges::exchange_of(std::uint64_t number) const {
+  const OperatorName name = OperatorName::from(number);
+  return work_.tenants[name.tenant].model->exchange(name.op, name.shape);
+}
+
+// Each core adds up its share of the data with its like of the other NPUs.
+ServingExchanges::Part ServingExchanges::part_of(const CorePlace& core, const ExchangeOf& of,
+                                                 std::uint64_t number) const {
+  const Exchange exchange = exchange_of(number);
+  collective::AlgorithmPart part;
+  part.algorithm = work_.all_reduce.get();
+  part.kind = collective::Kind::all_reduce;
+  part.size = exchange.units;
+  part.member = unit_of(tenant_of(number), core.npu) - exchange.first;
+  part.bytes = collective::chunk_bytes(exchange.bytes, work_.cores(), core.place);
+  return {number, of, core, collective::AlgorithmRun(part)};
 }
 
 bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, const ExchangeOf& of,
                              std::uint64_t number) {
-  const OperatorName name = OperatorName::from(number);
-  const ServedTenant& tenant = work_.tenants[name.tenant];
-  const Exchange exchange = tenant.model->exchange(name.op, name.shape);
-  const auto unit = static_cast<std::uint32_t>(
-      std::find(tenant.npus.begin(), tenant.npus.end(), core.npu) - tenant.npus.begin());
+  const Exchange exchange = exchange_of(number);
   if (exchange.kind == Exchange::Kind::hand_on) {
-    const EntityId to = work_.npus[tenant.npus[unit + exchange.units]][core.place];
-    network::send(context, setup_.network_slot, to,
+    const ServedTenant& tenant = tenant_of(number);
+    const std::uint32_t next = unit_of(tenant, core.npu) + exchange.units;
+    network::send(context, setup_.network_slot, work_.npus[tenant.npus[next]][core.place],
                   at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
                   pdes::Port(setup_.slot, serving_exchanged_kind), hand_on_tag, of.word());
     return false;  // the receiver says so
   }
-  parts_.push_back({number, of, core.place, unit - exchange.first, 0});
-  return go_on(context, parts_.back());
+  Part& part = parts_.emplace_back(part_of(core, of, number));
+  Actions actions(*this, context, part);
+  part.run.begin(actions);
+  return end_if_over(part);
 }
 
 bool ServingExchanges::arrived(pdes::Context& context, const ExchangeOf& of, std::uint32_t step) {
-  messages_.push_back({of, step});
-  const auto part =
-      std::find_if(parts_.begin(), parts_.end(), [&of](const Part& one) { return one.of == of; });
-  return part != parts_.end() && go_on(context, *part);
-}
-
-// Begins the steps that may begin; each after those before it that it waits for.
-bool ServingExchanges::go_on(pdes::Context& context, Part& part) {
-  constexpr collective::Kind kind = collective::Kind::all_reduce;
-  const OperatorName name = OperatorName::from(part.number);
-  const ServedTenant& tenant = work_.tenants[name.tenant];
-  const Exchange exchange = tenant.model->exchange(name.op, name.shape);
-  const Bytes bytes = collective::chunk_bytes(exchange.bytes, work_.cores(), part.place);
-  const std::uint32_t steps = work_.all_reduce->steps(kind, exchange.units);
-  const auto step_at = [&](std::uint32_t step) {
-    return work_.all_reduce->step(kind, exchange.units, part.member, bytes, step);
-  };
-  const auto is_over = [&](std::uint32_t step) {
-    return step_at(step).receive_from == collective::nobody || has_arrived(part.of, step);
-  };
-  while (part.begun < steps && (part.begun == 0 || is_over(part.begun - 1))) {
-    const collective::Step step = step_at(part.begun++);
-    if (step.send_to != collective::nobody) {
-      const EntityId to = work_.npus[tenant.npus[exchange.first + step.send_to]][part.place];
-      network::send(context, setup_.network_slot, to, at_least_one(step.send_bytes),
-                    pdes::Port(setup_.slot, serving_exchanged_kind),
-                    static_cast<std::uint16_t>(step.send_step), part.of.word(),
-                    network::connection_flag);
+  const auto part = std::find_if(parts_.begin(), parts_.end(), [&of](const Part& one) {
+    return one.of.slot == of.slot && one.of.number == of.number;
+  });
+  if (part != parts_.end()) {
+    Actions actions(*this, context, *part);
+    if (part->run.arrived({0, 0, of.lane, step}, actions)) {
+      return end_if_over(*part);
     }
   }
-  if (part.begun < steps || (steps > 0 && !is_over(steps - 1))) {
+  early_.push_back({of, step});
+  return false;
+}
+
+bool ServingExchanges::take_early(const Message& message) {
+  const auto found = std::find(early_.begin(), early_.end(), message);
+  if (found == early_.end()) {
     return false;
   }
-  const ExchangeOf of = part.of;
-  std::erase_if(messages_, [&of](const Message& message) { return message.of == of; });
-  std::erase_if(parts_, [&of](const Part& one) { return one.of == of; });
+  early_.erase(found);
+  return true;
+}
+
+bool ServingExchanges::end_if_over(const Part& part) {
+  if (!part.run.is_over()) {
+    return false;
+  }
+  parts_.erase(parts_.begin() + (&part - parts_.data()));
   return true;
 }
 
 void ServingExchanges::save(pdes::StateWriter& writer) const {
-  writer.put_all(parts_);
-  writer.put_all(messages_);
+  writer.put(static_cast<std::uint64_t>(parts_.size()));
+  for (const Part& part : parts_) {
+    writer.put(part.number);
+    writer.put(part.of);
+    writer.put(part.core);
+    writer.put_all(part.run.save());
+  }
+  writer.put_all(early_);
 }
 
 void ServingExchanges::restore(pdes::StateReader& reader) {
-  parts_ = reader.get_all<Part>();
-  messages_ = reader.get_all<Message>();
+  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+    const auto number = reader.get<std::uint64_t>();
+    const auto of = reader.get<ExchangeOf>();
+    const auto core = reader.get<CorePlace>();
+    parts_.push_back(part_of(core, of, number));
+    parts_.back().run.restore(reader.get_all<std::uint32_t>());
+  }
+  early_ = reader.get_all<Message>();
 }
 
 }  // namespace tessera::executor

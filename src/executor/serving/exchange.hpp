@@ -1,10 +1,11 @@
-// One core's part in exchanges between NPUs: steps of an all-reduce, or a message that hands on.
+// One core's part in exchanges between NPUs: all-reduces, and messages that hand on.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "serving/messages.hpp"
+#include "tessera/collective/algorithm_run.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/state.hpp"
@@ -31,25 +32,29 @@ class ServingExchanges {
   void restore(pdes::StateReader& reader);
 
  private:
+  class Actions;
   struct Part {
     std::uint64_t number = 0;
     ExchangeOf of;
-    std::uint32_t place = 0;   // of the core in its NPU
-    std::uint32_t member = 0;  // of the group
-    std::uint32_t begun = 0;   // steps
+    CorePlace core;
+    collective::AlgorithmRun run;
   };
   struct Message {
     ExchangeOf of;
     std::uint32_t step = 0;
+    friend bool operator==(const Message&, const Message&) = default;
   };
 
-  bool has_arrived(const ExchangeOf& of, std::uint32_t step) const;
-  bool go_on(pdes::Context& context, Part& part);
+  const ServedTenant& tenant_of(std::uint64_t number) const;
+  serving::Exchange exchange_of(std::uint64_t number) const;
+  Part part_of(const CorePlace& core, const ExchangeOf& of, std::uint64_t number) const;
+  bool take_early(const Message& message);
+  bool end_if_over(const Part& part);
 
   ServingSetup setup_;
   const ServingWork& work_;
-  std::vector<Part> parts_;        // under way
-  std::vector<Message> messages_;  // that have come for them, or before them
+  std::vector<Part> parts_;     // under way
+  std::vector<Message> early_;  // that have come before their part was ready for them
 };
 
 }  // namespace tessera::executor

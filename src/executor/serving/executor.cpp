@@ -212,7 +212,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
     const OperatorName name = OperatorName::from(number);
     const bool hands_on = work_.tenants[name.tenant].model->exchange(name.op, name.shape).kind ==
                           serving::Exchange::Kind::hand_on;
-    if (core.exchanges.begin(context, core.place, {slot, 0}, number)) {
+    if (core.exchanges.begin(context, core.place, {slot, 0, 0}, number)) {
       end(context, slot);
     } else if (hands_on) {
       core.begun.pop_back();  // nothing here waits for it

@@ -24,14 +24,19 @@ constexpr unsigned serving_accessed_kind = 9;  // memory; tag: the same, or with
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;
 
-// Which exchange a message is of: the place of its part, and how many came before it there.
+// Which exchange a message is of: the place of its part, and how many came before it there; and
+// its lane, where an algorithm has several.
 struct ExchangeOf {
   std::uint16_t slot = 0;
+  std::uint16_t lane = 0;
   std::uint32_t number = 0;
 
-  std::uint64_t word() const { return std::uint64_t{slot} | std::uint64_t{number} << 16U; }
+  std::uint64_t word() const {
+    return std::uint64_t{slot} | std::uint64_t{number} << 16U | std::uint64_t{lane} << 48U;
+  }
   static ExchangeOf from(std::uint64_t word) {
-    return {static_cast<std::uint16_t>(word), static_cast<std::uint32_t>(word >> 16U)};
+    return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 48U),
+            static_cast<std::uint32_t>(word >> 16U)};
   }
   friend bool operator==(const ExchangeOf&, const ExchangeOf&) = default;
 };

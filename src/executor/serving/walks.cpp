@@ -110,11 +110,11 @@ bool ServingWalks::begin_part(pdes::Context& context, ServingCore& core, Walking
       return false;
     }
     case WalkPart::Kind::hand_on:
-      core.exchanges.begin(context, core.place, {slot, 0}, number);
+      core.exchanges.begin(context, core.place, {slot, 0, 0}, number);
       return false;
     case WalkPart::Kind::all_reduce:
       core.begin(context.now(), begun);
-      if (core.exchanges.begin(context, core.place, {slot, walking.exchanges++}, number)) {
+      if (core.exchanges.begin(context, core.place, {slot, 0, walking.exchanges++}, number)) {
         core.end(context, setup_, slot);
         return false;
       }

@@ -90,8 +90,7 @@ const MemberSends& CollectiveSends::of(const CollectiveKey& key) {
   if (is_new) {
     const auto [group, kind, bytes] = key;
     for (collective::Member member = 0; member < plan_->group(group).size; ++member) {
-      place->second.push_back(
-          sends_of(*plan_, group, static_cast<collective::Kind>(kind), member, Bytes(bytes)));
+      place->second.push_back(sends_of(*plan_, group, kind, member, Bytes(bytes)));
     }
   }
   return place->second;

@@ -66,17 +66,17 @@ void check_algorithms(const workload::GraphLook& look, const executor::GraphOpti
     if (look.collectives[number] == 0) {
       continue;
     }
-    const auto asked = static_cast<workload::GraphCollective>(number);
+    const auto asked = static_cast<collective::Kind>(number);
     if (options.flat_communicators) {
       const std::string& name = options.other_algorithm;
-      if (!collective::algorithms().at(name)({})->offers(executor::kind_of(asked))) {
+      if (!collective::algorithms().at(name)({})->offers(asked)) {
         collectives.error("other_algorithm", name + " has no " + to_string(asked));
         return;
       }
       continue;
     }
-    for (const collective::ChunkPlan& chunk : collective::plan_chunks(
-             executor::kind_of(asked), Bytes(1), options.dimensions, options.collectives)) {
+    for (const collective::ChunkPlan& chunk :
+         collective::plan_chunks(asked, Bytes(1), options.dimensions, options.collectives)) {
       for (const collective::Phase& phase : chunk.phases) {
         const bool exchanges = phase.kind == collective::Kind::all_to_all;
         const std::string& name =

@@ -67,9 +67,8 @@ JobDescription GraphsJob::describe(const Platform&) const {
                    {"FLOPs", format_number(look.flops)}};
   for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {
     if (look.collectives[kind] > 0) {
-      text.entities.emplace_back(
-          "nodes of " + to_string(static_cast<workload::GraphCollective>(kind)),
-          std::to_string(look.collectives[kind]));
+      text.entities.emplace_back("nodes of " + to_string(static_cast<collective::Kind>(kind)),
+                                 std::to_string(look.collectives[kind]));
     }
   }
   text.entities.emplace_back("communicators", std::to_string(graph_->groups.size()));

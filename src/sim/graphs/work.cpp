@@ -11,8 +11,6 @@
 namespace tessera::sim {
 namespace {
 
-using workload::GraphCollective;
-
 // State of an NPU beside its graph: a few tables, most of them empty or short; and of a node that
 // has been read, with what depends on it (measured).
 constexpr std::size_t npu_bytes = 2048;
@@ -67,13 +65,11 @@ class GraphsWork final : public Work {
           "(machine.dram.memories)");
     }
     const auto& options = graph_.options;
-    const bool adds =
-        graph_.look.collectives[static_cast<std::size_t>(GraphCollective::all_reduce)] +
-            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter)] +
-            graph_.look
-                .collectives[static_cast<std::size_t>(GraphCollective::reduce_scatter_block)] +
-            graph_.look.collectives[static_cast<std::size_t>(GraphCollective::reduce)] >
-        0;
+    bool adds = false;
+    for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
+      adds = adds || (graph_.look.collectives[kind] > 0 &&
+                      collective::adds_up(static_cast<collective::Kind>(kind)));
+    }
     const bool is_free =
         std::all_of(options.step_costs.begin(), options.step_costs.end(),
                     [](const auto& costs) { return costs.local_memory == Bandwidth(); });

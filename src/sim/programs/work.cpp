@@ -208,10 +208,7 @@ class ProgramWork final : public Work {
                                  instruction.action == plan::Action::start_collective ||
                                  instruction.action == plan::Action::elapse ||
                                  instruction.action == plan::Action::start_elapse;
-      const auto kind = static_cast<collective::Kind>(instruction.collective);
-      return is_collective &&
-             (kind == collective::Kind::all_reduce || kind == collective::Kind::reduce_scatter ||
-              kind == collective::Kind::reduce);
+      return is_collective && collective::adds_up(instruction.collective);
     };
     return std::any_of(plan_.stages.begin(), plan_.stages.end(), [&](const plan::Stage& stage) {
       return std::any_of(stage.program.pieces.begin(), stage.program.pieces.end(),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "chakra/attributes.hpp"
+#include "chakra/collectives.hpp"
 #include "chakra/groups.hpp"
 #include "tessera/workload/chakra/chakra.hpp"
 
@@ -287,15 +288,17 @@ void ChakraFile::State::describe(GraphNode& node) const {
 }
 
 void ChakraFile::State::describe_collective(GraphNode& node) const {
-  const std::uint64_t kind = needed("comm_type");
-  if (kind >= graph_collectives) {
-    fail("node " + std::to_string(node.id),
-         "comm_type " + std::to_string(kind) + " is none from 0 to 9");
+  const std::uint64_t number = needed("comm_type");
+  const std::optional<collective::Kind> kind = chakra_collective(number);
+  if (!kind) {
+    fail("node " + std::to_string(node.id), "comm_type " + std::to_string(number) +
+                                                " is none from 0 to " +
+                                                std::to_string(chakra_collectives - 1));
   }
-  node.collective = static_cast<GraphCollective>(kind);
+  node.collective = *kind;
   const chakra::Attribute* const sizes =
-      node.collective == GraphCollective::all_to_all ? attribute("comm_sizes") : nullptr;
-  node.bytes = Bytes(node.collective == GraphCollective::barrier || sizes != nullptr
+      node.collective == collective::Kind::all_to_all ? attribute("comm_sizes") : nullptr;
+  node.bytes = Bytes(node.collective == collective::Kind::barrier || sizes != nullptr
                          ? count("comm_size").value_or(0)
                          : needed("comm_size"));
   if (sizes != nullptr) {

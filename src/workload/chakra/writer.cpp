@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "chakra.pb.h"
+#include "chakra/collectives.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/workload/chakra/chakra.hpp"
 
@@ -105,7 +106,7 @@ chakra::Node message_of(const GraphNode& node) {
       break;
     case GraphAction::collective: {
       add_count(message, "comm_size", node.bytes.count());
-      add_count(message, "comm_type", static_cast<std::uint64_t>(node.collective));
+      add_count(message, "comm_type", chakra_number(node.collective));
       if (node.root != 0) {
         add_count(message, "root_rank", node.root);
       }

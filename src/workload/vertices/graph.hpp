@@ -57,7 +57,7 @@ struct Vertex {
   std::vector<TensorUse> uses;  // their bytes are in `bytes`
   // Remote bytes are accessed while it computes; else read before and written behind.
   bool coherent = false;
-  GraphCollective collective = GraphCollective::all_reduce;
+  collective::Kind collective = collective::Kind::all_reduce;
   std::uint32_t root = 0;
   Gather gather = Gather::sent;
 

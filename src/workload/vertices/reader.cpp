@@ -74,7 +74,7 @@ constexpr Number any_number{0, {}};
 
 const OtherKey places_key{"vertices[].at", "NPUs", "all",
                           "NPUs: all, a number, a range as 0-7, or a list of these"};
-const config::NameKey collective{"vertices[].collective", graph_collective_names, "",
+const config::NameKey collective{"vertices[].collective", collective::kind_names, "",
                                  "in place of a vertex that computes: a collective among `at`"};
 const RequiredKey<Bytes> sent_bytes{"vertices[].bytes",
                                     "of a collective, as `size` of kind collective; of a message"};
@@ -92,19 +92,14 @@ Key<std::int64_t> root_key(const Number& members) {
 
 void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
   vertex.kind = Vertex::Kind::collective;
-  const std::vector<std::string> names = graph_collective_names();
-  const std::string name = collective.read(section);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) {
-    vertex.collective = static_cast<GraphCollective>(found - names.begin());
-  }
+  vertex.collective = collective::kind_named(collective.read(section)).value_or(vertex.collective);
   vertex.bytes = sent_bytes.read(section);
   read_places(section, "at", npus, vertex.everywhere, vertex.places);
   const auto members = static_cast<std::int64_t>(vertex.everywhere ? npus : vertex.places.size());
   vertex.root = static_cast<std::uint32_t>(
       root_key({0, std::max<std::int64_t>(0, members - 1)}).read(section));
   vertex.gather = gather.read(section);
-  if (vertex.gather != Vertex::Gather::sent && vertex.collective != GraphCollective::all_reduce) {
+  if (vertex.gather != Vertex::Gather::sent && vertex.collective != collective::Kind::all_reduce) {
     section.error("gather", "of an all-reduce only");
   }
 }

@@ -247,8 +247,8 @@ class VertexSource final : public GraphSource {
   void add_collective(const Vertex& vertex, const std::string& group, GraphNode node,
                       std::vector<GraphNode>& nodes) const {
     node.action = GraphAction::collective;
-    node.collective =
-        vertex.gather == Vertex::Gather::sent ? vertex.collective : GraphCollective::reduce_scatter;
+    node.collective = vertex.gather == Vertex::Gather::sent ? vertex.collective
+                                                            : collective::Kind::reduce_scatter;
     node.root = vertex.root;
     node.group = group;
     nodes.push_back(node);
@@ -257,7 +257,7 @@ class VertexSource final : public GraphSource {
       GraphNode read = std::move(node);
       read.data_dependencies = {read.id};
       ++read.id;
-      read.collective = GraphCollective::all_gather;
+      read.collective = collective::Kind::all_gather;
       read.bytes = Bytes((vertex.bytes.count() + members - 1) / members);
       nodes.push_back(std::move(read));
     }

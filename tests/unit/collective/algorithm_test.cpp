@@ -18,15 +18,6 @@ TEST(Algorithms, AreTheKnownOnes) {
   EXPECT_EQ(algorithms().kind(), "collective algorithm");
 }
 
-TEST(Kind, Names) {
-  EXPECT_EQ(to_string(Kind::all_reduce), "all_reduce");
-  EXPECT_EQ(to_string(Kind::reduce_scatter), "reduce_scatter");
-  EXPECT_EQ(to_string(Kind::all_gather), "all_gather");
-  EXPECT_EQ(to_string(Kind::broadcast), "broadcast");
-  EXPECT_EQ(to_string(Kind::reduce), "reduce");
-  EXPECT_THROW(to_string(static_cast<Kind>(200)), InternalError);
-}
-
 TEST(ChunkBytes, AddUpAndDifferByOneAtMostWithTheLargerOnesFirst) {
   for (const std::uint64_t bytes :
        std::array<std::uint64_t, 6>{0, 1, 7, 1000, 65'537, 1ULL << 63}) {

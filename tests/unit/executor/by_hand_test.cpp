@@ -92,7 +92,7 @@ Instruction all_reduce(std::uint64_t bytes, plan::Group group = plan::Group::ten
   instruction.action = Action::collective;
   instruction.group = group;
   instruction.traffic = group == plan::Group::tensor ? plan::Traffic::tensor : plan::Traffic::data;
-  instruction.collective = static_cast<std::uint8_t>(collective::Kind::all_reduce);
+  instruction.collective = collective::Kind::all_reduce;
   instruction.bytes = bytes;
   return instruction;
 }

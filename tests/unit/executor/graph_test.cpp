@@ -20,10 +20,10 @@
 namespace tessera::executor {
 namespace {
 
+using collective::Kind;
 using ::testing::HasSubstr;
 using testing::Outcome;
 using workload::GraphAction;
-using workload::GraphCollective;
 using workload::GraphNode;
 
 constexpr std::int64_t us = 1'000'000;
@@ -85,7 +85,7 @@ GraphNode message(std::uint64_t id, GraphAction action, std::uint32_t peer, std:
 }
 
 GraphNode collective(std::uint64_t id, std::uint64_t bytes, std::vector<std::uint64_t> after = {},
-                     GraphCollective kind = GraphCollective::all_reduce) {
+                     Kind kind = Kind::all_reduce) {
   GraphNode result = node(id, GraphAction::collective, std::move(after));
   result.collective = kind;
   result.bytes = Bytes(bytes);
@@ -360,18 +360,18 @@ TEST(Graph, CollectivesInTheirLaneGoInOrderOrTheNewestFirst) {
 // Messages of small vectors are twice their data, those of large ones have a delay each.
 TEST(Graph, ProtocolsFollowTheSizeOfTheVector) {
   const machine::Machine machine = stack("Ring(4)");
-  const auto end = [&](std::uint64_t bytes, GraphCollective kind) {
+  const auto end = [&](std::uint64_t bytes, Kind kind) {
     const std::vector<std::vector<GraphNode>> graphs(4, {collective(1, bytes, {}, kind)});
     GraphWork work = work_on(machine, graphs);
     work.options.protocols = {{Bytes(40'000), SimTime::zero(), 500'000},
                               {Bytes(0), SimTime::from_ps(us), 1'000'000}};
     return run(machine, work).end.ps();
   };
-  EXPECT_EQ(end(40'000, GraphCollective::all_reduce), all_reduce_of_four(80'000));
-  EXPECT_EQ(end(40'004, GraphCollective::all_reduce), all_reduce_of_four(40'004) + 7 * us);
+  EXPECT_EQ(end(40'000, Kind::all_reduce), all_reduce_of_four(80'000));
+  EXPECT_EQ(end(40'004, Kind::all_reduce), all_reduce_of_four(40'004) + 7 * us);
   // The part of a member; what it ends with decides.
-  EXPECT_EQ(end(10'000, GraphCollective::all_gather), 3 * (us + 20'000 * 100));
-  EXPECT_EQ(end(10'001, GraphCollective::all_gather), 3 * (us + 10'001 * 100) + 4 * us);
+  EXPECT_EQ(end(10'000, Kind::all_gather), 3 * (us + 20'000 * 100));
+  EXPECT_EQ(end(10'001, Kind::all_gather), 3 * (us + 10'001 * 100) + 4 * us);
 }
 
 // NPU 0 sends 10 kB to 1 and nothing to 2, 1 sends 20 kB to 2, 2 sends 30 kB to 0, each to a
@@ -383,7 +383,7 @@ TEST(Graph, AllToAllWithASizeForEachPair) {
                                               {Bytes(30'000), Bytes(0), Bytes(5)}};
   std::vector<std::vector<GraphNode>> graphs;
   for (const std::vector<Bytes>& own : parts) {
-    GraphNode one = collective(1, 0, {}, GraphCollective::all_to_all);
+    GraphNode one = collective(1, 0, {}, Kind::all_to_all);
     one.parts = own;
     graphs.push_back({one});
   }
@@ -412,10 +412,10 @@ TEST(Graph, CommunicatorsOfAnyMembers) {
   const std::vector<std::vector<std::uint32_t>> groups{
       {0, 2}, {1, 3, 5, 7}, {0, 1, 2}, {6, 4, 3}, {5}};
   for (const std::vector<std::uint32_t>& members : groups) {
-    for (std::size_t kind = 0; kind < workload::graph_collectives; ++kind) {
+    for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
       std::vector<std::vector<GraphNode>> graphs(8);
       for (const std::uint32_t npu : members) {
-        GraphNode one = collective(1, 1000, {}, static_cast<GraphCollective>(kind));
+        GraphNode one = collective(1, 1000, {}, static_cast<Kind>(kind));
         one.group = "some";
         one.root = static_cast<std::uint32_t>(members.size() - 1);
         GraphNode other = one;
@@ -446,7 +446,7 @@ TEST(Graph, CollectivesTakeTheirOverhead) {
 TEST(Graph, GroupsAreFlatRingsAsAstra) {
   const machine::Machine machine = stack("FC(2)_FC(2)_FC(2)");
   const workload::GraphGroups groups{{"plane", {0, 1, 2, 3}}};
-  for (const GraphCollective kind : {GraphCollective::all_reduce, GraphCollective::all_to_all}) {
+  for (const Kind kind : {Kind::all_reduce, Kind::all_to_all}) {
     GraphNode node = collective(0, 40'000, {}, kind);
     node.group = "plane";
     std::vector<std::vector<GraphNode>> graphs(8);

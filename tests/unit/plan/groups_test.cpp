@@ -100,8 +100,7 @@ std::uint64_t bytes_of(const Program& program, Phase phase, Group group, collect
   for (const Instruction& instruction : program.instructions(*entry)) {
     const bool collective =
         instruction.action == Action::collective || instruction.action == Action::start_collective;
-    if (collective && instruction.group == group &&
-        static_cast<collective::Kind>(instruction.collective) == kind) {
+    if (collective && instruction.group == group && instruction.collective == kind) {
       bytes += instruction.bytes;
     }
   }

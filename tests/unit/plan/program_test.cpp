@@ -226,7 +226,7 @@ TEST(Program, ReducesGradientsOnceAnIterationAndInTheSameBytes) {
     std::uint64_t bytes = 0;
     for_each_instruction(work.plan.stages[0].program, [&](Phase, const Instruction& instruction) {
       if (instruction.action == action && instruction.group == Group::data &&
-          static_cast<collective::Kind>(instruction.collective) != collective::Kind::all_gather) {
+          instruction.collective != collective::Kind::all_gather) {
         bytes += instruction.bytes;
       }
     });
@@ -254,7 +254,7 @@ WeightTraffic weight_traffic(const std::string& schedule, const std::string& zer
     if (code.action == Action::read && work.plan.names[code.name] == "read weights") {
       traffic.read[number] += code.bytes;
     } else if (code.action == Action::start_collective &&
-               static_cast<collective::Kind>(code.collective) == collective::Kind::all_gather) {
+               code.collective == collective::Kind::all_gather) {
       traffic.gathered[number] += code.bytes;
     }
   });

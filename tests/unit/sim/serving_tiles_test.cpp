@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "files.hpp"
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -82,6 +84,23 @@ TEST(ServingOnTiles, IsTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(run_on(ranks, experiment).result_digest, expected.result_digest) << compute;
     }
   }
+}
+
+// Shards add up by whatever does an all-reduce, also out of step and in several lanes.
+TEST(ServingOnTiles, AddsUpByAnyAlgorithm) {
+  const std::string usual = "halving-doubling";
+  std::set<std::string> digests;
+  for (const std::string& name : collective::algorithms().names()) {
+    std::string workload = cut;
+    workload.replace(workload.find(usual), usual.size(), name);
+    const Experiment experiment = read(experiment_of(workload));
+    const trace::Summary summary = run_on(1, experiment);
+    EXPECT_EQ(summary.status, "finished") << name;
+    EXPECT_EQ(summary.services.at(0).served, 6U) << name;
+    EXPECT_EQ(run_on(3, experiment).result_digest, summary.result_digest) << name;
+    digests.insert(summary.result_digest);
+  }
+  EXPECT_GT(digests.size(), 3U);
 }
 
 // A token takes as long as all weights and the cache from memory; arithmetic is hidden behind them,

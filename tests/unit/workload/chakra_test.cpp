@@ -121,7 +121,7 @@ TEST_F(Chakra, ReadsNodes) {
   EXPECT_EQ(nodes[3].action, GraphAction::receive);
   EXPECT_EQ(nodes[3].peer, 4U);
   EXPECT_EQ(nodes[4].action, GraphAction::collective);
-  EXPECT_EQ(nodes[4].collective, GraphCollective::reduce_scatter);
+  EXPECT_EQ(nodes[4].collective, collective::Kind::reduce_scatter);
   EXPECT_EQ(nodes[4].group, "dp");
   EXPECT_EQ(nodes[4].priority, 2U);
   EXPECT_THAT(nodes[4].dimensions, ElementsAre(true, false, true));
@@ -205,6 +205,42 @@ TEST_F(Chakra, GoesOnFromAPlace) {
   EXPECT_FALSE(file.next(one));
 }
 
+// Numbers of the schema's CollectiveCommType. A block of a reduce-scatter is one of equal parts, as
+// all are here, and is written as such.
+TEST_F(Chakra, NumbersCollectives) {
+  using collective::Kind;
+  const std::vector<Kind> kinds{Kind::all_reduce, Kind::reduce,         Kind::all_gather,
+                                Kind::gather,     Kind::scatter,        Kind::broadcast,
+                                Kind::all_to_all, Kind::reduce_scatter, Kind::reduce_scatter,
+                                Kind::barrier};
+  std::string all;
+  for (std::size_t comm_type = 0; comm_type < kinds.size(); ++comm_type) {
+    all +=
+        node(comm_type, 7,
+             attribute("comm_type", number(9, comm_type)) + attribute("comm_size", number(9, 1)));
+  }
+  const std::vector<GraphNode> nodes = read(all);
+  ASSERT_EQ(nodes.size(), kinds.size());
+  for (std::size_t comm_type = 0; comm_type < kinds.size(); ++comm_type) {
+    EXPECT_EQ(nodes[comm_type].collective, kinds[comm_type]) << comm_type;
+  }
+  {
+    ChakraWriter writer(path);
+    for (const GraphNode& one : nodes) {
+      writer.write(one);
+    }
+    writer.close();
+  }
+  ChakraFile written(path);
+  for (const Kind kind : kinds) {
+    GraphNode found;
+    ASSERT_TRUE(written.next(found));
+    EXPECT_EQ(found.collective, kind);
+  }
+  EXPECT_THAT(complaint(node(1, 7, attribute("comm_type", number(9, kinds.size())))),
+              HasSubstr("comm_type 10 is none from 0 to 9"));
+}
+
 // As PyTorch writes them: a list of texts, of which one is JSON.
 TEST_F(Chakra, ReadsCommunicatorsOfMetadataNodes) {
   const std::string list =
@@ -249,7 +285,7 @@ TEST_F(Chakra, WritesWhatItReads) {
   nodes[4].peer = 9;
   nodes[4].tag = 8;
   nodes[5].peer = 1;
-  nodes[6].collective = GraphCollective::broadcast;
+  nodes[6].collective = collective::Kind::broadcast;
   nodes[6].root = 3;
   nodes[6].group = "g";
   nodes[6].priority = 4;

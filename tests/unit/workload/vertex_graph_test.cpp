@@ -189,7 +189,7 @@ TEST(VertexGraph, GathersByReadsOrNotAtAll) {
   const auto collectives = [](const char* gather) {
     const Made made = make(training_with("move", gather), 4);
     EXPECT_EQ(made.complaint, "");
-    std::vector<std::pair<GraphCollective, std::uint64_t>> found;
+    std::vector<std::pair<collective::Kind, std::uint64_t>> found;
     for (const GraphNode& node : read_all(*made.source, 0)) {
       if (node.name == "sync2" && node.id < 8) {
         found.emplace_back(node.collective, node.bytes.count());
@@ -197,12 +197,13 @@ TEST(VertexGraph, GathersByReadsOrNotAtAll) {
     }
     return found;
   };
-  EXPECT_THAT(collectives("sent"), ElementsAre(std::pair(GraphCollective::all_reduce, 4'000'000U)));
+  EXPECT_THAT(collectives("sent"),
+              ElementsAre(std::pair(collective::Kind::all_reduce, 4'000'000U)));
   EXPECT_THAT(collectives("free"),
-              ElementsAre(std::pair(GraphCollective::reduce_scatter, 4'000'000U)));
+              ElementsAre(std::pair(collective::Kind::reduce_scatter, 4'000'000U)));
   EXPECT_THAT(collectives("read"),
-              ElementsAre(std::pair(GraphCollective::reduce_scatter, 4'000'000U),
-                          std::pair(GraphCollective::all_gather, 1'000'000U)));
+              ElementsAre(std::pair(collective::Kind::reduce_scatter, 4'000'000U),
+                          std::pair(collective::Kind::all_gather, 1'000'000U)));
 }
 
 // Edges between vertices without a place in common are messages.

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "tessera/collective/algorithm_run.hpp"
 #include "tessera/collective/run.hpp"
 #include "tessera/collective/turns.hpp"
 
@@ -51,41 +51,24 @@ class StackedRun final : public CollectiveRun {
   void restore(const std::vector<std::uint32_t>& state) override;
 
  private:
-  // Steps of one lane. Those of an algorithm that goes in step end in order; else `ended` says
-  // which have.
-  struct Lane {
-    std::uint32_t begun = 0;
-    std::uint32_t over = 0;  // all below are
-    std::vector<bool> ended;
-  };
   struct PhaseRun {
     Turn turn;
-    bool begun = false;  // the endpoint delay is over
-    std::uint32_t lanes_left = 0;
-    std::vector<Lane> lanes;
+    AlgorithmRun run;
   };
-  static constexpr std::uint32_t before_steps = 0xFFFFFFFFU;  // StepName::step of the first wait
 
   const Phase& phase_of(const Turn& turn) const {
     return collective_.turns.chunks[turn.chunk].phases[turn.phase];
   }
-  const RunDimension& dimension_of(const Turn& turn) const {
-    return collective_.dimensions[phase_of(turn).dimension];
-  }
   bool takes_part(const Turn& turn) const;
-  // Another member as the phase counts them, or a member as the dimension does.
-  Member counted(const Phase& phase, Member member) const;
-  Step step_of(const Turn& turn, std::uint32_t lane, std::uint32_t number) const;
-  PhaseRun* find(const Turn& turn);
+  // This member's part in a phase.
+  AlgorithmPart part_of(const Turn& turn) const;
+  PhaseRun* find(const StepName& name);
 
   void begin_turns(RunActions& actions);
   void begin_phase(const Turn& turn, RunActions& actions);
-  void begin_steps(PhaseRun& run, std::uint32_t lane, RunActions& actions);
-  // The message of a step that has begun is here.
-  void take(PhaseRun& run, std::uint32_t lane, std::uint32_t number, const Step& step,
-            RunActions& actions);
-  void end_step(PhaseRun& run, std::uint32_t lane, std::uint32_t number);
-  void settle(PhaseRun& run, RunActions& actions);
+  // Goes on with what comes after a phase, if that is over.
+  void settle(PhaseRun& phase, RunActions& actions);
+  void end_phase(const Turn& turn);
 
   const StackedCollective& collective_;
   std::vector<std::uint32_t> coordinates_;  // from the root

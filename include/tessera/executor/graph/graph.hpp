@@ -155,8 +155,6 @@ struct GraphSetup {
   unsigned coherent_slot = 0;    // of memory::CoherentMemory, where there is one
 };
 
-collective::Kind kind_of(workload::GraphCollective collective);
-
 // TileResult::role is the NPU's number.
 std::unique_ptr<Executor> make_graph_executor(const GraphSetup& setup);
 

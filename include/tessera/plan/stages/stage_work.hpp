@@ -11,8 +11,8 @@
 
 namespace tessera::plan {
 
-// A collective operation: the group, the collective::Kind, and the bytes of the vector.
-using CollectiveKey = std::tuple<Group, std::uint8_t, std::uint64_t>;
+// A collective operation: the group, the kind, and the bytes of the vector.
+using CollectiveKey = std::tuple<Group, collective::Kind, std::uint64_t>;
 
 // Of every tile of one stage, how often in an iteration; alike instructions counted together.
 struct StageWork {

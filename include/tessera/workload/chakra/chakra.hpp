@@ -11,7 +11,7 @@
 // | tensor_size  | compute, memory | bytes                                                 |
 // | tensor_loc   | memory     | 0: local (default), else remote                            |
 // | in_switch    | memory     | 1: gathered or scattered by switches on the way (our own)  |
-// | comm_type    | collective | 0 … 9, see GraphCollective                                 |
+// | comm_type    | collective | 0 … 9, numbers of the schema                               |
 // | comm_size    | messages, collectives | bytes                                           |
 // | comm_src, comm_dst, comm_tag | messages | NPUs and tag                                 |
 // | root_rank    | collective | member number of the root; default 0                       |

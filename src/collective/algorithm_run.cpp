@@ -1,0 +1,167 @@
+#include "tessera/collective/algorithm_run.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::collective {
+
+// One lane of a run, in the present event.
+class AlgorithmRun::Host {
+ public:
+  Host(AlgorithmRun& run, std::uint32_t lane, RunActions& actions)
+      : run_(run), part_(run.part_), lane_(lane), actions_(actions) {}
+
+  Lane& lane() { return run_.lanes_[lane_].lane; }
+  std::uint32_t steps() const { return run_.steps_; }
+  bool passes_on() const { return run_.passes_on_; }
+  std::vector<bool>* ended() {
+    std::vector<bool>& ended = run_.lanes_[lane_].ended;
+    return ended.empty() ? nullptr : &ended;
+  }
+  const Step& step(std::uint32_t number) {
+    if (number != known_) {
+      known_ = number;
+      step_ = part_.algorithm->step(part_.kind, part_.size, part_.member, bytes(), number, lane_);
+    }
+    return step_;
+  }
+  void send(const Step& step) {
+    actions_.send(part_.dimension, (counted(step.send_to) + part_.root) % part_.size,
+                  name(step.send_step), part_.costs.on_wire(step.send_bytes));
+  }
+  bool take_early(std::uint32_t number) { return actions_.take_early(name(number)); }
+  bool received(std::uint32_t number, const Step& step) {
+    actions_.taken(part_.costs.on_wire(step.receive_bytes));
+    const SimTime time = part_.costs.after_message(step, number);
+    if (time > SimTime::zero()) {
+      actions_.wait(time, name(number));
+    }
+    return time == SimTime::zero();
+  }
+  void passed_on(std::uint32_t /*number*/, Bytes bytes) {
+    actions_.taken(part_.costs.on_wire(bytes));
+  }
+
+ private:
+  static constexpr std::uint32_t no_step = 0xFFFFFFFFU;
+
+  Bytes bytes() const {
+    const auto lanes = static_cast<std::uint32_t>(run_.lanes_.size());
+    return lanes == 1 ? part_.bytes : chunk_bytes(part_.bytes, lanes, lane_);
+  }
+  Member counted(Member member) const {
+    return part_.turned_round && member != 0 ? part_.size - member : member;
+  }
+  StepName name(std::uint32_t step) const {
+    return {part_.chunk, part_.phase, static_cast<std::uint16_t>(lane_), step};
+  }
+
+  AlgorithmRun& run_;
+  const AlgorithmPart& part_;
+  std::uint32_t lane_;
+  RunActions& actions_;
+  std::uint32_t known_ = no_step;
+  Step step_;
+};
+
+AlgorithmRun::AlgorithmRun(const AlgorithmPart& part)
+    : part_(part), steps_(part.algorithm->steps(part.kind, part.size)) {
+  if (steps_ == 0) {
+    return;
+  }
+  passes_on_ = part.algorithm->is_passed_on(part.kind) && part.costs.endpoint == SimTime::zero() &&
+               part.costs.local_memory == Bandwidth();
+  lanes_.resize(part.algorithm->lanes(part.kind));
+  lanes_left_ = static_cast<std::uint32_t>(lanes_.size());
+  if (!part.algorithm->in_step()) {
+    for (LaneState& state : lanes_) {
+      state.ended.resize(steps_);
+    }
+  }
+}
+
+void AlgorithmRun::begin(RunActions& actions) {
+  if (!is_over() && part_.costs.endpoint > SimTime::zero()) {
+    actions.wait(part_.costs.endpoint, {part_.chunk, part_.phase, 0, before_steps});
+    return;
+  }
+  start(actions);
+}
+
+void AlgorithmRun::start(RunActions& actions) {
+  begun_ = true;
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    Host host(*this, lane, actions);
+    go_on(host);
+  }
+}
+
+void AlgorithmRun::go_on(Host& host) {
+  host.lane().go_on(host);
+  lanes_left_ -= host.lane().over == steps_ ? 1 : 0;
+}
+
+bool AlgorithmRun::arrived(const StepName& name, RunActions& actions) {
+  if (!begun_ || name.step >= lanes_[name.lane].lane.begun) {
+    return false;
+  }
+  Host host(*this, name.lane, actions);
+  host.lane().arrived(name.step, host);
+  go_on(host);
+  return true;
+}
+
+void AlgorithmRun::elapsed(const StepName& name, RunActions& actions) {
+  if (name.step == before_steps) {
+    start(actions);
+    return;
+  }
+  Host host(*this, name.lane, actions);
+  host.lane().end(name.step, host);
+  go_on(host);
+}
+
+void AlgorithmRun::passed_on(const StepName& name, std::uint32_t steps) {
+  ensure(begun_ && lanes_[name.lane].ended.empty(),
+         "steps one after the other, of a run that has begun");
+  Lane& lane = lanes_[name.lane].lane;
+  ensure(lane.begun == lane.over + 1, "a step under way");
+  lane.over += steps;
+  lane.begun += steps;
+}
+
+std::string AlgorithmRun::waits_in() const {
+  return "dimension " + std::to_string(part_.dimension);
+}
+
+std::vector<std::uint32_t> AlgorithmRun::save() const {
+  std::vector<std::uint32_t> state{begun_ ? 1U : 0U, lanes_left_};
+  for (const auto& [lane, ended] : lanes_) {
+    state.insert(state.end(), {lane.begun, lane.over});
+    // Only those between `over` and `begun` are not known from these.
+    for (std::uint32_t number = lane.over; !ended.empty() && number < lane.begun; ++number) {
+      state.push_back(ended[number] ? 1 : 0);
+    }
+  }
+  return state;
+}
+
+void AlgorithmRun::restore(const std::vector<std::uint32_t>& state) {
+  std::size_t at = 0;
+  const auto next = [&] {
+    ensure(at < state.size(), "the state of a collective ends early");
+    return state[at++];
+  };
+  begun_ = next() != 0;
+  lanes_left_ = next();
+  for (auto& [lane, ended] : lanes_) {
+    lane.begun = next();
+    lane.over = next();
+    for (std::uint32_t number = 0; !ended.empty() && number < lane.begun; ++number) {
+      ended[number] = number < lane.over || next() != 0;
+    }
+  }
+}
+
+}  // namespace tessera::collective
