@@ -57,16 +57,24 @@ MEASURES = {measure.name: measure for measure in (
 
 @dataclass(frozen=True)
 class Apart:
-    """Why a measure of a form need not be that of the base, and how far it may be off: [low, high] of it;
-    no bounds: it may be anything, also unknown."""
+    """Why a measure of a form need not be that of the base, and how far it may be off: [low, high] of it,
+    or, in its own unit, less by `short` at most; no bounds: it may be anything, also unknown."""
     why: str
     low: float = None
     high: float = None
+    short: float = None
 
     def holds(self, value, base):
+        if self.short is not None:
+            return value is not None and base - self.short <= value <= base
         if self.low is None:
             return True
         return value is not None and self.low * base <= value <= self.high * base
+
+    def bounds(self):
+        if self.short is not None:
+            return f"less by {self.short:g} at most"
+        return "apart" if self.low is None else f"{self.low:.4g} to {self.high:.4g}"
 
 
 @dataclass
@@ -111,7 +119,7 @@ class Rule:
             yield f"{about}: {self.why}."
         for apart in dict.fromkeys(self.apart.values()):
             names = ", ".join(name for name, one in self.apart.items() if one == apart)
-            bounds = "" if apart.low is None else f" ({apart.low:g} to {apart.high:g})"
+            bounds = "" if apart.bounds() == "apart" else f" ({apart.bounds()})"
             yield f"{about}, {names}{bounds}: {apart.why}."
 
     def cell(self, name):
@@ -206,8 +214,7 @@ class Family:
         held = True
         for name, seen in rule.seen.items():
             apart = rule.apart.get(name)
-            bound = "equal" if apart is None else \
-                "apart" if apart.low is None else f"{apart.low:g} to {apart.high:g}"
+            bound = "equal" if apart is None else apart.bounds()
             held &= report.bound(
                 not seen.outside, f"{self.name}: {rule.form} of {rule.base}: {name} in {rule.runs} "
                                   f"experiments, {bound}; {len(seen.outside)} outside") == "holds"

@@ -25,8 +25,25 @@ def traced(experiment):
 
 
 MODEL = Apart("a trace does not tell its model's FLOPs: those that are done count", 1, 3)
-WAYS = Apart("collectives go through the dimensions of the machine, by the algorithms of its blocks", 0.3, 3)
-OTHER = Apart("the same", 0.9, 1.1)
+# Groups of these plans have two members or four.
+STEPS = Apart("four members take four steps by halving and doubling, or two by two, where a ring takes six; with "
+              "as many bytes", 2 / 3, 1)
+FASTER = Apart("follows from that", 1, 1.5)
+PASSED = Apart("the same, and all-to-alls of four take two steps of half of the data, where a ring takes three "
+               "of a quarter", 2 / 3, 4 / 3)
+PASSING = Apart("follows from that", 0.75, 1.5)
+TWICE = Apart("all-to-alls of two by two send half of the data twice, in place of three quarters", 1, 4 / 3)
+
+
+def through_dimensions(given):
+    """What of a plan its dimensions change: nothing, times, or bytes of all-to-alls as well."""
+    keys = given["strategy"]
+    topology = given["machine"]["topology"]
+    pairs = max(keys["tensor"], keys["data"] * keys["context"]) <= 2
+    if pairs or topology.get("shape", "").startswith("Ring"):
+        return "nothing"
+    grid = topology["kind"] != "stack"
+    return "bytes" if grid and keys.get("expert", 1) > 2 else "times"
 
 FORMS = {"programs": as_it_is, "graphs": changed(ring_graphs), "trace": from_trace(traced),
          "plain graphs": changed(plain_graphs), "only tenant": as_only_tenant}
@@ -113,9 +130,15 @@ def sections(report, program, folder, setting):
                                    "their order, as programs have them"),
         Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
              {"FLOPs": MODEL, "utilisation": MODEL}),
-        Rule("plain graphs", "graphs", "`execution: {}`", {
-            **dict.fromkeys(("simulated time", "iteration time", "utilisation"), WAYS),
-            "bytes of collectives": OTHER}),
+        Rule("plain graphs", "graphs", "`execution: {}`; groups of two, or a machine that is one ring",
+             when=lambda given: through_dimensions(given) == "nothing"),
+        Rule("plain graphs", "graphs", "`execution: {}`; groups of four on a switch or a grid",
+             {"simulated time": STEPS, "iteration time": STEPS, "utilisation": FASTER},
+             when=lambda given: through_dimensions(given) == "times"),
+        Rule("plain graphs", "graphs", "`execution: {}`; experts of four replicas on a grid",
+             {"simulated time": PASSED, "iteration time": PASSED, "utilisation": PASSING,
+              "bytes of collectives": TWICE},
+             when=lambda given: through_dimensions(given) == "bytes"),
         Rule("only tenant", "programs")])
     family.many(8 if setting.reduced else 60, experiment)
     family.report(report)

@@ -13,6 +13,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/explore/estimate.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/sim/model_cache.hpp"
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
@@ -80,7 +81,8 @@ class Search {
       const std::vector<std::string> own = proposal.candidate->settings(proposal.layout);
       settings.insert(settings.end(), own.begin(), own.end());
     }
-    return sim::read_experiment(request_.experiment, settings, cache_.loader());
+    return sim::read_experiment(request_.experiment, settings,
+                                sim::CachingLoader{cache_.loader(), &models_});
   }
 
   // Once on every rank, so that all files are in memory. What refuses the experiment's own strategy
@@ -221,6 +223,7 @@ class Search {
   const SearchRequest& request_;
   comm::Communicator& communicator_;
   TextCache cache_;
+  sim::ModelCache models_;
   MachineAndWork parts_;
   Estimator estimator_;
   std::vector<std::string> layouts_;

@@ -11,6 +11,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/messages.hpp"
+#include "tessera/network/sharing.hpp"
 
 namespace tessera::network {
 namespace {
@@ -108,7 +109,7 @@ class AnalyticalNetwork final : public CountedNetwork {
   SimTime longest_unshared_;
 };
 
-class AnalyticalModel final : public NetworkModel {
+class AnalyticalModel final : public NetworkModel, public StatesSharing {
  public:
   AnalyticalModel(std::string routing, const Overheads& overheads, SimTime tick, bool shares_ports)
       : routing_(std::move(routing)),
@@ -126,6 +127,9 @@ class AnalyticalModel final : public NetworkModel {
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
+  plan::Sharing sharing() const override {
+    return shares_ports_ ? plan::Sharing::ports : plan::Sharing::nothing;
+  }
   bool limits_rates() const override { return true; }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
     const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);

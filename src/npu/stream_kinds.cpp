@@ -157,12 +157,16 @@ Made make_embedding(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
+// A single row lies in memory as a single column does: there is nothing to move.
 Made make_transpose(config::Section& section, const Target& target) {
   StreamSpec spec;
   spec.rows = rows_key.read(section);
   spec.columns = columns_key.read(section);
   if (!is_countable(section, {spec.rows, spec.columns})) {
     return nullptr;
+  }
+  if (spec.rows == 1 || spec.columns == 1) {
+    return lower_nothing(target);
   }
   spec.transposes = true;
   spec.work = vector_work("copy");
@@ -236,7 +240,9 @@ const Registration embedding(operators(),
                               {tokens_key, row_width_key, positions_key}},
                              make_embedding);
 const Registration transpose(operators(),
-                             {"transpose", "columns become rows", {rows_key, columns_key}},
+                             {"transpose",
+                              "columns become rows; nothing where there is one of either",
+                              {rows_key, columns_key}},
                              make_transpose);
 const Registration concat(operators(), {"concat", "inputs side by side", {rows_of_all, parts_key}},
                           make_concat);

@@ -1,16 +1,159 @@
 #include "collective_time.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::plan {
+namespace {
+
+// Whether after it every member has heard from every other.
+bool joins_all(collective::Kind kind) {
+  using collective::Kind;
+  return kind == Kind::all_reduce || kind == Kind::all_gather || kind == Kind::reduce_scatter ||
+         kind == Kind::all_to_all || kind == Kind::barrier;
+}
+
+}  // namespace
+
+// The members of the group of the tile in place `base`, on their way through a collective, which
+// they may begin again.
+class CollectiveClock::Members {
+ public:
+  // All must outlive this.
+  Members(const CollectiveClock& clock, std::uint32_t stage, Group group, const GroupShape& shape,
+          collective::Kind kind, Bytes bytes, std::uint32_t base)
+      : clock_(clock),
+        stage_(stage),
+        group_(group),
+        shape_(shape),
+        kind_(kind),
+        bytes_(bytes),
+        base_(base),
+        algorithm_(clock.plan_.algorithm(group)),
+        steps_(Plan::steps_of(algorithm_, shape, kind) / shape.channels),
+        ready_(std::size_t{shape.size} * shape.channels),
+        free_(ready_.size()) {}
+
+  // Each member from when it is ready.
+  void go() {
+    for (std::uint32_t step = 0; step < steps_; ++step) {
+      // Steps that are steady look all like the first.
+      if (transits_.empty() || !algorithm_.is_steady(kind_)) {
+        loads_ = clock_.loads_of(stage_, group_, shape_, kind_, step);
+        transits_.clear();
+      }
+      advance(step);
+    }
+    meet();
+  }
+
+  SimTime first() const { return *std::min_element(ready_.begin(), ready_.end()); }
+  SimTime last() const { return *std::max_element(ready_.begin(), ready_.end()); }
+  // Behind the first member: the others, and links that are in use still.
+  std::vector<SimTime> lags() const {
+    std::vector<SimTime> lags;
+    const SimTime first = this->first();
+    for (const auto* times : {&ready_, &free_}) {
+      for (const SimTime time : *times) {
+        lags.push_back(std::max(time, first) - first);
+      }
+    }
+    return lags;
+  }
+  std::uint64_t steps() const { return std::uint64_t{steps_} * ready_.size(); }
+
+ private:
+  using From = std::tuple<collective::Member, collective::Member, Bytes>;
+
+  void advance(std::uint32_t step) {
+    std::vector<SimTime> next = ready_;
+    for (std::uint32_t i = 0; i < ready_.size(); ++i) {
+      const collective::Member member = i / shape_.channels;
+      const std::uint32_t channel = i % shape_.channels;
+      const collective::Step now = Plan::step_of(algorithm_, shape_, kind_, member, bytes_,
+                                                 step * shape_.channels + channel);
+      if (now.receive_from == collective::nobody) {
+        continue;
+      }
+      const Transit& way = way_to(member, now);
+      free_[i] =
+          std::max(free_[i], ready_[now.receive_from * shape_.channels + channel]) + way.on_links;
+      next[i] = std::max(next[i], free_[i] + way.latency);
+    }
+    ready_.swap(next);
+  }
+
+  const Transit& way_to(collective::Member member, const collective::Step& now) {
+    const auto [place, fresh] =
+        transits_.try_emplace(From{now.receive_from, member, now.receive_bytes});
+    if (fresh) {
+      place->second = clock_.transit(clock_.tile(stage_, shape_.place_of(now.receive_from, base_)),
+                                     clock_.tile(stage_, shape_.place_of(member, base_)),
+                                     now.receive_bytes, loads_);
+    }
+    return place->second;
+  }
+
+  // A member goes on when all its channels are through.
+  void meet() {
+    for (auto of = ready_.begin(); of != ready_.end(); of += shape_.channels) {
+      std::fill_n(of, shape_.channels, *std::max_element(of, of + shape_.channels));
+    }
+  }
+
+  const CollectiveClock& clock_;
+  std::uint32_t stage_;
+  Group group_;
+  const GroupShape& shape_;
+  collective::Kind kind_;
+  Bytes bytes_;
+  std::uint32_t base_;
+  const collective::Algorithm& algorithm_;
+  std::uint32_t steps_;
+  // Of each member and channel: when its steps so far are over, and when the way of its last
+  // message was free again.
+  std::vector<SimTime> ready_;
+  std::vector<SimTime> free_;
+  Loads loads_;
+  std::map<From, Transit> transits_;
+};
 
 SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape& shape,
-                              collective::Kind kind, Bytes bytes) {
-  const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes});
+                              collective::Kind kind, Bytes bytes, Occasion occasion) {
+  const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes, occasion});
   if (fresh) {
-    place->second = compute(stage, group, shape, kind, bytes, 0);
+    Members members(*this, stage, group, shape, kind, bytes, 0);
+    members.go();
+    const bool together = members.first() == members.last();
+    place->second =
+        occasion == Occasion::once || together || !joins_all(kind) ? members.last() : pace(members);
   }
   return place->second;
+}
+
+// Of members that have done it once.
+SimTime CollectiveClock::pace(Members& members) {
+  struct Before {
+    std::int64_t round = 0;
+    SimTime first;
+  };
+  const auto mean = [](SimTime span, std::int64_t rounds) {
+    return SimTime::from_ps((span.ps() + rounds - 1) / rounds);
+  };
+  const auto most_rounds =
+      std::max<std::int64_t>(2, static_cast<std::int64_t>(most_steps / (members.steps() + 1)));
+  const SimTime begin = members.last();
+  std::map<std::vector<SimTime>, Before> seen;
+  for (std::int64_t round = 1;; ++round) {
+    const auto [place, fresh] = seen.try_emplace(members.lags(), Before{round, members.first()});
+    if (!fresh) {
+      return mean(members.first() - place->second.first, round - place->second.round);
+    }
+    if (round == most_rounds) {
+      return mean(members.last() - begin, round - 1);
+    }
+    members.go();
+  }
 }
 
 SimTime CollectiveClock::slowest(std::uint32_t stage, Group group, const GroupShape& shape,
@@ -25,7 +168,9 @@ SimTime CollectiveClock::slowest(std::uint32_t stage, Group group, const GroupSh
   const std::size_t looked_at = std::min<std::size_t>(firsts.size(), most_groups);
   for (std::size_t i = 0; i < looked_at; ++i) {
     const std::uint32_t base = firsts[i * firsts.size() / looked_at];
-    longest = std::max(longest, compute(stage, group, shape, kind, bytes, base));
+    Members members(*this, stage, group, shape, kind, bytes, base);
+    members.go();
+    longest = std::max(longest, members.last());
   }
   return longest;
 }
@@ -49,8 +194,14 @@ SimTime CollectiveClock::boundary(std::uint32_t stage, std::uint32_t other, cons
 }
 
 void CollectiveClock::add_load(EntityId from, EntityId to, Loads& loads) const {
+  if (sharing_ == Sharing::nothing) {
+    return;
+  }
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
     ++loads[hop];
+    if (sharing_ == Sharing::ports) {
+      return;
+    }
   }
 }
 
@@ -74,57 +225,21 @@ CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group grou
 CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, Bytes bytes,
                                                   const Loads& loads) const {
   Transit transit{transfers_.overhead, {}};
+  std::uint32_t share = 1;
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
     const machine::Link link = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
     transit.latency += link_class.latency;
+    // What waited for its port keeps its distance from the next one beyond it.
+    const auto found = loads.find(hop);
+    share = found == loads.end() ? share : found->second;
     transit.on_links =
-        std::max(transit.on_links, serialization_time(bytes * loads.at(hop), link_class.bandwidth));
+        std::max(transit.on_links, serialization_time(bytes * share, link_class.bandwidth));
+  }
+  if (sharing_ == Sharing::nothing) {  // nor does it wait for the one before
+    transit.latency += std::exchange(transit.on_links, SimTime::zero());
   }
   return transit;
-}
-
-SimTime CollectiveClock::compute(std::uint32_t stage, Group group, const GroupShape& shape,
-                                 collective::Kind kind, Bytes bytes, std::uint32_t base) const {
-  using From = std::tuple<collective::Member, collective::Member, Bytes>;
-  // Steps that are steady look all like the first.
-  const bool changes = !plan_.algorithm(group).is_steady(kind);
-  Loads loads = loads_of(stage, group, shape, kind, 0);
-  std::map<From, Transit> transits;
-  // Of each member and channel: when its steps so far are over, and when the way of its last
-  // message was free again.
-  std::vector<SimTime> ready(std::size_t{shape.size} * shape.channels);
-  std::vector<SimTime> free(ready.size());
-  const std::uint32_t steps = Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
-  for (std::uint32_t step = 0; step < steps; ++step) {
-    if (changes && step > 0) {
-      loads = loads_of(stage, group, shape, kind, step);
-      transits.clear();
-    }
-    std::vector<SimTime> next = ready;
-    for (std::uint32_t i = 0; i < ready.size(); ++i) {
-      const collective::Member member = i / shape.channels;
-      const std::uint32_t channel = i % shape.channels;
-      const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member, bytes,
-                                                 step * shape.channels + channel);
-      if (now.receive_from == collective::nobody) {
-        continue;
-      }
-      const auto [place, fresh] =
-          transits.try_emplace(From{now.receive_from, member, now.receive_bytes});
-      if (fresh) {
-        place->second =
-            transit(tile(stage, shape.place_of(now.receive_from, base)),
-                    tile(stage, shape.place_of(member, base)), now.receive_bytes, loads);
-      }
-      const Transit& way = place->second;
-      free[i] =
-          std::max(free[i], ready[now.receive_from * shape.channels + channel]) + way.on_links;
-      next[i] = std::max(next[i], free[i] + way.latency);
-    }
-    ready.swap(next);
-  }
-  return *std::max_element(ready.begin(), ready.end());
 }
 
 std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,
@@ -137,7 +252,8 @@ std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t
   }
   std::uint32_t share = 1;
   for (const machine::Hop& hop : transfers_.hops(tile(stage, 0), tile(other, 0))) {
-    share = std::max(share, loads.at(hop));
+    const auto found = loads.find(hop);
+    share = std::max(share, found == loads.end() ? 1 : found->second);
   }
   return share;
 }

@@ -6,27 +6,39 @@
 #include <tuple>
 #include <vector>
 
-#include "tessera/plan/plan.hpp"
+#include "occasion.hpp"
+#include "tessera/plan/sharing.hpp"
 
 namespace tessera::plan {
 
 // All groups of a shape in a stage do the same at the same time, as do all tiles that pass a
-// boundary tensor on; what they send over one link shares its bandwidth. What other stages do, and
-// waiting behind it, is left out.
+// boundary tensor on; what they send over one link shares its bandwidth, where the network has
+// messages share any (Sharing). What other stages do, and waiting behind it, is left out.
 class CollectiveClock {
  public:
   // Both must outlive the clock; of the plan, placement and algorithms must be there.
-  CollectiveClock(const Plan& plan, const Transfers& transfers, const machine::Topology& topology)
-      : plan_(plan), transfers_(transfers), topology_(topology) {}
+  CollectiveClock(const Plan& plan, const Transfers& transfers, const machine::Topology& topology,
+                  Sharing sharing)
+      : plan_(plan), transfers_(transfers), topology_(topology), sharing_(sharing) {}
 
   // Follows the steps of every member of the group of the stage's first tile, in each channel by
   // itself: a step is over when the own one before is over and the message has come that its sender
   // sent after the own step before, on links that the message before has left. Exact where no two
   // messages share a link in turn. O(steps * members * channels); remembers what it was asked.
+  //
+  // `once`: from members that begin together to the last one. `again`: what each adds where
+  // collectives follow each other with the same work between them. A member that ends before others
+  // begins the next one before them, so that a ring goes at the mean of its steps' times, where the
+  // last member of each alone meets the longest one more often: the cycle mean of the max-plus
+  // matrix that takes the members' times from one collective to the next (Baccelli et al.,
+  // Synchronization and Linearity, 1992, chapter 3), found by following collectives until the
+  // members' lags come back, or for `most_steps` steps. Where not all members wait for all others
+  // (a broadcast, a reduce), `again` is `once`: what goes on while the last is served is not known.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-               Bytes bytes);
+               Bytes bytes, Occasion occasion);
+  static constexpr std::uint64_t most_steps = 1U << 18U;
 
-  // The same of the slowest group of the stage, of at most `most_groups` that are looked at; where
+  // Once, of the slowest group of the stage, of at most `most_groups` that are looked at; where
   // groups do not all lie alike.
   SimTime slowest(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                   Bytes bytes) const;
@@ -44,10 +56,9 @@ class CollectiveClock {
 
  private:
   using Loads = std::map<machine::Hop, std::uint32_t>;
+  class Members;
 
-  // Of the group of the tile in place `base`.
-  SimTime compute(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-                  Bytes bytes, std::uint32_t base) const;
+  static SimTime pace(Members& members);
   EntityId tile(std::uint32_t stage, std::uint32_t place) const {
     return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
   }
@@ -65,7 +76,8 @@ class CollectiveClock {
   const Plan& plan_;
   const Transfers& transfers_;
   const machine::Topology& topology_;
-  std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes>, SimTime> known_;
+  Sharing sharing_;
+  std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes, Occasion>, SimTime> known_;
 };
 
 }  // namespace tessera::plan

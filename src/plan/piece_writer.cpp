@@ -47,6 +47,7 @@ bool inside_tensor_group(Group group) {
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
   chunk_ = chunk;
+  occasion_ = phase == Phase::update ? Occasion::once : Occasion::again;
   check_sums();
   switch (phase) {
     case Phase::forward:
@@ -100,7 +101,7 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
   };
   const SimTime overhead = estimates_.collective_overhead;
   if (!simulated) {
-    const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes);
+    const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
     add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
     return;
   }

@@ -99,6 +99,7 @@ class PieceWriter {
   Tables& tables_;
   Cutter cutter_;
   std::uint16_t chunk_ = 0;
+  Occasion occasion_ = Occasion::again;  // of collectives
   std::vector<Instruction> code_;
 };
 

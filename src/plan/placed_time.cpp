@@ -15,12 +15,12 @@ namespace {
 class PlacedTime {
  public:
   PlacedTime(const machine::Machine& machine, const Plan& plan, const OperationTime& operation_time,
-             const Transfers& transfers)
+             const Transfers& transfers, Sharing sharing)
       : machine_(machine),
         plan_(plan),
         operation_time_(operation_time),
         transfers_(transfers),
-        clock_(plan, transfers, *machine.topology) {}
+        clock_(plan, transfers, *machine.topology, sharing) {}
 
   SimTime iteration() {
     ScheduleClock::Times times;
@@ -98,8 +98,9 @@ class PlacedTime {
 }  // namespace
 
 SimTime placed_time(const machine::Machine& machine, const Plan& plan,
-                    const OperationTime& operation_time, const Transfers& transfers) {
-  return PlacedTime(machine, plan, operation_time, transfers).iteration();
+                    const OperationTime& operation_time, const Transfers& transfers,
+                    Sharing sharing) {
+  return PlacedTime(machine, plan, operation_time, transfers, sharing).iteration();
 }
 
 }  // namespace tessera::plan

@@ -314,7 +314,7 @@ class PlanMaker {
 
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
-               const Transfers& transfers) {
+               const Transfers& transfers, Sharing sharing) {
   const PlanMaker maker(machine, workload, operation_time);
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
@@ -323,20 +323,27 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   for (GroupShape& shape : plan.groups) {
     shape.channels = channels_of(shape, plan.placement, *machine.topology);
   }
-  CollectiveClock clock(plan, transfers, *machine.topology);
+  CollectiveClock clock(plan, transfers, *machine.topology, sharing);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
-  maker.add_stages(
-      {transfers.collective_overhead,
-       [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-           Bytes bytes) { return clock.time(stage, group, shape, kind, bytes); },
-       [&](std::uint32_t stage, std::uint32_t other, const GroupShape& shape) {
-         return clock.boundary_share(stage, other, stood_for, shape);
-       }},
-      plan);
+  maker.add_stages({transfers.collective_overhead,
+                    [&](std::uint32_t stage, Group group, const GroupShape& shape,
+                        collective::Kind kind, Bytes bytes, Occasion occasion) {
+                      return clock.time(stage, group, shape, kind, bytes, occasion);
+                    },
+                    [&](std::uint32_t stage, std::uint32_t other, const GroupShape& shape) {
+                      return clock.boundary_share(stage, other, stood_for, shape);
+                    }},
+                   plan);
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }
   return plan;
+}
+
+Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
+               const Strategy& strategy, const OperationTime& operation_time,
+               const Transfers& transfers) {
+  return make_plan(machine, workload, strategy, operation_time, transfers, Sharing::links);
 }
 
 }  // namespace tessera::plan

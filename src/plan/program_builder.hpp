@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "occasion.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {
@@ -53,7 +54,7 @@ struct GroupEstimates {
   SimTime collective_overhead;
   // Time of a collective over a group that is not simulated.
   std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
-                        collective::Kind kind, Bytes bytes)>
+                        collective::Kind kind, Bytes bytes, Occasion occasion)>
       collective_time;
   // How many times its message to another stage takes the busiest link, for all it stands for; the
   // leaders of groups of the shape send.

@@ -1,7 +1,7 @@
 // How long an iteration of a placed plan takes, roughly.
 #pragma once
 
-#include "tessera/plan/plan.hpp"
+#include "tessera/plan/sharing.hpp"
 
 namespace tessera::plan {
 
@@ -11,6 +11,7 @@ namespace tessera::plan {
 // What stages do to each other's messages, accesses to memory and the sums of tied weights are left
 // out.
 SimTime placed_time(const machine::Machine& machine, const Plan& plan,
-                    const OperationTime& operation_time, const Transfers& transfers);
+                    const OperationTime& operation_time, const Transfers& transfers,
+                    Sharing sharing = Sharing::links);
 
 }  // namespace tessera::plan

@@ -3,10 +3,12 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "layout.hpp"
 #include "model_file.hpp"
 #include "operators.hpp"
+#include "tessera/onnx/turned_matrix.hpp"
 
 namespace tessera::onnx {
 namespace {
@@ -20,18 +22,18 @@ void shape_transpose(Operands& node) {
   node.set(0, node.type(0), result);
 }
 
-// Sides of one may move freely: the elements stay in their order.
-Work transpose(const Operands& node, std::uint64_t) {
+// Of more than one element, in the order of the output. Sides of one may move freely.
+std::vector<std::size_t> moved_axes(const Operands& node) {
   const Shape& shape = node.shape(0);
-  std::size_t last = 0;
-  bool ordered = true;
-  for (const std::size_t axis : transposed_axes(node)) {
-    if (shape[axis] != 1) {
-      ordered = ordered && axis >= last;
-      last = axis;
-    }
-  }
-  return ordered ? Work(View{}) : Work(Movement{elements_of(shape)});
+  std::vector<std::size_t> axes = transposed_axes(node);
+  std::erase_if(axes, [&](std::size_t axis) { return shape[axis] == 1; });
+  return axes;
+}
+
+Work transpose(const Operands& node, std::uint64_t) {
+  const std::vector<std::size_t> axes = moved_axes(node);
+  return std::is_sorted(axes.begin(), axes.end()) ? Work(View{})
+                                                  : Work(Movement{elements_of(node.shape(0))});
 }
 
 void shape_reshape(Operands& node) {
@@ -285,6 +287,24 @@ constexpr std::array rules{
 };
 
 }  // namespace
+
+std::optional<TurnedMatrix> turned_matrix(const Graph& graph, const Node& node) {
+  if (!node.domain.empty() || node.op != "Transpose" || !graph.tensor(node.inputs[0]).shape) {
+    return std::nullopt;
+  }
+  const Operands operands(graph, node);
+  const std::vector<std::size_t> axes = moved_axes(operands);
+  const auto rows = std::is_sorted_until(axes.begin(), axes.end());
+  if (rows == axes.end() || !std::is_sorted(rows, axes.end()) || axes.back() > axes.front()) {
+    return std::nullopt;
+  }
+  TurnedMatrix matrix{1, 1};
+  for (auto axis = axes.begin(); axis != axes.end(); ++axis) {
+    const auto side = static_cast<std::uint64_t>(operands.shape(0)[*axis]);
+    (axis < rows ? matrix.columns : matrix.rows) *= side;
+  }
+  return matrix;
+}
 
 std::vector<std::size_t> transposed_axes(const Operands& node) {
   const std::size_t rank = node.rank(0);

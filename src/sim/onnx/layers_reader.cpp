@@ -11,6 +11,7 @@
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/sim/model_cache.hpp"
 #include "tessera/sim/onnx/layers.hpp"
 
 namespace tessera::sim {
@@ -68,9 +69,28 @@ onnx::Graph read_graph(const onnx::Description& description, const std::string& 
   return std::move(import.graph);
 }
 
-}  // namespace
+// For one sample, and without a name. Complains; nothing after that.
+std::optional<workload::Workload> layers_of_file(Section& section,
+                                                 const onnx::Description& description,
+                                                 const std::string& batch,
+                                                 const std::optional<DataType>& format) {
+  const onnx::Graph graph = read_graph(description, batch);
+  const std::optional<DataType> own = data_type_of(graph);
+  if (!format && !own) {
+    section.error("data_type", "the model has no floating-point numbers; name a format");
+    return std::nullopt;
+  }
+  workload::Workload workload = layers_of(graph, format ? *format : *own);
+  if (static_cast<double>(workload.flops_per_sample().count()) > most_flops_of_sample) {
+    section.error("model", "the model is too large: one sample takes more than 2^62 FLOP");
+    return std::nullopt;
+  }
+  return workload;
+}
 
-std::optional<workload::Workload> read_layers_of_model(Section& section) {
+// `whole` is the section as it stands, where `models` keeps what has been read.
+std::optional<workload::Workload> read(Section& section, ModelCache* models,
+                                       const config::Value& whole) {
   const std::string name = section.get_or<std::string>("name", section.get<std::string>("kind"));
   const std::optional<DataType> format = data_type_from(model_keys().data_type.read(section));
   const std::uint64_t samples = model_keys().samples.read(section);
@@ -87,15 +107,15 @@ std::optional<workload::Workload> read_layers_of_model(Section& section) {
     return std::nullopt;
   }
   try {
-    const onnx::Graph graph = read_graph(description, batch);
-    const std::optional<DataType> own = data_type_of(graph);
-    if (!format && !own) {
-      section.error("data_type", "the model has no floating-point numbers; name a format");
-      return std::nullopt;
+    const auto read_file = [&] { return layers_of_file(section, description, batch, format); };
+    std::optional<workload::Workload> workload =
+        models == nullptr
+            ? read_file()
+            : models->get(description.path + '\n' + config::to_yaml(whole), read_file);
+    if (workload) {
+      workload->name = name;
+      workload->samples = samples;
     }
-    workload::Workload workload = layers_of(graph, format ? *format : *own);
-    workload.name = name;
-    workload.samples = samples;
     return workload;
   } catch (const ConfigError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) {
@@ -108,11 +128,19 @@ std::optional<workload::Workload> read_layers_of_model(Section& section) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<workload::Workload> read_layers_of_model(Section& section) {
+  return read(section, nullptr, {});
+}
+
 std::unique_ptr<JobReader> make_layers_reader(const JobSetup& setup) {
-  return make_programs_reader(setup, [job = setup.section](Section& workload) mutable {
+  const auto read_job = [job = setup.section,
+                         models = models_of(setup.load)](Section& workload) mutable {
     refuse_cut_tokens(job.section("strategy"));
-    return read_layers_of_model(workload);
-  });
+    return read(workload, models, job.raw("workload"));
+  };
+  return make_programs_reader(setup, read_job);
 }
 
 }  // namespace tessera::sim

@@ -1,11 +1,14 @@
 // Rows, pooling, element-wise operators, lookups and movement as operators of a chip.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "onnx/lowering_state.hpp"
 #include "onnx/vector_work.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/onnx/turned_matrix.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -73,7 +76,8 @@ void Lowering::operator()(const onnx::Lookup& work) {
   stream("", stored, read, stored, npu::vector_work("copy"), target);
 }
 
-// No more is read of a tensor than is written.
+// No more is read of a tensor than is written. A matrix that is turned is cut as the operator
+// `transpose` is, by rows where it is read and by columns where it is written.
 void Lowering::move() {
   const npu::Target target = stream_target();
   const std::uint64_t stored = written(target);
@@ -81,7 +85,19 @@ void Lowering::move() {
   for (Read& each : read) {
     each.elements = std::min(each.elements, stored);
   }
-  stream("", stored, read, stored, npu::vector_work("copy") + epilogue_work(false), target);
+  const VectorWork copy = npu::vector_work("copy") + epilogue_work(false);
+  const std::optional<onnx::TurnedMatrix> matrix = onnx::turned_matrix(graph_, *node_);
+  if (!matrix || stored != matrix->rows * matrix->columns) {
+    stream("", stored, read, stored, copy, target);
+    return;
+  }
+  StreamSpec spec;
+  spec.rows = matrix->rows;
+  spec.columns = matrix->columns;
+  spec.transposes = true;
+  spec.work = copy;
+  load(spec, std::move(read));
+  add("", npu::lower(spec, target));
 }
 
 // New rows, read and written; the cache stays.

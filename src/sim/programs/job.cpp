@@ -11,6 +11,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/network/sharing.hpp"
 #include "tessera/plan/graph_source.hpp"
 #include "tessera/plan/placed_time.hpp"
 #include "tessera/plan/placement/route_costs.hpp"
@@ -224,13 +225,14 @@ plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy) {
   return with_transfers(platform, [&](const plan::Transfers& transfers) {
     return plan::make_plan(platform.machine, workload, strategy, operation_time_of(platform),
-                           transfers);
+                           transfers, network::sharing_of(*platform.network));
   });
 }
 
 SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan) {
   return with_transfers(platform, [&](const plan::Transfers& transfers) {
-    return plan::placed_time(platform.machine, plan, operation_time_of(platform), transfers);
+    return plan::placed_time(platform.machine, plan, operation_time_of(platform), transfers,
+                             network::sharing_of(*platform.network));
   });
 }
 

@@ -302,6 +302,15 @@ TEST_P(AnyShape, WhatStreamsIsCoveredOnceAndFits) {
   }
 }
 
+// What has one row or one column lies in memory as it does when it is turned.
+TEST_P(AnyShape, TurningAVectorMovesNothing) {
+  const CoreConfig core = core_from(GetParam());
+  for (const std::string shape : {"rows: 1, columns: 60000", "rows: 60000, columns: 1"}) {
+    EXPECT_EQ(operator_from("{kind: transpose, " + shape + "}", core, 4)->groups(), 0U) << shape;
+  }
+  EXPECT_GT(operator_from("{kind: transpose, rows: 2, columns: 30000}", core, 4)->groups(), 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cores, AnyShape,
     ::testing::Values(testing::mobile, testing::server,

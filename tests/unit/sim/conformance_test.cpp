@@ -1,7 +1,9 @@
 // The same work in several forms: what their summaries must have in common.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files.hpp"
@@ -152,6 +154,94 @@ TEST(Conformance, TenantsWhoseGraphsLeaveTilesIdle) {
     EXPECT_EQ(tenant.end_ps, 1'000'000'000);
     EXPECT_DOUBLE_EQ(tenant.peak_flops_per_s, 1e12);
     EXPECT_DOUBLE_EQ(tenant.achieved_flops_per_s, 1e12);
+  }
+}
+
+std::string eight(const std::string& shape, const std::string& network) {
+  return "machine:\n"
+         "  topology: {kind: stack, shape: " +
+         shape +
+         ", dimensions: [{bandwidth: 10 GB/s, latency: 500 ns}]}\n"
+         "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
+         "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
+         "  network: {" +
+         network + ", collective_overhead: 2 us}\n";
+}
+
+std::int64_t time_of(const std::string& text, const std::string& aggregation) {
+  return summary_of(text, {"strategy.aggregation=" + aggregation}).iteration_time_ps;
+}
+
+// Where messages share nothing and all ways are as long, a closed form is what it stands for.
+TEST(Conformance, TilesThatStandForOthersOnASwitch) {
+  for (const std::string strategy :
+       {"tensor: 4, data: 2, zero: 3", "pipeline: 2, tensor: 2, data: 2, overlap_gradients: true",
+        "pipeline: 2, tensor: 4, boundary: broadcast"}) {
+    const std::string text = eight("Switch(8)", "model: analytical") + model + "strategy: {" +
+                             strategy + "}\n" + no_trace;
+    const std::int64_t all = time_of(text, "none");
+    EXPECT_EQ(time_of(text, "tensor"), all) << strategy;
+    EXPECT_EQ(time_of(text, "stage"), all) << strategy;
+  }
+}
+
+// Shares of links are of networks that share links: here messages of all groups cross each other.
+TEST(Conformance, TilesThatStandForOthersShareNothingOnAnalyticalNetworks) {
+  const std::string text =
+      eight("Ring(8)", "model: analytical") + model + "strategy: {data: 2, tensor: 4}\n" + no_trace;
+  const std::vector<std::string> packet{"machine.network.model=packet",
+                                        "strategy.aggregation=stage"};
+  EXPECT_LT(time_of(text, "stage"), summary_of(text, packet).iteration_time_ps);
+}
+
+// Four in a row of a ring of eight: the way of the last to the first is three links long. A ring
+// over them again and again goes at the mean of its ways, as members that are done early begin
+// the next early. Alone each takes longer, by as much as the run is off at most.
+TEST(Conformance, TilesThatStandForOthersKeepTheRingsPace) {
+  for (const std::string strategy : {"tensor: 4", "pipeline: 2, tensor: 4", "tensor: 4, data: 2"}) {
+    const std::string text =
+        eight("Ring(8)", "model: analytical") + model + "strategy: {" + strategy + "}\n" + no_trace;
+    const auto all = static_cast<double>(time_of(text, "none"));
+    for (const std::string aggregation : {"tensor", "stage"}) {
+      const double ratio = static_cast<double>(time_of(text, aggregation)) / all;
+      EXPECT_LE(ratio, 1.0) << strategy << ", " << aggregation;
+      EXPECT_GE(ratio, 0.995) << strategy << ", " << aggregation;
+    }
+  }
+}
+
+const std::string experts =
+    "workload: {kind: transformer, layers: 4, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+    "batch: 8, mode: inference, experts: {count: 4, top_k: 1}}\n";
+
+// An all-to-all over n by m members through their dimensions sends (n - 1) / n and (m - 1) / m of
+// the vector, in place of (n m - 1) / (n m) over one; all other collectives send as much.
+TEST(Conformance, PlansThroughDimensions) {
+  const std::string through = "execution: {}\n";
+  const std::string network = machine_of("model: analytical");
+  const auto compare = [&](const std::string& work, const std::string& strategy) {
+    const std::string text = network + work + "strategy: {" + strategy + "}\n" + no_trace;
+    const trace::Summary flat_one = summary_of(text + flat);
+    const trace::Summary boxes = summary_of(text + through);
+    EXPECT_EQ(boxes.message_bytes, flat_one.message_bytes);
+    EXPECT_GT(*flat_one.collective_bytes, 0U);
+    return std::pair(*boxes.collective_bytes, *flat_one.collective_bytes);
+  };
+  for (const std::string strategy : {"pipeline: 2, data: 4, zero: 3", "tensor: 4, data: 2"}) {
+    const auto [boxes, flat_one] = compare(model, strategy);
+    EXPECT_EQ(boxes, flat_one) << strategy;
+  }
+  // Experts of four replicas that lie two by two: 1 / 2 twice for 3 / 4.
+  const auto [boxes, flat_one] = compare(experts, "pipeline: 2, data: 4, expert: 4");
+  EXPECT_EQ(3 * boxes, 4 * flat_one);
+}
+
+// Groups of two have one way to do anything.
+TEST(Conformance, PlansOfPairsAreTheSameThroughDimensions) {
+  for (const std::string network : {"model: analytical", "model: packet"}) {
+    const std::string text = machine_of(network) + model +
+                             "strategy: {pipeline: 2, tensor: 2, data: 2, zero: 1}\n" + no_trace;
+    expect_alike(summary_of(text), summary_of(text + "execution: {}\n"), network);
   }
 }
 

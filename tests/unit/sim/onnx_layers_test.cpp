@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "../onnx/model.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/sim/experiment.hpp"
+#include "tessera/sim/model_cache.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -426,6 +430,33 @@ TEST(LayersOfModels, AreThoseOfTheTransformer) {
   EXPECT_EQ(model.parameters() - (2048 - 128) * 768, transformer->parameters());
   EXPECT_EQ(all_reduced(model), all_reduced(*transformer));
   EXPECT_EQ(model.flops_per_sample(), transformer->flops_per_sample());
+}
+
+// A model that was read is not read again for another strategy, but for other keys of its own.
+TEST(LayersOfModels, AreReadOnceForManyStrategies) {
+  Transformer maker;
+  maker.output(maker.mlp("x", "mlp"));
+  const std::filesystem::path file =
+      std::filesystem::path(::testing::TempDir()) / "tessera_read_once.onnx";
+  std::ofstream(file, std::ios::binary) << maker.bytes();
+  const std::string text =
+      "machine:\n"
+      "  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 10 GB/s, latency: 1 ns}\n"
+      "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 1 MB}\n"
+      "workload: {kind: onnx, model: " +
+      file.string() + ", data_type: fp16, samples: 4}\nstrategy: {}\n";
+  ModelCache models;
+  const auto read = [&](const std::vector<std::string>& overrides) {
+    return read_experiment("e.yaml", overrides,
+                           CachingLoader{[&](const std::string&) { return text; }, &models});
+  };
+  const Experiment first = read({});
+  std::filesystem::remove(file);
+  const Experiment second = read({"strategy.tensor=2"});
+  EXPECT_EQ(second.plan().strategy.degrees.tensor, 2U);
+  EXPECT_EQ(second.planned()->workload.parameters(), first.planned()->workload.parameters());
+  EXPECT_EQ(second.planned()->workload.samples, 4U);
+  EXPECT_THROW(read({"workload.optimize=all"}), ConfigError);
 }
 
 }  // namespace

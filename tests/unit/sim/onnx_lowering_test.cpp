@@ -393,6 +393,27 @@ TEST(LoweringOfRows, ReadsAndWritesWhatTheGraphDoes) {
   EXPECT_EQ(lowered->loaded_and_stored("turned"), Bytes(4 * 60));
 }
 
+// As the operator `transpose` of a list, cut by rows where it is read and by columns where it is
+// written; sides of one move nothing.
+TEST(LoweringOfMovement, TurnsAMatrixAsTheOperatorDoes) {
+  const auto groups = [](const std::vector<std::int64_t>& sides, const Numbers& axes) {
+    ModelMaker model;
+    model.input("x", sides);
+    set(model.node("Transpose", {"x"}, {"turned"}, "turned"), "perm", axes);
+    model.node("Relu", {"turned"}, {"y"}, "y");
+    model.output("y");
+    const auto lowered = lower(model.read().graph);
+    const std::size_t count = lowered->operators.size();
+    return count == 1 ? 0 : lowered->operators[lowered->number("turned")].tiles->groups();
+  };
+  EXPECT_EQ(groups({1, 300}, {1, 0}), 0U);
+  EXPECT_EQ(groups({300, 1, 2}, {0, 2, 1}), 0U);
+  const std::uint64_t square = groups({500, 300}, {1, 0});
+  EXPECT_GT(square, 1U);
+  EXPECT_EQ(groups({1, 20, 25, 300}, {0, 3, 1, 2}), square);
+  EXPECT_NE(groups({300, 1, 500}, {1, 2, 0}), 0U);
+}
+
 // Each tensor's bytes once, as the import counts them, whatever the sides.
 TEST(LoweringOfElementWise, ReadsSmallerOperandsInProportion) {
   ModelMaker model;
