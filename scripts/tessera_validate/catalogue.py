@@ -24,10 +24,11 @@ class Page:
     module: str = ""     # that has PARTS
     script: tuple = ()   # that makes it, where `scripts/validate` does not
     about: str = ""      # what is true of all parts
+    file: str = ""       # under results/, where it has another name
 
     @property
     def path(self):
-        return ROOT / "results" / f"{self.name}.md"
+        return ROOT / "results" / (self.file or f"{self.name}.md")
 
     @property
     def command(self):
@@ -64,6 +65,8 @@ PAGES = {page.name: page for page in (
          targets=("network_simgrid_flows_test", "tessera-bench")),
     Page("palm", "Every part of PALM", ("clusters", "tiled", "tables", "speed"),
          targets=("message_programs",)),
+    Page("front-door", "The front door", ("spaces", "times"), module="front_door", file="front_door.md",
+         about="`tessera plan`: how good its answer is, and what it costs."),
     Page("ranks", "Ranks that pay",
          ("wafer_training", "full_wafer", "cluster", "tiles", "small", "digests")),
     Page("engine", "The engine",

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <numeric>
 
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 
 namespace tessera::explore {
 namespace {
 
+using plan::Recompute;
+
 constexpr std::uint64_t most_degree = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t most_context = 16;
+constexpr std::uint64_t most_chunks = 8;
 
 std::vector<std::uint64_t> divisors_of(std::uint64_t number, std::uint64_t most) {
   std::vector<std::uint64_t> low;
@@ -28,6 +34,17 @@ std::vector<std::uint64_t> divisors_of(std::uint64_t number, std::uint64_t most)
   return low;
 }
 
+bool is_power_of_two(std::uint64_t number) {
+  return (number & (number - 1)) == 0;
+}
+
+// `values`, or the experiment's own where the key is kept.
+template <class T>
+std::vector<T> free_or_own(const CandidateLimits& limits, const char* key, T own,
+                           std::vector<T> values) {
+  return limits.kept.contains(key) ? std::vector<T>{own} : values;
+}
+
 std::vector<std::uint64_t> tensor_degrees(const CandidateLimits& limits) {
   std::vector<std::uint64_t> degrees = divisors_of(
       limits.head_counts.empty() ? limits.devices : limits.head_counts.front(), limits.devices);
@@ -35,16 +52,31 @@ std::vector<std::uint64_t> tensor_degrees(const CandidateLimits& limits) {
     return std::any_of(limits.head_counts.begin(), limits.head_counts.end(),
                        [&](std::uint64_t heads) { return heads % degree != 0; });
   });
-  return degrees;
+  return free_or_own<std::uint64_t>(limits, "tensor", limits.own.degrees.tensor, degrees);
+}
+
+std::vector<std::uint64_t> data_degrees(const CandidateLimits& limits, std::uint64_t most) {
+  return free_or_own<std::uint64_t>(limits, "data", limits.own.degrees.data,
+                                    divisors_of(limits.batch, most));
+}
+
+std::vector<std::uint64_t> context_degrees(const CandidateLimits& limits, std::uint64_t most) {
+  std::vector<std::uint64_t> degrees = divisors_of(limits.sequence, std::min(most, most_context));
+  std::erase_if(degrees, [](std::uint64_t degree) { return !is_power_of_two(degree); });
+  return free_or_own<std::uint64_t>(limits, "context", limits.own.context, degrees);
 }
 
 std::vector<std::uint64_t> stage_counts(const CandidateLimits& limits, std::uint64_t group) {
   const std::uint64_t most = std::min({limits.devices / group, limits.layers, most_degree});
   std::vector<std::uint64_t> counts;
+  if (limits.kept.contains("pipeline")) {
+    counts.push_back(limits.own.degrees.pipeline);
+    std::erase_if(counts, [&](std::uint64_t count) { return count > most; });
+    return counts;
+  }
   if (limits.full) {
-    for (std::uint64_t stages = 1; stages <= most; ++stages) {
-      counts.push_back(stages);
-    }
+    counts.resize(most);
+    std::iota(counts.begin(), counts.end(), 1);
     return counts;
   }
   const std::uint64_t layers_a_stage = (limits.layers + most - 1) / most;
@@ -56,41 +88,262 @@ std::vector<std::uint64_t> stage_counts(const CandidateLimits& limits, std::uint
   return counts;
 }
 
-std::vector<std::uint64_t> micro_batches(const CandidateLimits& limits, std::uint64_t data) {
-  std::vector<std::uint64_t> sizes = divisors_of(limits.batch / data, most_degree);
-  if (!limits.full) {
-    std::erase_if(sizes, [](std::uint64_t size) { return (size & (size - 1)) != 0; });
+// Fixed values of one candidate after the other, key by key.
+class Visits {
+ public:
+  Visits(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
+         const std::function<void(const Candidate&)>& visit)
+      : limits_(limits), visit_(visit), replicas_(degrees.degrees.data * degrees.context) {
+    now_.degrees = degrees.degrees;
+    now_.context = degrees.context;
   }
-  return sizes;
-}
 
-std::vector<plan::Degrees> degrees_within(const CandidateLimits& limits) {
-  std::vector<plan::Degrees> list;
-  std::uint64_t most_tiles = 0;
-  for (const std::uint64_t tensor : tensor_degrees(limits)) {
-    for (const std::uint64_t data : divisors_of(limits.batch, limits.devices / tensor)) {
-      for (const std::uint64_t stages : stage_counts(limits, tensor * data)) {
-        list.push_back({static_cast<std::uint32_t>(stages), static_cast<std::uint32_t>(data),
-                        static_cast<std::uint32_t>(tensor)});
-        most_tiles = std::max(most_tiles, list.back().tiles());
+  void all() {
+    for (const std::uint64_t expert : expert_degrees()) {
+      now_.expert = static_cast<std::uint32_t>(expert);
+      for (const bool cut : sequence_values()) {
+        now_.sequence_parallel = cut;
+        for (const std::uint64_t size : micro_batches()) {
+          now_.micro_batch = static_cast<std::uint32_t>(size);
+          each_recomputation();
+        }
       }
     }
   }
-  std::erase_if(list,
-                [&](const plan::Degrees& degrees) { return 2 * degrees.tiles() < most_tiles; });
-  return list;
+
+ private:
+  bool has_tensor_groups() const { return now_.degrees.tensor > 1; }
+
+  std::vector<std::uint64_t> expert_degrees() const {
+    std::vector<std::uint64_t> degrees{1};
+    if (limits_.experts > 0) {
+      degrees = divisors_of(std::gcd(limits_.experts, std::uint64_t{replicas_}), most_degree);
+    }
+    return free_or_own<std::uint64_t>(limits_, "expert", limits_.own.expert, degrees);
+  }
+
+  std::vector<char> sequence_values() const {
+    std::vector<char> values{0};
+    if (has_tensor_groups() && limits_.sequence > 1 &&
+        limits_.sequence / now_.context % now_.degrees.tensor == 0) {
+      values.push_back(1);
+    }
+    return free_or_own<char>(limits_, "sequence_parallel", limits_.own.sequence_parallel ? 1 : 0,
+                             values);
+  }
+
+  std::vector<std::uint64_t> micro_batches() const {
+    std::vector<std::uint64_t> sizes = divisors_of(limits_.batch / now_.degrees.data, most_degree);
+    if (!limits_.full) {
+      std::erase_if(sizes, [](std::uint64_t size) { return !is_power_of_two(size); });
+    }
+    return free_or_own<std::uint64_t>(limits_, "micro_batch", limits_.own.micro_batch, sizes);
+  }
+
+  void each_recomputation() {
+    std::vector<Recompute> values{Recompute::none};
+    if (limits_.training) {
+      if (limits_.selective) {
+        values.push_back(Recompute::selective);
+      }
+      values.push_back(Recompute::full);
+    }
+    for (const Recompute value : free_or_own(limits_, "recompute", limits_.own.recompute, values)) {
+      now_.recompute = value;
+      std::vector<char> beside{0};
+      if (limits_.training && has_tensor_groups()) {
+        beside.push_back(1);
+      }
+      for (const char overlaps : free_or_own<char>(limits_, "overlap_tensor",
+                                                   limits_.own.overlap_tensor ? 1 : 0, beside)) {
+        now_.overlap_tensor = overlaps != 0;
+        each_sharing();
+      }
+    }
+  }
+
+  void each_sharing() {
+    std::vector<std::uint32_t> stages{0};
+    if (replicas_ > 1 && limits_.training) {
+      stages = {0, 1, 2, 3};
+    }
+    for (const std::uint32_t zero : free_or_own(limits_, "zero", limits_.own.zero, stages)) {
+      now_.zero = zero;
+      std::vector<char> beside{0};
+      if (replicas_ > 1 && limits_.training) {
+        beside.push_back(1);
+      }
+      for (const char overlaps : free_or_own<char>(limits_, "overlap_gradients",
+                                                   limits_.own.overlap_gradients ? 1 : 0, beside)) {
+        now_.overlap_gradients = overlaps != 0;
+        each_schedule();
+      }
+    }
+  }
+
+  void each_schedule() {
+    const std::uint64_t samples = std::uint64_t{now_.degrees.data} * now_.micro_batch;
+    if (limits_.batch % samples != 0) {
+      return;
+    }
+    const std::uint64_t count = limits_.batch / samples;
+    if (count > most_degree) {
+      return;
+    }
+    for (const std::uint64_t chunks : chunk_counts()) {
+      now_.chunks = static_cast<std::uint32_t>(chunks);
+      const plan::PipelineShape shape{now_.degrees.pipeline, now_.chunks,
+                                      static_cast<std::uint32_t>(count), limits_.training};
+      for (const std::string& name : schedules_of(shape)) {
+        now_.schedule = name;
+        each_layout();
+      }
+    }
+  }
+
+  std::vector<std::uint64_t> chunk_counts() const {
+    std::vector<std::uint64_t> counts{1};
+    const std::uint64_t most = limits_.layers / now_.degrees.pipeline;
+    for (std::uint64_t chunks = 2;
+         now_.degrees.pipeline > 1 && limits_.training && chunks <= std::min(most, most_chunks);
+         chunks += limits_.full ? 1 : chunks) {
+      counts.push_back(chunks);
+    }
+    return free_or_own<std::uint64_t>(limits_, "chunks", limits_.own.chunks, counts);
+  }
+
+  // Those that can run the shape and are not the same as one before: with one stage, or one
+  // micro-batch, there is nothing to order.
+  std::vector<std::string> schedules_of(const plan::PipelineShape& shape) const {
+    if (!limits_.training) {
+      return {"streaming"};
+    }
+    std::vector<std::string> names;
+    if (limits_.kept.contains("schedule")) {
+      names = {limits_.own.schedule};
+    } else if (shape.chunks > 1) {
+      names = {"interleaved"};
+    } else if (shape.stages == 1 || shape.micro_batches == 1) {
+      names = {"1f1b"};
+    } else {
+      names = {"1f1b", "gpipe", "zb-h1"};
+    }
+    std::erase_if(names, [&](const std::string& name) {
+      return !plan::schedules().at(name).objection(shape).empty();
+    });
+    return names;
+  }
+
+  void each_layout() {
+    for (const std::string& layout : limits_.layouts) {
+      now_.layout = layout;
+      visit_(now_);
+    }
+  }
+
+  const CandidateLimits& limits_;
+  const std::function<void(const Candidate&)>& visit_;
+  std::uint32_t replicas_;
+  Candidate now_;
+};
+
+std::string word_of(bool value) {
+  return value ? "true" : "false";
 }
 
 }  // namespace
 
-std::vector<std::string> Candidate::settings(const std::string& layout) const {
-  return {"strategy.pipeline=" + std::to_string(degrees.pipeline),
-          "strategy.tensor=" + std::to_string(degrees.tensor),
-          "strategy.data=" + std::to_string(degrees.data),
-          "strategy.micro_batch=" + std::to_string(micro_batch),
+std::string name_of(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none:
+      return "none";
+    case Recompute::selective:
+      return "selective";
+    case Recompute::full:
+      return "full";
+  }
+  throw InternalError("a recomputation outside its list");
+}
+
+std::vector<std::string> Candidate::settings() const {
+  const auto number = [](const char* key, std::uint64_t value) {
+    return std::string("strategy.") + key + "=" + std::to_string(value);
+  };
+  return {number("pipeline", degrees.pipeline),
+          number("tensor", degrees.tensor),
+          number("data", degrees.data),
+          number("context", context),
+          number("expert", expert),
+          "strategy.sequence_parallel=" + word_of(sequence_parallel),
+          number("micro_batch", micro_batch),
+          number("chunks", chunks),
           "strategy.schedule=" + schedule,
-          "strategy.recompute=" + recompute,
+          "strategy.recompute=" + name_of(recompute),
+          number("zero", zero),
+          "strategy.overlap_gradients=" + word_of(overlap_gradients),
+          "strategy.overlap_tensor=" + word_of(overlap_tensor),
           "strategy.placement={layout: " + layout + "}"};
+}
+
+std::string Candidate::key() const {
+  std::string text;
+  std::vector<std::string> all = settings();
+  all.back() = "=" + layout;
+  for (const std::string& setting : all) {
+    text += (text.empty() ? "" : "/") + setting.substr(setting.find('=') + 1);
+  }
+  return text;
+}
+
+std::string Candidate::title() const {
+  std::string text = "pipeline " + std::to_string(degrees.pipeline) + ", tensor " +
+                     std::to_string(degrees.tensor) + ", data " + std::to_string(degrees.data);
+  const auto more = [&](const char* name, std::uint64_t value) {
+    text += value > 1 ? std::string(", ") + name + " " + std::to_string(value) : "";
+  };
+  more("context", context);
+  more("expert", expert);
+  text += ", micro-batch " + std::to_string(micro_batch) + ", " + schedule;
+  more("chunks", chunks);
+  text += recompute == Recompute::none ? "" : ", recompute " + name_of(recompute);
+  text += zero > 0 ? ", ZeRO " + std::to_string(zero) : "";
+  text += sequence_parallel ? ", sequence parallel" : "";
+  text += overlap_gradients ? ", gradients overlap" : "";
+  text += overlap_tensor ? ", tensor sums overlap" : "";
+  return text;
+}
+
+plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t samples) const {
+  plan::Strategy strategy = base;
+  strategy.degrees = degrees;
+  strategy.degrees.data *= context;
+  strategy.context = context;
+  strategy.expert = expert;
+  strategy.sequence_parallel = sequence_parallel;
+  strategy.micro_batch = micro_batch;
+  strategy.micro_batches =
+      static_cast<std::uint32_t>(samples / (std::uint64_t{micro_batch} * degrees.data));
+  strategy.chunks = chunks;
+  strategy.schedule = schedule;
+  strategy.order.clear();
+  strategy.recompute = recompute;
+  strategy.zero = zero;
+  strategy.overlap_gradients = overlap_gradients;
+  strategy.overlap_tensor = overlap_tensor;
+  strategy.layout = layout;
+  plan::PlacementRequest placement;
+  placement.degrees = strategy.degrees;
+  placement.nodes = base.placement.nodes;
+  strategy.placement = placement;
+  return strategy;
+}
+
+const std::vector<std::string>& varied_keys() {
+  static const std::vector<std::string> keys{
+      "pipeline",       "tensor",   "data",     "context",   "expert", "sequence_parallel",
+      "micro_batch",    "chunks",   "schedule", "recompute", "zero",   "overlap_gradients",
+      "overlap_tensor", "placement"};
+  return keys;
 }
 
 CandidateLimits limits_of(const machine::Machine& machine, const workload::Workload& workload,
@@ -100,34 +353,68 @@ CandidateLimits limits_of(const machine::Machine& machine, const workload::Workl
   limits.devices = devices == 0 ? computing : std::min(devices, computing);
   limits.layers = workload.layers.size();
   limits.batch = workload.samples;
+  limits.training = workload.training;
   std::set<std::uint64_t> heads;
+  bool gathers = false;
   for (const workload::Layer& layer : workload.layers) {
     for (const workload::Operator& op : layer.operators) {
       if (op.sharding == workload::Sharding::heads && op.product.count > 0) {
         heads.insert(op.product.count);
         heads.insert(op.kv_heads > 0 ? op.kv_heads : op.product.count);
       }
+      gathers = gathers || op.context_elements > 0;
+      limits.experts = std::gcd(limits.experts, op.experts);
+      limits.selective = limits.selective || op.recomputed_selectively;
     }
   }
   limits.head_counts.assign(heads.begin(), heads.end());
-  limits.schedules = plan::schedules().names();
-  limits.recomputations = {"none", "full"};
+  limits.sequence = gathers ? std::max<std::uint64_t>(1, workload.sequence_length) : 1;
+  const bool grid = machine.topology->grid().has_value();
+  limits.layouts = grid ? std::vector<std::string>{"s-shape", "line", "linear", "replicas"}
+                        : std::vector<std::string>{"linear"};
   limits.full = full;
   return limits;
 }
 
-std::vector<Candidate> candidates(const CandidateLimits& limits) {
-  std::vector<Candidate> list;
-  for (const plan::Degrees& degrees : degrees_within(limits)) {
-    for (const std::uint64_t micro_batch : micro_batches(limits, degrees.data)) {
-      for (const std::string& schedule : limits.schedules) {
-        for (const std::string& recompute : limits.recomputations) {
-          list.push_back({degrees, static_cast<std::uint32_t>(micro_batch), schedule, recompute});
+std::vector<DegreesOfCandidates> degrees_of_candidates(const CandidateLimits& limits) {
+  std::vector<DegreesOfCandidates> list;
+  std::uint64_t most_tiles = 0;
+  const auto tiles = [](const DegreesOfCandidates& each) {
+    return each.degrees.tiles() * each.context;
+  };
+  for (const std::uint64_t tensor : tensor_degrees(limits)) {
+    for (const std::uint64_t data : data_degrees(limits, limits.devices / tensor)) {
+      for (const std::uint64_t context :
+           context_degrees(limits, limits.devices / (tensor * data))) {
+        const std::uint64_t group = tensor * data * context;
+        if (group > limits.devices) {
+          continue;
+        }
+        for (const std::uint64_t stages : stage_counts(limits, group)) {
+          list.push_back({{static_cast<std::uint32_t>(stages), static_cast<std::uint32_t>(data),
+                           static_cast<std::uint32_t>(tensor)},
+                          static_cast<std::uint32_t>(context)});
+          most_tiles = std::max(most_tiles, tiles(list.back()));
         }
       }
     }
   }
+  std::erase_if(list,
+                [&](const DegreesOfCandidates& each) { return 2 * tiles(each) < most_tiles; });
   return list;
+}
+
+void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
+                      const std::function<void(const Candidate&)>& visit) {
+  Visits(limits, degrees, visit).all();
+}
+
+std::uint64_t count_candidates(const CandidateLimits& limits) {
+  std::uint64_t count = 0;
+  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+    visit_candidates(limits, degrees, [&](const Candidate&) { ++count; });
+  }
+  return count;
 }
 
 }  // namespace tessera::explore

@@ -1,29 +1,36 @@
 #include "tessera/explore/strategy_search.hpp"
 
 #include <algorithm>
-#include <map>
-#include <new>
+#include <chrono>
+#include <set>
 #include <utility>
 
-#include "columns.hpp"
 #include "machine_and_work.hpp"
-#include "proposal_text.hpp"
-#include "refusal.hpp"
+#include "search/advice.hpp"
+#include "search/choice.hpp"
+#include "search/ledger.hpp"
+#include "search/proposal_line.hpp"
+#include "search/simulator.hpp"
 #include "spread.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/explore/estimate.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
-#include "tessera/sim/model_cache.hpp"
-#include "tessera/sim/programs/replay.hpp"
-#include "tessera/sim/simulation.hpp"
-#include "usual_settings.hpp"
 
 namespace tessera::explore {
 namespace {
 
-constexpr const char* stopped = "stopped";
+using WallClock = std::chrono::steady_clock;
 
+constexpr const char* stopped = "stopped";
 constexpr std::string_view heading = "# A strategy that tessera plan proposed:\n";
+// Simulations between two looks at what they have shown; of any number of ranks.
+constexpr std::size_t at_a_time = 8;
+// Events of a simulation above which one tile stands for its stage: some seconds.
+constexpr double most_events = 6e6;
+// The best candidates are tried with a layout that looks for its place, on machines so small.
+constexpr std::size_t laid_out = 3;
+constexpr std::uint64_t most_laid_out_tiles = 1024;
 
 class Search {
  public:
@@ -33,36 +40,39 @@ class Search {
         communicator_(communicator),
         cache_(load),
         parts_(read_machine_and_work(request.experiment, request.overrides, cache_.loader())),
-        estimator_(parts_.machine) {
-    // The usual layout first.
-    layouts_ = plan::placements().names();
-    const std::string usual = parts_.machine.topology->grid() ? "s-shape" : "linear";
-    std::stable_partition(layouts_.begin(), layouts_.end(),
-                          [&](const std::string& name) { return name == usual; });
+        simulator_(request, cache_.loader()),
+        limits_(limits_of(parts_.machine, parts_.workload, request.devices, request.full)),
+        forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
+    keep_keys();
+    cache_.close();  // all files have been read, once on every rank
+    ledger_.emplace(request, cache_.hash(request.overrides), communicator);
   }
 
   SearchOutcome run() {
-    limits_ = limits_of(parts_.machine, parts_.workload, request_.devices, request_.full);
-    candidates_ = candidates(limits_);
-    read_own();
-    SearchOutcome outcome;
-    outcome.experiment = request_.experiment;
-    outcome.machine = parts_.machine.name;
-    outcome.workload = parts_.workload.name;
-    outcome.devices = limits_.devices;
-    outcome.candidates = candidates_.size();
-    note(std::to_string(candidates_.size()) + " candidates");
-    std::vector<Proposal> ranked = estimate_all(outcome);
-    outcome.estimated = ranked.size();
-    ranked.resize(std::min(ranked.size(), request_.simulated));
-    outcome.proposals = simulate_all(ranked, outcome);
-    for (const Proposal& proposal : outcome.proposals) {
-      if (proposal.candidate) {
-        outcome.strategy_yaml = strategy_of(proposal);
-        break;
-      }
+    outcome_.experiment = request_.experiment;
+    outcome_.machine = parts_.machine.name;
+    outcome_.workload = parts_.workload.name;
+    outcome_.devices = limits_.devices;
+    outcome_.folder = request_.folder;
+    ranking_ = rank();
+    outcome_.candidates = ranking_.all;
+    outcome_.impossible = ranking_.unplaced;
+    outcome_.too_large = ranking_.too_large;
+    outcome_.fitting = ranking_.all - ranking_.unplaced - ranking_.too_large;
+    note(std::to_string(ranking_.all) + " candidates, " + std::to_string(outcome_.fitting) +
+         " fit");
+    if (ranking_.stopped) {
+      outcome_.complete = false;
+      return finish();
     }
-    return outcome;
+    if (outcome_.fitting == 0) {
+      explain();
+      return finish();
+    }
+    choose_fidelity();
+    simulate_own();
+    simulate_candidates();
+    return finish();
   }
 
  private:
@@ -74,163 +84,304 @@ class Search {
 
   bool stop_requested() const { return request_.stop_requested && request_.stop_requested(); }
 
-  sim::Experiment read(const Proposal& proposal) {
-    std::vector<std::string> settings = request_.overrides;
-    settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-    if (proposal.candidate) {
-      const std::vector<std::string> own = proposal.candidate->settings(proposal.layout);
-      settings.insert(settings.end(), own.begin(), own.end());
-    }
-    return sim::read_experiment(request_.experiment, settings,
-                                sim::CachingLoader{cache_.loader(), &models_});
-  }
-
-  // Once on every rank, so that all files are in memory. What refuses the experiment's own strategy
-  // need not refuse others.
-  void read_own() {
-    try {
-      own_.layout = read(own_).plan().strategy.layout;
-      own_fits_ = true;
-    } catch (const ConfigError& error) {
-      own_.status = "refused";
-      own_.message = messages_of(error);
-    }
-    cache_.close();
-  }
-
-  Proposal estimate(const Candidate& candidate) {
-    Proposal proposal;
-    proposal.candidate = candidate;
-    for (const std::string& layout : layouts_) {
-      Proposal here = proposal;
-      here.layout = layout;
-      try {
-        const sim::Experiment experiment = read(here);
-        here.status = "estimated";
-        here.estimate = estimator_.iteration(experiment);
-        here.memory = memory_per_tile(experiment.plan());
-        return here;
-      } catch (const ConfigError& error) {
-        if (proposal.status.empty()) {  // the usual layout tells why
-          proposal.layout = layout;
-          proposal.status = "refused";
-          proposal.message = messages_of(error);
-        }
+  // Keys that stay, and those that follow from the strategy as the file has it.
+  void keep_keys() {
+    const config::Value root =
+        sim::read_configuration(request_.experiment, request_.overrides, cache_.loader());
+    const config::Value::Member* const strategy = root.find("strategy");
+    limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
+                                limits_.layouts.front());
+    for (const std::string& key : request_.kept) {
+      const std::vector<std::string>& known = varied_keys();
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        throw ConfigError("--keep: " + unknown_name("key", key, known));
       }
+      limits_.kept.insert(key);
     }
+    if (!simulator_.base().cuts.empty()) {
+      limits_.kept.insert("tensor");  // which the parts of an operator multiply to
+      limits_.kept.insert("sequence_parallel");
+    }
+    if (limits_.kept.contains("placement")) {
+      if (limits_.own.layout == "given" || limits_.own.layout == "optimized") {
+        throw ConfigError("--keep placement: layout '" + limits_.own.layout +
+                          "' is of one strategy; name another layout to keep it");
+      }
+      limits_.layouts = {limits_.own.layout};
+    }
+  }
+
+  Ranking rank() {
+    WallClock::time_point told = WallClock::now();
+    return rank_candidates(
+        limits_, forecaster_, communicator_, request_.stop_requested,
+        [&](std::size_t number, std::size_t all) {
+          const WallClock::time_point now = WallClock::now();
+          if (now - told > std::chrono::seconds(2)) {
+            told = now;
+            note("degrees " + std::to_string(number) + " of " + std::to_string(all) + " looked at");
+          }
+        });
+  }
+
+  void explain() {
+    if (ranking_.nearest) {
+      outcome_.advice = advise(ranking_.nearest->candidate, limits_, parts_.machine, forecaster_);
+    } else {
+      outcome_.advice = Advice{"", ranking_.objection, {}};
+    }
+  }
+
+  // The same for all, so that they can be compared.
+  void choose_fidelity() {
+    double events = 0;
+    for (std::size_t i = 0; i < std::min(at_a_time, ranking_.fastest.size()); ++i) {
+      events = std::max(events, events_of(ranking_.fastest[i]));
+    }
+    outcome_.by_stages = simulator_.can_aggregate() && events > most_events;
+    if (outcome_.by_stages) {
+      simulator_.by_stages();
+    }
+  }
+
+  // With the micro-batches that run.replay simulates.
+  double events_of(const Ranked& ranked) const {
+    const Candidate& candidate = ranked.candidate;
+    const double count = static_cast<double>(limits_.batch) /
+                         (static_cast<double>(candidate.degrees.data) * candidate.micro_batch);
+    const double replayed = 3.0 * (candidate.degrees.pipeline * candidate.chunks + 4.0);
+    return ranked.events * std::min(1.0, replayed / count);
+  }
+
+  void simulate_own() {
+    const std::vector<std::string> lines =
+        spread(communicator_, 1, [&](std::size_t) { return to_line(own_proposal()); });
+    Proposal own = proposal_from(lines.front());
+    if (own.status == "finished") {
+      note("the experiment's own strategy takes " + to_string(own.iteration));
+      outcome_.proposals.push_back(std::move(own));
+    } else if (own.status == stopped) {
+      outcome_.complete = false;
+    } else {
+      outcome_.fallen_out.push_back({own.title(), own.status, own.message});
+      advise_own();
+    }
+  }
+
+  Proposal own_proposal() {
+    Proposal own;
+    if (const Proposal* const known = ledger_->known("own")) {
+      return *known;
+    }
+    own = simulator_.simulate_own(request_, cache_.loader());
+    if (own.status == "finished") {
+      own.estimate = estimate_of(limits_.own);
+      ledger_->keep(own);
+    }
+    return own;
+  }
+
+  SimTime estimate_of(const Candidate& candidate) {
+    try {
+      const Forecast forecast = forecaster_.of(candidate);
+      return SimTime::from_ps(static_cast<std::int64_t>(forecast.iteration.likely));
+    } catch (const Error&) {
+      return SimTime::zero();  // of layouts that look for their place
+    }
+  }
+
+  void advise_own() {
+    const Candidate& own = limits_.own;
+    if (own.degrees.data * own.context % own.expert != 0) {
+      return;
+    }
+    try {
+      Advice advice = advise(limits_.own, limits_, parts_.machine, forecaster_);
+      if (!advice.remedies.empty()) {
+        advice.nearest = "the experiment's own strategy, " + advice.nearest;
+        outcome_.advice = std::move(advice);
+      }
+    } catch (const Error&) {
+      return;  // what it asks for cannot be cut at all, as its refusal says
+    }
+  }
+
+  void simulate_candidates() {
+    Choice choice(ranking_.fastest);
+    if (!outcome_.proposals.empty()) {
+      choice.beat(outcome_.proposals.front().iteration);
+    }
+    std::size_t done = 0;
+    while (outcome_.complete) {
+      const std::vector<std::size_t> numbers =
+          choice.next(std::min(at_a_time, request_.simulated - done));
+      if (numbers.empty()) {
+        break;
+      }
+      std::vector<Proposal> jobs;
+      for (const std::size_t number : numbers) {
+        jobs.push_back(proposal_of(ranking_.fastest[number]));
+      }
+      const std::vector<Proposal> results = simulate_all(jobs);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        choice.learn(numbers[i],
+                     results[i].status == "finished" ? results[i].iteration : SimTime::never());
+        take(results[i]);
+      }
+      done += numbers.size();
+      count(choice);
+      tell(done);
+    }
+    lay_out();
+    count(choice);
+  }
+
+  static Proposal proposal_of(const Ranked& ranked) {
+    Proposal proposal;
+    proposal.candidate = ranked.candidate;
+    proposal.bound = SimTime::from_ps(static_cast<std::int64_t>(ranked.iteration.least));
+    proposal.estimate = SimTime::from_ps(static_cast<std::int64_t>(ranked.iteration.likely));
+    proposal.memory = ranked.memory;
     return proposal;
   }
 
-  // Those that fit, the fastest estimate first.
-  std::vector<Proposal> estimate_all(SearchOutcome& outcome) {
-    const std::vector<std::string> lines =
-        spread(communicator_, candidates_.size(), [&](std::size_t number) -> std::string {
-          Proposal proposal;
-          proposal.status = stopped;
-          return to_line(stop_requested() ? proposal : estimate(candidates_[number]));
-        });
-    std::vector<Proposal> fitting;
-    for (std::size_t number = 0; number < lines.size(); ++number) {
-      Proposal proposal = proposal_from(lines[number]);
-      proposal.candidate = candidates_[number];
-      keep(std::move(proposal), "estimated", fitting, outcome);
-    }
-    std::stable_sort(fitting.begin(), fitting.end(),
-                     [](const Proposal& a, const Proposal& b) { return a.estimate < b.estimate; });
-    return fitting;
+  void count(const Choice& choice) {
+    outcome_.bounded = choice.bounded();
+    outcome_.open = choice.open();
+    (ranking_.least_of_left_out >= choice.best() ? outcome_.bounded : outcome_.open) +=
+        ranking_.left_out;
+    outcome_.margin = choice.margin();
+    outcome_.exhausted = choice.next(1).empty();
   }
 
-  static void keep(Proposal proposal, const std::string& wanted, std::vector<Proposal>& kept,
-                   SearchOutcome& outcome) {
-    if (proposal.status == stopped) {
-      throw StopRequested("stopped before a strategy was found");
-    }
-    if (proposal.status == wanted) {
-      kept.push_back(std::move(proposal));
-    } else {
-      outcome.fallen_out.push_back({proposal.title(), proposal.status, proposal.message});
-    }
-  }
-
-  std::vector<Proposal> simulate_all(const std::vector<Proposal>& ranked, SearchOutcome& outcome) {
+  // Where layouts are free, what looks for its place is tried for the best.
+  void lay_out() {
+    const bool looks = !limits_.kept.contains("placement") && !parts_.machine.topology->cluster() &&
+                       !outcome_.by_stages;
+    std::set<std::string> tried;
     std::vector<Proposal> jobs;
-    for (const Proposal& proposal : ranked) {
-      for (const std::string& layout : layouts_) {
-        jobs.push_back(proposal);
-        jobs.back().layout = layout;
+    for (const Proposal& proposal : outcome_.proposals) {
+      if (!looks || !outcome_.complete || !proposal.candidate || jobs.size() == laid_out ||
+          proposal.candidate->tiles() > most_laid_out_tiles) {
+        continue;
+      }
+      Proposal job = proposal;
+      job.candidate->layout = "optimized";
+      if (tried.insert(job.candidate->key()).second) {
+        jobs.push_back(std::move(job));
       }
     }
-    if (own_fits_) {
-      jobs.push_back(own_);
-    } else {
-      outcome.fallen_out.push_back({own_.title(), own_.status, own_.message});
+    for (const Proposal& result : simulate_all(jobs)) {
+      take(result);
     }
-    note(std::to_string(jobs.size()) + " simulations");
+  }
+
+  std::vector<Proposal> simulate_all(const std::vector<Proposal>& jobs) {
     const std::vector<std::string> lines =
-        spread(communicator_, jobs.size(),
-               [&](std::size_t number) { return to_line(simulate(jobs[number])); });
-    std::vector<Proposal> done;
-    for (std::size_t number = 0; number < lines.size(); ++number) {
-      Proposal proposal = proposal_from(lines[number]);
-      proposal.candidate = jobs[number].candidate;
-      if (proposal.status != "refused") {  // by another layout than the one it fits
-        keep(std::move(proposal), "finished", done, outcome);
+        spread(communicator_, jobs.size(), [&](std::size_t number) {
+          const Proposal& job = jobs[number];
+          if (const Proposal* const known = ledger_->known(key_of(job))) {
+            return to_line(*known);
+          }
+          Proposal result = job;
+          result.status = stopped;
+          if (!stop_requested()) {
+            result = simulator_.simulate(job, request_.stop_requested);
+          }
+          if (result.status != stopped) {
+            ledger_->keep(result);
+          }
+          return to_line(result);
+        });
+    std::vector<Proposal> results;
+    for (const std::string& line : lines) {
+      results.push_back(proposal_from(line));
+    }
+    return results;
+  }
+
+  void take(const Proposal& result) {
+    if (result.status == "finished") {
+      const auto place = std::upper_bound(
+          outcome_.proposals.begin(), outcome_.proposals.end(), result,
+          [](const Proposal& a, const Proposal& b) { return a.iteration < b.iteration; });
+      const bool is_best = place == outcome_.proposals.begin();
+      outcome_.proposals.insert(place, result);
+      if (is_best) {
+        note("best so far: " + to_string(result.iteration) + " (" + result.title() + ", " +
+             result.candidate->layout + ")");
+      }
+    } else if (result.status == stopped) {
+      outcome_.complete = false;
+    } else {
+      outcome_.fallen_out.push_back(
+          {result.title() + ", " + result.candidate->layout, result.status, result.message});
+    }
+  }
+
+  void tell(std::size_t done) {
+    note(std::to_string(done) + " simulated, " + std::to_string(outcome_.open) +
+         " more may be faster by their bounds");
+    write();
+  }
+
+  void write() {
+    outcome_.strategy_yaml = best_strategy();
+    comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });
+  }
+
+  SearchOutcome finish() {
+    write();
+    return std::move(outcome_);
+  }
+
+  std::string best_strategy() {
+    for (const Proposal& proposal : outcome_.proposals) {
+      if (proposal.candidate) {
+        const std::string key = proposal.candidate->key();
+        if (key != written_key_) {
+          written_ = strategy_of(proposal);
+          written_key_ = key;
+        }
+        return written_;
       }
     }
-    std::stable_sort(done.begin(), done.end(), [](const Proposal& a, const Proposal& b) {
-      return a.iteration < b.iteration;
-    });
-    return done;
+    return "";
   }
 
-  Proposal simulate(Proposal job) {
-    try {
-      sim::Experiment experiment = read(job);
-      job.estimate = estimator_.iteration(experiment);
-      job.memory = memory_per_tile(experiment.plan());
-      const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
-      sim::RunRequest run;
-      run.hooks.stop_requested = request_.stop_requested;
-      const trace::Summary summary = sim::run_with_replay(experiment, *alone, run);
-      job.status = summary.status;
-      job.message = summary.message;
-      job.iteration = SimTime::from_ps(summary.iteration_time_ps);
-      job.throughput = summary.throughput_samples_per_s;
-    } catch (const ConfigError& error) {
-      job.status = "refused";
-      job.message = messages_of(error);
-    } catch (const ModelError& error) {
-      job.status = "failed";
-      job.message = error.what();
-    } catch (const std::bad_alloc&) {
-      job.status = "failed";
-      job.message = "out of memory";
-    }
-    return job;
-  }
-
-  // The strategy with all its defaults.
+  // With all its defaults. Where its roles lie is given when it was looked for.
   std::string strategy_of(const Proposal& proposal) {
-    const std::string resolved = read(proposal).resolved;
+    std::vector<std::string> settings = request_.overrides;
+    const std::vector<std::string> own = proposal.candidate->settings();
+    settings.insert(settings.end(), own.begin(), own.end());
+    if (!proposal.tiles.empty()) {
+      settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
+    }
+    settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
+    const std::string resolved =
+        sim::read_experiment(request_.experiment, settings, cache_.loader()).resolved;
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", resolved, diagnostics);
     diagnostics.throw_if_any();
-    return std::string(heading) + "# " + proposal.title() + ", " + proposal.layout + ".\n# For " +
-           parts_.workload.name + " on " + parts_.machine.name + ": an iteration takes " +
-           to_string(proposal.iteration) + ".\n" + config::to_yaml(root.find("strategy")->value);
+    return std::string(heading) + "# " + proposal.title() + ", " + proposal.candidate->layout +
+           ".\n# For " + parts_.workload.name + " on " + parts_.machine.name +
+           ": an iteration takes " + to_string(proposal.iteration) +
+           (outcome_.by_stages ? ", simulated with one tile for each stage" : "") + ".\n" +
+           config::to_yaml(root.find("strategy")->value);
   }
 
   const SearchRequest& request_;
   comm::Communicator& communicator_;
   TextCache cache_;
-  sim::ModelCache models_;
   MachineAndWork parts_;
-  Estimator estimator_;
-  std::vector<std::string> layouts_;
+  Simulator simulator_;
   CandidateLimits limits_;
-  std::vector<Candidate> candidates_;
-  Proposal own_;
-  bool own_fits_ = false;
+  Forecaster forecaster_;
+  std::optional<Ledger> ledger_;
+  Ranking ranking_;
+  SearchOutcome outcome_;
+  std::string written_;
+  std::string written_key_;
 };
 
 }  // namespace

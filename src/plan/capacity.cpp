@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/plan/outline.hpp"
 
 namespace tessera::plan {
 
@@ -23,12 +24,9 @@ StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
   memory.activations_per_micro_batch =
       Bytes(divided_up(memory.activations_per_micro_batch.count(), chunks.size()));
   memory.in_flight = in_flight;
-  const Bytes sram = tile.sram;
-  // A size that is not stated is no limit, and without DRAM there is nowhere else to be.
-  const bool unlimited = sram == Bytes(0) || !has_dram || tile.operands_in_dram;
-  memory.holds_weights = unlimited || memory.weight_state() <= sram;
-  const Bytes left = memory.holds_weights && !unlimited ? sram - memory.weight_state() : sram;
-  memory.holds_activations = unlimited || memory.activations() <= left;
+  const Holding holding = holding_of(tile, has_dram, memory.weight_state(), memory.activations());
+  memory.holds_weights = holding.weights;
+  memory.holds_activations = holding.activations;
   return memory;
 }
 

@@ -122,13 +122,42 @@ SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape
                               collective::Kind kind, Bytes bytes, Occasion occasion) {
   const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes, occasion});
   if (fresh) {
-    Members members(*this, stage, group, shape, kind, bytes, 0);
-    members.go();
-    const bool together = members.first() == members.last();
-    place->second =
-        occasion == Occasion::once || together || !joins_all(kind) ? members.last() : pace(members);
+    place->second = occasion == Occasion::once || !joins_all(kind) ||
+                            is_long_ring(group, shape, kind)
+                        ? once(stage, group, shape, kind, bytes, 0)
+                        : again(stage, group, shape, kind, bytes);
   }
   return place->second;
+}
+
+// Whether members only pass on what they receive, so that RingClock has their times.
+bool CollectiveClock::is_ring(Group group, const GroupShape& shape, collective::Kind kind) const {
+  return sharing_ == Sharing::links && plan_.algorithm(group).is_passed_on(kind) &&
+         shape.parts == 1 && !shape.among_leaders && shape.size > 1;
+}
+
+bool CollectiveClock::is_long_ring(Group group, const GroupShape& shape,
+                                   collective::Kind kind) const {
+  return is_ring(group, shape, kind) &&
+         std::uint64_t{Plan::steps_of(plan_.algorithm(group), shape, kind)} * shape.size >
+             most_steps;
+}
+
+SimTime CollectiveClock::once(std::uint32_t stage, Group group, const GroupShape& shape,
+                              collective::Kind kind, Bytes bytes, std::uint32_t base) {
+  if (is_ring(group, shape, kind)) {
+    return around(stage, group, shape, kind, bytes, base);
+  }
+  Members members(*this, stage, group, shape, kind, bytes, base);
+  members.go();
+  return members.last();
+}
+
+SimTime CollectiveClock::again(std::uint32_t stage, Group group, const GroupShape& shape,
+                               collective::Kind kind, Bytes bytes) {
+  Members members(*this, stage, group, shape, kind, bytes, 0);
+  members.go();
+  return members.first() == members.last() ? members.last() : pace(members);
 }
 
 // Of members that have done it once.
@@ -157,7 +186,7 @@ SimTime CollectiveClock::pace(Members& members) {
 }
 
 SimTime CollectiveClock::slowest(std::uint32_t stage, Group group, const GroupShape& shape,
-                                 collective::Kind kind, Bytes bytes) const {
+                                 collective::Kind kind, Bytes bytes) {
   std::vector<std::uint32_t> firsts;
   for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); ++place) {
     if (shape.member(place) == 0) {
@@ -168,9 +197,7 @@ SimTime CollectiveClock::slowest(std::uint32_t stage, Group group, const GroupSh
   const std::size_t looked_at = std::min<std::size_t>(firsts.size(), most_groups);
   for (std::size_t i = 0; i < looked_at; ++i) {
     const std::uint32_t base = firsts[i * firsts.size() / looked_at];
-    Members members(*this, stage, group, shape, kind, bytes, base);
-    members.go();
-    longest = std::max(longest, members.last());
+    longest = std::max(longest, once(stage, group, shape, kind, bytes, base));
   }
   return longest;
 }
@@ -240,6 +267,61 @@ CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, By
     transit.latency += std::exchange(transit.on_links, SimTime::zero());
   }
   return transit;
+}
+
+RingLink CollectiveClock::ring_link(EntityId from, EntityId to, const Loads& loads) const {
+  RingLink link{transfers_.overhead, {}};
+  for (const machine::Hop& hop : transfers_.hops(from, to)) {
+    const machine::Link on = topology_.link(hop.node, hop.port);
+    const machine::LinkClass& link_class = topology_.link_classes()[on.link_class];
+    link.latency += link_class.latency;
+    link.add(link_class.bandwidth, loads.at(hop));
+  }
+  return link;
+}
+
+const std::vector<std::vector<RingLink>>& CollectiveClock::rings_of(std::uint32_t stage,
+                                                                    Group group,
+                                                                    const GroupShape& shape,
+                                                                    collective::Kind kind,
+                                                                    std::uint32_t base) {
+  if (rings_stage_ != stage) {
+    rings_.clear();
+    rings_stage_ = stage;
+  }
+  const auto [entry, fresh] = rings_.try_emplace({group, base});
+  if (fresh) {
+    const Loads loads = loads_of(stage, group, shape, kind, 0);
+    entry->second.resize(shape.channels);
+    for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
+      const auto at = [&](std::uint32_t place) {
+        return tile(stage, shape.place_of(shape.turned_back(place, channel), base));
+      };
+      for (std::uint32_t place = 0; place < shape.size; ++place) {
+        entry->second[channel].push_back(
+            ring_link(at(place == 0 ? shape.size - 1 : place - 1), at(place), loads));
+      }
+    }
+  }
+  return entry->second;
+}
+
+SimTime CollectiveClock::around(std::uint32_t stage, Group group, const GroupShape& shape,
+                                collective::Kind kind, Bytes bytes, std::uint32_t base) {
+  const auto& rings = rings_of(stage, group, shape, kind, base);
+  const collective::Algorithm& algorithm = plan_.algorithm(group);
+  const std::uint32_t steps = Plan::steps_of(algorithm, shape, kind) / shape.channels;
+  SimTime longest;
+  for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
+    const Bytes share =
+        shape.channels == 1 ? bytes : collective::chunk_bytes(bytes, shape.channels, channel);
+    std::vector<Bytes> first;
+    for (std::uint32_t place = 0; place < shape.size; ++place) {
+      first.push_back(algorithm.step(kind, shape.size, place, share, 0).receive_bytes);
+    }
+    longest = std::max(longest, RingClock(rings[channel], first).time(steps));
+  }
+  return longest;
 }
 
 std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "occasion.hpp"
+#include "ring_clock.hpp"
 #include "tessera/plan/sharing.hpp"
 
 namespace tessera::plan {
@@ -24,7 +27,8 @@ class CollectiveClock {
   // Follows the steps of every member of the group of the stage's first tile, in each channel by
   // itself: a step is over when the own one before is over and the message has come that its sender
   // sent after the own step before, on links that the message before has left. Exact where no two
-  // messages share a link in turn. O(steps * members * channels); remembers what it was asked.
+  // messages share a link in turn. O(steps * members * channels) at most; see RingClock for rings,
+  // which take less where their links repeat. Remembers what it was asked.
   //
   // `once`: from members that begin together to the last one. `again`: what each adds where
   // collectives follow each other with the same work between them. A member that ends before others
@@ -34,6 +38,8 @@ class CollectiveClock {
   // Synchronization and Linearity, 1992, chapter 3), found by following collectives until the
   // members' lags come back, or for `most_steps` steps. Where not all members wait for all others
   // (a broadcast, a reduce), `again` is `once`: what goes on while the last is served is not known.
+  // So it is for rings of more than `most_steps` steps in all, whose chunks have been over all links
+  // but one when they are through: the mean is in `once` already.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes, Occasion occasion);
   static constexpr std::uint64_t most_steps = 1U << 18U;
@@ -41,7 +47,7 @@ class CollectiveClock {
   // Once, of the slowest group of the stage, of at most `most_groups` that are looked at; where
   // groups do not all lie alike.
   SimTime slowest(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-                  Bytes bytes) const;
+                  Bytes bytes);
   static constexpr std::uint32_t most_groups = 64;
 
   // What a tile's message to its peer in the other stage takes at most, when all that lead groups
@@ -55,10 +61,29 @@ class CollectiveClock {
                                const GroupShape& shape) const;
 
  private:
-  using Loads = std::map<machine::Hop, std::uint32_t>;
+  struct HopHash {
+    std::size_t operator()(const machine::Hop& hop) const {
+      return (std::size_t{hop.node.value()} << 8U ^ hop.port) * 0x9E3779B97F4A7C15ULL;
+    }
+  };
+  using Loads = std::unordered_map<machine::Hop, std::uint32_t, HopHash>;
   class Members;
 
   static SimTime pace(Members& members);
+  bool is_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
+  bool is_long_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
+  // Of the group of the tile in place `base`.
+  SimTime once(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+               Bytes bytes, std::uint32_t base);
+  SimTime again(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                Bytes bytes);
+  // Of a ring that passes on what it receives, in all channels.
+  SimTime around(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                 Bytes bytes, std::uint32_t base);
+  const std::vector<std::vector<RingLink>>& rings_of(std::uint32_t stage, Group group,
+                                                     const GroupShape& shape, collective::Kind kind,
+                                                     std::uint32_t base);
+  RingLink ring_link(EntityId from, EntityId to, const Loads& loads) const;
   EntityId tile(std::uint32_t stage, std::uint32_t place) const {
     return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
   }
@@ -78,6 +103,10 @@ class CollectiveClock {
   const machine::Topology& topology_;
   Sharing sharing_;
   std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes, Occasion>, SimTime> known_;
+  // Of the stage asked about last: by group and first place. They are the same for all kinds that
+  // pass on what they receive.
+  std::map<std::pair<Group, std::uint32_t>, std::vector<std::vector<RingLink>>> rings_;
+  std::uint32_t rings_stage_ = 0;
 };
 
 }  // namespace tessera::plan

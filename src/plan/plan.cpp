@@ -9,6 +9,7 @@
 #include "stages/stage_tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/cutter.hpp"
+#include "tessera/plan/outline.hpp"
 #include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {
@@ -97,24 +98,6 @@ std::uint32_t tiles_a_channel(const machine::Machine& machine, const Placement& 
     most = std::max(most, ++tiles[machine.channel_of[tile.value()]]);
   }
   return most;
-}
-
-// Members of a group that follow each other in one domain, where all blocks are alike and there is
-// more than one.
-std::uint32_t channels_of(const GroupShape& shape, const Placement& placement,
-                          const machine::Topology& topology) {
-  const auto domain = [&](std::uint32_t member) {
-    return topology.domain(placement.tile(shape.place_of(member, 0)));
-  };
-  std::uint32_t block = 1;
-  while (block < shape.size && domain(block) == domain(0)) {
-    ++block;
-  }
-  bool alike = block < shape.size && shape.size % block == 0;
-  for (std::uint32_t member = 1; alike && member < shape.size; ++member) {
-    alike = (domain(member) == domain(member - 1)) == (member % block != 0);
-  }
-  return alike ? block : 1;
 }
 
 }  // namespace

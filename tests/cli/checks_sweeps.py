@@ -107,7 +107,8 @@ def sweep_refusals(program):
 @check
 def plan_proposes_a_strategy(program):
     best = program.scratch / "best.yaml"
-    words = ["plan", HERE / "short.yaml", "--top", "2", "-o", best]
+    words = ["plan", HERE / "short.yaml", "--top", "2", "-o", best, "--folder",
+             program.scratch / "found"]
     done = program.call(*words)
     expect(done.returncode == 0, done.stderr_text)
     expect("own" in done.stdout_text, done.stdout_text)
@@ -122,11 +123,37 @@ def plan_proposes_a_strategy(program):
     expect_refusal(program.call("plan", HERE / "short.yaml", "--set", "execution={}"), 2,
                    "execution: strategies are compared by their programs")
     nothing = program.call("plan", HERE / "short.yaml", "-q", "--set", "machine.dram.capacity=1 kB",
-                           "-o", program.scratch / "none.yaml")
+                           "-o", program.scratch / "none.yaml", "--folder", program.scratch / "none")
     expect(nothing.returncode == 3, nothing.stderr_text)
-    expect("fallen out" in nothing.stdout_text and "more than its" in nothing.stdout_text,
-           nothing.stdout_text)
+    expect("0 fit" in nothing.stdout_text, nothing.stdout_text)
+    expect(re.search(r"would hold .* more than its 1 kB", nothing.stderr_text) and
+           re.search(r"recompute: full: .* missing in", nothing.stderr_text), nothing.stderr_text)
     expect(not (program.scratch / "none.yaml").exists(), "a strategy was written")
+
+
+@check
+def plan_keeps_what_it_finds(program):
+    """From the first simulation on, to go on with; JSON for programs."""
+    found = program.scratch / "found"
+    words = ["plan", HERE / "short.yaml", "--top", "4", "-o", program.scratch / "best.yaml", "--json"]
+    done = program.call(*words, "--folder", found)
+    expect(done.returncode == 0, done.stderr_text)
+    expect("best so far: " in done.stderr_text, done.stderr_text)
+    answer = json.loads(done.stdout_text)
+    expect(answer == json.loads((found / "plan.json").read_text()), "another answer in the folder")
+    expect(answer["complete"] and answer["proposals"][0]["iteration_time_ps"] > 0, answer)
+    lines = (found / "candidates.csv").read_text().splitlines()
+    expect(lines[0].startswith("pipeline,tensor,data,") and len(lines) > 4, lines[:2])
+    expect((found / "strategy.yaml").read_text() == (program.scratch / "best.yaml").read_text(),
+           "another strategy in the folder")
+    again = program.call("plan", "--resume", found, "--json", "-o", program.scratch / "again.yaml", ranks=2)
+    expect(again.returncode == 0, again.stderr_text)
+    expect(json.loads(again.stdout_text)["proposals"] == answer["proposals"], again.stdout_text)
+    expect_refusal(program.call("plan", "--resume", program.scratch, "-o", program.scratch / "x.yaml"), 2,
+                   "is no search to go on with")
+    expect_refusal(program.call(*words, "--folder", program.scratch), 2, "which is of no search")
+    expect_refusal(program.call(*words, "--folder", found, "--keep", "zeros"), 2,
+                   "--keep: unknown key 'zeros'; did you mean 'zero'")
 
 
 @check
@@ -137,7 +164,7 @@ def outputs_of_others_stay(program):
         "../parallel", str(HERE.parent / "parallel")))
     before = precious.read_text()
     nowhere = program.scratch / "no folder" / "file"
-    for words in (["plan", precious, "--top", "1"], ["scale", precious, "--ranks", "2"]):
+    for words in (["plan", precious, "--top", "1", "--folder", program.scratch / "found"], ["scale", precious, "--ranks", "2"]):
         refused = "'%s' is there, and tessera %s did not write it" % (precious, words[0])
         expect_refusal(program.call(*words, "-o", precious), 2, refused)
         expect(precious.read_text() == before, "the experiment was replaced")
@@ -151,4 +178,4 @@ def outputs_of_others_stay(program):
             done = program.call(*words, "-o", own)
             expect(done.returncode == 0, done.stderr_text)
     left = sorted(p.name for p in program.scratch.iterdir())
-    expect(left == ["plan", "precious.yaml", "scale"], left)
+    expect(left == ["found", "plan", "precious.yaml", "scale"], left)

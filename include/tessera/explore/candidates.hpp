@@ -2,47 +2,93 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
 #include "tessera/plan/placement/placement.hpp"
+#include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::explore {
 
+// Keys of a strategy as `tessera plan` varies them; all others stay as the experiment has them.
 struct Candidate {
-  plan::Degrees degrees;
+  plan::Degrees degrees;  // of the keys `pipeline`, `data` and `tensor`
+  std::uint32_t context = 1;
+  std::uint32_t expert = 1;
+  bool sequence_parallel = false;
   std::uint32_t micro_batch = 1;
+  std::uint32_t chunks = 1;
   std::string schedule;
-  std::string recompute;
+  plan::Recompute recompute = plan::Recompute::none;
+  std::uint32_t zero = 0;
+  bool overlap_gradients = false;
+  bool overlap_tensor = false;
+  std::string layout;
 
+  std::uint64_t tiles() const { return degrees.tiles() * context; }
   // "key=value" of the experiment. The layout is set without shapes, which would not suit other
   // degrees.
-  std::vector<std::string> settings(const std::string& layout) const;
+  std::vector<std::string> settings() const;
+  // The same as one word, which tells candidates apart.
+  std::string key() const;
+  // "pipeline 8, tensor 4, data 2, …", what is not usual alone.
+  std::string title() const;
+  // `base` with these keys.
+  plan::Strategy strategy(const plan::Strategy& base, std::uint64_t samples) const;
 };
+
+std::string name_of(plan::Recompute recompute);
 
 // What limits them.
 struct CandidateLimits {
-  std::uint64_t devices = 1;               // at most so many tiles
-  std::uint64_t layers = 1;                // stages at most
-  std::uint64_t batch = 1;                 // samples of an iteration
+  std::uint64_t devices = 1;  // at most so many tiles
+  std::uint64_t layers = 1;   // parts of the pipeline at most
+  std::uint64_t batch = 1;    // samples of an iteration
+  bool training = true;
   std::vector<std::uint64_t> head_counts;  // tensor degrees divide each; empty: they divide devices
-  std::vector<std::string> schedules;      // names
-  std::vector<std::string> recomputations;  // values of strategy.recompute
+  std::uint64_t sequence = 1;              // tokens that a context degree divides; 1: there is none
+  std::uint64_t experts = 0;               // expert degrees divide them; 0: there are none
+  bool selective = false;                  // whether there is something to recompute selectively
+  std::vector<std::string> layouts;        // names
   bool full = false;
+  // Keys that stay as `own` has them.
+  std::set<std::string> kept;
+  Candidate own;
 };
 
-// Of this machine and workload; `devices` 0: all nodes that compute. All registered schedules, and
-// recomputation none and full.
+// Names of the keys that candidates vary.
+const std::vector<std::string>& varied_keys();
+
+// Of this machine and workload; `devices` 0: all nodes that compute. Layouts are the usual one
+// first, then others by name that do not look for their place.
 CandidateLimits limits_of(const machine::Machine& machine, const workload::Workload& workload,
                           std::uint64_t devices, bool full);
 
-// All candidates in a fixed order: tensor degrees that divide the heads; data degrees that divide
-// the batch; as many stages as devices and layers allow, and the fewest that have no more layers a
-// stage; micro-batches that are powers of two and divide a replica's samples; every schedule and
-// recomputation. `full`: any number of stages and any micro-batch that divides. Left out: what uses
-// less than half as many tiles as the candidate with most.
-std::vector<Candidate> candidates(const CandidateLimits& limits);
+// Degrees of parallelism that candidates share: all but sequence and expert parallelism.
+struct DegreesOfCandidates {
+  plan::Degrees degrees;
+  std::uint32_t context = 1;
+};
+
+// In a fixed order: tensor degrees that divide the heads; data degrees that divide the batch;
+// context degrees that divide the sequence, powers of two up to 16; as many stages as devices and
+// layers allow, and the fewest that have no more layers a stage. `full`: any number of stages. Left
+// out: what uses less than half as many tiles as that with most.
+std::vector<DegreesOfCandidates> degrees_of_candidates(const CandidateLimits& limits);
+
+// Visits all candidates of some degrees in a fixed order, those that need not be told apart but
+// once. Micro-batches are powers of two that divide a replica's samples, chunks powers of two;
+// `full`: any that divide. ZeRO, and the overlap of gradients, where there are replicas; sequence
+// parallelism, and the overlap of sums, where there are tensor groups. Schedules are those that can
+// run the shape.
+void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
+                      const std::function<void(const Candidate&)>& visit);
+
+// How many there are, of all degrees.
+std::uint64_t count_candidates(const CandidateLimits& limits);
 
 }  // namespace tessera::explore

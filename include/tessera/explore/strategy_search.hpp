@@ -22,8 +22,11 @@ struct SearchRequest {
   std::string experiment;              // path
   std::vector<std::string> overrides;  // "key=value"
   std::uint64_t devices = 0;           // at most so many tiles; 0: all
-  std::size_t simulated = 8;           // candidates that are simulated, each with every layout
-  bool full = false;                   // see `candidates`
+  std::size_t simulated = 64;          // candidates that are simulated at most
+  bool full = false;                   // see `degrees_of_candidates`
+  std::vector<std::string> kept;       // keys that stay as the experiment has them
+  std::string folder;                  // of the results; empty: none
+  bool resume = false;                 // what is in the folder is not simulated again
   std::function<bool()> stop_requested;
   std::function<void(const std::string&)> on_note;  // on rank 0
 };
@@ -31,15 +34,24 @@ struct SearchRequest {
 // A strategy, as far as it came.
 struct Proposal {
   std::optional<Candidate> candidate;  // none: the experiment's own strategy
-  std::string layout;
-  std::string status;     // estimated, finished, refused, deadlock, failed
-  std::string message;    // why it fell out
-  SimTime estimate;       // see Estimator
+  std::string layout;                  // of the own strategy
+  std::string status;                  // estimated, finished, refused, deadlock, failed, stopped
+  std::string message;                 // why it fell out
+  SimTime bound;                       // no simulation is shorter; see Forecaster
+  SimTime estimate;
   SimTime iteration;      // simulated, of one iteration
   double throughput = 0;  // simulated [samples/s]
   Bytes memory;           // of the tile that needs most
+  std::string tiles;      // where roles lie, of a layout that looked for it; as `placement.tiles`
 
   std::string title() const;  // "pipeline 8, tensor 4, data 2, …"
+};
+
+// Why nothing fits, and what would.
+struct Advice {
+  std::string nearest;  // title of the candidate that misses least
+  std::string where;    // what is too small, what is kept there and how much is missing
+  std::vector<std::string> remedies;  // one a line
 };
 
 struct SearchOutcome {
@@ -47,26 +59,45 @@ struct SearchOutcome {
   std::string machine;
   std::string workload;
   std::uint64_t devices = 0;
-  std::size_t candidates = 0;
-  std::size_t estimated = 0;        // of them, that fit
+  std::uint64_t candidates = 0;
+  std::uint64_t impossible = 0;     // of them, by their layouts
+  std::uint64_t too_large = 0;      // for the memory
+  std::uint64_t fitting = 0;        // the others
+  std::uint64_t bounded = 0;        // of these, whose bound is no shorter than the best
+  std::uint64_t open = 0;           // of these, that their estimate alone rules out
+  double margin = 0;                // by which estimates were trusted: share of the time
+  bool by_stages = false;           // simulated with one tile for each stage
+  bool complete = true;             // false: a stop was requested
+  bool exhausted = true;            // false: more were worth a simulation than were asked for
   std::vector<Proposal> proposals;  // simulated, the fastest first
   std::vector<Failure> fallen_out;
-  std::string strategy_yaml;  // of the first; for `tessera run --set strategy=FILE`
+  std::optional<Advice> advice;  // where nothing fits, or the own strategy does not
+  std::string strategy_yaml;     // of the first; for `tessera run --set strategy=FILE`
+  std::string folder;
 };
 
-// Makes the plan of every candidate, with the first layout that it fits (the usual one first);
-// ranks those by their estimate; simulates the best with every layout, and the experiment's own
-// strategy for comparison. Other keys of its strategy stay as they are, so that memory is checked
-// unless `strategy.capacity` says otherwise. Work is spread over ranks, and the outcome is the same
-// on any number of them. Throws ConfigError and IoError where machine and workload cannot be read,
-// StopRequested when asked to stop.
+// Cuts candidates that no layout or memory has room for; ranks the others by closed forms
+// (Forecaster); simulates, eight at a time, those that may still be the fastest, and the
+// experiment's own strategy for comparison. What is learnt of estimates on the way corrects those
+// of candidates with the same degrees. Ends when no bound, or no estimate within the error that was
+// seen, is below the best; or after `simulated`. Other keys of the strategy stay as they are, so
+// that memory is checked unless `strategy.capacity` says otherwise. Work is spread over ranks, and
+// the outcome is the same on any number of them. Throws ConfigError and IoError where machine and
+// workload cannot be read or the folder cannot be written.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);
+
+// What was asked for in a folder that is to be gone on with. Throws ConfigError where there is
+// nothing to go on with.
+SearchRequest request_in(const std::string& folder);
 
 // Whether a text begins as SearchOutcome::strategy_yaml does.
 bool begins_as_proposal(std::string_view text);
 
 // For a terminal.
 std::string to_table(const SearchOutcome& outcome);
+std::string to_text(const Advice& advice);
+// For programs.
+std::string to_json(const SearchOutcome& outcome);
 
 }  // namespace tessera::explore

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <limits>
 
@@ -11,6 +12,9 @@
 namespace tessera::cli {
 namespace {
 
+constexpr int stopped_exit_code = 75;
+constexpr int nothing_fits_exit_code = 3;
+
 Options describe() {
   Options options("plan",
                   "Propose the strategy with which an experiment's machine trains its model "
@@ -18,13 +22,66 @@ Options describe() {
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
-      .add("top", "how many candidates are simulated, those with the best estimates",
-           text_value("8"), "N")
-      .add("full", "consider any number of stages and any micro-batch")
+      .add("top", "how many candidates are simulated at most", text_value("64"), "N")
+      .add("full", "consider any number of stages, any micro-batch and any number of chunks")
+      .add("keep", "leave a key of the strategy as the experiment has it (repeatable)",
+           texts_value(), "KEY")
       .add("o,output", "where the best strategy is written; an earlier one is replaced",
            text_value("strategy.yaml"), "FILE")
+      .add("folder", "where results are kept while they come (default: out/NAME-plan)",
+           text_value(), "DIR")
+      .add("resume", "go on with the search in DIR: simulate what is missing", text_value(), "DIR")
+      .add("json", "print the result as JSON")
       .add("q,quiet", "no progress");
   return options;
+}
+
+explore::SearchRequest request_of(const Options& options, const SignalWatch& signals) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  explore::SearchRequest request;
+  if (options.has("resume")) {
+    options.refuse_beside_resume("the folder", {"set", "devices", "top", "full", "keep", "folder"});
+    request = explore::request_in(options.text("resume"));
+  } else {
+    request.experiment = options.subject();
+    request.overrides = options.settings();
+    request.devices = options.has("devices") ? options.number("devices", 0, most) : 0;
+    request.simulated = options.number("top", 1, most);
+    request.full = options.flag("full");
+    request.kept = options.texts("keep");
+    request.folder =
+        options.has("folder")
+            ? options.text("folder")
+            : "out/" + std::filesystem::path(request.experiment).stem().string() + "-plan";
+  }
+  request.stop_requested = [&signals] { return signals.stop_requested(); };
+  if (!options.flag("quiet")) {
+    request.on_note = [](const std::string& text) { std::cerr << "info: " << text << std::endl; };
+  }
+  return request;
+}
+
+void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& request,
+           const std::string& path, bool as_json) {
+  std::cout << (as_json ? explore::to_json(outcome) : explore::to_table(outcome));
+  if (!as_json) {
+    std::cout << "results in " << outcome.folder << "\n";
+  }
+  if (!outcome.strategy_yaml.empty()) {
+    trace::write_file_atomically(path, outcome.strategy_yaml);
+    (as_json ? std::cerr : std::cout)
+        << "written to " << path << "; tessera run " << request.experiment
+        << " --set strategy=" << path << " takes it" << std::endl;
+  }
+  if (outcome.advice) {
+    std::cerr << explore::to_text(*outcome.advice);
+  }
+  if (!outcome.complete) {
+    std::cerr << "error: a stop was requested; tessera plan --resume " << outcome.folder
+              << " goes on" << std::endl;
+  } else if (outcome.strategy_yaml.empty()) {
+    std::cerr << "error: no strategy fits" << std::endl;
+  }
 }
 
 int plan_command(const Words& words, comm::Communicator& world) {
@@ -32,34 +89,18 @@ int plan_command(const Words& words, comm::Communicator& world) {
   if (!options.parse(words, world)) {
     return 0;
   }
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   SignalWatch signals;
-  explore::SearchRequest request;
-  request.experiment = options.subject();
-  request.overrides = options.settings();
-  request.devices = options.has("devices") ? options.number("devices", 0, most) : 0;
-  request.simulated = options.number("top", 1, most);
-  request.full = options.flag("full");
-  request.stop_requested = [&] { return signals.stop_requested(); };
-  if (!options.flag("quiet")) {
-    request.on_note = [](const std::string& text) { std::cerr << "info: " << text << std::endl; };
-  }
+  const explore::SearchRequest request = request_of(options, signals);
   const std::string path = options.text("output");
   check_output(path, explore::begins_as_proposal, "plan", world);
   const explore::SearchOutcome outcome =
       explore::search_strategies(request, world, shared_loader(world));
-  const bool found = !outcome.strategy_yaml.empty();
   if (world.rank() == 0) {
-    std::cout << explore::to_table(outcome);
-    if (found) {
-      trace::write_file_atomically(path, outcome.strategy_yaml);
-      std::cout << "written to " << path << "; tessera run " << request.experiment
-                << " --set strategy=" << path << " takes it" << std::endl;
-    } else {
-      std::cerr << "error: no strategy fits" << std::endl;
-    }
+    print(outcome, request, path, options.flag("json"));
   }
-  return found ? 0 : 3;
+  return !outcome.complete               ? stopped_exit_code
+         : outcome.strategy_yaml.empty() ? nothing_fits_exit_code
+                                         : 0;
 }
 
 const Registration registration(

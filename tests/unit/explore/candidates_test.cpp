@@ -17,9 +17,16 @@ CandidateLimits limits(std::uint64_t devices) {
   limits.layers = 10;
   limits.batch = 6;
   limits.head_counts = {8};
-  limits.schedules = {"1f1b"};
-  limits.recomputations = {"none", "full"};
+  limits.layouts = {"linear"};
   return limits;
+}
+
+std::vector<Candidate> candidates(const CandidateLimits& limits) {
+  std::vector<Candidate> list;
+  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+    visit_candidates(limits, degrees, [&](const Candidate& each) { list.push_back(each); });
+  }
+  return list;
 }
 
 std::set<Degrees> degrees_of(const std::vector<Candidate>& list) {
@@ -30,18 +37,44 @@ std::set<Degrees> degrees_of(const std::vector<Candidate>& list) {
   return degrees;
 }
 
+template <class Value>
+std::set<Value> values_of(const std::vector<Candidate>& list, Value Candidate::*key) {
+  std::set<Value> values;
+  for (const Candidate& candidate : list) {
+    values.insert(candidate.*key);
+  }
+  return values;
+}
+
 TEST(Candidates, RespectEveryLimit) {
   CandidateLimits wide = limits(48);
   wide.full = true;
+  wide.sequence = 64;
+  wide.experts = 4;
   const std::vector<Candidate> list = candidates(wide);
   ASSERT_FALSE(list.empty());
   for (const Candidate& candidate : list) {
-    EXPECT_LE(candidate.degrees.tiles(), 48U);
-    EXPECT_GE(candidate.degrees.tiles(), 24U);
-    EXPECT_LE(candidate.degrees.pipeline, 10U);
+    EXPECT_LE(candidate.tiles(), 48U);
+    EXPECT_GE(candidate.tiles(), 24U);
+    EXPECT_LE(candidate.degrees.pipeline * candidate.chunks, 10U);
     EXPECT_EQ(8 % candidate.degrees.tensor, 0U);
     EXPECT_EQ(6 % (candidate.degrees.data * candidate.micro_batch), 0U);
+    EXPECT_EQ(64 % candidate.context, 0U);
+    EXPECT_EQ(4 % candidate.expert, 0U);
+    EXPECT_EQ(candidate.degrees.data * candidate.context % candidate.expert, 0U);
   }
+  EXPECT_EQ(list.size(), count_candidates(wide));
+}
+
+TEST(Candidates, AreAllDifferent) {
+  CandidateLimits wide = limits(16);
+  wide.sequence = 64;
+  std::set<std::string> keys;
+  const std::vector<Candidate> list = candidates(wide);
+  for (const Candidate& candidate : list) {
+    keys.insert(candidate.key());
+  }
+  EXPECT_EQ(keys.size(), list.size());
 }
 
 TEST(Candidates, FullOnesAreAllThereAre) {
@@ -74,35 +107,67 @@ TEST(Candidates, UsualOnesFillTheDevices) {
 TEST(Candidates, TakePowersOfTwoForMicroBatches) {
   CandidateLimits narrow = limits(1);
   narrow.batch = 24;
-  std::set<unsigned> sizes;
-  for (const Candidate& candidate : candidates(narrow)) {
-    sizes.insert(candidate.micro_batch);
-  }
-  EXPECT_EQ(sizes, (std::set<unsigned>{1, 2, 4, 8}));
+  EXPECT_EQ(values_of(candidates(narrow), &Candidate::micro_batch),
+            (std::set<unsigned>{1, 2, 4, 8}));
   narrow.full = true;
-  sizes.clear();
-  for (const Candidate& candidate : candidates(narrow)) {
-    sizes.insert(candidate.micro_batch);
-  }
-  EXPECT_EQ(sizes, (std::set<unsigned>{1, 2, 3, 4, 6, 8, 12, 24}));
+  EXPECT_EQ(values_of(candidates(narrow), &Candidate::micro_batch),
+            (std::set<unsigned>{1, 2, 3, 4, 6, 8, 12, 24}));
 }
 
-TEST(Candidates, KeepWhatUsesFewTilesWhereNothingUsesMore) {
-  CandidateLimits huge = limits(100'000);
-  const std::vector<Candidate> list = candidates(huge);
+TEST(Candidates, VaryWhatMakesADifferenceAlone) {
+  const std::vector<Candidate> of_one = candidates(limits(1));
+  EXPECT_EQ(values_of(of_one, &Candidate::zero), std::set<unsigned>{0});
+  EXPECT_EQ(values_of(of_one, &Candidate::overlap_gradients), std::set<bool>{false});
+  EXPECT_EQ(values_of(of_one, &Candidate::overlap_tensor), std::set<bool>{false});
+  EXPECT_EQ(values_of(of_one, &Candidate::schedule), std::set<std::string>{"1f1b"});
+  CandidateLimits wide = limits(48);
+  wide.sequence = 64;
+  const std::vector<Candidate> list = candidates(wide);
+  EXPECT_EQ(values_of(list, &Candidate::zero), (std::set<unsigned>{0, 1, 2, 3}));
+  EXPECT_EQ(values_of(list, &Candidate::sequence_parallel), (std::set<bool>{false, true}));
+  EXPECT_EQ(values_of(list, &Candidate::overlap_tensor), (std::set<bool>{false, true}));
+  EXPECT_EQ(values_of(list, &Candidate::schedule),
+            (std::set<std::string>{"1f1b", "gpipe", "interleaved", "zb-h1"}));
+  wide.training = false;
+  EXPECT_EQ(values_of(candidates(wide), &Candidate::schedule), std::set<std::string>{"streaming"});
+}
+
+TEST(Candidates, LeaveKeptKeysAsTheyAre) {
+  CandidateLimits narrow = limits(48);
+  narrow.kept = {"tensor", "zero", "schedule", "pipeline"};
+  narrow.own.degrees = {3, 1, 4};
+  narrow.own.zero = 2;
+  narrow.own.schedule = "gpipe";
+  const std::vector<Candidate> list = candidates(narrow);
   ASSERT_FALSE(list.empty());
   for (const Candidate& candidate : list) {
-    EXPECT_GE(candidate.degrees.tiles(), 240U);  // of 10 · 6 · 8 = 480
+    EXPECT_EQ(candidate.degrees.tensor, 4U);
+    EXPECT_EQ(candidate.degrees.pipeline, 3U);
+    EXPECT_EQ(candidate.zero, 2U);
+    EXPECT_EQ(candidate.schedule, "gpipe");
   }
 }
 
 TEST(Candidates, SetWhatTheyAre) {
-  const Candidate candidate{{4, 2, 8}, 3, "gpipe", "full"};
-  EXPECT_THAT(
-      candidate.settings("line"),
-      ::testing::ElementsAre("strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2",
-                             "strategy.micro_batch=3", "strategy.schedule=gpipe",
-                             "strategy.recompute=full", "strategy.placement={layout: line}"));
+  Candidate candidate;
+  candidate.degrees = {4, 2, 8};
+  candidate.micro_batch = 3;
+  candidate.schedule = "gpipe";
+  candidate.recompute = plan::Recompute::full;
+  candidate.zero = 1;
+  candidate.overlap_tensor = true;
+  candidate.layout = "line";
+  EXPECT_THAT(candidate.settings(),
+              ::testing::ElementsAre(
+                  "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2",
+                  "strategy.context=1", "strategy.expert=1", "strategy.sequence_parallel=false",
+                  "strategy.micro_batch=3", "strategy.chunks=1", "strategy.schedule=gpipe",
+                  "strategy.recompute=full", "strategy.zero=1", "strategy.overlap_gradients=false",
+                  "strategy.overlap_tensor=true", "strategy.placement={layout: line}"));
+  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/false/true/line");
+  EXPECT_EQ(candidate.title(),
+            "pipeline 4, tensor 8, data 2, micro-batch 3, gpipe, recompute full, ZeRO 1, tensor "
+            "sums overlap");
 }
 
 }  // namespace

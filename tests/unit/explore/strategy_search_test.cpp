@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "files.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::explore {
@@ -17,7 +21,7 @@ using testing::small_sweep;
 SearchRequest request() {
   SearchRequest request;
   request.experiment = "lab/experiment.yaml";
-  request.simulated = 3;
+  request.simulated = 24;
   return request;
 }
 
@@ -38,6 +42,18 @@ TEST(StrategySearch, FindsOneThatRunsAsFastAsItSays) {
       "lab/experiment.yaml", {"strategy=best.yaml", "run.trace=none"}, loader_of(files));
   const auto alone = comm::make_in_process();
   EXPECT_EQ(sim::run(experiment, *alone, {}).iteration_time_ps,
+            outcome.proposals.front().iteration.ps());
+}
+
+TEST(StrategySearch, FindsOneThatRunsWithReplay) {
+  const SearchOutcome outcome = search(request());
+  Files files = small_sweep();
+  files["best.yaml"] = outcome.strategy_yaml;
+  sim::Experiment experiment = sim::read_experiment(
+      "lab/experiment.yaml", {"strategy=best.yaml", "run.trace=none", "run.replay=exact"},
+      loader_of(files));
+  const auto alone = comm::make_in_process();
+  EXPECT_EQ(sim::run_with_replay(experiment, *alone, {}).iteration_time_ps,
             outcome.proposals.front().iteration.ps());
 }
 
@@ -67,28 +83,70 @@ TEST(StrategySearch, UsesNoMoreDevicesThanAllowed) {
   narrow.devices = 3;
   for (const Proposal& proposal : search(narrow).proposals) {
     if (proposal.candidate) {
-      EXPECT_LE(proposal.candidate->degrees.tiles(), 3U);
+      EXPECT_LE(proposal.candidate->tiles(), 3U);
     }
   }
 }
 
-TEST(StrategySearch, SaysWhyOthersFellOut) {
+TEST(StrategySearch, CutsWhatDoesNotFitBeforeItIsSimulated) {
   SearchRequest tight = request();
   tight.overrides = {"machine.tile.sram=100 kB"};
   const SearchOutcome outcome = search(tight);
-  EXPECT_LT(outcome.estimated, outcome.candidates);
-  EXPECT_GT(outcome.estimated, 0U);
-  EXPECT_THAT(to_table(outcome), HasSubstr("its SRAM has"));
-  tight.overrides = {"machine.tile.sram=1 kB"};
-  const SearchOutcome none = search(tight);
-  EXPECT_EQ(none.estimated, 0U);
-  EXPECT_TRUE(none.strategy_yaml.empty());
+  EXPECT_LT(outcome.fitting, outcome.candidates);
+  EXPECT_GT(outcome.fitting, 0U);
+  EXPECT_EQ(outcome.candidates, outcome.fitting + outcome.too_large + outcome.impossible);
+  EXPECT_TRUE(outcome.fallen_out.empty() || outcome.fallen_out.size() == 1U);  // its own
 }
 
-TEST(StrategySearch, StopsWhenAsked) {
+TEST(StrategySearch, SaysWhatWouldMakeItFit) {
+  SearchRequest tight = request();
+  tight.overrides = {"machine.tile.sram=1 kB"};
+  const SearchOutcome none = search(tight);
+  EXPECT_EQ(none.fitting, 0U);
+  EXPECT_TRUE(none.strategy_yaml.empty());
+  ASSERT_TRUE(none.advice);
+  EXPECT_THAT(to_text(*none.advice), HasSubstr("more than its 1 kB"));
+  EXPECT_THAT(to_json(none), HasSubstr("\"advice\": {\"nearest\""));
+  // Of keys that are kept, one is named that helps.
+  tight.overrides = {"machine.tile.sram=200 kB", "strategy.pipeline=1", "strategy.tensor=1",
+                     "strategy.data=4"};
+  tight.kept = {"pipeline", "tensor", "data", "context", "zero", "recompute"};
+  const SearchOutcome kept = search(tight);
+  ASSERT_TRUE(kept.advice);
+  EXPECT_THAT(kept.advice->remedies, ::testing::Contains(HasSubstr("zero: 3")));
+}
+
+TEST(StrategySearch, RefusesToKeepWhatIsNoKey) {
+  SearchRequest odd = request();
+  odd.kept = {"zeros"};
+  EXPECT_THROW(search(odd), ConfigError);
+}
+
+TEST(StrategySearch, KeepsWhatItHasFoundWhenAskedToStop) {
   SearchRequest stopping = request();
   stopping.stop_requested = [] { return true; };
-  EXPECT_THROW(search(stopping), StopRequested);
+  const SearchOutcome outcome = search(stopping);
+  EXPECT_FALSE(outcome.complete);
+  EXPECT_TRUE(outcome.strategy_yaml.empty());
+}
+
+TEST(StrategySearch, GoesOnWhereItStopped) {
+  const SearchOutcome expected = search(request());
+  SearchRequest first = request();
+  first.folder = ::testing::TempDir() + "plan_that_stops";
+  std::filesystem::remove_all(first.folder);
+  first.stop_requested = [&] { return std::filesystem::exists(first.folder + "/simulated.0.log"); };
+  const SearchOutcome begun = search(first);
+  EXPECT_FALSE(begun.complete);
+  SearchRequest again = request_in(first.folder);
+  again.experiment = request().experiment;  // of texts in memory
+  const SearchOutcome done = search(again);
+  EXPECT_TRUE(done.complete);
+  EXPECT_EQ(to_table(done), to_table(expected));
+  EXPECT_EQ(done.strategy_yaml, expected.strategy_yaml);
+  SearchRequest other = again;
+  other.overrides = {"machine.tile.sram=2 MB"};
+  EXPECT_THROW(search(other), ConfigError);
 }
 
 }  // namespace

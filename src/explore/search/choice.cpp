@@ -1,0 +1,104 @@
+#include "search/choice.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera::explore {
+namespace {
+
+constexpr double least_margin = 0.02;
+constexpr double most_margin = 0.25;
+constexpr std::size_t most_of_group = 2;  // at a time
+
+std::string group_of(const Candidate& candidate) {
+  return std::to_string(candidate.degrees.pipeline) + "/" +
+         std::to_string(candidate.degrees.tensor) + "/" + std::to_string(candidate.degrees.data) +
+         "/" + std::to_string(candidate.context) + "/" + candidate.layout;
+}
+
+}  // namespace
+
+Choice::Choice(const std::vector<Ranked>& ranked)
+    : ranked_(ranked),
+      done_(ranked.size()),
+      margin_(least_margin),
+      best_(std::numeric_limits<double>::infinity()) {
+  for (const Ranked& each : ranked) {
+    groups_.push_back(group_of(each.candidate));
+  }
+}
+
+double Choice::corrected(std::size_t number) const {
+  const double estimate = ranked_[number].iteration.likely;
+  const auto seen = seen_.find(groups_[number]);
+  if (seen != seen_.end()) {
+    return estimate * seen->second.sum / seen->second.count;
+  }
+  const auto least = least_ratio_.find(ranked_[number].candidate.layout);
+  return least == least_ratio_.end() ? estimate : estimate * std::min(1.0, least->second);
+}
+
+bool Choice::may_win(std::size_t number) const {
+  return !done_[number] && ranked_[number].iteration.least < best_ &&
+         corrected(number) * (1 - margin_) < best_;
+}
+
+std::vector<std::size_t> Choice::next(std::size_t most) const {
+  std::vector<std::pair<double, std::size_t>> promising;
+  for (std::size_t number = 0; number < ranked_.size(); ++number) {
+    if (may_win(number)) {
+      promising.emplace_back(std::max(corrected(number), ranked_[number].iteration.least), number);
+    }
+  }
+  std::sort(promising.begin(), promising.end());
+  std::vector<std::size_t> chosen;
+  std::map<std::string, std::size_t> of_group;
+  for (const auto& [time, number] : promising) {
+    if (chosen.size() < most && of_group[groups_[number]] < most_of_group) {
+      ++of_group[groups_[number]];
+      chosen.push_back(number);
+    }
+  }
+  return chosen;
+}
+
+void Choice::learn(std::size_t number, SimTime iteration) {
+  done_[number] = true;
+  if (iteration.is_never()) {
+    return;
+  }
+  const auto time = static_cast<double>(iteration.ps());
+  const bool known = seen_.contains(groups_[number]);
+  if (known) {
+    margin_ = std::clamp(1 - time / corrected(number), margin_, most_margin);
+  }
+  const double ratio = time / std::max(1.0, ranked_[number].iteration.likely);
+  Seen& seen = seen_[groups_[number]];
+  seen.sum += ratio;
+  ++seen.count;
+  const auto [least, fresh] = least_ratio_.try_emplace(ranked_[number].candidate.layout, ratio);
+  least->second = std::min(least->second, ratio);
+  best_ = std::min(best_, time);
+}
+
+void Choice::beat(SimTime iteration) {
+  best_ = std::min(best_, static_cast<double>(iteration.ps()));
+}
+
+std::uint64_t Choice::bounded() const {
+  std::uint64_t count = 0;
+  for (std::size_t number = 0; number < ranked_.size(); ++number) {
+    count += !done_[number] && ranked_[number].iteration.least >= best_ ? 1 : 0;
+  }
+  return count;
+}
+
+std::uint64_t Choice::open() const {
+  std::uint64_t count = 0;
+  for (std::size_t number = 0; number < ranked_.size(); ++number) {
+    count += !done_[number] && ranked_[number].iteration.least < best_ ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace tessera::explore

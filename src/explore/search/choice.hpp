@@ -1,0 +1,58 @@
+// Which candidates are worth a simulation, from what the ones before have shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "search/ranking.hpp"
+#include "tessera/core/time.hpp"
+
+namespace tessera::explore {
+
+// Estimates of candidates with the same degrees and layout are wrong in the same way: by the mean
+// of what simulations of these took for each estimated second they are corrected. Degrees of which
+// none was simulated are given the smallest such ratio of the layout that was seen, so that they
+// are tried rather than passed over.
+//
+// A candidate is worth a simulation when its bound is shorter than the best so far, and its
+// corrected estimate too, less the margin: the largest share by which a simulation has been shorter
+// than its corrected estimate so far, 2 % at least, 25 % at most. The bound is certain, the margin
+// is measured.
+class Choice {
+ public:
+  explicit Choice(const std::vector<Ranked>& ranked);  // by estimate; must outlive it
+
+  // Up to `most` numbers in `ranked`, the most promising first, at most two of the same degrees
+  // and layout. Empty: none is worth it.
+  std::vector<std::size_t> next(std::size_t most) const;
+  // What came of one; `never` where it did not finish.
+  void learn(std::size_t number, SimTime iteration);
+  // Simulated otherwise.
+  void beat(SimTime iteration);
+
+  double margin() const { return margin_; }
+  double best() const { return best_; }  // [ps]
+  // Of those that were not simulated: bounds that are no shorter than the best, and the others.
+  std::uint64_t bounded() const;
+  std::uint64_t open() const;
+
+ private:
+  struct Seen {
+    double sum = 0;  // of ratios
+    std::uint32_t count = 0;
+  };
+  double corrected(std::size_t number) const;
+  bool may_win(std::size_t number) const;
+
+  const std::vector<Ranked>& ranked_;
+  std::vector<std::string> groups_;  // [ranked]
+  std::vector<bool> done_;
+  std::map<std::string, Seen> seen_;           // by group
+  std::map<std::string, double> least_ratio_;  // by layout
+  double margin_;
+  double best_;
+};
+
+}  // namespace tessera::explore

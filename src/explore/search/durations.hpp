@@ -1,0 +1,32 @@
+// How long tiles take for operations, each asked for once.
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+
+#include "search/span.hpp"
+#include "tessera/compute/compute.hpp"
+#include "tessera/machine/machine.hpp"
+
+namespace tessera::explore {
+
+class Durations {
+ public:
+  // Both must outlive it.
+  Durations(const machine::Machine& machine, const compute::ComputeModel& compute)
+      : machine_(machine), compute_(compute) {}
+
+  // Least: of the fastest type of tiles; likely: of the slowest.
+  Span of(const workload::Operation& operation);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const workload::Operation& operation) const;
+  };
+
+  const machine::Machine& machine_;
+  const compute::ComputeModel& compute_;
+  std::unordered_map<workload::Operation, Span, Hash> known_;
+};
+
+}  // namespace tessera::explore

@@ -1,0 +1,185 @@
+// What a candidate needs and how long it takes, by closed forms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "search/durations.hpp"
+#include "search/span.hpp"
+#include "search/ways.hpp"
+#include "tessera/explore/candidates.hpp"
+#include "tessera/plan/outline.hpp"
+#include "tessera/sim/experiment.hpp"
+
+namespace tessera::explore {
+
+// What is kept where it is tightest: a channel of DRAM, or the SRAM of a tile without.
+struct Need {
+  std::uint32_t stage = 0;                 // that keeps most of it
+  std::uint64_t tiles = 0;                 // of all stages that share the place
+  Bytes asked;                             // by all of them
+  Bytes capacity;                          // 0: not stated
+  std::optional<std::uint32_t> channel{};  // none: the SRAM of a tile
+  // Asked for, of what there is.
+  double share() const {
+    return capacity == Bytes(0)
+               ? 0
+               : static_cast<double>(asked.count()) / static_cast<double>(capacity.count());
+  }
+  Bytes missing() const {
+    return capacity > Bytes(0) && asked > capacity ? asked - capacity : Bytes(0);
+  }
+};
+
+struct Forecast {
+  bool placed = true;  // false: the layout does not fit
+  std::string objection;
+  Need need;
+  plan::StageMemory of_stage;  // need.stage
+  Bytes memory;                // of the tile that needs most
+  Span iteration;              // [ps]
+  double events = 0;           // of a simulation of every tile, roughly
+  bool fits() const { return placed && need.missing() == Bytes(0); }
+};
+
+// Method. Each layer is written as a plan's program has it, for one tile (plan::outline_of), and
+// timed: arithmetic as the compute model has it; collectives by steps, latencies and bytes between
+// neighbours of the layout (Ways); accesses by what tiles of the stage share. Layers are cut into
+// stages as a plan's are. A pass takes the longest of what its tile does one after the other, of
+// what goes on in the background, and of its accesses. An iteration takes, for the worst stage,
+//   the passes of the first micro-batch through the stages before it, all passes of its own, and
+//   those of the last micro-batch back through the stages before it, and the first one's update; or
+//   its own passes and update, after the first of these (shared by the iterations);
+// and no less than all accesses to any channel of DRAM take.
+//
+// The estimate (likely) has every part of that. The bound (least) leaves out what may be hidden or
+// met faster than between the neighbours of the layout: boundaries count one hop of the fastest
+// link, steps of collectives likewise, and tied weights nothing. On machines where no message is
+// faster than on an idle link it is a lower bound of what a simulation takes.
+// Bytes are those that a plan checks, where all tiles are of one type. Layouts that look for their
+// place, or are given it, are forecast as `linear`.
+class Forecaster {
+ public:
+  // All must outlive it. `base` has what candidates do not vary.
+  Forecaster(const sim::Experiment& experiment, const workload::Workload& workload,
+             const plan::Strategy& base);
+  Forecast of(const Candidate& candidate);
+
+ private:
+  static constexpr std::size_t pass_kinds = 4;  // forward, backward, input and weight gradient
+  enum PassKind : std::uint8_t { forward, backward, inputs, weights };
+
+  // Of one layer, or summed over several.
+  struct PassCost {
+    Span compute;
+    Span blocking;  // collectives that are waited for
+    Span beside;    // others
+    double accessed = 0;
+    double events = 0;
+    PassCost& operator+=(const PassCost& other);
+    friend PassCost operator-(const PassCost& a, const PassCost& b) {
+      return {a.compute - b.compute, a.blocking - b.blocking, a.beside - b.beside,
+              a.accessed - b.accessed, a.events - b.events};
+    }
+  };
+  using PassCosts = std::array<PassCost, pass_kinds>;
+  // [layers + 1] of the layers before.
+  struct CostSums {
+    std::vector<PassCosts> before;
+  };
+  // What replicas send of the layers before, with what ZeRO makes of it.
+  struct SharingSums {
+    std::vector<plan::LayerState> state;
+    std::vector<Span> gather;
+    std::vector<Span> reduce;
+    Bytes least_boundary;  // between layers
+    Bytes most_boundary;
+  };
+  using Holdings = std::array<std::unique_ptr<CostSums>, 4>;
+  struct PerLayout {
+    std::unique_ptr<Ways> ways;
+    std::string objection;
+    Holdings costs;
+    std::unique_ptr<SharingSums> sharing;
+  };
+  // What one stage takes.
+  struct StageTimes {
+    Span first_forward;  // of its first chunk
+    Span first_backward;
+    Span all_forward;  // of all chunks, one micro-batch
+    Span all_backward;
+    Span weight_gradients;  // of all, where they are apart
+    Span last;              // what the last backward pass takes longer
+    Span update;
+    double accessed = 0;  // in an iteration
+    double events = 0;
+  };
+
+  // How layers are cut into stages.
+  struct Cuts {
+    std::vector<std::size_t> first;  // [parts + 1] first layers, and the end
+    std::vector<char> repeats;       // [stages] whether it has the same layers as the one before
+  };
+
+  using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
+                            plan::Recompute, bool, bool>;
+  using SharingKey = std::tuple<std::uint32_t, std::uint32_t>;
+
+  void turn_to(const Candidate& candidate);
+  PerLayout& layout_of();
+  const CostSums& costs_of(PerLayout& layout, const plan::Holding& holding);
+  PassCost cost_of(Ways& ways, const plan::PassOutline& outline);
+  const SharingSums& sharing_of(PerLayout& layout);
+  const Cuts& cuts_of(std::uint32_t stages, std::uint32_t chunks);
+  std::vector<std::uint64_t> layer_costs();
+  const plan::PassOutline& outline_of(std::size_t kind, PassKind pass,
+                                      const plan::Holding& holding);
+  std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage) const;
+  plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
+                              std::uint32_t stage) const;
+  void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
+                 Forecast& forecast) const;
+  static void take(const Need& need, const std::vector<plan::StageMemory>& memory,
+                   Forecast& forecast);
+  StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
+                      const plan::StageMemory& memory);
+  static Span pass_time(const PassCost& cost, double access);
+  static bool is_kept_alike(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
+                            std::uint32_t stage);
+  Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const;
+  Span update_of(Ways& ways, const plan::LayerState& state, const plan::StageMemory& memory,
+                 double access);
+  bool apart() const { return strategy_.schedule == "zb-h1"; }
+
+  const sim::Experiment& experiment_;
+  const workload::Workload& workload_;
+  const plan::Strategy& base_;
+  WayFinder finder_;
+  Durations durations_;
+  std::vector<std::size_t> kinds_;   // [layers]
+  std::vector<std::size_t> firsts_;  // [kinds] first layer of each
+  machine::Tile least_tile_;
+  std::unique_ptr<collective::Algorithm> tensor_algorithm_;
+  std::unique_ptr<collective::Algorithm> data_algorithm_;
+
+  // Of the candidate asked about last.
+  plan::Strategy strategy_;
+  std::vector<plan::GroupShape> groups_;
+  DegreesKey degrees_key_;
+  CutKey cut_key_;
+  SharingKey sharing_key_;
+  bool any_ = false;
+  std::map<std::string, PerLayout> layouts_;
+  std::map<std::tuple<std::size_t, std::uint8_t, bool, bool>, plan::PassOutline> outlines_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Cuts> cuts_;  // by stages and chunks
+};
+
+}  // namespace tessera::explore

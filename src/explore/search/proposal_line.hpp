@@ -1,0 +1,19 @@
+// Proposals as lines of text that ranks send each other, and that folders keep.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/explore/strategy_search.hpp"
+
+namespace tessera::explore {
+
+// All of it.
+std::string to_line(const Proposal& proposal);
+// Throws ConfigError for a line that is none, as one that a kill has cut.
+Proposal proposal_from(const std::string& line);
+
+// The parts between separators.
+std::vector<std::string> split(const std::string& text, char separator);
+
+}  // namespace tessera::explore

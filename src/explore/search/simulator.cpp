@@ -1,0 +1,178 @@
+#include "search/simulator.hpp"
+
+#include <charconv>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "columns.hpp"
+#include "refusal.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/programs/replay.hpp"
+#include "tessera/sim/programs/use_strategy.hpp"
+#include "tessera/sim/simulation.hpp"
+#include "usual_settings.hpp"
+
+namespace tessera::explore {
+namespace {
+
+const config::Value* member_of(const config::Value& mapping, const char* key) {
+  const config::Value::Member* const found = mapping.find(key);
+  return found == nullptr ? nullptr : &found->value;
+}
+
+std::uint32_t count_in(const config::Value& mapping, const char* key) {
+  const config::Value* const value = member_of(mapping, key);
+  std::uint32_t count = 1;
+  if (value != nullptr) {
+    std::from_chars(value->text.data(), value->text.data() + value->text.size(), count);
+  }
+  return count;
+}
+
+std::string text_in(const config::Value& mapping, const char* key, const std::string& usual) {
+  const config::Value* const value = member_of(mapping, key);
+  return value == nullptr ? usual : value->text;
+}
+
+// Settings under which the strategy's other keys are read.
+std::vector<std::string> smallest(const SearchRequest& request) {
+  std::vector<std::string> settings = request.overrides;
+  settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
+  for (const char* setting :
+       {"strategy.pipeline=1", "strategy.data=1", "strategy.context=1", "strategy.expert=1",
+        "strategy.sequence_parallel=false", "strategy.micro_batch=1", "strategy.chunks=1",
+        "strategy.order=[]", "strategy.zero=0", "strategy.aggregation=none",
+        "strategy.capacity=ignore", "strategy.placement={layout: linear}", "run.replay=none"}) {
+    settings.emplace_back(setting);
+  }
+  return settings;
+}
+
+// Runs of tiles as `placement.tiles` takes them, by stage.
+std::string tiles_of(const plan::Placement& placement) {
+  std::string text = "[";
+  const std::uint32_t stage = placement.stage_tiles();
+  const std::vector<EntityId>& tiles = placement.tiles();
+  for (std::size_t first = 0; first < tiles.size();) {
+    text += first % stage == 0 ? (first == 0 ? "[" : ", [") : ", ";
+    std::size_t end = first + 1;
+    while (end < tiles.size() && end % stage != 0 &&
+           tiles[end].value() == tiles[end - 1].value() + 1) {
+      ++end;
+    }
+    text += std::to_string(tiles[first].value());
+    text += end - first > 1 ? "-" + std::to_string(tiles[end - 1].value()) : "";
+    text += end % stage == 0 ? "]" : "";
+    first = end;
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+Simulator::Simulator(const SearchRequest& request, const config::TextLoader& load) {
+  const config::Value root = sim::read_configuration(request.experiment, request.overrides, load);
+  const config::Value* const strategy = member_of(root, "strategy");
+  const config::Value* const machine = member_of(root, "machine");
+  std::vector<std::string> settings = smallest(request);
+  if (strategy == nullptr) {
+    settings.emplace_back("strategy.tensor=1");
+  }
+  // What a schedule may say of chunks and micro-batches is asked of each candidate.
+  if (strategy != nullptr && strategy->find("schedule") != nullptr &&
+      text_in(*strategy, "schedule", "") != "streaming") {
+    settings.emplace_back("strategy.schedule=1f1b");
+  }
+  experiment_ = sim::read_experiment(request.experiment, settings, load);
+  ensure(experiment_.planned() != nullptr, "an experiment whose work a strategy cuts");
+  base_ = experiment_.plan().strategy;
+  base_.check_capacity = strategy == nullptr || text_in(*strategy, "capacity", "check") != "ignore";
+  experiment_.options.replay = true;
+  can_aggregate_ = experiment_.machine.types.empty() &&
+                   (machine == nullptr || machine->find("faults") == nullptr) && base_.cuts.empty();
+}
+
+Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
+                        const std::function<bool()>& stop_requested) const {
+  proposal.memory = memory_per_tile(experiment.plan());
+  const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+  sim::RunRequest run;
+  run.hooks.stop_requested = stop_requested;
+  const trace::Summary summary = sim::run_with_replay(experiment, *alone, run);
+  proposal.status = summary.status;
+  proposal.message = summary.message;
+  proposal.iteration = SimTime::from_ps(summary.iteration_time_ps);
+  proposal.throughput = summary.throughput_samples_per_s;
+  return proposal;
+}
+
+Proposal Simulator::simulate(Proposal proposal, const std::function<bool()>& stop_requested) {
+  try {
+    plan::Strategy strategy = proposal.candidate->strategy(base_, workload().samples);
+    strategy.aggregation = by_stages_ ? plan::Aggregation::stage : plan::Aggregation::none;
+    sim::use_strategy(experiment_, strategy);
+    if (strategy.layout == "optimized") {
+      proposal.tiles = tiles_of(experiment_.plan().placement);
+    }
+    proposal = run(experiment_, std::move(proposal), stop_requested);
+  } catch (const ConfigError& error) {
+    proposal.status = "refused";
+    proposal.message = messages_of(error);
+  } catch (const ModelError& error) {
+    proposal.status = "failed";
+    proposal.message = error.what();
+  } catch (const std::bad_alloc&) {
+    proposal.status = "failed";
+    proposal.message = "out of memory";
+  }
+  return proposal;
+}
+
+Proposal Simulator::simulate_own(const SearchRequest& request, const config::TextLoader& load) {
+  Proposal proposal;
+  try {
+    std::vector<std::string> settings = request.overrides;
+    settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
+    sim::Experiment own = sim::read_experiment(request.experiment, settings, load);
+    proposal.layout = own.plan().strategy.layout;
+    plan::Strategy strategy = own.plan().strategy;
+    own.options.replay = strategy.order.empty();
+    if (by_stages_) {
+      strategy.aggregation = plan::Aggregation::stage;
+      sim::use_strategy(own, strategy);
+    }
+    return run(own, std::move(proposal), request.stop_requested);
+  } catch (const ConfigError& error) {
+    proposal.status = "refused";
+    proposal.message = messages_of(error);
+  } catch (const ModelError& error) {
+    proposal.status = "failed";
+    proposal.message = error.what();
+  }
+  return proposal;
+}
+
+Candidate own_candidate(const config::Value& strategy, const std::string& usual_layout) {
+  Candidate own;
+  own.degrees = {count_in(strategy, "pipeline"), count_in(strategy, "data"),
+                 count_in(strategy, "tensor")};
+  own.context = count_in(strategy, "context");
+  own.expert = count_in(strategy, "expert");
+  own.sequence_parallel = text_in(strategy, "sequence_parallel", "false") == "true";
+  own.micro_batch = count_in(strategy, "micro_batch");
+  own.chunks = count_in(strategy, "chunks");
+  own.schedule = text_in(strategy, "schedule", own.chunks > 1 ? "interleaved" : "1f1b");
+  const std::string recompute = text_in(strategy, "recompute", "none");
+  own.recompute = recompute == "full"        ? plan::Recompute::full
+                  : recompute == "selective" ? plan::Recompute::selective
+                                             : plan::Recompute::none;
+  own.zero = strategy.find("zero") == nullptr ? 0 : count_in(strategy, "zero");
+  own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";
+  own.overlap_tensor = text_in(strategy, "overlap_tensor", "false") == "true";
+  const config::Value* const placement = member_of(strategy, "placement");
+  own.layout = placement == nullptr ? usual_layout : text_in(*placement, "layout", usual_layout);
+  return own;
+}
+
+}  // namespace tessera::explore

@@ -1,0 +1,105 @@
+// Where the roles of some degrees lie in one layout, and what messages between them take.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "search/span.hpp"
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/machine/machine.hpp"
+#include "tessera/machine/routing/routing.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera::explore {
+
+// What all ways of a machine have in common.
+struct WayFinder {
+  WayFinder(const machine::Machine& machine, const network::NetworkModel& network);
+
+  const machine::Machine& machine;
+  std::unique_ptr<machine::Routing> routing;
+  network::Overheads overheads;
+  double least_latency = 0;      // of a link [ps]
+  double least_ps_per_byte = 0;  // of the fastest link
+};
+
+// Channels of DRAM that serve as many tiles of each stage as each other.
+struct ChannelClass {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tiles;  // (stage, how many), ascending
+  Bytes capacity;
+  Bandwidth bandwidth;
+  std::uint32_t first = 0;  // number of one of them
+};
+
+// Estimates look at 256 tiles of three stages at most; the lower bounds hold for all.
+class Ways {
+ public:
+  // `finder` must outlive it. Throws ConfigError where the layout does not fit.
+  Ways(const WayFinder& finder, const plan::Strategy& strategy);
+
+  // Of a collective over a vector of so many bytes, its overhead included.
+  Span time(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+            collective::Kind kind, Bytes bytes);
+  // Messages of a member.
+  double steps(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+               collective::Kind kind);
+  // What each tile of a stage sends to its peer in the next one.
+  Span boundary(Bytes bytes);
+  const std::vector<ChannelClass>& channels() const { return channels_; }
+  // [stages] time of a byte from DRAM, where all tiles of the stage take one [ps].
+  const std::vector<double>& access() const { return access_; }
+  double least_access() const { return least_access_; }
+
+ private:
+  // Of messages between neighbours of a group.
+  struct Passage {
+    double mean_latency = 0;
+    double most_latency = 0;
+    double mean_ps_per_byte = 0;
+    double most_ps_per_byte = 0;
+  };
+  // Of an algorithm with so many members.
+  struct Pattern {
+    double steps = 0;
+    double share = 0;  // of the vector that a member sends in all
+  };
+  // Senders and receivers at the same time.
+  using Pairs = std::vector<std::pair<EntityId, EntityId>>;
+
+  void find_channels(const plan::Strategy& strategy);
+  Passage measure(const Pairs& pairs) const;
+  const Passage& passage(const plan::GroupShape& shape, std::uint32_t channels,
+                         std::uint32_t distance);
+  const Pattern& pattern(const collective::Algorithm& algorithm, collective::Kind kind,
+                         std::uint32_t size);
+  std::uint32_t channels_of(const plan::GroupShape& shape);
+  std::vector<std::uint32_t> looked_at_stages() const;
+  std::uint32_t looked_at_tiles() const;
+  EntityId tile(std::uint32_t stage, std::uint32_t place) const {
+    return placement_.tile(stage * placement_.stage_tiles() + place);
+  }
+
+  using ShapeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>;
+  static ShapeKey key_of(const plan::GroupShape& shape) {
+    return {shape.size, shape.stride, shape.parts, shape.among_leaders};
+  }
+
+  const WayFinder& finder_;
+  plan::Placement placement_;
+  std::uint32_t stages_;
+  std::vector<ChannelClass> channels_;
+  std::vector<double> access_;
+  double least_access_ = 0;
+  std::map<std::pair<ShapeKey, std::uint32_t>, Passage> passages_;
+  std::map<ShapeKey, std::uint32_t> channels_of_;
+  std::map<std::tuple<const collective::Algorithm*, collective::Kind, std::uint32_t>, Pattern>
+      patterns_;
+  std::map<int, Passage> boundary_;
+};
+
+}  // namespace tessera::explore

@@ -1,0 +1,31 @@
+#include "tessera/sim/programs/use_strategy.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "jobs_memory.hpp"
+#include "programs/job.hpp"
+#include "programs/settle_placement.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::sim {
+
+void use_strategy(Experiment& experiment, const plan::Strategy& strategy) {
+  ensure(experiment.planned() != nullptr, "an experiment whose work a strategy cuts");
+  Job& job = *experiment.only_job();
+  PlannedWork& planned = *job.planned();
+  plan::Plan plan = plan_of(experiment, planned.workload, strategy);
+  job.ideal_time = plan::ideal_time(
+      experiment.machine, plan,
+      [&](const machine::Tile& tile, const workload::Operation& operation) {
+        return experiment.compute->duration(experiment.machine, tile, operation);
+      },
+      job.iterations);
+  planned.in_channels = strategy.check_capacity ? plan::bytes_in_channels(experiment.machine, plan)
+                                                : std::vector<Bytes>{};
+  planned.plan = std::move(plan);
+  settle_placement(experiment, experiment.jobs.front());
+  number_jobs(experiment);
+}
+
+}  // namespace tessera::sim

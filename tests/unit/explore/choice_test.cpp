@@ -1,0 +1,77 @@
+#include "search/choice.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::explore {
+namespace {
+
+Ranked ranked(std::uint32_t pipeline, std::uint32_t micro_batch, double least, double likely) {
+  Ranked each;
+  each.candidate.degrees.pipeline = pipeline;
+  each.candidate.micro_batch = micro_batch;
+  each.candidate.layout = "linear";
+  each.iteration = {least, likely};
+  return each;
+}
+
+SimTime ps(std::int64_t time) {
+  return SimTime::from_ps(time);
+}
+
+TEST(Choice, TakesTheBestEstimatesFirst) {
+  const std::vector<Ranked> all{ranked(1, 1, 50, 100), ranked(1, 2, 50, 110), ranked(1, 4, 50, 120),
+                                ranked(2, 1, 50, 130)};
+  const Choice choice(all);
+  EXPECT_EQ(choice.next(8), (std::vector<std::size_t>{0, 1, 3}));  // two of the same degrees
+  EXPECT_EQ(choice.next(1), (std::vector<std::size_t>{0}));
+}
+
+TEST(Choice, NeverPassesOverABoundThatIsShorterForAnotherBound) {
+  const std::vector<Ranked> all{ranked(1, 1, 50, 100), ranked(2, 1, 99, 101),
+                                ranked(4, 1, 100, 101)};
+  Choice choice(all);
+  choice.learn(0, ps(100));
+  EXPECT_EQ(choice.next(8), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(choice.bounded(), 1U);
+}
+
+TEST(Choice, CorrectsEstimatesOfTheSameDegrees) {
+  const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(1, 2, 10, 105),
+                                ranked(2, 1, 10, 160)};
+  Choice choice(all);
+  choice.learn(0, ps(200));
+  // That of the same degrees is likely as slow; others are not known to be.
+  EXPECT_EQ(choice.next(8).front(), 2U);
+  choice.learn(2, ps(150));
+  EXPECT_TRUE(choice.next(8).empty());
+  EXPECT_EQ(choice.open(), 1U);
+}
+
+TEST(Choice, TriesUnknownDegreesWithTheSmallestRatioSeen) {
+  const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(2, 1, 10, 150)};
+  Choice choice(all);
+  choice.learn(0, ps(60));
+  EXPECT_TRUE(choice.next(8).empty());  // 150 * 0.6 = 90 > 60
+  Choice close(all);
+  close.learn(0, ps(95));
+  EXPECT_TRUE(close.next(8).empty());
+  Choice open(all);
+  open.learn(0, ps(160));
+  EXPECT_EQ(open.next(8), (std::vector<std::size_t>{1}));
+}
+
+TEST(Choice, WidensItsMarginByWhatItSees) {
+  const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(1, 2, 10, 110),
+                                ranked(1, 4, 10, 118)};
+  Choice choice(all);
+  EXPECT_DOUBLE_EQ(choice.margin(), 0.02);
+  choice.learn(0, ps(100));
+  choice.learn(1, ps(99));  // 10 % less than expected
+  EXPECT_NEAR(choice.margin(), 0.1, 1e-9);
+  EXPECT_EQ(choice.next(8), std::vector<std::size_t>{});
+  choice.beat(ps(50));
+  EXPECT_EQ(choice.best(), 50);
+}
+
+}  // namespace
+}  // namespace tessera::explore

@@ -1,0 +1,156 @@
+#include "search/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include "columns.hpp"
+#include "files.hpp"
+#include "search/simulator.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/programs/use_strategy.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using testing::Files;
+
+struct Laboratory {
+  explicit Laboratory(const Files& files, std::vector<std::string> settings = {})
+      : request(request_with(std::move(settings))),
+        simulator(request, testing::loader_of(files)),
+        workload(simulator.workload()),
+        forecaster(simulator.experiment(), workload, simulator.base()),
+        limits(limits_of(simulator.experiment().machine, workload, 0, false)) {}
+
+  static SearchRequest request_with(std::vector<std::string> settings) {
+    SearchRequest request;
+    request.experiment = "lab/experiment.yaml";
+    request.overrides = std::move(settings);
+    return request;
+  }
+
+  SearchRequest request;
+  Simulator simulator;
+  workload::Workload workload;
+  Forecaster forecaster;
+  CandidateLimits limits;
+};
+
+Files with_machine(const std::string& machine) {
+  Files files = testing::small_sweep();
+  files.at("lab/machine.yaml") = machine;
+  return files;
+}
+
+Files with_dram() {
+  return with_machine(
+      "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 10 GB/s, latency: 1 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram: 20 kB}\n"
+      "dram: {at: edge, edges: [west], bandwidth: 1 GB/s, latency: 10 ns, capacity: 700 kB}\n");
+}
+
+Files of_cluster() {
+  return with_machine(
+      "topology: {kind: cluster, nodes: 4, accelerators: 4, nics: 4,\n"
+      "  switch: {bandwidth: 100 GB/s, latency: 100 ns}, nic: {bandwidth: 20 GB/s, latency: 1 "
+      "us},\n"
+      "  port: {bandwidth: 10 GB/s, latency: 1 us},\n"
+      "  fabric: {kind: switch, bandwidth: 10 GB/s, latency: 1 us}}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram: 1 MB, operands: dram}\n"
+      "dram: {at: each, bandwidth: 100 GB/s, latency: 100 ns, capacity: 1 MB}\n");
+}
+
+// Every `step`-th candidate.
+template <class Visit>
+void visit_some(const CandidateLimits& limits, std::size_t step, const Visit& visit) {
+  std::size_t number = 0;
+  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+    visit_candidates(limits, degrees, [&](const Candidate& candidate) {
+      if (number++ % step == 0) {
+        visit(candidate);
+      }
+    });
+  }
+}
+
+// The bound is one, and what fits and what does not is as plans have it.
+void expect_as_simulated(Laboratory& lab, std::size_t step) {
+  std::size_t simulated = 0;
+  std::size_t refused = 0;
+  visit_some(lab.limits, step, [&](const Candidate& candidate) {
+    const Forecast forecast = lab.forecaster.of(candidate);
+    Proposal proposal;
+    proposal.candidate = candidate;
+    proposal = lab.simulator.simulate(proposal, {});
+    const std::string title = candidate.title() + ", " + candidate.layout;
+    EXPECT_EQ(forecast.fits(), proposal.status != "refused") << title << ": " << proposal.message;
+    refused += proposal.status == "refused" ? 1 : 0;
+    if (proposal.status == "finished") {
+      ++simulated;
+      EXPECT_EQ(forecast.memory, proposal.memory) << title;
+      EXPECT_LE(forecast.iteration.least, static_cast<double>(proposal.iteration.ps())) << title;
+      EXPECT_GE(forecast.iteration.likely, 0.4 * static_cast<double>(proposal.iteration.ps()))
+          << title;
+      EXPECT_LE(forecast.iteration.likely, 2.5 * static_cast<double>(proposal.iteration.ps()))
+          << title;
+    }
+  });
+  EXPECT_GT(simulated, 20U);
+  EXPECT_GT(simulated + refused, 50U);
+}
+
+TEST(Forecast, BoundsWhatIsSimulatedOnAMesh) {
+  Laboratory lab(testing::small_sweep());
+  expect_as_simulated(lab, 97);
+}
+
+TEST(Forecast, BoundsWhatIsSimulatedWithDram) {
+  Laboratory lab(with_dram());
+  expect_as_simulated(lab, 89);
+}
+
+TEST(Forecast, BoundsWhatIsSimulatedOnACluster) {
+  Laboratory lab(of_cluster());
+  expect_as_simulated(lab, 13);
+}
+
+TEST(Forecast, BoundsWhatIsSimulatedWithExperts) {
+  Files files = testing::small_sweep();
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16,\n"
+      "  vocabulary: 50, batch: 4, experts: {count: 4, top_k: 2}}\n"
+      "strategy: {pipeline: 2, tensor: 2}\n";
+  Laboratory lab(files);
+  expect_as_simulated(lab, 211);
+}
+
+TEST(Forecast, OfOneTileIsExact) {
+  Laboratory lab(testing::small_sweep());
+  Candidate candidate;
+  candidate.schedule = "1f1b";
+  candidate.layout = "linear";
+  Proposal proposal;
+  proposal.candidate = candidate;
+  proposal = lab.simulator.simulate(proposal, {});
+  ASSERT_EQ(proposal.status, "finished");
+  const Forecast forecast = lab.forecaster.of(candidate);
+  const auto simulated = static_cast<double>(proposal.iteration.ps());
+  EXPECT_NEAR(forecast.iteration.likely, simulated, 1e-6 * simulated);
+  EXPECT_NEAR(forecast.iteration.least, simulated, 1e-6 * simulated);
+}
+
+TEST(Forecast, SaysWhatIsMissingWhere) {
+  Laboratory lab(with_dram(), {"machine.dram.capacity=1 kB"});
+  Candidate candidate;
+  candidate.schedule = "1f1b";
+  candidate.layout = "linear";
+  const Forecast forecast = lab.forecaster.of(candidate);
+  EXPECT_FALSE(forecast.fits());
+  EXPECT_EQ(forecast.need.capacity, Bytes(1000));
+  EXPECT_EQ(forecast.need.missing(), forecast.need.asked - Bytes(1000));
+  EXPECT_TRUE(forecast.need.channel);
+  EXPECT_EQ(forecast.of_stage.total(), forecast.memory);
+}
+
+}  // namespace
+}  // namespace tessera::explore
