@@ -8,6 +8,9 @@ endforeach()
 install(TARGETS ${room_targets} EXPORT tessera_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# What `tessera report` and `tessera compare` run; src/cli/python_tools.cpp looks for it there.
+install(DIRECTORY scripts/tessera_plots DESTINATION share/tessera/scripts
+  PATTERN __pycache__ EXCLUDE)
 install(EXPORT tessera_targets NAMESPACE tessera:: FILE tessera-targets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 list(JOIN room_names " " room_names)

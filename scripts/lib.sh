@@ -15,6 +15,8 @@ picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
 gate_packages=(clang-format)
 # shellcheck disable=SC2034
 test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml clang-tidy shellcheck)
+# shellcheck disable=SC2034  # the smallest Chromium there is, 224 MB installed, to look at reports
+browser_packages=(chromium-headless-shell fonts-dejavu-core)
 
 say() {
   printf '== %s\n' "$*"
@@ -55,16 +57,27 @@ need_packages() {
   as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null
 }
 
-# Ruff as npm has it, for Debian 12 has no package: into build/tools, at the pinned version.
-need_ruff() {
-  local package=@astral-sh/ruff-wasm-nodejs folder=$repository/build/tools version
-  version=$(pinned_version ruff)
+# need_npm TOOL PACKAGE: a tool that npm has and Debian 12 has not, into build/tools at the pinned version.
+need_npm() {
+  local tool=$1 package=$2 folder=$repository/build/tools version
+  version=$(pinned_version "$tool")
   if ! grep -qs "\"version\": \"$version\"" "$folder/node_modules/$package/package.json"; then
     command -v npm >/dev/null || need_packages nodejs npm
-    say "installing ruff $version"
+    say "installing $tool $version"
     mkdir -p -- "$folder"
-    npm install --no-save --no-audit --no-fund --silent --prefix "$folder" "$package@$version" </dev/null
+    # A folder of its own, so that one tool does not take away another.
+    [[ -e $folder/package.json ]] || printf '{"private": true}\n' >"$folder/package.json"
+    npm install --no-audit --no-fund --silent --prefix "$folder" "$package@$version" </dev/null
   fi
+}
+
+need_ruff() {
+  need_npm ruff @astral-sh/ruff-wasm-nodejs
+}
+
+# What drives a browser, without one: that is Debian's.
+need_playwright() {
+  need_npm playwright-core playwright-core
 }
 
 # Compilers side by side: one a processor, but each may need a gigabyte.

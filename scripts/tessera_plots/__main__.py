@@ -29,6 +29,9 @@ def _parse(words):
                         help="short for --only link_map_over_time")
     parser.add_argument("--npu", metavar="NODE", type=int,
                         help="of lanes: number of the node (the first in the trace)")
+    parser.add_argument("--colours", choices=("logarithmic", "percentile", "linear"),
+                        default="logarithmic", help="of link maps: scale of the colours "
+                        "(%(default)s)")
     parser.add_argument("--beside", metavar="RUN_DIR", action="append", default=[],
                         help="of lanes: another run, drawn below on the same time axis (repeatable)")
     parser.add_argument("--columns", metavar="X,Y",
@@ -61,6 +64,7 @@ _PICTURES = {
     "link_map_over_time": _picture("link_map", "draw_over_time"),
     "communication_bars": _picture("communication_bars"),
     "bandwidth": _picture("bandwidth"),
+    "hottest": _picture("hottest"),
     "exposed_communication": _picture("exposed"),
     "stragglers": _picture("exposed", "draw_stragglers"),
     "lanes": _picture("lanes"),
@@ -90,7 +94,7 @@ def _open(options):
     run = RunFolder(options.run)
     run.beside = [RunFolder(folder) for folder in options.beside]
     for one in (run, *run.beside):
-        one.npu = options.npu
+        one.npu, one.colours = options.npu, options.colours
     return run, _PICTURES
 
 
@@ -114,6 +118,7 @@ def _draw_all(options):
             foreign = (*_GRAPH_PICTURES, *_PLAN_PICTURES, "timeline", "communication_bars")
         usual = [name for name in pictures if name not in foreign]
     for name in dict.fromkeys(options.only or usual):
+        _say(run, pictures, name)
         try:
             print(pictures[name](run, directory), flush=True)
             drawn += 1
@@ -123,6 +128,12 @@ def _draw_all(options):
             print(f"note: {name}: {nothing}", file=sys.stderr)
     if drawn == 0:
         raise NothingToDraw(f"{options.run}: there is nothing to draw")
+
+
+def _say(run, pictures, name):
+    """Which picture is being drawn, where reading takes a while."""
+    if pictures is _PICTURES and run.rows("link_bins") + run.rows("operators") > 2_000_000:
+        print(f"plot: {name} …", file=sys.stderr, flush=True)
 
 
 def _make(directory):

@@ -5,6 +5,7 @@ import numpy as np
 from . import figure
 from .binning import spread
 from .errors import NothingToDraw
+from .resolved import flatten, quantity, read_text
 
 _MOST_BINS = 600
 
@@ -26,7 +27,7 @@ def _links(run):
     rows = run.read("link_bins")
     edges = _edges(run, rows)
     rate = _rates(edges, rows["begin"], rows["end"], rows["bytes"])
-    return "all links together", edges, [("bytes over links", rate, "#0072b2")]
+    return "all links together", edges, [("bytes over links", rate, "#0072b2")], None
 
 
 def _channels(run):
@@ -34,7 +35,14 @@ def _channels(run):
     edges = _edges(run, rows)
     return "DRAM, all channels together (stacked)", edges, [
         ("read", _rates(edges, rows["begin"], rows["end"], rows["read"]), "#56b4e9"),
-        ("written", _rates(edges, rows["begin"], rows["end"], rows["written"]), "#d55e00")]
+        ("written", _rates(edges, rows["begin"], rows["end"], rows["written"]), "#d55e00")
+    ], _capacity(run, rows)
+
+
+def _capacity(run, rows):
+    """Of the channels in use together [B/s]; None where the configuration does not say."""
+    of_one = quantity(flatten(read_text(run.folder)).get("machine.dram.bandwidth"))
+    return of_one * np.unique(rows["channel"]).size if of_one else None
 
 
 def _messages(run):
@@ -51,12 +59,12 @@ def _messages(run):
         arrived = np.maximum(kind["arrived"], kind["sent"] + 1)
         series.append((name, _rates(edges, kind["sent"], arrived, kind["bytes"]),
                        colours.get(name, figure.colour_of(name, int(number)))))
-    return "messages under way by kind, each spread from sending to arrival (stacked)", edges, series
+    return "messages under way by kind, each spread from sending to arrival (stacked)", edges, series, None
 
 
-def _draw_panel(ax, end_ps, title, edges, series):
+def _draw_panel(ax, end_ps, title, edges, series, capacity):
     total = np.sum([rate for _, rate, _ in series], axis=0)
-    factor, unit = figure.rate_unit(total.max() if total.size else 0)
+    factor, unit = figure.rate_unit(max(total.max() if total.size else 0, capacity or 0))
     time_factor, _ = figure.time_unit(end_ps)
     bottom = np.zeros(edges.size - 1)
     for name, rate, colour in series:
@@ -65,6 +73,9 @@ def _draw_panel(ax, end_ps, title, edges, series):
         bottom = top
     mean = float((total * np.diff(edges)).sum()) / end_ps / factor if end_ps else 0
     ax.axhline(mean, color="black", linewidth=1, linestyle="--", label=f"mean {mean:.3g} {unit}")
+    if capacity:
+        ax.axhline(capacity / factor, color="#d62728", linewidth=1.2, linestyle=":",
+                   label=f"capacity {capacity / factor:.4g} {unit}")
     ax.set_ylabel(f"[{unit}]")
     ax.set_ylim(bottom=0)
     ax.set_title(title, loc="left")
@@ -80,11 +91,11 @@ def draw(run, directory):
             reason = nothing
     if not panels:
         raise reason
-    end_ps = max(run.end_ps(), *(int(edges[-1]) for _, edges, _ in panels))
+    end_ps = max(run.end_ps(), *(int(edges[-1]) for _, edges, *_ in panels))
     fig, axes = figure.new_figure(run, "Bandwidth over simulated time", 14, 1.4 + 2.6 * len(panels),
                                   rows=len(panels), sharex=True)
-    for ax, (title, edges, series) in zip(axes[:, 0], panels):
-        _draw_panel(ax, end_ps, title, edges, series)
+    for ax, panel in zip(axes[:, 0], panels):
+        _draw_panel(ax, end_ps, *panel)
     factor, unit = figure.time_unit(end_ps)
     axes[-1, 0].set_xlim(0, end_ps / factor)
     axes[-1, 0].set_xlabel(f"simulated time [{unit}]")

@@ -3,48 +3,14 @@
 import numpy as np
 
 from . import figure
-from .errors import NothingToDraw
-
-COMMUNICATION = ("tensor", "data", "context", "expert", "pipeline")
-
-
-def _from_summary(run):
-    """[(label, {activity: share})] of the summary's breakdown; the total first."""
-    breakdown = run.summary.get("breakdown")
-    if not isinstance(breakdown, dict) or "total" not in breakdown:
-        return []
-    groups = [("total", breakdown["total"])]
-    groups += [(group.get("name", "").replace("stage ", ""), group)
-               for group in breakdown.get("stages", [])]
-    return [(label, {name: entry["share"] or 0.0 for name, entry in group.items()
-                     if isinstance(entry, dict) and "share" in entry}) for label, group in groups]
-
-
-def _from_operators(run):
-    """The same of the tiles whose operators were kept, for a run without a finished summary."""
-    nodes = run.nodes()
-    activities = run.names("activities")
-    rows = run.read("operators")
-    end_ps = run.end_ps()
-    if end_ps <= 0 or "bubble" not in activities:
-        raise NothingToDraw("neither the summary nor the trace says what the tiles did")
-    tiles, place = np.unique(rows["node"], return_inverse=True)
-    stage_of = dict(zip(nodes["node"].tolist(), nodes["stage"].tolist()))
-    stages = np.array([stage_of.get(tile, -1) for tile in tiles.tolist()])
-    busy = np.zeros((tiles.size, max(len(activities), int(rows["activity"].max()) + 1)))
-    np.add.at(busy, (place, rows["activity"]), (rows["end"] - rows["start"]) / end_ps)
-    bubble = activities.index("bubble")
-    busy[:, bubble] = 0
-    busy[:, bubble] = np.maximum(1 - busy.sum(axis=1), 0)
-    groups = [("total", busy)] + [(str(stage), busy[stages == stage]) for stage in np.unique(stages)]
-    return [(label, dict(zip(activities, group.mean(axis=0)))) for label, group in groups]
+from .shares import COMMUNICATION, from_operators, from_summary
 
 
 def draw(run, directory):
-    groups = _from_summary(run)
+    groups = from_summary(run)
     source = "mean over all tiles"
     if not groups or not any(sum(shares.values()) for _, shares in groups):
-        groups = _from_operators(run)
+        groups = from_operators(run)
         source = "mean over the tiles in the trace"
     names = list(dict.fromkeys(name for _, shares in groups for name, share in shares.items()
                                if share > 0))

@@ -22,12 +22,16 @@ COLOURS = {
     "data": "#cc79a7",
     "pipeline": "#d55e00",
     "memory": "#f0e442",
-    "collective": "#cc79a7",
-    "message": "#d55e00",
+    "input_gradient": "#0072b2",
+    "weight_gradient": "#88ccee",
+    "context": "#8c564b",
+    "expert": "#7b3294",
+    "collective": "#882255",
+    "message": "#8a8a00",
     "host": "#7f7f7f",
     "bubble": "#e4e4e4",
 }
-OTHER_COLOURS = ["#000000", "#7f7f7f", "#8c6d31", "#5254a3", "#637939"]
+OTHER_COLOURS = ["#000000", "#8c6d31", "#5254a3", "#637939", "#bd9e39", "#ad494a"]
 LABELS = {
     "tensor": "tensor communication",
     "data": "data communication",
@@ -124,7 +128,10 @@ def new_figure(run, title, width, height, rows=1, columns=1, **options):
 
 
 def legend_above(ax, handles, columns, note=None):
-    """A legend between the title and the axes, where it covers neither data nor tick labels."""
+    """A legend between the title and the axes, where it covers neither data nor tick labels, in as
+    many columns as the figure has room for."""
+    longest = max((len(handle.get_label()) for handle in handles), default=1)
+    columns = max(1, min(columns, int(ax.figure.get_figwidth() / (0.075 * longest + 0.5))))
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=columns,
               frameon=False, fontsize=9, title=note, title_fontsize=8)
 

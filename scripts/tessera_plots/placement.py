@@ -10,9 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from . import figure
+from . import boxes, figure
+from .cluster import Layout, cluster_of
 from .errors import NothingToDraw
 from .grid import shape, spacing
+from .resolved import flatten, read_text
 
 # With more nodes than this, rings and outlines of groups cannot be told apart.
 _MOST_NODES_WITH_GROUPS = 4000
@@ -142,6 +144,23 @@ def _finish(ax):
         side.set_visible(False)
 
 
+def _draw_cluster(run, cluster, nodes, directory):
+    """Accelerators by server and rail, in the colour of their stage."""
+    layout = Layout(cluster)
+    width, height = boxes.shape(layout, 12)
+    fig, axes = figure.new_figure(run, "Placement of the stages, by server, rail, leaf and spine",
+                                  width + 2, height + 1.8)
+    stage = nodes["stage"].astype(int)
+    stages = int(stage.max()) + 1
+    numbers = np.linspace(0, len(_COLOURS) - 1, max(stages, 2)).astype(int)
+    colours = _COLOURS[numbers[np.maximum(stage, 0)]]
+    colours[stage < 0] = _UNUSED
+    boxes.draw(axes[0, 0], layout, facecolors=colours)
+    fig.colorbar(_stage_scale(stages), ax=axes[0, 0], label="pipeline stage (pale: not used)",
+                 shrink=0.8, aspect=30, ticks=MaxNLocator(integer=True, nbins=10))
+    return figure.save(fig, directory, "placement")
+
+
 def draw(run, directory):
     if run.names("tenants"):
         return _draw_tenants(run, directory)
@@ -150,6 +169,9 @@ def draw(run, directory):
     nodes = run.nodes()
     if not (nodes["stage"] >= 0).any():
         raise NothingToDraw("no tile belongs to a pipeline stage")
+    cluster = cluster_of(flatten(read_text(run.folder)), nodes.size)
+    if cluster and nodes.size > 100:
+        return _draw_cluster(run, cluster, nodes, directory)
     cells = _Cells(nodes)
     rows, columns = cells.index.shape
     width, height = shape(columns, rows, 10)

@@ -39,10 +39,10 @@ def operators(run):
 
 
 def collectives(run):
-    from . import exposed
+    from . import hiding
     table = [[kind.replace("_", "-"), "-" if dimension == 255 else dimension, _time(busy),
               _time(open_), _percent(open_, busy), _percent(open_, run.end_ps())]
-             for kind, dimension, busy, open_ in exposed.by_kind_and_dimension(run)]
+             for kind, dimension, busy, open_ in hiding.by_kind_and_dimension(run)]
     head = ["collective", "dimension", "under way [us]", "exposed [us]", "exposed [%]",
             "exposed, of all time [%]"]
     return ("collectives: mean over the tiles in the trace; exposed is what no computing or memory "
@@ -68,8 +68,8 @@ def links(run):
 
 def stragglers(run):
     import numpy as np
-    from . import exposed
-    nodes, times = exposed.tile_times(run)
+    from . import hiding
+    nodes, times = hiding.tile_times(run)
     median = float(np.median(times[0]))
     order = np.argsort(-times[0], kind="stable")
     table = [[int(nodes[i]), _time(times[0][i]), f"{times[0][i] / median:.3f}" if median else "",

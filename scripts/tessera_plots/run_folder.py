@@ -21,8 +21,8 @@ class RunFolder:
 
     def __init__(self, folder):
         self.folder = folder
-        # What is asked of `lanes`: runs to draw below, and a node.
-        self.beside, self.npu = [], None
+        # What is asked of `lanes`: runs to draw below, and a node; of maps of links, their scale.
+        self.beside, self.npu, self.colours = [], None, "logarithmic"
         if not os.path.isdir(folder):
             raise PlotError(f"{folder}: no such folder", exit_code=2)
         if not any(os.path.exists(self._path(name))
@@ -99,6 +99,14 @@ class RunFolder:
         if not rows:
             raise NothingToDraw(f"the trace holds no rows of table '{table}'")
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    def blocks(self, table):
+        """The same rows in pieces, for tables that need not be in memory as a whole."""
+        for trace in self.traces:
+            yield from trace.blocks(table)
+
+    def rows(self, table):
+        return sum(trace.rows(table) for trace in self.traces)
 
     def names(self, attribute):
         """Meaning of the numbers of a field: 'phases', 'activities', 'traffic' or 'tenants'."""

@@ -104,16 +104,27 @@ class TraceFile:
         """Committed rows as a structured array; `keep(rows)` gives a mask of those wanted."""
         if table not in self._rows:
             return np.empty(0)
-        blocks = []
+        parts = [rows if keep is None else rows[keep(rows)] for rows in self.blocks(table)]
+        return np.concatenate(parts) if parts else np.empty(0, self._type_of(table))
+
+    def blocks(self, table):
+        """Committed rows, so many at a time."""
+        end = self.rows(table)
+        for first in range(0, end, _BLOCK_ROWS):
+            yield self._block(table, first, min(first + _BLOCK_ROWS, end))
+
+    def _block(self, table, first, end):
         try:
-            dataset = self._file[table]
-            end = self.rows(table)
-            for first in range(0, end, _BLOCK_ROWS):
-                self._watch()
-                rows = dataset[first:min(first + _BLOCK_ROWS, end)]
-                blocks.append(rows if keep is None else rows[keep(rows)])
+            self._watch()
+            rows = self._file[table][first:end]
             self._rest()
-            return np.concatenate(blocks) if blocks else np.empty(0, dataset.dtype)
+            return rows
+        except (OSError, KeyError, RuntimeError) as error:
+            raise PlotError(f"{self.path}: damaged: {self._first_line(error)}") from error
+
+    def _type_of(self, table):
+        try:
+            return self._file[table].dtype
         except (OSError, KeyError, RuntimeError) as error:
             raise PlotError(f"{self.path}: damaged: {self._first_line(error)}") from error
 

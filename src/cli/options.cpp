@@ -69,6 +69,11 @@ void Options::add_settings(const std::string& help) {
   add("set", help, texts_value(), "KEY=VALUE");
 }
 
+Options& Options::take_more() {
+  takes_more_ = true;
+  return *this;
+}
+
 bool Options::parse(const Words& words, const comm::Communicator& world) {
   std::vector<const char*> pointers{parser_->description.program().c_str()};
   for (const std::string& word : words) {
@@ -83,7 +88,7 @@ bool Options::parse(const Words& words, const comm::Communicator& world) {
     std::cout << (world.rank() == 0 ? parser_->description.help() : "");
     return false;
   }
-  if (!parser_->given.unmatched().empty()) {
+  if (!takes_more_ && !parser_->given.unmatched().empty()) {
     throw ConfigError("'" + parser_->given.unmatched().front() +
                       "' is one word too many: tessera " + command_ + " takes one " + subject_ +
                       see_help());
@@ -116,6 +121,13 @@ std::string Options::subject() const {
     throw ConfigError("no " + subject_ + " given" + see_help());
   }
   return text(subject_option);
+}
+
+std::vector<std::string> Options::subjects() const {
+  std::vector<std::string> all{subject()};
+  const std::vector<std::string>& more = parser_->given.unmatched();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {

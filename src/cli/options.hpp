@@ -50,6 +50,9 @@ class Options {
   // --set, where an experiment is read.
   void add_settings(const std::string& help = "set a key: key.path=value (repeatable)");
 
+  // Takes more than one subject.
+  Options& take_more();
+
   // False when the help was asked for; rank 0 has printed it then. Throws ConfigError for an
   // unknown option, a missing value, and words beyond the subject.
   bool parse(const Words& words, const comm::Communicator& world);
@@ -61,6 +64,8 @@ class Options {
   bool has_subject() const;
   // Throws ConfigError when it was not given.
   std::string subject() const;
+  // All of them, in the order given, where more than one is taken.
+  std::vector<std::string> subjects() const;
   // As given, or by default.
   std::string text(const std::string& name) const;
   // Of a repeatable option; none when it was not given.
@@ -88,6 +93,7 @@ class Options {
 
   std::string command_;
   std::string subject_;
+  bool takes_more_ = false;
   std::unique_ptr<Parser> parser_;
 };
 

@@ -17,7 +17,8 @@ import zlib
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PLOT = REPOSITORY / "scripts" / "plot"
 REPORT = REPOSITORY / "scripts" / "report"
-PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth"]
+PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth",
+            "hottest"]
 EXPERIMENT = """
 name: small
 machine: "{machine}"
@@ -166,7 +167,7 @@ class Graphs(unittest.TestCase):
     def shares(self, folder):
         """[(kind, dimension, busy, exposed)] as the picture has them."""
         code = ("import sys; from tessera_plots.run_folder import RunFolder; "
-                "from tessera_plots import exposed as e; "
+                "from tessera_plots import hiding as e; "
                 "print(e.by_kind_and_dimension(RunFolder(sys.argv[1])))")
         done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
                    f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}" '
@@ -312,6 +313,25 @@ class Plots(unittest.TestCase):
                     self.assertGreater(width, 500)
                     self.assertGreater(height, 300)
                     self.assertGreater(values, 50, path.name)
+
+    def test_scales_of_link_maps_are_chosen(self):
+        pictures = set()
+        for colours in ("logarithmic", "percentile", "linear"):
+            output = self.base / colours
+            done = run(PLOT, self.runs[1], "-o", output, "--only", "link_map", "--colours", colours)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            pictures.add((output / "link_map.png").read_bytes())
+        self.assertEqual(len(pictures), 3)
+        done = run(PLOT, self.runs[1], "--colours", "rainbow")
+        self.assertEqual(done.returncode, 2)
+
+    def test_colours_of_activities_are_distinct(self):
+        code = ("from tessera_plots.figure import COLOURS as c; "
+                "s = [c[k] for k in c if k not in ('compute', 'input_gradient')]; "
+                "assert len(set(s)) == len(s), s")
+        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_ranks_do_not_change_the_timeline(self):
         pictures = []

@@ -1,0 +1,98 @@
+"""Pictures of several runs beside each other, on equal scales."""
+
+import os
+
+import numpy as np
+from matplotlib.colors import TwoSlopeNorm
+
+from . import figure, link_map, shares
+from .errors import NothingToDraw, PlotError
+from .scales import norm_of
+
+_DIFFERENCE = "PuOr_r"  # purple less, orange more: told apart by all
+
+
+def _uses(runs):
+    """[(map, [link] share in percent)] of the runs that have links."""
+    found = []
+    for run in runs:
+        rows, span = link_map.read_totals(run)
+        where = link_map.where_of(run, rows, 6)
+        span = span or int((rows["end"] - rows["begin"]).max())
+        found.append((where, 100 * where.sum_by_link(rows["busy"]) / max(span, 1)))
+    return found
+
+
+def _less(first, other):
+    """Of each link of the other what it has over the first; None where machines differ."""
+    (one, before), (two, after) = first, other
+    known = dict(zip(one.pairs(), before))
+    if set(known).isdisjoint(two.pairs()):
+        return None
+    return np.array([share - known.get(pair, 0.0) for pair, share in zip(two.pairs(), after)])
+
+
+def _draw_links(runs, labels, directory):
+    uses = _uses(runs)
+    norm, said = norm_of(runs[0].colours, np.concatenate([share for _, share in uses]))
+    changes = [(label, use, change) for label, use in zip(labels[1:], uses[1:])
+               if (change := _less(uses[0], use)) is not None]
+    columns = len(uses) + len(changes)
+    width, height = uses[0][0].shape
+    fig, axes = figure.new_plain_figure(
+        "Use of links on one scale, and what others have over the first", ", ".join(labels),
+        max(8, (width + 1) * columns), max(height, 3) + 1.4, columns=columns)
+    for ax, label, (where, share) in zip(axes[0], labels, uses):
+        drawn = link_map.draw_panel(ax, where, share, norm)
+        ax.set_title(label, fontsize=10)
+    link_map.colour_bar(fig, drawn, axes[0, :len(uses)].tolist(), said)
+    most = max((float(np.abs(change).max()) for _, _, change in changes), default=0) or 1.0
+    for ax, (label, (where, _), change) in zip(axes[0, len(uses):], changes):
+        drawn = link_map.draw_panel(ax, where, change, TwoSlopeNorm(0, -most, most), _DIFFERENCE)
+        ax.set_title(f"{label} less {labels[0]}", fontsize=10)
+    if changes:
+        fig.colorbar(drawn, ax=axes[0, len(uses):].tolist(), shrink=0.8, aspect=30,
+                     label="difference of the shares of time [percentage points]\n(linear scale)")
+    return figure.save(fig, directory, "compared_links")
+
+
+def _draw_shares(runs, labels, directory):
+    groups = [shares.from_summary(run)[:1] for run in runs]
+    if not all(groups):
+        raise NothingToDraw("a summary has no breakdown")
+    names = [name for name in dict.fromkeys([*figure.COLOURS, *groups[0][0][1]])
+             if any(of[0][1].get(name, 0) > 0 for of in groups)]
+    fig, axes = figure.new_plain_figure("Share of tile time by activity, and time of an iteration",
+                                        ", ".join(labels), 11, 2.6 + 1.0 * len(runs), rows=2)
+    bars, times = axes[:, 0]
+    left = np.zeros(len(runs))
+    for index, name in enumerate(names):
+        part = np.array([100 * of[0][1].get(name, 0.0) for of in groups])
+        bars.barh(labels, part, left=left, color=figure.colour_of(name, index),
+                  label=figure.label_of(name))
+        left += part
+    bars.set_xlim(0, 100)
+    bars.set_xlabel("share of time [%]")
+    took = [run.summary.get("iteration_time_ps") or run.end_ps() for run in runs]
+    factor, unit = figure.time_unit(max(took))
+    drawn = times.barh(labels, [time / factor for time in took], color="#7f7f7f")
+    times.bar_label(drawn, [figure.time_text(time) for time in took], padding=3, fontsize=9)
+    times.margins(x=0.2)
+    times.set_xlabel(f"time of an iteration [{unit}]")
+    for ax in (bars, times):
+        ax.invert_yaxis()
+    figure.legend_above(bars, bars.get_legend_handles_labels()[0], 4)
+    return figure.save(fig, directory, "compared_shares")
+
+
+def draw(runs, labels, directory):
+    """The paths of what was drawn."""
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise PlotError(f"{directory}: {error.strerror}") from error
+    for picture in (_draw_shares, _draw_links):
+        try:
+            yield picture(runs, labels, directory)
+        except NothingToDraw:
+            pass

@@ -1,0 +1,1 @@
+"""A run, a comparison or a sweep as one HTML file. `tessera report` and `tessera compare` are the way in."""

@@ -1,0 +1,29 @@
+// Memory of one tile of each stage, beside what there is.
+"use strict";
+
+const MEMORY_COLOURS = ["#0072b2", "#56b4e9", "#009e73", "#e69f00"];
+
+function memorySection(run, most = 0) {
+  const { memory } = run;
+  if (!memory) return section("memory", "Memory a tile", note(`No table: ${run.missing.memory}.`));
+  const all = memory.parts.length + 2;
+  const top = Math.max(most, ...memory.table.rows.map((row) => row[all]));
+  const lines = Object.entries(memory.capacity).filter(([, bytes]) => bytes <= 4 * top);
+  const full = Math.max(top, ...lines.map(([, bytes]) => bytes)) * 1.02;
+  const bars = memory.table.rows.map((row) => el("div", { class: "bar-row" },
+    el("span", { class: "bar-name" }, `stage ${row[0]}`),
+    el("div", { class: "stack memory", role: "img", "aria-label": memory.parts.map((part, i) =>
+      `${part} ${format(row[i + 2], "bytes")}`).join(", ") },
+    ...memory.parts.map((part, i) => el("span", { title: `${part}: ${format(row[i + 2], "bytes")}`,
+      style: `width:${100 * row[i + 2] / full}%;background:${MEMORY_COLOURS[i]}` })),
+    ...lines.map(([name, bytes]) => el("i", { class: "capacity", title: `${name}: ${format(bytes, "bytes")}`,
+      style: `left:${100 * bytes / full}%` }))),
+    el("span", { class: "bar-value" }, format(row[all], "bytes"))));
+  return section("memory", "Memory a tile",
+    legend(memory.parts.map((part, i) => [part, MEMORY_COLOURS[i]])),
+    note(Object.entries(memory.capacity).map(([name, bytes]) => `Capacity of ${name} a tile: ${
+      format(bytes, "bytes")}${lines.some(([other]) => other === name) ? " (upright line)"
+      : ", beyond the right end"}.`).join(" ")),
+    el("div", { class: "bars scroll", tabindex: "0", role: "region", "aria-label": "Memory" }, ...bars),
+    el("details", {}, el("summary", {}, "Numbers"), tableOf(memory.table)));
+}

@@ -1,0 +1,181 @@
+"""What differs between runs: tables of the configurations, times, links and memories."""
+
+from .. import resolved
+from .table import table, text_of
+
+_NUMBERS = (
+    ("iteration_time_ps", "iteration time", "time"),
+    ("throughput_samples_per_s", "throughput [samples/s]", "factor"),
+    ("achieved_flops_per_s", "achieved", "flops"),
+    ("peak_flops_per_s", "peak of the tiles at work", "flops"),
+    ("ideal_time_ps", "ideal time", "time"),
+    ("simulated_time_ps", "simulated time", "time"),
+    ("tiles", "tiles at work", "count"),
+    ("samples_per_iteration", "samples an iteration", "factor"),
+    ("flops_per_iteration", "FLOPs an iteration, of the model", "factor"),
+    ("executed_flops_per_iteration", "FLOPs an iteration, executed", "factor"),
+    ("message_bytes", "bytes of messages", "bytes"),
+    ("collective_bytes", "bytes of collectives", "bytes"),
+    ("memory_read_bytes", "read from memory", "bytes"),
+    ("memory_written_bytes", "written to memory", "bytes"),
+    ("messages", "messages", "count"),
+    ("packet_hops", "packet hops", "count"),
+    ("links", "links of the machine", "count"),
+)
+_TEXTS = ("status", "experiment", "machine", "workload", "result_digest")
+_MOST_LINKS = 50
+
+
+class Comparison:
+    """Of runs as `run.collect` leaves them, with the links of each: {name: (kind, share)}."""
+
+    def __init__(self, runs, links):
+        self.runs, self.links = runs, links
+        self.labels = [run["label"] for run in runs]
+
+    def tables(self):
+        """{name: table}, those that there are."""
+        made = {name: getattr(self, name)() for name in (
+            "numbers", "differences", "breakdown", "operators", "collectives", "links_by_kind",
+            "hottest", "memory")}
+        made["links"] = made.pop("links_by_kind")
+        return {name: content for name, content in made.items() if content}
+
+    def _columns(self, kind):
+        return [(label, kind) for label in self.labels]
+
+    def _changes(self, values):
+        """Of the others to the first: as a factor."""
+        first = values[0]
+        return [value / first if first and value is not None else None for value in values[1:]]
+
+    def _change_names(self, sign):
+        return [f"{label} {sign} {self.labels[0]}" for label in self.labels[1:]]
+
+    def numbers(self):
+        summaries = [run["summary"] for run in self.runs]
+        rows = [[key, *(str(summary.get(key, "-")) for summary in summaries),
+                 *[None] * (len(summaries) - 1)] for key in _TEXTS
+                if any(summary.get(key) for summary in summaries)]
+        for key, name, kind in _NUMBERS:
+            values = [summary.get(key) for summary in summaries]
+            if any(values):
+                rows.append([name, *(text_of(value, kind) for value in values),
+                             *self._changes(values)])
+        return table("Results", [("of", "text"), *self._columns("text"),
+                                 *((name, "factor") for name in self._change_names("/"))], rows)
+
+    def differences(self):
+        values = [resolved.flatten(run["config"]) for run in self.runs]
+        keys = dict.fromkeys(key for part in values for key in part)
+        rows = [[key, *(part.get(key) for part in values)] for key in keys
+                if len({part.get(key) for part in values}) > 1]
+        return table("What differs in the configurations", [("key", "text"),
+                                                            *self._columns("text")], rows,
+                     f"{len(rows)} of {len(keys)} keys; a dash: not there")
+
+    def breakdown(self):
+        parts = [run["breakdown"] for run in self.runs]
+        if not all(parts):
+            return None
+        shares = [{(group["name"], name): share for group in part["groups"]
+                   for name, share in zip(part["activities"], group["shares"])} for part in parts]
+        keys = dict.fromkeys(key for part in shares for key in part)
+        rows = []
+        for name, activity in keys:
+            values = [part.get((name, activity)) for part in shares]
+            if any(values):
+                rows.append([name, activity, *values, *((value or 0) - (values[0] or 0)
+                                                        for value in values[1:])])
+        rows.sort(key=lambda row: list(dict.fromkeys(name for name, _ in keys)).index(row[0]))
+        return table("Breakdown", [("of", "text"), ("activity", "text"), *self._columns("share"),
+                                   *((name, "share") for name in self._change_names("−"))], rows,
+                     "share of the time of tiles")
+
+    def _joined(self, name, title, keys, value, kind, note):
+        """A table that several runs have, by its first columns, with one value each."""
+        parts = [run[name] for run in self.runs]
+        if not all(parts):
+            return None
+        found = [{} for _ in parts]
+        for part, into in zip(parts, found):
+            place = [column["name"] for column in part["columns"]].index(value)
+            for row in part["rows"]:
+                key = tuple(row[:len(keys)])
+                into[key] = into.get(key, 0) + row[place]
+        rows = []
+        for key in dict.fromkeys(key for into in found for key in into):
+            values = [into.get(key) for into in found]
+            rows.append([*key, *values, *((value or 0) - (values[0] or 0) for value in values[1:]),
+                         *self._changes(values)])
+        width = len(keys) + len(parts)
+        rows.sort(key=lambda row: -max(map(abs, row[width:width + len(parts) - 1])))
+        return table(title, [*((key, "text") for key in keys), *self._columns(kind),
+                             *((name, kind) for name in self._change_names("−")),
+                             *((name, "factor") for name in self._change_names("/"))], rows, note)
+
+    def operators(self):
+        return self._joined("operators", "Operators", ("operator", "activity"), "time a tile",
+                            "time", "time a tile, mean over the tiles in each trace; the largest "
+                            "change first")
+
+    def collectives(self):
+        parts = [run["collectives"] for run in self.runs]
+        if not all(parts) or len({part["title"] for part in parts}) > 1:
+            return None
+        keys = tuple(column["name"] for column in parts[0]["columns"][:2])
+        value = "exposed" if parts[0]["title"] == "Collectives" else "time a tile"
+        return self._joined("collectives", "Collectives", keys, value, "time",
+                            f"{value}, mean over the tiles in each trace; the largest change first")
+
+    def links_by_kind(self):
+        rows = []
+        for run in self.runs:
+            for kind, used, carried, mean, _, most, *_ in (
+                    run["links"]["by_class"]["rows"] if run["links"] else []):
+                rows.append([kind, run["label"], used, carried, mean, most])
+        rows.sort(key=lambda row: row[0])
+        return table("Links by kind", [("kind", "text"), ("run", "text"), ("used", "count"),
+                                       ("carried", "bytes"), ("mean busy", "share"),
+                                       ("busiest", "share")], rows) if rows else None
+
+    def hottest(self):
+        if not any(self.links):
+            return None
+        most = {}
+        for part in self.links:
+            for name, (kind, share) in part.items():
+                most[name] = max(most.get(name, (0, kind)), (share, kind))
+        rows = []
+        for name in sorted(most, key=lambda one: -most[one][0])[:_MOST_LINKS]:
+            values = [part.get(name, (None, 0.0))[1] for part in self.links]
+            rows.append([name, most[name][1], *values, *(value - values[0] for value in values[1:])])
+        return table("Hottest links", [("link", "text"), ("kind", "text"), *self._columns("share"),
+                                       *((name, "share") for name in self._change_names("−"))], rows,
+                     f"the {len(rows)} busiest in any of the runs, share of its time")
+
+    def memory(self):
+        parts = [run["memory"] for run in self.runs]
+        if not all(parts):
+            return None
+        found = [{row[0]: row[6] for row in part["table"]["rows"]} for part in parts]
+        rows = []
+        for stage in dict.fromkeys(stage for part in found for stage in part):
+            values = [part.get(stage) for part in found]
+            rows.append([stage, *values, *self._changes(values)])
+        return table("Memory of one tile of each stage",
+                     [("stage", "text"), *self._columns("bytes"),
+                      *((name, "factor") for name in self._change_names("/"))], rows)
+
+
+def as_json(comparison, tables):
+    """For scripts: numbers in plain units (ps, bytes, B/s, shares of 1)."""
+    found = {name: [dict(zip((column["name"] for column in content["columns"]), row))
+                    for row in content["rows"]] for name, content in tables.items()
+             if name != "numbers"}
+    keys = [key for key, _, _ in _NUMBERS]
+    return {"file_type": "tessera-comparison", "format_version": "1.0",
+            "runs": [{"label": run["label"], **{key: run["summary"].get(key)
+                                                for key in (*_TEXTS, *keys)},
+                      "bounds": {entry["bound"]: entry["share"] for entry in run["advice"]}}
+                     for run in comparison.runs], **found}

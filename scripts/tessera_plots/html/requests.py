@@ -1,0 +1,49 @@
+"""Of runs that serve requests: how long each was waited for."""
+
+import numpy as np
+
+from ..errors import NothingToDraw
+from .table import table
+
+_POINTS = 400
+
+
+def _name(run, number):
+    names = run.names("phases")
+    return names[number] if number < len(names) else f"tenant {number}"
+
+
+def _times(run):
+    """[(what, tenant, sorted times)]."""
+    found = []
+    requests = run.read("requests")
+    for number in np.unique(requests["tenant"]).tolist():
+        mine = requests[requests["tenant"] == number]
+        if mine["generated"].max() > 0:
+            found.append(("first token", number, mine["first"] - mine["arrival"]))
+        found.append(("whole request", number, mine["end"] - mine["arrival"]))
+    if run.rows("tokens"):
+        tokens = run.read("tokens")
+        tokens = tokens[tokens["since"] >= 0]
+        for number in np.unique(tokens["tenant"]).tolist():
+            mine = tokens[tokens["tenant"] == number]
+            found.append(("between tokens", number, mine["time"] - mine["since"]))
+    return [(what, number, np.sort(times)) for what, number, times in found]
+
+
+def requests_of(run):
+    """Distributions as (time, share that waited no longer), and a table. Throws NothingToDraw."""
+    if not run.of_requests():
+        raise NothingToDraw("the run serves no requests")
+    curves, rows = [], []
+    for what, number, times in _times(run):
+        place = np.unique(np.linspace(0, times.size - 1, _POINTS).astype(int))
+        curves.append({"what": what, "tenant": _name(run, number), "times": times[place].tolist(),
+                       "shares": ((place + 1) / times.size).tolist()})
+        ranks = [times[int(np.ceil(part * times.size)) - 1] for part in (0.5, 0.95, 0.99)]
+        rows.append([_name(run, number), what, int(times.size), float(times.mean()),
+                     *map(int, ranks), int(times[-1])])
+    return {"curves": curves, "table": table(
+        "Times of requests", [("tenant", "text"), ("time to", "text"), ("count", "count"),
+                              ("mean", "time"), ("median", "time"), ("95 %", "time"),
+                              ("99 %", "time"), ("longest", "time")], rows)}

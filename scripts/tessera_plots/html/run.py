@@ -1,0 +1,56 @@
+"""Everything that a report shows of one run, as JSON with arrays aside."""
+
+import sys
+
+from .. import resolved
+from ..errors import NothingToDraw
+from . import advice, channels, links, memory, requests, timeline, work
+
+DEFAULT_OPERATORS = 250_000
+
+
+class Progress:
+    """Lines on what is under way, where somebody waits for it: a terminal, or a large trace."""
+
+    def __init__(self, run, quiet):
+        rows = sum(run.rows(table) for table in ("operators", "link_bins", "channel_bins"))
+        self._says = not quiet and rows > 2_000_000
+
+    def __call__(self, what):
+        if self._says:
+            print(f"report: {what} …", file=sys.stderr, flush=True)
+
+
+def _or_reason(action):
+    """(result, "") or (None, why there is none)."""
+    try:
+        return action(), ""
+    except NothingToDraw as nothing:
+        return None, str(nothing)
+
+
+def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links=lambda *_: None):
+    config = resolved.read_text(run.folder)
+    values = resolved.flatten(config)
+    progress = Progress(run, quiet)
+    found, missing = {}, {}
+
+    def part(name, what, action):
+        progress(what)
+        found[name], reason = _or_reason(action)
+        if reason:
+            missing[name] = reason
+
+    part("breakdown", "breakdown", lambda: work.breakdown(run))
+    part("operators", "operators", lambda: work.operators(run))
+    part("collectives", "collectives", lambda: work.collectives(run) if run.of_graphs()
+         else work.groups_of_collectives(run))
+    part("timeline", "timeline", lambda: timeline.timeline(run, blobs, budget))
+    part("links", "links", lambda: links.links_of(run, values, blobs, keep_links))
+    part("channels", "channels of the memory", lambda: channels.channels_of(run, values, blobs))
+    part("memory", "memory a tile", lambda: memory.memory_of(run, values))
+    part("requests", "requests", lambda: requests.requests_of(run))
+    found["advice"] = advice.advice(run, values, found["breakdown"], found["links"],
+                                    found["channels"]) if found["breakdown"] else []
+    return {"label": label, "summary": run.summary, "complete": run.complete, "config": config,
+            "end": run.end_ps(), "missing": missing, **found}

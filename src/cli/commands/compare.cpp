@@ -1,0 +1,53 @@
+#include "commands.hpp"
+#include "options.hpp"
+#include "python_tools.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+int compare_command(const Words& words, comm::Communicator& world) {
+  Options options("compare",
+                  "Say what differs between runs: in their configurations, times, breakdown by "
+                  "stage, operators, collectives, hottest links and memory. Needs Python with h5py "
+                  "and numpy.",
+                  "run folder", "RUN RUN...");
+  options.take_more()
+      .add("o,output", "write the report of all of them, on equal scales", text_value(),
+           "FILE.html")
+      .add("json", "print one JSON object in place of tables")
+      .add("all", "all rows of tables, not the first ones")
+      .add("pictures", "draw maps of links and breakdowns there, on equal scales", text_value(),
+           "DIR")
+      .add("q,quiet", "say nothing while it works");
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  const Words runs = options.subjects();
+  if (runs.size() < 2) {
+    throw ConfigError("give two run folders or more; see tessera compare --help");
+  }
+  Words passed;
+  for (const char* name : {"output", "pictures"}) {
+    if (options.has(name)) {
+      passed.insert(passed.end(), {"--" + std::string(name), options.text(name)});
+    }
+  }
+  for (const char* name : {"json", "all", "quiet"}) {
+    if (options.flag(name)) {
+      passed.push_back("--" + std::string(name));
+    }
+  }
+  passed.emplace_back("--");
+  for (const std::string& run : runs) {
+    require_folder(run);
+    passed.push_back(run);
+  }
+  return run_python("html.comparing", passed, world);
+}
+
+const Registration registration(commands(), {"compare", "say what differs between runs", {}},
+                                Command{"compare RUN RUN... [options]", compare_command});
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,298 @@
+"""Reports of real runs, and comparisons; opened in a headless Chromium where TOOLS has playwright-core.
+
+    TESSERA=build/release/tessera TOOLS=build/tools python3 -m unittest tests/scripts/test_report.py
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+TESSERA = pathlib.Path(os.environ["TESSERA"]).resolve()
+WAFER = """
+name: small
+machine: "{machine}"
+workload: {{kind: transformer, name: "two </script> layers", layers: 2, hidden: 64, heads: 4,
+  sequence: 16, vocabulary: 64, batch: 4, data_type: fp16, optimizer: adam}}
+strategy: {{pipeline: 2, tensor: 2, data: 1, micro_batch: 1, schedule: 1f1b,
+  placement: {{layout: s-shape}}}}
+run: {{trace: full, bins: 16}}
+"""
+CLUSTER = """
+name: servers
+machine:
+  topology:
+    kind: cluster
+    nodes: 16
+    accelerators: 4
+    nics: 2
+    switch: {bandwidth: 300 GB/s, latency: 250 ns}
+    nic: {bandwidth: 60 GB/s, latency: 1 us}
+    port: {bandwidth: 30 GB/s, latency: 1 us}
+    fabric: {kind: fat-tree, leaf_nodes: 4, rail_optimized: true, spines: 2, bandwidth: 25 GB/s,
+      latency: 500 ns}
+  tile: {peak: {fp16: 900 TFLOP/s}, sram: 50 MB, operands: dram}
+  dram: {at: each, bandwidth: 3 TB/s, latency: 400 ns, capacity: 80 GB}
+  network: {model: packet, routing: cluster}
+  memory: {model: channel}
+  compute: {model: roofline}
+workload: {kind: transformer, name: four layers, layers: 4, hidden: 64, heads: 4, sequence: 16,
+  vocabulary: 64, batch: 32, data_type: fp16, optimizer: adam, gradient_type: fp16}
+strategy: {pipeline: 4, tensor: 4, data: 4, micro_batch: 2, schedule: 1f1b}
+run: {trace: summary, bins: 16}
+"""
+
+
+def run(*words, **environment):
+    """Result of a command that is to end by itself."""
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300, check=False,
+                          env={**os.environ, **allowed, **environment})
+
+
+def python(code, *words):
+    """What a piece of Python prints that uses the tools."""
+    done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+               f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B "$@"', "-", "-c",
+               code, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def chromium():
+    """Its path, or None."""
+    names = ("chromium-headless-shell", "chromium")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def embedded(text, name):
+    """JSON in an element of the page."""
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found[1])
+
+
+class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="tessera reports ")
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.base = pathlib.Path(cls.scratch.name)
+        machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
+        (cls.base / "small.yaml").write_text(WAFER.format(machine=machine))
+        (cls.base / "cluster.yaml").write_text(CLUSTER)
+        cls.small = cls.run_of("small.yaml", "small")
+        cls.other = cls.run_of("small.yaml", "other", "--set", "strategy.micro_batch=2", "--set",
+                               "machine.dram.bandwidth=32 GB/s")
+        cls.cluster = cls.run_of("cluster.yaml", "cluster")
+
+    @classmethod
+    def run_of(cls, experiment, name, *words):
+        folder = cls.base / name
+        done = run(TESSERA, "run", cls.base / experiment, "-o", folder, "-q", *words)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return folder
+
+    def report(self, folder, *words):
+        """The text of the page, and its JSON."""
+        path = self.base / f"{folder.name}.html"
+        done = run(TESSERA, "report", folder, "-o", path, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, f"{path}\n")
+        text = path.read_text(encoding="utf-8")
+        return text, embedded(text, "report")
+
+    def browse(self, kind, page, facts):
+        tools = os.environ.get("TOOLS", "")
+        if not (chromium() and shutil.which("node") and os.path.isdir(
+                os.path.join(tools, "node_modules", "playwright-core"))):
+            self.fail(f"no Chromium, node or playwright-core in '{tools}'; scripts/test installs them")
+        if not isinstance(facts, pathlib.Path):
+            path = self.base / f"{kind}.facts.json"
+            path.write_text(json.dumps(facts))
+            facts = path
+        done = run("node", REPOSITORY / "tests" / "browser" / "report.mjs", tools, kind, page, facts,
+                   TESSERA_CHROMIUM=chromium())
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+
+    def test_report_stands_alone_and_holds_the_summary(self):
+        text, report = self.report(self.small)
+        self.assertNotRegex(text, r'(?:src|href)="(?:https?:)?//')
+        self.assertLess(len(text), 1_000_000)
+        summary = json.loads((self.small / "summary.json").read_text())
+        self.assertEqual(report["runs"][0]["summary"], summary)
+        self.assertEqual(set(report["runs"][0]["missing"]), {"requests", "channels"})
+
+    def test_sections_agree_with_the_summary(self):
+        _, report = self.report(self.small)
+        found = report["runs"][0]
+        total = dict(zip(found["breakdown"]["activities"], found["breakdown"]["groups"][0]["shares"]))
+        for name, share in total.items():
+            self.assertEqual(share, found["summary"]["breakdown"]["total"][name]["share"])
+        self.assertAlmostEqual(sum(total.values()), 1, 6)
+        bounds = {entry["bound"]: entry["share"] for entry in found["advice"]}
+        self.assertEqual(max(bounds, key=bounds.get), found["advice"][0]["bound"])
+        timeline = found["timeline"]
+        self.assertEqual(timeline["in_file"], timeline["operators"])
+        self.assertEqual(len(found["memory"]["table"]["rows"]), 2)
+
+    def test_operators_beyond_the_budget_are_in_bins(self):
+        _, report = self.report(self.small, "--operators", "40")
+        timeline = report["runs"][0]["timeline"]
+        self.assertEqual(timeline["in_file"], 40)
+        self.assertGreater(timeline["operators"], 40)
+        self.assertEqual(timeline["binned"], len(timeline["tiles"]))
+
+    def test_numbers_come_back_from_the_file(self):
+        code = ("import numpy as n, base64, zlib; from tessera_plots.html import blobs as b; "
+                "v = n.array([0, 1, 127, 128, 300, 2**40, 2**53], 'u8'); "
+                "assert b.leb128(v).tolist()[:5] == [0, 1, 127, 128, 1]; o = b.Blobs(); "
+                "p = o.add_numbers(v); assert p['count'] == 7; "
+                "assert b.zigzag([0, -1, 1, -2]).tolist() == [0, 1, 2, 3]; "
+                "s = n.array([0, 1e-9, 1e-5, 0.01, 0.5, 1.0]); c = b.codes_of(s); "
+                "assert c[0] == 0 and c[1] == c[2] == 1 and c[5] == 255; "
+                "back = 10 ** (5 * ((c[2:] - 1.0) / 254 - 1)); "
+                "assert (abs(back / s[2:] - 1) < 0.024).all(), back")
+        self.assertEqual(python(code), "")
+
+    def test_frames_keep_sums(self):
+        code = ("import numpy as n; from tessera_plots.spans import Frames; f = Frames.whole(100); "
+                "f._set(n.array([0., 10, 40, 100])); s = n.zeros((3, 2)); "
+                "f.add(s, n.array([0, 1, 1]), n.array([0, 5, 90]), n.array([100, 15, 100]), "
+                "n.array([100., 10, 7])); "
+                "assert s.tolist() == [[10, 5], [30, 5], [60, 7]], s")
+        self.assertEqual(python(code), "")
+
+    def test_resolved_configurations_are_read_as_they_are_written(self):
+        code = ("import sys, yaml; from tessera_plots.resolved import flatten\n"
+                "def flat(v, p=''):\n"
+                " if isinstance(v, dict) and v:\n"
+                "  for k, x in v.items(): yield from flat(x, f'{p}.{k}' if p else str(k))\n"
+                " elif isinstance(v, list) and any(isinstance(x, dict) for x in v):\n"
+                "  for i, x in enumerate(v): yield from flat(x, f'{p}[{i}]')\n"
+                " else: yield p\n"
+                "for path in sys.argv[1:]:\n"
+                " text = open(path).read(); want = list(flat(yaml.safe_load(text)))\n"
+                " assert list(flatten(text)) == want, set(want) ^ set(flatten(text))")
+        self.assertEqual(python(code, self.small / "config.resolved.yaml",
+                                self.cluster / "config.resolved.yaml"), "")
+
+    def test_clusters_are_drawn_by_server_rail_leaf_and_spine(self):
+        _, report = self.report(self.cluster)
+        drawn = report["runs"][0]["links"]["map"]
+        self.assertEqual(drawn["form"], "boxes")
+        self.assertEqual([text for _, text in drawn["labels"]][:5],
+                         ["spines", "leaves, by rail", "accelerators", "switch", "NICs"])
+        kinds = {row[0]: row for row in report["runs"][0]["links"]["by_class"]["rows"]}
+        self.assertEqual({name: row[6] for name, row in kinds.items()},
+                         {"switch": 300e9, "nic": 60e9, "port": 30e9, "fabric": 25e9})
+        code = ("import numpy as n; from tessera_plots.cluster import Cluster, Layout; "
+                "k = 'machine.topology.'; c = Cluster({k + 'nodes': '16', k + 'accelerators': '4', "
+                "k + 'nics': '2', k + 'fabric.leaf_nodes': '4', k + 'fabric.rail_optimized': 'true', "
+                "k + 'fabric.spines': '2'}); assert c.first.tolist() == [0, 64, 80, 112, 120, 122]; "
+                "assert c.name_of(5) == 'server 1 accelerator 1', c.name_of(5); "
+                "assert c.name_of(64) == 'server 0 switch' and c.name_of(121) == 'spine 1'; "
+                "b = Layout(c).boxes; x, y, w, h = b.T; grid = n.zeros((400, 400)); \n"
+                "for i in range(len(b)):\n"
+                " grid[round(y[i] * 10):round((y[i] + h[i]) * 10), "
+                "round(x[i] * 10):round((x[i] + w[i]) * 10)] += 1\n"
+                "assert grid.max() == 1 and round(grid.sum()) == round(100 * (w * h).sum())")
+        self.assertEqual(python(code), "")
+
+    def test_a_run_that_did_not_end_is_shown(self):
+        folder = self.base / "killed"
+        shutil.copytree(self.small, folder)
+        (folder / "manifest.json").unlink()
+        done = run(TESSERA, "report", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("has no manifest", done.stderr)
+        self.assertTrue((folder / "report.html").exists())
+
+    def test_bad_requests_end_with_2(self):
+        for words, text in ((["report", self.base / "nowhere"], "no folder"),
+                            (["report", self.base], "is not a run folder"),
+                            (["report"], "no run folder given"),
+                            (["compare", self.small], "two run folders"),
+                            (["compare", self.small, self.base / "nowhere"], "no folder"),
+                            (["report", self.small, "--operators", "many"], "--operators")):
+            done = run(TESSERA, *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.stdout, "")
+        done = run(TESSERA, "report", self.small, TESSERA_PYTHON="/bin/false")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'/bin/false' is no Python with h5py and numpy", done.stderr)
+
+    def test_damage_ends_with_74_and_leaves_no_file(self):
+        folder = self.base / "damaged"
+        shutil.copytree(self.small, folder)
+        with open(folder / "trace.00000.h5", "r+b") as file:
+            file.seek(9000)
+            file.write(b"x" * 64)
+        done = run(TESSERA, "report", folder)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assertIn("damaged", done.stderr)
+        self.assertEqual([path.name for path in folder.iterdir() if "html" in path.name], [])
+
+    def test_comparison_says_what_differs(self):
+        done = run(TESSERA, "compare", self.small, self.other, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        keys = {row["key"]: (row["small"], row["other"]) for row in found["differences"]}
+        self.assertEqual(keys, {"strategy.micro_batch": ("1", "2"),
+                                "machine.dram.bandwidth": ("64 GB/s", "32 GB/s")})
+        for place, folder in enumerate((self.small, self.other)):
+            summary = json.loads((folder / "summary.json").read_text())
+            self.assertEqual(found["runs"][place]["iteration_time_ps"], summary["iteration_time_ps"])
+        for row in found["hottest"]:
+            self.assertAlmostEqual(row["other − small"], row["other"] - row["small"], 12)
+        table = run(TESSERA, "compare", self.small, self.other)
+        self.assertIn("machine.dram.bandwidth", table.stdout)
+        same = json.loads(run(TESSERA, "compare", self.small, self.small, "--json").stdout)
+        self.assertEqual(same["differences"], [])
+        self.assertEqual({row["small (2) − small (1)"] for row in same["hottest"]}, {0.0})
+
+    def test_compared_pictures_have_one_scale(self):
+        folder = self.base / "pictures"
+        done = run(TESSERA, "compare", self.small, self.other, "--pictures", folder, "--all")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                         ["compared_links.png", "compared_shares.png"])
+
+    def test_run_in_the_browser(self):
+        self.report(self.small)
+        self.browse("run", self.base / "small.html", self.small / "summary.json")
+
+    def test_cluster_in_the_browser(self):
+        self.report(self.cluster)
+        self.browse("run", self.base / "cluster.html", self.cluster / "summary.json")
+
+    def test_comparison_in_the_browser(self):
+        page = self.base / "compared.html"
+        done = run(TESSERA, "compare", self.small, self.other, "-o", page)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.browse("compare", page, {"runs": 2, "shows": ["machine.dram.bandwidth", "32 GB/s",
+                                                           "other less small", "other − small"]})
+
+    def test_sweep_in_the_browser(self):
+        (self.base / "sweep.yaml").write_text(
+            "experiment: small.yaml\naxes:\n  strategy.pipeline: [1, 2]\n"
+            "  strategy.recompute: [none, full]\n  strategy.tensor: [1, 2]\n")
+        folder = self.base / "sweep"
+        done = run(TESSERA, "sweep", self.base / "sweep.yaml", "-o", folder, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, report = self.report(folder)
+        sweep = report["sweep"]
+        best = sweep["numbers"][sweep["best"]]
+        self.browse("sweep", self.base / "sweep.html", {
+            "points": len(sweep["numbers"]), "best": f"point {best}:", "other": "iteration_time_ps"})
+
+
+if __name__ == "__main__":
+    unittest.main()
