@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "command_tables.hpp"
 #include "commands.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
@@ -24,12 +25,13 @@ std::string usage() {
     left.resize(std::max<std::size_t>(left.size() + 2, 36), ' ');
     text += left + command.help + "\n";
   }
-  return text +
-         "  --version                         version, git hash, MPI and HDF5\n\n"
-         "tessera COMMAND --help explains the options of one.\n"
-         "Exit codes: 0 done, 2 bad input, 3 the model cannot go on, 70 internal, 74 "
-         "input/output,\n"
-         "75 stopped early; --resume goes on.\n";
+  text +=
+      "  --version                         version, git hash, MPI and HDF5\n\n"
+      "tessera COMMAND --help explains the options of one.\nExit codes:";
+  for (const auto& [code, why] : exit_codes()) {
+    text += (code == 0 ? " " : ", ") + std::to_string(code) + " " + why;
+  }
+  return text + ".\n";
 }
 
 int dispatch(const Words& words, comm::Communicator& world) {

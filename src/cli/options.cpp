@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <cxxopts.hpp>
 #include <iostream>
 
@@ -29,6 +30,11 @@ std::string with_article(const std::string& noun) {
   return (std::string("aeiou").find(noun.front()) == std::string::npos ? "a " : "an ") + noun;
 }
 
+// "o,output", "help" or "h,help": the long one.
+std::string long_name(const std::string& names) {
+  return names.substr(names.find(',') + 1);
+}
+
 }  // namespace
 
 struct Options::Parser {
@@ -39,7 +45,9 @@ struct Options::Parser {
 Options::Options(const std::string& command, const std::string& help, const std::string& subject,
                  const std::string& shown)
     : command_(command),
+      help_(help),
       subject_(subject),
+      shown_(shown),
       parser_(std::make_unique<Parser>(Parser{cxxopts::Options("tessera " + command, help), {}})) {
   parser_->description.positional_help(shown);
   add(subject_option, subject, text_value(), "").add("h,help", "this text");
@@ -53,6 +61,7 @@ Options& Options::add(const std::string& names, const std::string& help, const O
                       const std::string& shown) {
   const std::shared_ptr<cxxopts::Value> taken =
       value.repeats ? cxxopts::value<std::vector<std::string>>() : cxxopts::value<std::string>();
+  values_[long_name(names)] = value;
   if (value.by_default) {
     taken->default_value(*value.by_default);
   }
@@ -74,7 +83,49 @@ Options& Options::take_more() {
   return *this;
 }
 
+Options& Options::offer_subjects(std::vector<std::string> names) {
+  subjects_ = std::move(names);
+  return *this;
+}
+
+OptionTable Options::table() const {
+  OptionTable table{help_, shown_, subjects_, {}};
+  for (const cxxopts::HelpOptionDetails& option : parser_->description.group_help("").options) {
+    const std::string& name = option.l.front();
+    if (name == subject_option) {
+      continue;
+    }
+    OptionTable::Row row{option.s,
+                         name,
+                         option.is_boolean ? "" : option.arg_help,
+                         option.desc,
+                         option.has_default && !option.is_boolean ? option.default_value : "",
+                         option.is_container,
+                         {}};
+    if (const auto value = values_.find(name); value != values_.end()) {
+      row.names = value->second.names;
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void Options::refuse_other_names() const {
+  for (const auto& [name, value] : values_) {
+    if (!has(name) || value.names.empty()) {
+      continue;
+    }
+    const std::string given = text(name);
+    if (std::find(value.names.begin(), value.names.end(), given) == value.names.end()) {
+      throw ConfigError("--" + name + ": " + unknown_name("value", given, value.names));
+    }
+  }
+}
+
 bool Options::parse(const Words& words, const comm::Communicator& world) {
+  if (words.size() == 1 && words.front() == describe_word) {
+    throw Described{table()};
+  }
   std::vector<const char*> pointers{parser_->description.program().c_str()};
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
@@ -93,6 +144,7 @@ bool Options::parse(const Words& words, const comm::Communicator& world) {
                       "' is one word too many: tessera " + command_ + " takes one " + subject_ +
                       see_help());
   }
+  refuse_other_names();
   return true;
 }
 

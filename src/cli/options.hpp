@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,16 +20,45 @@ namespace tessera::cli {
 struct OptionValue {
   bool repeats = false;
   std::optional<std::string> by_default;
+  std::vector<std::string> names;  // one of these; empty: any text
 };
 inline OptionValue text_value() {
   return {};
 }
 inline OptionValue text_value(std::string by_default) {
-  return {false, std::move(by_default)};
+  return {false, std::move(by_default), {}};
 }
 inline OptionValue texts_value() {
-  return {true, std::nullopt};
+  return {true, std::nullopt, {}};
 }
+inline OptionValue one_of_value(std::vector<std::string> names,
+                                std::optional<std::string> by_default = std::nullopt) {
+  return {false, std::move(by_default), std::move(names)};
+}
+
+// What a command takes, for shells and manuals.
+struct OptionTable {
+  struct Row {
+    std::string short_name;  // without dashes; empty: none
+    std::string name;
+    std::string shown;  // what its value is called; empty: it takes none
+    std::string help;
+    std::string by_default;
+    bool repeats = false;
+    std::vector<std::string> names;  // what its value is one of; empty: any text
+  };
+  std::string help;
+  std::string subject;                // how the usage line shows it
+  std::vector<std::string> subjects;  // what it is one of; empty: any text
+  std::vector<Row> rows;
+};
+// A command makes its options when it runs. Run with this word alone, it throws them before it does
+// anything: that is asked for by `tessera completion` and `tessera man`, and asks nothing of who
+// adds a command.
+inline constexpr const char* describe_word = "--describe-options";
+struct Described {
+  OptionTable table;
+};
 
 // The options of one command. Values are read as texts, and turned into numbers and quantities
 // here, so that a complaint names the option.
@@ -47,6 +77,8 @@ class Options {
                const std::string& shown);
   // One that takes none.
   Options& add(const std::string& names, const std::string& help);
+  // What the subject is one of, for shells.
+  Options& offer_subjects(std::vector<std::string> names);
   // --set, where an experiment is read.
   void add_settings(const std::string& help = "set a key: key.path=value (repeatable)");
 
@@ -54,7 +86,8 @@ class Options {
   Options& take_more();
 
   // False when the help was asked for; rank 0 has printed it then. Throws ConfigError for an
-  // unknown option, a missing value, and words beyond the subject.
+  // unknown option, a missing value, a value that is none of its names, and words beyond the
+  // subject; Described when that was asked for.
   bool parse(const Words& words, const comm::Communicator& world);
 
   bool has(const std::string& name) const { return times(name) > 0; }
@@ -88,12 +121,18 @@ class Options {
   // The library that reads command lines stays in one file.
   struct Parser;
 
+  void refuse_other_names() const;
+  OptionTable table() const;
   std::string see_help() const { return "; see tessera " + command_ + " --help"; }
   bool has_default(const std::string& name) const;
 
   std::string command_;
+  std::string help_;
   std::string subject_;
   bool takes_more_ = false;
+  std::string shown_;
+  std::vector<std::string> subjects_;
+  std::map<std::string, OptionValue> values_;  // by name
   std::unique_ptr<Parser> parser_;
 };
 

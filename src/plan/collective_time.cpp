@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/core/error.hpp"
+
 namespace tessera::plan {
 namespace {
 
@@ -122,10 +124,10 @@ SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape
                               collective::Kind kind, Bytes bytes, Occasion occasion) {
   const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes, occasion});
   if (fresh) {
-    place->second = occasion == Occasion::once || !joins_all(kind) ||
-                            is_long_ring(group, shape, kind)
-                        ? once(stage, group, shape, kind, bytes, 0)
-                        : again(stage, group, shape, kind, bytes);
+    place->second =
+        occasion == Occasion::once || !joins_all(kind) || is_long_ring(group, shape, kind)
+            ? once(stage, group, shape, kind, bytes, 0)
+            : again(stage, group, shape, kind, bytes);
   }
   return place->second;
 }
@@ -249,17 +251,29 @@ CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group grou
   return loads;
 }
 
+// What waited for its port keeps its distance from the one before all the way.
+std::uint32_t CollectiveClock::share_at(const machine::Hop& hop, const machine::Hop& first,
+                                        const Loads& loads) const {
+  switch (sharing_) {
+    case Sharing::links:
+      return loads.at(hop);
+    case Sharing::ports:
+      return loads.at(first);
+    case Sharing::nothing:
+      return 1;
+  }
+  throw InternalError("a way of sharing outside its list");
+}
+
 CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, Bytes bytes,
                                                   const Loads& loads) const {
   Transit transit{transfers_.overhead, {}};
-  std::uint32_t share = 1;
-  for (const machine::Hop& hop : transfers_.hops(from, to)) {
+  const std::vector<machine::Hop> way = transfers_.hops(from, to);
+  for (const machine::Hop& hop : way) {
     const machine::Link link = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[link.link_class];
     transit.latency += link_class.latency;
-    // What waited for its port keeps its distance from the next one beyond it.
-    const auto found = loads.find(hop);
-    share = found == loads.end() ? share : found->second;
+    const std::uint32_t share = share_at(hop, way.front(), loads);
     transit.on_links =
         std::max(transit.on_links, serialization_time(bytes * share, link_class.bandwidth));
   }
@@ -333,9 +347,9 @@ std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t
     }
   }
   std::uint32_t share = 1;
-  for (const machine::Hop& hop : transfers_.hops(tile(stage, 0), tile(other, 0))) {
-    const auto found = loads.find(hop);
-    share = std::max(share, found == loads.end() ? 1 : found->second);
+  const std::vector<machine::Hop> way = transfers_.hops(tile(stage, 0), tile(other, 0));
+  for (const machine::Hop& hop : way) {
+    share = std::max(share, share_at(hop, way.front(), loads));
   }
   return share;
 }

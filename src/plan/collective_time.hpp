@@ -38,8 +38,8 @@ class CollectiveClock {
   // Synchronization and Linearity, 1992, chapter 3), found by following collectives until the
   // members' lags come back, or for `most_steps` steps. Where not all members wait for all others
   // (a broadcast, a reduce), `again` is `once`: what goes on while the last is served is not known.
-  // So it is for rings of more than `most_steps` steps in all, whose chunks have been over all links
-  // but one when they are through: the mean is in `once` already.
+  // So it is for rings of more than `most_steps` steps in all, whose chunks have been over all
+  // links but one when they are through: the mean is in `once` already.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes, Occasion occasion);
   static constexpr std::uint64_t most_steps = 1U << 18U;
@@ -91,6 +91,9 @@ class CollectiveClock {
   // Messages on each link when every group of the shape is in this step of all channels.
   Loads loads_of(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                  std::uint32_t step) const;
+  // Messages that share a link with one whose way goes over it from `first` on.
+  std::uint32_t share_at(const machine::Hop& hop, const machine::Hop& first,
+                         const Loads& loads) const;
   // A message takes both, and holds its links for the second.
   struct Transit {
     SimTime latency;

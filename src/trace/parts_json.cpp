@@ -87,6 +87,9 @@ Json schema_of_type(const std::string& type) {
   if (type == "list") {
     return {{"type", "array"}};
   }
+  if (type == "list or file") {
+    return {{"type", {"array", "string"}}};
+  }
   return Json::object();
 }
 
@@ -139,7 +142,9 @@ void put_below(Json& child, bool is_list, std::string_view rest, const Json& sch
   if (child.contains("anyOf")) {  // or the name of a file
     put_below(child["anyOf"][0], is_list, rest, schema);
   } else if (is_list || (child.contains("type") && child.at("type") == "array")) {
-    child["type"] = "array";
+    if (!child.contains("type")) {
+      child["type"] = "array";
+    }
     Json& items = child["items"];
     items = items.is_null() ? Json::object() : items;
     put(items, rest, schema);
@@ -173,6 +178,48 @@ void put(Json& object, std::string_view name, const Json& schema) {
   } else {
     child = common(child, schema);
   }
+}
+
+const char* name_of(SectionInfo::Shape shape) {
+  return shape == SectionInfo::Shape::list  ? "list"
+         : shape == SectionInfo::Shape::map ? "map"
+                                            : "mapping";
+}
+
+void mark(Json& object, const char* key, bool holds) {
+  if (holds) {
+    object[key] = true;
+  }
+}
+
+Json tree_of(const SectionInfo& section);
+
+Json trees_of(const std::vector<SectionInfo>& sections) {
+  Json trees = Json::list();
+  for (const SectionInfo& section : sections) {
+    trees.push_back(tree_of(section));
+  }
+  return trees;
+}
+
+Json tree_of(const SectionInfo& section) {
+  Json tree{{"name", section.name}};
+  add(tree, "help", section.help);
+  tree["shape"] = name_of(section.shape);
+  mark(tree, "required", section.is_required);
+  mark(tree, "file", section.may_be_file);
+  mark(tree, "open", section.is_open);
+  add(tree, "selector", section.selector);
+  add(tree, "usual", section.usual);
+  mark(tree, "keeps_others", section.keeps_others);
+  tree["parameters"] = Json::list();
+  for (const ParameterInfo& info : section.parameters) {
+    tree["parameters"].push_back(json_of(info));
+  }
+  tree["choices"] = trees_of(section.choices);
+  tree["otherwise"] = trees_of(section.otherwise);
+  tree["sections"] = trees_of(section.sections);
+  return tree;
 }
 
 Json whole_schema_of(const SectionInfo& section);
@@ -223,7 +270,7 @@ void put_choices(Json& object, const SectionInfo& section) {
   if (section.usual.empty() && section.otherwise.empty()) {
     object["required"].push_back(section.selector);
   }
-  Json all = Json::array();
+  Json all = Json::list();
   for (const SectionInfo& choice : section.choices) {
     Json condition{{"properties", {{section.selector, {{"const", choice.name}}}}}};
     if (choice.name != section.usual) {
@@ -280,6 +327,10 @@ std::string to_json(const PartLists& lists) {
     }
   }
   return json.text(2) + "\n";
+}
+
+std::string to_json(const SectionInfo& root) {
+  return tree_of(root).text(1) + "\n";
 }
 
 std::string to_json_schema(const SectionInfo& root) {

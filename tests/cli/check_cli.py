@@ -13,6 +13,7 @@ import checks_checkpoints  # noqa: E402, F401
 import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
 import checks_models  # noqa: E402, F401
+import checks_scripts  # noqa: E402, F401
 import checks_signals  # noqa: E402, F401
 import checks_sweeps  # noqa: E402, F401
 import checks_systolic  # noqa: E402, F401

@@ -16,6 +16,11 @@ using PartLists = std::vector<std::pair<std::string, std::vector<PartInfo>>>;
 // help}]}}}; what does not apply is left out.
 std::string to_json(const PartLists& lists);
 
+// Sections as they stand in each other, for programs that make something of every key (Python's
+// classes): {name, help, shape: mapping, list or map, required, file, open, selector, usual,
+// keeps_others, parameters: as above, choices: [the same], sections: [the same]}.
+std::string to_json(const SectionInfo& root);
+
 // A JSON Schema (draft 7, which editors of YAML know) of a file that holds this section. Quantities
 // are texts with a unit; ranges are of bare numbers only. What is declared as text, file, shape or
 // the like by its type alone is checked no further.

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <limits>
 
+#include "check_json.hpp"
 #include "commands.hpp"
 #include "cut_options.hpp"
 #include "tessera/core/text.hpp"
@@ -21,6 +22,7 @@ Options describe() {
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("ranks", "for a run on N ranks", text_value("1"), "N");
+  options.add("json", "print one JSON object");
   add_cut_options(options);
   return options;
 }
@@ -141,7 +143,12 @@ int check_command(const Words& words, comm::Communicator& world) {
   sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), shared_loader(world));
   apply_cut_options(options, experiment, world);
-  if (world.rank() == 0) {
+  if (world.rank() != 0) {
+    return 0;
+  }
+  if (options.flag("json")) {
+    std::cout << check_json(experiment, ranks);
+  } else {
     print(experiment, ranks);
   }
   return 0;

@@ -176,10 +176,15 @@ int list_command(const Words& words, comm::Communicator& world) {
       "Kinds: " +
           join(names) + ".",
       "kind", "[KIND]");
+  options.offer_subjects(names);
   options.add("json", "print one JSON object")
       .add("schema",
            "print the JSON Schema of a kind of files, for editors: " + join(sim::file_kinds()),
-           text_value(), "FILE");
+           one_of_value(sim::file_kinds()), "KIND")
+      .add("sections",
+           "print the sections of a kind of files with all keys, as one JSON object: " +
+               join(sim::file_kinds()),
+           one_of_value(sim::file_kinds()), "KIND");
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -190,7 +195,9 @@ int list_command(const Words& words, comm::Communicator& world) {
   if (world.rank() != 0) {
     return 0;
   }
-  if (options.has("schema")) {
+  if (options.has("sections")) {
+    std::cout << trace::to_json(sim::sections_of_file(options.text("sections")));
+  } else if (options.has("schema")) {
     std::cout << trace::to_json_schema(sim::sections_of_file(options.text("schema")));
   } else if (options.flag("json")) {
     std::cout << trace::to_json(lists_of(asked));

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "cut_options.hpp"
 #include "log.hpp"
+#include "progress.hpp"
 #include "signals.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
@@ -19,30 +20,8 @@
 namespace tessera::cli {
 namespace {
 
-// "12.3 M": three digits are enough for a progress line.
-std::string rounded(double value) {
-  constexpr const char* prefixes[] = {"", " k", " M", " G", " T"};
-  std::size_t prefix = 0;
-  for (; value >= 1000 && prefix + 1 < std::size(prefixes); ++prefix) {
-    value /= 1000;
-  }
-  const std::string digits = std::to_string(value);
-  return digits.substr(0, value >= 100 ? 3 : 4) + prefixes[prefix];
-}
-
 std::string counted(std::uint64_t number, const char* what) {
   return std::to_string(number) + " " + what;
-}
-
-std::string progress_line(const sim::Progress& progress) {
-  std::string text = "simulated " + to_string(progress.simulated) + ", " +
-                     std::to_string(static_cast<int>(progress.fraction * 100)) + " % done, " +
-                     rounded(progress.events_per_s) + " events/s, " +
-                     rounded(static_cast<double>(progress.resident_bytes)) + "B";
-  if (progress.left_s >= 0) {
-    text += ", " + std::to_string(static_cast<long>(progress.left_s)) + " s left";
-  }
-  return text;
 }
 
 int exit_code_of(const trace::Summary& summary) {
@@ -56,7 +35,7 @@ Options describe() {
   Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("o,output", "run folder (default: out/NAME)", text_value(), "DIR")
-      .add("trace", "none, summary or full", text_value(), "LEVEL")
+      .add("trace", "none, summary or full", one_of_value({"none", "summary", "full"}), "LEVEL")
       .add("checkpoint-every",
            "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
            "(sim:5ms) has passed; both may be given",
@@ -64,6 +43,9 @@ Options describe() {
       .add("resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
            text_value(), "DIR")
       .add("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")
+      .add("json", "print the summary as one JSON object, which summary.json holds too")
+      .add("progress", "how it is told on stderr: text, or json, an object a line each second",
+           one_of_value({"text", "json"}, "text"), "FORM")
       .add("watchdog", "seconds without progress after which a run is given up; 0: never",
            text_value("300"), "S")
       .add("test-delays", "for tests: make ranks late at random, by this seed", text_value(),
@@ -135,8 +117,20 @@ sim::Experiment read_input(const Options& options, const config::TextLoader& loa
   return experiment;
 }
 
+void print_summary(const trace::Summary& summary, const Options& options) {
+  std::cout << (options.flag("json") ? trace::to_json(summary) : trace::to_table(summary));
+}
+
+void print_place(const std::string& folder, const Options& options) {
+  if (!options.flag("json")) {
+    std::cout << "results in " << folder << "\n";
+  }
+  std::cout << std::flush;
+}
+
 // The summary of a run that has nothing left to do. The same answer on every rank.
-bool show_if_finished(const std::string& folder, comm::Communicator& world, Log& log) {
+bool show_if_finished(const std::string& folder, const Options& options, comm::Communicator& world,
+                      Log& log) {
   bool finished = false;
   if (world.rank() == 0) {
     try {
@@ -144,7 +138,8 @@ bool show_if_finished(const std::string& folder, comm::Communicator& world, Log&
       finished = summary.status == "finished";
       if (finished) {
         log.info("the run in " + folder + " has finished; there is nothing to go on with");
-        std::cout << trace::to_table(summary) << "results in " << folder << std::endl;
+        print_summary(summary, options);
+        print_place(folder, options);
       }
     } catch (const IoError&) {
       // Without a summary the checkpoints say how far the run came.
@@ -180,7 +175,7 @@ int run_command(const Words& words, comm::Communicator& world) {
   read_checkpoint_times(options.texts("checkpoint-every"), request.checkpoints);
   sim::Experiment experiment = read_input(options, noting(shared_loader(world), log), request);
   apply_cut_options(options, experiment, world);
-  if (request.resume && show_if_finished(request.folder, world, log)) {
+  if (request.resume && show_if_finished(request.folder, options, world, log)) {
     return 0;
   }
   log.info(experiment.name + ": " + counted(sim::tiles_at_work(experiment), "tiles of ") +
@@ -198,10 +193,15 @@ int run_command(const Words& words, comm::Communicator& world) {
     }
     std::_Exit(70);
   });
-  request.hooks.progress_period_s = static_cast<double>(progress_period().count());
+  const bool as_json = options.text("progress") == "json";
+  request.hooks.progress_period_s = as_json ? 1 : static_cast<double>(progress_period().count());
   request.hooks.stop_requested = [&] { return signals.stop_requested(); };
   request.hooks.on_progress = [&](const sim::Progress& progress) {
-    log.info(progress_line(progress));
+    if (as_json) {
+      std::cerr << progress_json(progress) + "\n" << std::flush;
+    } else {
+      log.info(progress_line(progress));
+    }
   };
   request.hooks.on_round = [&](const sim::Progress& progress) {
     watchdog.feed({progress.simulated, progress.events});
@@ -232,9 +232,9 @@ int run_command(const Words& words, comm::Communicator& world) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;
     }
-    std::cout << trace::to_table(summary);
+    print_summary(summary, options);
     if (summary.status != "stopped" || !experiment.options.replay) {
-      std::cout << "results in " << request.folder << std::endl;
+      print_place(request.folder, options);
     }
     advise(summary, log);
   }

@@ -60,11 +60,15 @@ int show_command(const Words& words, comm::Communicator& world) {
            "with --topology: write a .svg, or a .dot for Graphviz (default: print that)",
            text_value(), "FILE")
       .add("all", "with --topology: every node, however many there are");
+  options.add("json", "print the summary as one JSON object");
   options.add_settings("with --topology: set a key, machine.path=value (repeatable)");
   if (!options.parse(words, world)) {
     return 0;
   }
   if (options.flag("topology")) {
+    if (options.flag("json")) {
+      throw ConfigError("--json is for the summary of a run, not for --topology");
+    }
     return show_topology(options, world);
   }
   for (const char* name : {"output", "all", "set"}) {
@@ -79,7 +83,7 @@ int show_command(const Words& words, comm::Communicator& world) {
   require_folder(folder);
   const trace::Summary summary =
       trace::read_summary((std::filesystem::path(folder) / "summary.json").string());
-  std::cout << trace::to_table(summary);
+  std::cout << (options.flag("json") ? trace::to_json(summary) : trace::to_table(summary));
   int code = 0;
   if (summary.status != "running") {
     for (const std::string& problem : trace::verify_run_folder(folder)) {

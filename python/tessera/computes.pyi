@@ -1,0 +1,168 @@
+"""Models of how long operators take.
+
+Written by scripts/python_stubs.py from what the program declares; do not edit.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+from .sections import Section
+
+NpuLatencies = TypedDict("NpuLatencies", {"add": int, "mul": int, "exp": int, "div": int, "gelu": int, "tree": int, "scalar_mul": int, "scalar_sqrt": int}, total=False)
+
+NpuDma = TypedDict("NpuDma", {"access": Literal["block", "row"], "request": str, "open": int}, total=False)
+
+class Compute(Section):
+    """how long operators take"""
+
+class Gemm(Compute):
+    """Matrix products by their shape (waves of output tiles, or folds of a systolic array), vector work by its bytes, and a launch overhead."""
+
+    units: int | None
+    """that work side by side and share the peak: SMs of a GPU; integer, 1 to 1048576; default: 1"""
+    tiles: Sequence[str | int | float] | None
+    """output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken; list of text; default: none"""
+    tile_depth: int | None
+    """tiles: the depth is rounded up to steps of so many elements; integer, 1 to 1048576; default: 1"""
+    fill: int | None
+    """tiles: start of a tile, as long as so many elements of depth; integer, 0 to 1048576; default: 0"""
+    max_split: int | None
+    """tiles: parts that the depth may be cut in where tiles are few; integer, 1 to 1048576; default: 1"""
+    cache_bandwidth: str | None
+    """tiles: of the cache they read from, all units together; 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    array: Any | None
+    """instead of tiles: [rows, columns] of a weight-stationary systolic array; shape; default: none"""
+    macs_per_pe: Mapping[str, Any] | str | None
+    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    matrix_efficiency: float | str | None
+    """share of the peak that a full wave of products reaches; fraction, at least 1e-06; default: 1"""
+    memory_efficiency: float | str | None
+    """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
+    vector_peak: str | None
+    """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
+    launch_overhead: str | None
+    """time before each operation; time, at least 0 ps; default: 0 ps"""
+    def __init__(
+        self,
+        *,
+        units: int | None = ...,
+        tiles: Sequence[str | int | float] | None = ...,
+        tile_depth: int | None = ...,
+        fill: int | None = ...,
+        max_split: int | None = ...,
+        cache_bandwidth: str | None = ...,
+        array: Any | None = ...,
+        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        matrix_efficiency: float | str | None = ...,
+        memory_efficiency: float | str | None = ...,
+        vector_peak: str | None = ...,
+        launch_overhead: str | None = ...,
+    ) -> None: ...
+
+class Npu(Compute):
+    """Cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time."""
+
+    clock: str | None
+    """of the core; frequency, at least 1 Hz; default: 1 GHz"""
+    array: Sequence[int] | None
+    """[rows, columns] of the systolic array; list of integer; default: [128, 128]"""
+    macs_per_pe: Mapping[str, Any] | str | None
+    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    vector_width: int | None
+    """elements of the vector unit a cycle: lanes times ALUs; integer, 1 to 16777216; default: 2048"""
+    latencies: NpuLatencies | None
+    scratchpad: str | None
+    """capacity, in two halves; size; default: 32 MiB"""
+    accumulator: str | None
+    """capacity, in two halves; size; default: 4 MiB"""
+    scratchpad_word: str | None
+    """that a bank gives in a cycle; 0 B: never the limit; size; default: 0 B"""
+    banks: int | None
+    """of the scratchpad; with one, DMA takes its cycles from the array; integer, 1 to 4096; default: 2"""
+    queue: int | None
+    """blocks issued to the array that are not through; integer, 1 to 65536; default: 16"""
+    timing: Literal["deterministic", "onnxim"] | None
+    """of the array: deterministic or onnxim; name, one of deterministic, onnxim; default: deterministic"""
+    tiling: Literal["fitted", "onnxim"] | None
+    """sizes of tiles: fitted or onnxim; name, one of fitted, onnxim; default: fitted"""
+    operands: Literal["memory", "sram"] | None
+    """of programs: memory, or sram of the tile; name, one of memory, sram; default: memory"""
+    dma: NpuDma | None
+    def __init__(
+        self,
+        *,
+        clock: str | None = ...,
+        array: Sequence[int] | None = ...,
+        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        vector_width: int | None = ...,
+        latencies: NpuLatencies | None = ...,
+        scratchpad: str | None = ...,
+        accumulator: str | None = ...,
+        scratchpad_word: str | None = ...,
+        banks: int | None = ...,
+        queue: int | None = ...,
+        timing: Literal["deterministic", "onnxim"] | None = ...,
+        tiling: Literal["fitted", "onnxim"] | None = ...,
+        operands: Literal["memory", "sram"] | None = ...,
+        dma: NpuDma | None = ...,
+    ) -> None: ...
+
+class Roofline(Compute):
+    """The longer of FLOPs / (peak * efficiency) and bytes / bandwidth of the operands' memory; rates are the tile's."""
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+class Systolic(Compute):
+    """Matrix products in the cycles of a systolic array, in closed form; vector work by its bytes."""
+
+    array: Any
+    """[rows, columns] of multiply-accumulate units; shape"""
+    macs_per_pe: Mapping[str, Any] | str | None
+    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    dataflow: str | None
+    """how operands go through the array: tessera list dataflows; name; default: tpu"""
+    clock: str | None
+    """of the array; 0 Hz: the one at which it has the tile's peak; frequency; default: 0 Hz"""
+    vector_peak: str | None
+    """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
+    variant: Literal["exact", "paper"] | None
+    """exact, or paper: equations (2) to (8) of the paper; name, one of exact, paper; default: exact"""
+    def __init__(
+        self,
+        *,
+        array: Any,
+        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        dataflow: str | None = ...,
+        clock: str | None = ...,
+        vector_peak: str | None = ...,
+        variant: Literal["exact", "paper"] | None = ...,
+    ) -> None: ...
+
+class SystolicCycle(Compute):
+    """The same, every unit of the array stepped cycle by cycle with data, once for each shape."""
+
+    array: Any
+    """[rows, columns] of multiply-accumulate units; shape"""
+    macs_per_pe: Mapping[str, Any] | str | None
+    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    dataflow: str | None
+    """how operands go through the array: tessera list dataflows; name; default: tpu"""
+    clock: str | None
+    """of the array; 0 Hz: the one at which it has the tile's peak; frequency; default: 0 Hz"""
+    vector_peak: str | None
+    """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
+    seed: int | None
+    """of the data; integer, at least 0; default: 1"""
+    def __init__(
+        self,
+        *,
+        array: Any,
+        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        dataflow: str | None = ...,
+        clock: str | None = ...,
+        vector_peak: str | None = ...,
+        seed: int | None = ...,
+    ) -> None: ...

@@ -1,0 +1,132 @@
+"""Models of how memory is accessed.
+
+Written by scripts/python_stubs.py from what the program declares; do not edit.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+from .sections import Section
+
+class Memory(Section):
+    """how memory is accessed"""
+
+class Bandwidth(Memory):
+    """Latency + size / bandwidth for each access, nothing shared."""
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+class Channel(Memory):
+    """DRAM channels at nodes, shared by the tiles around them, first come first served; data crosses the network."""
+
+    burst: str | None
+    """an access is served and carried in bursts of this size; size, at least 1 B; default: 64 KiB"""
+    max_bursts: int | None
+    """bursts of one access at most; larger accesses get larger bursts; integer, 1 to 1000000; default: 16"""
+    request: str | None
+    """size on the network of a read request or write acknowledgement; size; default: 64 B"""
+    def __init__(
+        self,
+        *,
+        burst: str | None = ...,
+        max_bursts: int | None = ...,
+        request: str | None = ...,
+    ) -> None: ...
+
+class Dram(Memory):
+    """DRAM with banks, rows, timing and refresh at nodes, shared by tiles; data crosses the network."""
+
+    transfer: str | None
+    """an access is cut into messages at multiples of it; size, 1 B to 256 KiB; default: 4 KiB"""
+    window: str | None
+    """bytes that a tile has under way at most; size, at least 1 B; default: 64 KiB, a transfer at least"""
+    request: str | None
+    """size on the network of a read request or write acknowledgement; size; default: 64 B"""
+    latency: str | None
+    """of a message between network and controller; time, at least 0 ps; default: 0 ps"""
+    port: str | None
+    """at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once; bandwidth; default: 0 B/s"""
+    spread: Literal["nearest", "all"] | None
+    """or all: addresses are spread over all memories of the machine; name, one of nearest, all; default: nearest"""
+    memories: Mapping[str, Any] | str | None
+    """the device at nodes of kind memory, with keys of a device; none: as at others; mapping; default: none"""
+    preset: str | None
+    """the device, see `tessera list dram-presets`; name; default: HBM2"""
+    channels: int | None
+    """channels, each with its own controller; integer, 1 to 4096; default: of the preset"""
+    pseudo_channels: int | None
+    """data buses of a channel, which share its commands; integer, 1 to 64; default: of the preset"""
+    ranks: int | None
+    """ranks of a pseudo-channel; integer, 1 to 64; default: of the preset"""
+    groups: int | None
+    """bank groups of a rank; integer, 1 to 64; default: of the preset"""
+    banks: int | None
+    """banks of a group; integer, 1 to 64; default: of the preset"""
+    rows: int | None
+    """rows of a bank; integer, 1 to 2147483648; default: of the preset"""
+    row_bursts: int | None
+    """bursts of a row; integer, 1 to 1048576; default: of the preset"""
+    access: str | None
+    """bytes of a burst: the access granularity; size, 1 B to 4 KiB; default: of the preset"""
+    clock: str | None
+    """of commands; frequency, at least 1 Hz; default: of the preset"""
+    timing: Mapping[str, Any] | str | None
+    """cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …; mapping; default: of the preset"""
+    refresh: bool | None
+    """of a rank every tREFI; boolean; default: true"""
+    scheduler: str | None
+    """or bank-queues; name; default: oldest-ready"""
+    page: Literal["open", "closed", "strict"] | None
+    """or closed: a row no request waits for is closed at once; strict: every row is, by the request that opened it; name, one of open, closed, strict; default: open"""
+    commands: int | None
+    """commands a cycle: 2 is one for rows and one for columns; integer, 1 to 2; default: of the preset"""
+    mapping: Sequence[str] | None
+    """fields of an address, the highest first; list of name; default: of the preset"""
+    hash: Literal["none", "ipoly"] | None
+    """or ipoly: pseudo-random channels; name, one of none, ipoly; default: none"""
+    read_queue: int | None
+    """reads that a channel holds; integer, 1 to 1048576; default: 64"""
+    write_queue: int | None
+    """writes that a channel holds; integer, 1 to 1048576; default: 64"""
+    bank_queue: int | None
+    """requests that a bank holds, with bank-queues; integer, 1 to 1024; default: 8"""
+    write_high: int | None
+    """writes at which writing begins; integer, 1 to 1048576; default: 4/5 of write_queue"""
+    write_low: int | None
+    """writes at which it ends; integer, 0 to 1048576; default: 1/4 of write_high"""
+    def __init__(
+        self,
+        *,
+        transfer: str | None = ...,
+        window: str | None = ...,
+        request: str | None = ...,
+        latency: str | None = ...,
+        port: str | None = ...,
+        spread: Literal["nearest", "all"] | None = ...,
+        memories: Mapping[str, Any] | str | None = ...,
+        preset: str | None = ...,
+        channels: int | None = ...,
+        pseudo_channels: int | None = ...,
+        ranks: int | None = ...,
+        groups: int | None = ...,
+        banks: int | None = ...,
+        rows: int | None = ...,
+        row_bursts: int | None = ...,
+        access: str | None = ...,
+        clock: str | None = ...,
+        timing: Mapping[str, Any] | str | None = ...,
+        refresh: bool | None = ...,
+        scheduler: str | None = ...,
+        page: Literal["open", "closed", "strict"] | None = ...,
+        commands: int | None = ...,
+        mapping: Sequence[str] | None = ...,
+        hash: Literal["none", "ipoly"] | None = ...,
+        read_queue: int | None = ...,
+        write_queue: int | None = ...,
+        bank_queue: int | None = ...,
+        write_high: int | None = ...,
+        write_low: int | None = ...,
+    ) -> None: ...

@@ -1,0 +1,530 @@
+"""Sections of a machine and of an experiment that have one form.
+
+Written by scripts/python_stubs.py from what the program declares; do not edit.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+from .sections import Section
+from . import arrivals
+from . import computes
+from . import memories
+from . import networks
+from . import remote_memories
+from . import topologies
+from . import workloads
+
+TileTypeDram = TypedDict("TileTypeDram", {"bandwidth": str, "latency": str, "capacity": str}, total=False)
+
+DramMemories = TypedDict("DramMemories", {"bandwidth": str, "latency": str}, total=False)
+
+FaultsLinks = TypedDict("FaultsLinks", {"from": str | int | float, "to": str | int | float, "dead": bool, "bandwidth": float | str, "directions": Literal["both", "one"]}, total=False)
+
+FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": float | str}, total=False)
+
+ServedTenantOnnx = TypedDict("ServedTenantOnnx", {"data_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "batch": str | int | float}, total=False)
+
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "samples": int}, total=False)
+
+ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
+
+ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+LanguageModelExperts = TypedDict("LanguageModelExperts", {"count": int, "top_k": int, "every": int, "capacity_factor": float, "shared": int, "ffn": int}, total=False)
+
+StrategySharding = TypedDict("StrategySharding", {"samples": int, "rows": int, "columns": int, "depth": int}, total=False)
+
+StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halving-doubling", "line", "ring", "ring-relay"], "data": Literal["halving-doubling", "line", "ring", "ring-relay"]}, total=False)
+
+StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
+
+ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
+
+ExecutionLanes = TypedDict("ExecutionLanes", {"host": int, "compute": int, "memory": int, "collective": int, "message": int, "collective_queue": Literal["fifo", "lifo"]}, total=False)
+
+ExecutionCollectivesProtocols = TypedDict("ExecutionCollectivesProtocols", {"up_to": str, "endpoint_delay": str, "data_share": float}, total=False)
+
+ExecutionCollectives = TypedDict("ExecutionCollectives", {"shape": Sequence[int], "algorithms": Sequence[str], "all_to_all": Sequence[str], "communicators": Literal["dimensions", "flat"], "other_algorithm": str | int | float, "algorithm_window": int, "programs": Sequence[str | PathLike[str]], "chunks": int, "active_chunks": int, "queues": Sequence[int], "queue": Literal["fifo", "lifo", "smallest-first"], "order": Literal["ascending", "round-robin", "themis"], "decomposition": Literal["bandwidth-aware", "baseline"], "bandwidths": Sequence[str], "endpoint_delay": str, "protocols": Sequence[ExecutionCollectivesProtocols], "local_memory": str, "compatible": Literal["none", "astra"]}, total=False)
+
+class Machine(Section):
+    """What is simulated."""
+
+    topology: topologies.Topology | Mapping[str, Any]
+    """nodes and links; mapping"""
+    name: str | int | float | None
+    """title; text; default: machine"""
+    tile: Tile | Mapping[str, Any] | None
+    """what each computing node can do; mapping"""
+    types: Mapping[str, TileType | Mapping[str, Any]] | None
+    """tiles of several types, by name; mapping"""
+    dram: Dram | Mapping[str, Any] | None
+    """memory channels; mapping"""
+    faults: Faults | Mapping[str, Any] | None
+    """slow and dead links, slow nodes; mapping"""
+    network: networks.Network | Mapping[str, Any] | None
+    """how messages travel; mapping"""
+    memory: memories.Memory | Mapping[str, Any] | None
+    """how memory is accessed; mapping"""
+    compute: computes.Compute | Mapping[str, Any] | None
+    """how long operators take; mapping"""
+    remote_memory: remote_memories.RemoteMemory | Mapping[str, Any] | None
+    """memory of servers and pools; mapping"""
+    coherence: Coherence | Mapping[str, Any] | None
+    """access to nodes of kind memory, by lines; mapping"""
+    def __init__(
+        self,
+        *,
+        topology: topologies.Topology | Mapping[str, Any],
+        name: str | int | float | None = ...,
+        tile: Tile | Mapping[str, Any] | None = ...,
+        types: Mapping[str, TileType | Mapping[str, Any]] | None = ...,
+        dram: Dram | Mapping[str, Any] | None = ...,
+        faults: Faults | Mapping[str, Any] | None = ...,
+        network: networks.Network | Mapping[str, Any] | None = ...,
+        memory: memories.Memory | Mapping[str, Any] | None = ...,
+        compute: computes.Compute | Mapping[str, Any] | None = ...,
+        remote_memory: remote_memories.RemoteMemory | Mapping[str, Any] | None = ...,
+        coherence: Coherence | Mapping[str, Any] | None = ...,
+    ) -> None: ...
+
+class Tile(Section):
+    """What each computing node can do."""
+
+    peak: Mapping[str, Any] | str
+    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8; mapping"""
+    efficiency: float | str | None
+    """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: 1"""
+    sram: str | None
+    """capacity; 0: not stated, all fits; size; default: 0 B"""
+    sram_bandwidth: str | None
+    """to the core; 0: never the limit; bandwidth; default: 0 B/s"""
+    operands: Literal["sram", "dram"] | None
+    """sram; or dram: in the tile's own DRAM channel while operations run; name, one of sram, dram; default: sram"""
+    def __init__(
+        self,
+        *,
+        peak: Mapping[str, Any] | str,
+        efficiency: float | str | None = ...,
+        sram: str | None = ...,
+        sram_bandwidth: str | None = ...,
+        operands: Literal["sram", "dram"] | None = ...,
+    ) -> None: ...
+
+class TileType(Section):
+    """Tiles of several types, by name."""
+
+    peak: Mapping[str, Any] | str | None
+    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8; mapping; default: as of tile, without a peak"""
+    efficiency: float | str | None
+    """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: as of tile, without a peak"""
+    sram: str | None
+    """capacity; 0: not stated, all fits; size; default: as of tile, without a peak"""
+    sram_bandwidth: str | None
+    """to the core; 0: never the limit; bandwidth; default: as of tile, without a peak"""
+    operands: Literal["sram", "dram"] | None
+    """sram; or dram: in the tile's own DRAM channel while operations run; name, one of sram, dram; default: as of tile, without a peak"""
+    nodes: Sequence[str | int | float] | None
+    """numbers or names of tiles that are of this type; list of text; default: none"""
+    dram: TileTypeDram | None
+    """their own channels, with 'dram: {at: each}'; mapping"""
+    compute: computes.Compute | Mapping[str, Any] | None
+    """how long operators take; mapping"""
+    def __init__(
+        self,
+        *,
+        peak: Mapping[str, Any] | str | None = ...,
+        efficiency: float | str | None = ...,
+        sram: str | None = ...,
+        sram_bandwidth: str | None = ...,
+        operands: Literal["sram", "dram"] | None = ...,
+        nodes: Sequence[str | int | float] | None = ...,
+        dram: TileTypeDram | None = ...,
+        compute: computes.Compute | Mapping[str, Any] | None = ...,
+    ) -> None: ...
+
+class Dram(Section):
+    """Memory channels."""
+
+    at: Literal["edge", "each", "memories", "nodes", "none"]
+    """edge, each (computing node), memories (nodes of that kind), nodes (listed) or none; name, one of edge, each, memories, nodes, none"""
+    edges: Sequence[str] | None
+    """for edge: some of west, east, north, south; list of name"""
+    nodes: Sequence[str | int | float] | None
+    """for nodes: numbers or names of nodes; list of text"""
+    bandwidth: str | None
+    """of one channel, shared by reads and writes; bandwidth, at least 1 B/s"""
+    latency: str | None
+    """response of an idle channel; time, at least 0 ps"""
+    capacity: str | None
+    """of one channel; 0: not stated; size; default: 0 B"""
+    memories: DramMemories | None
+    """for each: bandwidth and latency of a channel at each node of kind memory as well; mapping"""
+    def __init__(
+        self,
+        *,
+        at: Literal["edge", "each", "memories", "nodes", "none"],
+        edges: Sequence[str] | None = ...,
+        nodes: Sequence[str | int | float] | None = ...,
+        bandwidth: str | None = ...,
+        latency: str | None = ...,
+        capacity: str | None = ...,
+        memories: DramMemories | None = ...,
+    ) -> None: ...
+
+class Faults(Section):
+    """Slow and dead links, slow nodes."""
+
+    links: Sequence[FaultsLinks] | None
+    nodes: Sequence[FaultsNodes] | None
+    def __init__(
+        self,
+        *,
+        links: Sequence[FaultsLinks] | None = ...,
+        nodes: Sequence[FaultsNodes] | None = ...,
+    ) -> None: ...
+
+class Coherence(Section):
+    """Access to nodes of kind memory, by lines."""
+
+    line: str | None
+    """of access and of coherence; size, 16 B to 1 MiB; default: 64 B"""
+    outstanding: int | None
+    """lines of an NPU under way at once, of all its accesses; integer, 1 to 1000000000; default: none"""
+    device_latency: str | None
+    """from request to data at the device; time, at least 0 ps; default: 0 ps"""
+    flit: Literal["none", "68 B", "256 B"] | None
+    """none, 68 B or 256 B, as CXL's; name, one of none, 68 B, 256 B; default: none"""
+    headers: int | None
+    """of messages, in one slot of a flit; integer, 1 to 4; default: 1"""
+    reads: float | str | None
+    """share of the lines of a load; the others are written; fraction; default: 1"""
+    sharers: float | None
+    """other caches that have a line, in the mean; number, 0 to 1000; default: 0"""
+    dirty: float | str | None
+    """share of lines that another cache has changed; fraction; default: 0"""
+    filter_miss: float | str | None
+    """share of lines that the snoop filter has lost; fraction; default: 0"""
+    hit_rate: float | str | None
+    """share of the bytes that local memory has; fraction; default: 0"""
+    used_of_line: float | str | None
+    """share of a line that is used; fraction, 1e-06 to 1; default: 1"""
+    piece: str | None
+    """that one message asks for at most, of a device with a channel; size, 64 B to 4 MiB; default: 4 KiB, a line at least"""
+    def __init__(
+        self,
+        *,
+        line: str | None = ...,
+        outstanding: int | None = ...,
+        device_latency: str | None = ...,
+        flit: Literal["none", "68 B", "256 B"] | None = ...,
+        headers: int | None = ...,
+        reads: float | str | None = ...,
+        sharers: float | None = ...,
+        dirty: float | str | None = ...,
+        filter_miss: float | str | None = ...,
+        hit_rate: float | str | None = ...,
+        used_of_line: float | str | None = ...,
+        piece: str | None = ...,
+    ) -> None: ...
+
+class ServedTenant(Section):
+    """Those that requests are to."""
+
+    requests: arrivals.Requests | Mapping[str, Any]
+    """what is asked, and when; mapping"""
+    name: str | int | float | None
+    """of a tenant, without comma and slash; text; default: kind and place"""
+    onnx: ServedTenantOnnx | None
+    """keys of a model of ONNX, and data_type; mapping"""
+    batching: ServedTenantBatching | None
+    tensor: int | None
+    """NPUs that share each layer; integer, 1 to 4096; default: 1"""
+    pipeline: int | None
+    """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
+    npus: Sequence[int] | None
+    """NPUs that the model runs on, stage by stage; list of integer; default: from 0 on"""
+    cores: str | int | float | None
+    """FIRST-LAST of an NPU, for the policy spatial; text; default: an even part"""
+    target: ServedTenantTarget | None
+    background: bool | None
+    """asks as long as others are not served; boolean; default: false"""
+    weights: ServedTenantWeights | None
+    language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
+    """keys of the workload transformer; mapping"""
+    def __init__(
+        self,
+        *,
+        requests: arrivals.Requests | Mapping[str, Any],
+        name: str | int | float | None = ...,
+        onnx: ServedTenantOnnx | None = ...,
+        batching: ServedTenantBatching | None = ...,
+        tensor: int | None = ...,
+        pipeline: int | None = ...,
+        npus: Sequence[int] | None = ...,
+        cores: str | int | float | None = ...,
+        target: ServedTenantTarget | None = ...,
+        background: bool | None = ...,
+        weights: ServedTenantWeights | None = ...,
+        language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None = ...,
+    ) -> None: ...
+
+class LanguageModel(Section):
+    """Keys of the workload transformer."""
+
+    layers: int
+    """of the decoder, or of an encoder alone; integer, 1 to 16384"""
+    hidden: int
+    """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
+    heads: int
+    """attention heads; integer, 1 to 1048576"""
+    sequence: int
+    """tokens a sample; integer, 1 to 16777216"""
+    vocabulary: int
+    """rows of the word embedding; integer, 1 to 268435456"""
+    batch: int
+    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    name: str | int | float | None
+    """a title; text"""
+    architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
+    """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
+    encoder_layers: int | None
+    """encoder-decoder only; integer, 1 to 16384; default: layers"""
+    kv_heads: int | None
+    """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
+    head_width: int | None
+    """elements of a head's query; integer, 1 to 65536; default: hidden / heads"""
+    encoder_sequence: int | None
+    """encoder-decoder only; integer, 1 to 16777216; default: sequence"""
+    token_types: int | None
+    """rows of a second embedding for segments; 0: none; integer, 0 to 1048576; default: 0"""
+    positions: Literal["learned", "rotary", "none"] | None
+    """learned (a vector each), rotary or none; name, one of learned, rotary, none; default: learned"""
+    normalisation: Literal["layer_norm", "rms_norm"] | None
+    """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
+    normalise: Literal["before", "after"] | None
+    """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
+    attention: Literal["plain", "flash"] | None
+    """plain, or flash: attention weights are never in memory; name, one of plain, flash; default: plain"""
+    causal: bool | None
+    """flash attention of decoders skips the masked half; boolean; default: false"""
+    mlp: Literal["gelu", "relu", "swiglu"] | None
+    """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
+    ffn: int | None
+    """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
+    experts: LanguageModelExperts | None
+    head: Literal["language_model", "bert", "pooler", "none"] | None
+    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
+    tie_embeddings: bool | None
+    """the head uses the word embedding's weights; boolean; default: true"""
+    biases: bool | None
+    """the products of attention and MLP have biases; boolean; default: true"""
+    dropout: bool | None
+    """in training, masks of dropout are computed and kept; boolean; default: true"""
+    mode: Literal["training", "inference"] | None
+    """training or inference; name, one of training, inference; default: training"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    optimizer: Literal["adam", "sgd"] | None
+    """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
+    gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    kind: str | None
+    """transformer, if anything; name"""
+    def __init__(
+        self,
+        *,
+        layers: int,
+        hidden: int,
+        heads: int,
+        sequence: int,
+        vocabulary: int,
+        batch: int,
+        name: str | int | float | None = ...,
+        architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
+        encoder_layers: int | None = ...,
+        kv_heads: int | None = ...,
+        head_width: int | None = ...,
+        encoder_sequence: int | None = ...,
+        token_types: int | None = ...,
+        positions: Literal["learned", "rotary", "none"] | None = ...,
+        normalisation: Literal["layer_norm", "rms_norm"] | None = ...,
+        normalise: Literal["before", "after"] | None = ...,
+        attention: Literal["plain", "flash"] | None = ...,
+        causal: bool | None = ...,
+        mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
+        ffn: int | None = ...,
+        experts: LanguageModelExperts | None = ...,
+        head: Literal["language_model", "bert", "pooler", "none"] | None = ...,
+        tie_embeddings: bool | None = ...,
+        biases: bool | None = ...,
+        dropout: bool | None = ...,
+        mode: Literal["training", "inference"] | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        optimizer: Literal["adam", "sgd"] | None = ...,
+        gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        kind: str | None = ...,
+    ) -> None: ...
+
+class Tenant(Section):
+    """Workloads at the same time."""
+
+    name: str | int | float
+    """title, without comma and slash; text"""
+    tiles: Any
+    """a list of tiles, ranges and rectangles, a type of tiles, or all; list or name"""
+    workload: workloads.Workload | Mapping[str, Any] | str | PathLike[str]
+    """what is computed; mapping"""
+    start: str | None
+    """when it begins; time, at least 0 ps; default: 0 ps"""
+    iterations: int | None
+    """how often; requests are served once; integer, 1 to 1000000; default: run.iterations"""
+    strategy: Strategy | Mapping[str, Any] | str | PathLike[str] | None
+    """how the work is cut and laid out; mapping"""
+    execution: Execution | Mapping[str, Any] | None
+    """how graphs are executed; mapping"""
+    def __init__(
+        self,
+        *,
+        name: str | int | float,
+        tiles: Any,
+        workload: workloads.Workload | Mapping[str, Any] | str | PathLike[str],
+        start: str | None = ...,
+        iterations: int | None = ...,
+        strategy: Strategy | Mapping[str, Any] | str | PathLike[str] | None = ...,
+        execution: Execution | Mapping[str, Any] | None = ...,
+    ) -> None: ...
+
+class Strategy(Section):
+    """How the work is cut and laid out."""
+
+    pipeline: int | None
+    """stages of the pipeline; integer, 1 to 2147483647; default: 1"""
+    tensor: int | None
+    """tensor-parallel degree; integer, 1 to 2147483647; default: 1"""
+    data: int | None
+    """data-parallel degree; integer, 1 to 2147483647; default: 1"""
+    context: int | None
+    """parts that the tokens of a sample are cut in; integer, 1 to 2147483647; default: 1"""
+    expert: int | None
+    """replicas (of data * context) that share out the experts; integer, 1 to 2147483647; default: 1"""
+    sequence_parallel: bool | None
+    """cut what tensor parallelism leaves whole along the tokens; boolean; default: false"""
+    micro_batch: int | None
+    """size of a micro-batch in one replica; integer, 1 to 2147483647; default: 1"""
+    chunks: int | None
+    """chunks of layers a stage holds; integer, 1 to 2147483647; default: 1"""
+    schedule: Literal["1f1b", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1"] | None
+    """order of forward and backward passes; with chunks: interleaved; in inference: streaming; name, one of 1f1b, gpipe, interleaved, layer-wise, streaming, zb-h1; default: 1f1b"""
+    order: Sequence[str | int | float] | None
+    """instead: the passes of each stage, as text; list of text; default: []"""
+    recompute: Literal["none", "selective", "full"] | None
+    """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; name, one of none, selective, full; default: none"""
+    zero: int | None
+    """share out over data: 1 optimizer state, 2 and gradients, 3 and weights; integer, 0 to 3; default: 0"""
+    overlap_gradients: bool | None
+    """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
+    overlap_tensor: bool | None
+    """sum a gradient of inputs while that of weights is computed; boolean; default: false"""
+    boundary: Literal["full", "scattered", "broadcast", "reduced"] | None
+    """full: each shard sends the whole boundary activation; scattered: its part, gathered again by the next stage; broadcast: adapters send it, and broadcast it in the next stage; reduced: adapters send sums over parts of the group, added up in the next stage; name, one of full, scattered, broadcast, reduced; default: full"""
+    adapters: int | None
+    """of a tensor group, with boundary broadcast or reduced; integer, 1 to 2147483647; default: 1"""
+    sharding: Mapping[str, StrategySharding] | Sequence[Any] | None
+    """explicit parallelism: {operator: {samples, rows, columns, depth}}; mapping"""
+    sram: Literal["resident", "algorithm-1"] | None
+    """resident: what is kept from pass to pass streams from DRAM where SRAM is too small; algorithm-1: as PALM's Algorithm 1, all operands of an operator; name, one of resident, algorithm-1; default: resident"""
+    capacity: Literal["check", "ignore"] | None
+    """check, or ignore: run although SRAM and DRAM are too small; name, one of check, ignore; default: check"""
+    aggregation: Literal["none", "tensor", "stage"] | None
+    """none; tensor or stage: one tile stands for its group; name, one of none, tensor, stage; default: none"""
+    collectives: StrategyCollectives | None
+    placement: StrategyPlacement | None
+    def __init__(
+        self,
+        *,
+        pipeline: int | None = ...,
+        tensor: int | None = ...,
+        data: int | None = ...,
+        context: int | None = ...,
+        expert: int | None = ...,
+        sequence_parallel: bool | None = ...,
+        micro_batch: int | None = ...,
+        chunks: int | None = ...,
+        schedule: Literal["1f1b", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1"] | None = ...,
+        order: Sequence[str | int | float] | None = ...,
+        recompute: Literal["none", "selective", "full"] | None = ...,
+        zero: int | None = ...,
+        overlap_gradients: bool | None = ...,
+        overlap_tensor: bool | None = ...,
+        boundary: Literal["full", "scattered", "broadcast", "reduced"] | None = ...,
+        adapters: int | None = ...,
+        sharding: Mapping[str, StrategySharding] | Sequence[Any] | None = ...,
+        sram: Literal["resident", "algorithm-1"] | None = ...,
+        capacity: Literal["check", "ignore"] | None = ...,
+        aggregation: Literal["none", "tensor", "stage"] | None = ...,
+        collectives: StrategyCollectives | None = ...,
+        placement: StrategyPlacement | None = ...,
+    ) -> None: ...
+
+class Execution(Section):
+    """How graphs are executed."""
+
+    times: Literal["model", "recorded"] | None
+    """of nodes that compute: model, or recorded; name, one of model, recorded; default: model"""
+    sends: Literal["eager", "delivered"] | None
+    """are over: eager, at once; delivered, after the time of their message, in the lane of collectives; name, one of eager, delivered; default: eager"""
+    remote: ExecutionRemote | None
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of work whose type a graph does not tell; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16; of a strategy its workload's"""
+    window: int | None
+    """nodes of an NPU that are read at a time, more where dependencies ask for it; integer, 1 to 1000000; default: 512"""
+    lanes: ExecutionLanes | None
+    collectives: ExecutionCollectives | None
+    def __init__(
+        self,
+        *,
+        times: Literal["model", "recorded"] | None = ...,
+        sends: Literal["eager", "delivered"] | None = ...,
+        remote: ExecutionRemote | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        window: int | None = ...,
+        lanes: ExecutionLanes | None = ...,
+        collectives: ExecutionCollectives | None = ...,
+    ) -> None: ...
+
+class RunOptions(Section):
+    """How the experiment is simulated."""
+
+    iterations: int | None
+    """training steps to simulate; integer, 1 to 1000000; default: 1"""
+    trace: Literal["none", "summary", "full"] | None
+    """none, summary or full; name, one of none, summary, full; default: summary"""
+    bins: int | None
+    """time bins of links and channels that are aimed at; integer, 1 to 100000; default: 64"""
+    bin: str | None
+    """length of a bin, instead of bins; time, at least 1 ps; default: by bins"""
+    partition: Literal["auto", "blocks", "columns", "communicators", "groups", "metis", "npus", "replicas", "servers", "stages", "stages-replicas", "stripes", "tenants", "traffic"] | None
+    """how the machine is cut over ranks; name, one of auto, blocks, columns, communicators, groups, metis, npus, replicas, servers, stages, stages-replicas, stripes, tenants, traffic; default: auto"""
+    idle_ranks: bool | None
+    """whether ranks stay idle that would not make the run faster, where partition is auto; boolean; default: true"""
+    weights: str | int | float | None
+    """what makes a node heavy: none, predicted, or the folder of an earlier run; text; default: predicted"""
+    synchronization: Literal["null-message", "promise", "window"] | None
+    """how ranks keep in step: promise, window or null-message; name, one of null-message, promise, window; default: promise"""
+    replay: Literal["none", "exact"] | None
+    """none, or exact: do not simulate micro-batches that repeat the ones before; name, one of none, exact; default: none"""
+    def __init__(
+        self,
+        *,
+        iterations: int | None = ...,
+        trace: Literal["none", "summary", "full"] | None = ...,
+        bins: int | None = ...,
+        bin: str | None = ...,
+        partition: Literal["auto", "blocks", "columns", "communicators", "groups", "metis", "npus", "replicas", "servers", "stages", "stages-replicas", "stripes", "tenants", "traffic"] | None = ...,
+        idle_ranks: bool | None = ...,
+        weights: str | int | float | None = ...,
+        synchronization: Literal["null-message", "promise", "window"] | None = ...,
+        replay: Literal["none", "exact"] | None = ...,
+    ) -> None: ...

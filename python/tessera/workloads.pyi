@@ -1,0 +1,397 @@
+"""What is computed.
+
+Written by scripts/python_stubs.py from what the program declares; do not edit.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+from .sections import Section
+from . import parts
+from . import schedulers
+
+GraphTensors = TypedDict("GraphTensors", {"name": str | int | float, "bytes": str, "priority": int, "at": Sequence[Any]}, total=False)
+
+GraphVertices = TypedDict("GraphVertices", {"name": str | int | float, "start": bool, "at": Any, "flops": str, "bytes": Any, "remote": str, "remote_written": str, "uses": Sequence[Any], "collective": Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"], "root": int, "gather": Literal["sent", "read", "free"], "from": int, "to": int}, total=False)
+
+GraphEdges = TypedDict("GraphEdges", {"from": str | int | float, "to": str | int | float, "first": bool}, total=False)
+
+LayersLayers = TypedDict("LayersLayers", {"name": str | int | float, "repeat": int, "operators": Sequence[Any]}, total=False)
+
+TransformerExperts = TypedDict("TransformerExperts", {"count": int, "top_k": int, "every": int, "capacity_factor": float, "shared": int, "ffn": int}, total=False)
+
+class Workload(Section):
+    """what is computed"""
+
+class Chakra(Workload):
+    """Execution traces, one for each NPU."""
+
+    traces: str | PathLike[str]
+    """files PREFIX.<npu>.et; file"""
+    name: str | int | float | None
+    """a title; text"""
+    groups: str | PathLike[str] | None
+    """JSON file of communicators; file; default: those in the traces"""
+    samples: int | None
+    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    def __init__(
+        self,
+        *,
+        traces: str | PathLike[str],
+        name: str | int | float | None = ...,
+        groups: str | PathLike[str] | None = ...,
+        samples: int | None = ...,
+    ) -> None: ...
+
+class Collective(Workload):
+    """One collective of all NPUs."""
+
+    collective: Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"]
+    """all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, reduce-scatter-block or barrier; name, one of all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, reduce-scatter-block, barrier"""
+    name: str | int | float | None
+    """a title; text"""
+    size: str | None
+    """vector of a member; of all-gather, gather and scatter its part; size"""
+    sizes: Sequence[Any] | None
+    """of all-to-all in place of size: for each NPU a list of sizes to each; list of lists of size; default: none"""
+    repeat: int | None
+    """one after the other; integer, 1 to 1000000000; default: 1"""
+    root: int | None
+    """number of the NPU; of collectives that have one; integer, at least 0; default: 0"""
+    samples: int | None
+    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    def __init__(
+        self,
+        *,
+        collective: Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"],
+        name: str | int | float | None = ...,
+        size: str | None = ...,
+        sizes: Sequence[Any] | None = ...,
+        repeat: int | None = ...,
+        root: int | None = ...,
+        samples: int | None = ...,
+    ) -> None: ...
+
+class Graph(Workload):
+    """Vertices that compute and communicate, in cycles (HCSim)."""
+
+    vertices: Sequence[GraphVertices]
+    """vertices, each a mapping; list"""
+    name: str | int | float | None
+    """a title; text"""
+    access: Literal["move", "coherent"] | None
+    """to remote bytes: move (read before computing, written behind), coherent (while computing); name, one of move, coherent; default: move"""
+    iterations: int | None
+    """how often each vertex runs; integer, 1 to 1000000000; default: 1"""
+    samples: int | None
+    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    tensors: Sequence[GraphTensors] | None
+    """for vertices to use; list"""
+    local_capacity: str | None
+    """for tensors, of NPUs' own memory where the machine does not say it; size, at least 1 B; default: unlimited"""
+    edges: Sequence[GraphEdges] | None
+    """from vertex to vertex, each a mapping; list"""
+    def __init__(
+        self,
+        *,
+        vertices: Sequence[GraphVertices],
+        name: str | int | float | None = ...,
+        access: Literal["move", "coherent"] | None = ...,
+        iterations: int | None = ...,
+        samples: int | None = ...,
+        tensors: Sequence[GraphTensors] | None = ...,
+        local_capacity: str | None = ...,
+        edges: Sequence[GraphEdges] | None = ...,
+    ) -> None: ...
+
+class Layers(Workload):
+    """A chain of layers written out, such as a convolutional network."""
+
+    input: Any
+    """shape of a sample: [height, width, channels], [tokens, features] or [tokens]; shape"""
+    layers: Sequence[LayersLayers]
+    """a list; pipeline stages are cut between its layers; list"""
+    batch: int
+    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    name: str | int | float | None
+    """of an operator in its layer, unlike all others; text; default: kind, kind2, ..."""
+    from_: Sequence[str | int | float] | None
+    """names of operators before it in its layer, or input; none: the one before; list of text; default: []"""
+    then: Sequence[str | int | float] | None
+    """kinds without keys that follow at once, and of which the last has the name: batch_norm, flatten, gelu, layer_norm, relu, softmax; list of text; default: []"""
+    outputs: int | None
+    """linear: features; integer, 1 to 16777216"""
+    channels: int | None
+    """convolution: of its output; integer, 1 to 16777216"""
+    kernel: Any | None
+    """convolution, pool: one number or [rows, columns]; shape"""
+    stride: Any | None
+    """convolution; of a pool the default is its kernel; shape; default: 1"""
+    padding: Any | None
+    """convolution, pool: on every side; shape; default: 0"""
+    dilation: Any | None
+    """convolution; shape; default: 1"""
+    groups: int | None
+    """convolution: groups of channels; integer, 1 to 16777216; default: 1"""
+    bias: bool | None
+    """linear, convolution; boolean; default: true"""
+    sharding: Literal["replicated", "column", "row"] | None
+    """linear, convolution: replicated, column or row; name, one of replicated, column, row; default: replicated"""
+    type: Any | None
+    """attention: plain or flash; value"""
+    global_: bool | None
+    """pool: over the whole input; boolean; default: false"""
+    rows: int | None
+    """embedding: of its table; integer, 1 to 268435456"""
+    width: int | None
+    """embedding: features; integer, 1 to 16777216"""
+    heads: int | None
+    """attention, on features of queries, keys and values; integer, 1 to 1048576"""
+    kv_heads: int | None
+    """attention: heads of keys and values; integer, 1 to 1048576; default: heads"""
+    causal: bool | None
+    """attention of type flash: the masked half is skipped; boolean; default: false"""
+    mode: Literal["training", "inference"] | None
+    """training or inference; name, one of training, inference; default: training"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    optimizer: Literal["adam", "sgd"] | None
+    """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
+    gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    def __init__(
+        self,
+        *,
+        input: Any,
+        layers: Sequence[LayersLayers],
+        batch: int,
+        name: str | int | float | None = ...,
+        from_: Sequence[str | int | float] | None = ...,
+        then: Sequence[str | int | float] | None = ...,
+        outputs: int | None = ...,
+        channels: int | None = ...,
+        kernel: Any | None = ...,
+        stride: Any | None = ...,
+        padding: Any | None = ...,
+        dilation: Any | None = ...,
+        groups: int | None = ...,
+        bias: bool | None = ...,
+        sharding: Literal["replicated", "column", "row"] | None = ...,
+        type: Any | None = ...,
+        global_: bool | None = ...,
+        rows: int | None = ...,
+        width: int | None = ...,
+        heads: int | None = ...,
+        kv_heads: int | None = ...,
+        causal: bool | None = ...,
+        mode: Literal["training", "inference"] | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        optimizer: Literal["adam", "sgd"] | None = ...,
+        gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+    ) -> None: ...
+
+class Onnx(Workload):
+    """A model."""
+
+    model: str | PathLike[str]
+    """ONNX file; file"""
+    name: str | int | float | None
+    """a title; text"""
+    dimensions: Mapping[str, Any] | str | None
+    """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
+    shapes: Mapping[str, Any] | str | None
+    """whole shapes of inputs, by name; mapping; default: those in the file"""
+    values: Mapping[str, Any] | str | None
+    """values of inputs that decide about shapes or branches; mapping; default: none"""
+    branches: Mapping[str, Any] | str | None
+    """then or else, by name of the If node or "*"; mapping; default: by the condition"""
+    loops: Mapping[str, Any] | str | None
+    """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
+    optimize: Literal["none", "basic", "extended", "all"] | None
+    """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
+    unknown: Literal["refuse", "traffic"] | None
+    """refuse operators that are not understood, or take them as memory traffic; name, one of refuse, traffic; default: refuse"""
+    data_type: Any | None
+    """of floating-point numbers; model: as the model has them; default: model; value"""
+    message: Any | None
+    """NPU cores: that begins or ends a core's share of an operator; default: 64 B; value"""
+    drain: Any | None
+    """NPU cores: a node begins when the node before it is over; default: false; value"""
+    free: Any | None
+    """NPU cores: types of nodes that cost nothing; default: none; value"""
+    samples: Any | None
+    """with a strategy: of an iteration, over all replicas; default: 1; value"""
+    batch: Any | None
+    """with a strategy: dimension that is bound to one sample; default: none; value"""
+    mode: Any | None
+    """with a strategy: inference; training is refused; default: inference; value"""
+    def __init__(
+        self,
+        *,
+        model: str | PathLike[str],
+        name: str | int | float | None = ...,
+        dimensions: Mapping[str, Any] | str | None = ...,
+        shapes: Mapping[str, Any] | str | None = ...,
+        values: Mapping[str, Any] | str | None = ...,
+        branches: Mapping[str, Any] | str | None = ...,
+        loops: Mapping[str, Any] | str | None = ...,
+        optimize: Literal["none", "basic", "extended", "all"] | None = ...,
+        unknown: Literal["refuse", "traffic"] | None = ...,
+        data_type: Any | None = ...,
+        message: Any | None = ...,
+        drain: Any | None = ...,
+        free: Any | None = ...,
+        samples: Any | None = ...,
+        batch: Any | None = ...,
+        mode: Any | None = ...,
+    ) -> None: ...
+
+class Operators(Workload):
+    """Operators that the NPU cores of a machine share, as a list."""
+
+    name: str | int | float | None
+    """a title; text"""
+    def __init__(
+        self,
+        *,
+        name: str | int | float | None = ...,
+        **others: Any
+    ) -> None: ...
+
+class Serving(Workload):
+    """Requests to models, in batches."""
+
+    tenants: Sequence[parts.ServedTenant | Mapping[str, Any]]
+    """those that requests are to; mapping"""
+    name: str | int | float | None
+    """a title; text"""
+    seed: int | None
+    """of random arrivals and lengths; integer, at least 0; default: 1"""
+    npu_cores: int | None
+    """cores of an NPU: so many computing nodes after each other; integer, at least 1; default: all; 1 on tiles of other compute models than npu"""
+    message: str | None
+    """two begin a core's share of an operator, one ends it; on tiles four begin a step, one ends it; size, at least 1 B; default: 32 B"""
+    all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
+    """algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
+    scheduler: schedulers.Scheduler | Mapping[str, Any] | None
+    """how tenants share cores; mapping"""
+    def __init__(
+        self,
+        *,
+        tenants: Sequence[parts.ServedTenant | Mapping[str, Any]],
+        name: str | int | float | None = ...,
+        seed: int | None = ...,
+        npu_cores: int | None = ...,
+        message: str | None = ...,
+        all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None = ...,
+        scheduler: schedulers.Scheduler | Mapping[str, Any] | None = ...,
+    ) -> None: ...
+
+class Tenants(Workload):
+    """Several workloads at a time, each on tiles of its own."""
+
+    tenants: Sequence[parts.Tenant | Mapping[str, Any]]
+    """workloads at the same time; mapping"""
+    name: str | int | float | None
+    """a title; text"""
+    def __init__(
+        self,
+        *,
+        tenants: Sequence[parts.Tenant | Mapping[str, Any]],
+        name: str | int | float | None = ...,
+    ) -> None: ...
+
+class Transformer(Workload):
+    """A language model of decoders, encoders or both (GPT, Llama, BERT, T5)."""
+
+    layers: int
+    """of the decoder, or of an encoder alone; integer, 1 to 16384"""
+    hidden: int
+    """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
+    heads: int
+    """attention heads; integer, 1 to 1048576"""
+    sequence: int
+    """tokens a sample; integer, 1 to 16777216"""
+    vocabulary: int
+    """rows of the word embedding; integer, 1 to 268435456"""
+    batch: int
+    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    name: str | int | float | None
+    """a title; text"""
+    architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
+    """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
+    encoder_layers: int | None
+    """encoder-decoder only; integer, 1 to 16384; default: layers"""
+    kv_heads: int | None
+    """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
+    head_width: int | None
+    """elements of a head's query; integer, 1 to 65536; default: hidden / heads"""
+    encoder_sequence: int | None
+    """encoder-decoder only; integer, 1 to 16777216; default: sequence"""
+    token_types: int | None
+    """rows of a second embedding for segments; 0: none; integer, 0 to 1048576; default: 0"""
+    positions: Literal["learned", "rotary", "none"] | None
+    """learned (a vector each), rotary or none; name, one of learned, rotary, none; default: learned"""
+    normalisation: Literal["layer_norm", "rms_norm"] | None
+    """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
+    normalise: Literal["before", "after"] | None
+    """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
+    attention: Literal["plain", "flash"] | None
+    """plain, or flash: attention weights are never in memory; name, one of plain, flash; default: plain"""
+    causal: bool | None
+    """flash attention of decoders skips the masked half; boolean; default: false"""
+    mlp: Literal["gelu", "relu", "swiglu"] | None
+    """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
+    ffn: int | None
+    """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
+    experts: TransformerExperts | None
+    head: Literal["language_model", "bert", "pooler", "none"] | None
+    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
+    tie_embeddings: bool | None
+    """the head uses the word embedding's weights; boolean; default: true"""
+    biases: bool | None
+    """the products of attention and MLP have biases; boolean; default: true"""
+    dropout: bool | None
+    """in training, masks of dropout are computed and kept; boolean; default: true"""
+    mode: Literal["training", "inference"] | None
+    """training or inference; name, one of training, inference; default: training"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    optimizer: Literal["adam", "sgd"] | None
+    """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
+    gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    def __init__(
+        self,
+        *,
+        layers: int,
+        hidden: int,
+        heads: int,
+        sequence: int,
+        vocabulary: int,
+        batch: int,
+        name: str | int | float | None = ...,
+        architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
+        encoder_layers: int | None = ...,
+        kv_heads: int | None = ...,
+        head_width: int | None = ...,
+        encoder_sequence: int | None = ...,
+        token_types: int | None = ...,
+        positions: Literal["learned", "rotary", "none"] | None = ...,
+        normalisation: Literal["layer_norm", "rms_norm"] | None = ...,
+        normalise: Literal["before", "after"] | None = ...,
+        attention: Literal["plain", "flash"] | None = ...,
+        causal: bool | None = ...,
+        mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
+        ffn: int | None = ...,
+        experts: TransformerExperts | None = ...,
+        head: Literal["language_model", "bert", "pooler", "none"] | None = ...,
+        tie_embeddings: bool | None = ...,
+        biases: bool | None = ...,
+        dropout: bool | None = ...,
+        mode: Literal["training", "inference"] | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        optimizer: Literal["adam", "sgd"] | None = ...,
+        gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+    ) -> None: ...

@@ -1,0 +1,83 @@
+#include "command_tables.hpp"
+
+#include <set>
+
+#include "commands.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/sim/sections.hpp"
+
+namespace tessera::cli {
+namespace {
+
+OptionTable options_of(const std::string& command, comm::Communicator& world) {
+  try {
+    commands().at(command).run({describe_word}, world);
+  } catch (const Described& described) {
+    return described.table;
+  }
+  throw InternalError("command '" + command + "' does not parse its options first");
+}
+
+void add_keys(const SectionInfo& section, const std::string& prefix, std::set<std::string>& keys) {
+  if (!section.selector.empty()) {
+    keys.insert(prefix + section.selector);
+  }
+  for (const ParameterInfo& parameter : section.parameters) {
+    const bool is_users = parameter.name.find("NAME") != std::string::npos ||
+                          parameter.name.find("[]") != std::string::npos;
+    if (!is_users) {
+      keys.insert(prefix + parameter.name);
+    }
+  }
+  for (const SectionInfo& choice : section.choices) {
+    add_keys(choice, prefix, keys);
+  }
+  for (const SectionInfo& part : section.sections) {
+    keys.insert(prefix + part.name);
+    if (part.shape == SectionInfo::Shape::mapping) {
+      add_keys(part, prefix + part.name + ".", keys);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CommandTable> command_tables(comm::Communicator& world) {
+  std::vector<CommandTable> tables;
+  for (const PartInfo& command : commands().infos()) {
+    tables.push_back({command.name, commands().at(command.name).usage, command.help,
+                      options_of(command.name, world)});
+  }
+  return tables;
+}
+
+std::vector<std::pair<int, std::string>> exit_codes() {
+  return {{0, "done"},      {2, "bad input"},     {3, "the model cannot go on"},
+          {70, "internal"}, {74, "input/output"}, {75, "stopped early; --resume goes on"}};
+}
+
+Offer offer_for(const std::string& shown, const std::vector<std::string>& names) {
+  if (!names.empty()) {
+    return {Offer::Kind::words, names, ""};
+  }
+  std::string word = shown;
+  std::erase_if(word, [](char letter) { return letter == '[' || letter == ']'; });
+  if (word == "KEY=VALUE") {
+    return {Offer::Kind::setting, {}, ""};
+  }
+  if (word == "DIR") {
+    return {Offer::Kind::folder, {}, ""};
+  }
+  const std::size_t dot = word.rfind('.');
+  return word == "FILE" || dot != std::string::npos
+             ? Offer{Offer::Kind::file, {}, word == "FILE" ? "" : word.substr(dot)}
+             : Offer{};
+}
+
+std::vector<std::string> setting_keys() {
+  std::set<std::string> keys;
+  add_keys(sim::sections_of_file("experiment"), "", keys);
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace tessera::cli
