@@ -20,7 +20,7 @@ results/soak.md. Ends with 1 at the first failure, says why, and keeps the folde
 
 scripts/soak.sh onnx [--count N] [--seed S]
 Builds with AddressSanitizer and UndefinedBehaviorSanitizer, reads N (100000) damaged ONNX models and
-Chakra traces, and writes results/soak_onnx.md.
+Chakra traces, and writes the part damaged-files of results/soak.md.
 
 scripts/soak.sh ranks [COUNT [SEED]]
 Builds, draws COUNT (1000) experiments and runs each on one rank and on several, cut at random: equal
@@ -36,7 +36,7 @@ if [[ ${1:-} == onnx ]]; then
   shift
   need_packages python3-onnx libonnx-testdata
   configure_and_build asan import_soak
-  PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$scripts/tessera_validate/soak_onnx.py" "$@"
+  PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$scripts/tessera_validate/soak/damaged_files.py" "$@"
 fi
 
 words=()
@@ -57,5 +57,5 @@ if [[ -z $program ]]; then
   "$scripts/build" --target tessera
   program=$repository/build/release/tessera
 fi
-PYTHONDONTWRITEBYTECODE=1 exec python3 "$scripts/tessera_validate/soak.py" --program "$program" \
+PYTHONDONTWRITEBYTECODE=1 exec python3 "$scripts/tessera_validate/soak/trials.py" --program "$program" \
   "${words[@]}"

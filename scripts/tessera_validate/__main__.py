@@ -2,14 +2,24 @@
 
 import sys
 
+import moved
 from catalogue import PAGES
 from parts import make_page
 
-if __name__ == "__main__":
-    name, *words = sys.argv[1:]
+
+def unknown(name):
+    return moved.page_moved(name) or f"no page {name}; scripts/validate --help has the names"
+
+
+def main(name, words):
     if name == "all":
         import every_page
-        sys.exit(every_page.main(words))
-    if name not in PAGES or PAGES[name].script:
-        sys.exit(f"error: no page {name}; scripts/validate --help has the names")
-    sys.exit(make_page(PAGES[name], words))
+        return every_page.main(words)
+    if name not in PAGES:
+        print(f"error: {unknown(name)}", file=sys.stderr)
+        return 2
+    return make_page(PAGES[name], words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,18 +1,22 @@
-"""The pages under results/, and the parts that each is made of.
+"""The pages under results/, one a subject, and the parts that each is made of.
 
 A part of a page is a function
 
     sections(report, program, folder, setting)
 
 that writes its sections, headed `## ...`, into a page.Report, states its bounds there, and has
-`folder` for its files. It is that of the module PAGE_PART beside this one, or of the mapping PARTS in
-the module that the page names.
+`folder` for its files. The part `full-wafer` of the page `wafers` is that of wafers/full_wafer.py.
 """
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from page import ROOT
+
+RATES = ("rates are the best of several runs, since whatever else a machine does only slows a run down; "
+         "medians stand beside them. Ratios come from runs in one process or in turns, never from another "
+         "day. Processor seconds are used on one rank, wall seconds wherever ranks wait for each other. "
+         "Nothing else should be started meanwhile; where something was, the part says so at its end.")
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,7 @@ class Page:
     heading: str
     parts: tuple
     targets: tuple = ()  # of the build, beside the program
-    module: str = ""     # that has PARTS
-    script: tuple = ()   # that makes it, where `scripts/validate` does not
+    scripts: dict = field(default_factory=dict)  # of parts that `scripts/validate` does not make
     about: str = ""      # what is true of all parts
     file: str = ""       # under results/, where it has another name
 
@@ -32,21 +35,20 @@ class Page:
 
     @property
     def command(self):
-        return " ".join(self.script) or f"scripts/validate {self.name}"
+        return next(iter(self.scripts.values()))[0] if self.scripts else f"scripts/validate {self.name}"
+
+    def command_of(self, part):
+        return " ".join(self.scripts[part]) if part in self.scripts else f"{self.command} --part {part}"
 
     def sections(self, part):
-        if self.module:
-            return importlib.import_module(self.module).PARTS[part]
-        return importlib.import_module(f"{self.name}_{part}").sections
+        return importlib.import_module(f"{self.name}.{part}".replace("-", "_")).sections
 
 
 PAGES = {page.name: page for page in (
-    Page("digests", "Digests", ("cheap", "long", "wafer"), module="digests",
+    Page("digests", "Digests", ("cheap", "long", "wafer"),
          about="What a run of each experiment comes to, as `result_digest` of its summary.json. It is the "
                "same to the bit on any machine, on any number of ranks and with any partition; a change "
                "of a model changes it, and then the row is to be made again."),
-    Page("first-slice", "First slice", ("closed-forms", "parameters", "digests", "palm", "full-wafer"),
-         targets=("closed_forms",), module="first_slice"),
     Page("levels", "Levels hold each other",
          ("messages", "collectives", "steps", "memory", "compute", "plans")),
     Page("conformance", "One work in several forms", ("plans", "cuts", "tenants", "collectives", "chips"),
@@ -55,28 +57,27 @@ PAGES = {page.name: page for page in (
                "least and the most that were found, with a rule below that says why and bounds it. "
                "*FLOPs* are those of the model (`flops_per_iteration`), *FLOPs done* those of all tiles "
                "(`executed_flops_per_iteration`); bytes are of the whole run."),
-    Page("tiles", "Tiles in detail", ("systolic", "dram", "flit", "npu", "wafer"),
+    Page("collectives", "Collectives", ("closed-forms", "backends", "topologies", "nccl", "speed"),
+         targets=("closed_forms",)),
+    Page("training-clusters", "Training on clusters", ("measured", "published", "parameters", "systems")),
+    Page("wafers", "Wafers and tiled accelerators",
+         ("tiled", "published", "shipped", "full-wafer", "detail", "speed"), targets=("message_programs",)),
+    Page("npu", "NPU cores and their arrays", ("systolic", "cores", "models", "cycles", "llama", "ranks"),
          targets=("tessera-bench",)),
-    Page("astra", "Every part of ASTRA-sim 2.0",
-         ("reference", "tables", "training", "memory", "nccl", "speed")),
-    Page("npu", "ONNX models on NPUs", ("models", "cycles", "llama", "serving", "tenants", "ranks")),
-    Page("hcsim", "Every part of HCSim",
-         ("flows", "figures", "optimized", "models", "devices", "speed"),
-         targets=("network_simgrid_flows_test", "tessera-bench")),
-    Page("palm", "Every part of PALM", ("clusters", "tiled", "tables", "speed"),
-         targets=("message_programs",)),
-    Page("front-door", "The front door", ("spaces", "times"), module="front_door", file="front_door.md",
+    Page("serving", "Serving and tenants", ("requests", "tenants")),
+    Page("dram", "DRAM", ("devices",), targets=("tessera-bench",)),
+    Page("flit", "The flit network", ("routers",)),
+    Page("flows", "Flows", ("simgrid", "speed"), targets=("network_simgrid_flows_test", "tessera-bench")),
+    Page("remote-memory", "Remote memory: pools, coherent systems, CXL devices",
+         ("pools", "systems", "ring", "workload", "devices")),
+    Page("front-door", "The front door", ("spaces", "times"),
          about="`tessera plan`: how good its answer is, and what it costs."),
-    Page("ranks", "Ranks that pay",
-         ("wafer_training", "full_wafer", "cluster", "tiles", "small", "digests")),
-    Page("engine", "The engine",
-         ("one-core", "idle", "ranks", "policies", "digests", "tracing", "checkpoint", "scale"),
-         targets=("tessera-bench",), module="engine",
-         about="How it was measured: rates are the best of several runs, since whatever else a machine "
-               "does only slows a run down; medians stand beside them. Ratios come from runs in one "
-               "process or in turns, never from another day. Processor seconds are used on one rank, "
-               "wall seconds wherever ranks wait for each other. Nothing else should be started "
-               "meanwhile; where something was, the part says so at its end."),
-    Page("soak", "Soak", ("trials",), script=("scripts/soak.sh",)),
-    Page("soak_onnx", "Damaged models and traces", ("files",), script=("scripts/soak.sh", "onnx")),
+    Page("ranks", "Ranks",
+         ("wafer-training", "full-wafer", "cluster", "tiles", "small", "digests", "shipped", "partitions",
+          "threads", "policies", "prediction"), targets=("tessera-bench",),
+         about=f"How `threads`, `policies` and `prediction` were measured: {RATES}"),
+    Page("engine", "The engine", ("one-core", "idle", "tracing", "checkpoint"), targets=("tessera-bench",),
+         about=f"How it was measured: {RATES}"),
+    Page("soak", "Soak", ("trials", "damaged-files"),
+         scripts={"trials": ("scripts/soak.sh",), "damaged-files": ("scripts/soak.sh", "onnx")}),
 )}

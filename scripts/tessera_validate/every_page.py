@@ -15,6 +15,7 @@ from pathlib import Path
 
 import figures
 import made
+import moved
 from catalogue import PAGES
 from page import ROOT, version
 from parts import PROGRAM, build
@@ -55,9 +56,9 @@ def command_of(page, part, program, reduced):
               "--program", program]
     if reduced:
         return [*python, "--reduced", "--counts-only"]
-    if page.script:
-        own = ("--program", program) if page.name == "soak" else ()
-        return [ROOT / page.script[0], *page.script[1:], *own]
+    if part in page.scripts:
+        script, *words = page.scripts[part]
+        return [ROOT / script, *words, *(() if words else ("--program", program))]
     return [*python, "--update"]
 
 
@@ -108,7 +109,7 @@ def run_parts(chosen, options, program, commit):
     for page, part in chosen:
         if not options.reduced and state(page, part).commit == commit and not options.again:
             continue
-        if options.reduced and page.script:
+        if options.reduced and part in page.scripts:
             continue
         if deadline and time.time() > deadline:
             print(f"time is up before {page.name}/{part}; call it again to go on", flush=True)
@@ -145,7 +146,7 @@ def parse(words):
     known = {name for page in PAGES.values()
              for name in (page.name, *(f"{page.name}/{part}" for part in page.parts))}
     for name in set(options.only or ()) - known:
-        parser.error(f"no page or part {name}; --list has them")
+        parser.error(moved.told(name) or f"no page or part {name}; --list has them")
     return options
 
 

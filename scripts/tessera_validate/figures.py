@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 from page import ROOT
 
-DOCUMENTS = ("README.md", "results/README.md", "docs/user-guide.md", "docs/benchmarks.md")
+DOCUMENTS = ("README.md", "results/README.md", "results/claims.md", "docs/user-guide.md", "docs/benchmarks.md")
 MARK = re.compile(r'\[([^\]]*)\]\(((?:[\w./-]*/)?[\w-]+\.md) "([^"\n]+): ([^":\n]+)"\)')
 NUMBER = re.compile(r"[+-]?\d+(?:\.(\d+))?")
 POWER = re.compile(r"( · 10)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")

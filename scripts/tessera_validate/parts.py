@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import made
+import moved
 from page import ROOT, Report, version
 
 DESCRIPTION = """Reruns everything behind {path} and rewrites it, part by part.
@@ -41,17 +42,32 @@ def build(targets):
         sys.exit("error: the program could not be built")
 
 
+def part_named(page):
+    """Takes a part of the page and says where one went that has been there."""
+    def checked(name):
+        if name not in page.parts:
+            raise argparse.ArgumentTypeError(moved.part_moved(page.name, name) or
+                                             f"no part {name} (there are {', '.join(page.parts)})")
+        if name in page.scripts:
+            raise argparse.ArgumentTypeError(f"{' '.join(page.scripts[name])} makes it")
+        return name
+    return checked
+
+
 def options_of(page, words):
     parser = argparse.ArgumentParser(prog=page.command, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description=DESCRIPTION.format(path=page.path.relative_to(ROOT)))
     parser.add_argument("--program", help="this one; nothing is built (default: build/release/tessera)")
     parser.add_argument("--reduced", action="store_true", help="the quick part; writes nothing")
-    parser.add_argument("--part", action="append", choices=page.parts,
-                        help="only this part (repeatable); writes to standard output")
+    parser.add_argument("--part", action="append", type=part_named(page), metavar="PART",
+                        help="only this part (repeatable), one of " + ", ".join(page.parts)
+                             + "; writes to standard output")
     parser.add_argument("--update", action="store_true", help="with --part: rewrite it in the page")
     parser.add_argument("--counts-only", action="store_true",
                         help="no bound on any time that a run takes: for builds that are slow on purpose")
     options = parser.parse_args(words)
+    if page.scripts and not options.part:
+        parser.error("; ".join(f"{' '.join(script)} makes {part}" for part, script in page.scripts.items()))
     if options.update and (options.reduced or not options.part):
         parser.error("--update goes with --part, and not with --reduced")
     return options

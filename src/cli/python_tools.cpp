@@ -37,7 +37,7 @@ fs::path scripts_folder() {
                     " nor in " TESSERA_SOURCE_SCRIPTS);
 }
 
-// Ends a child's way of writing where nobody listens.
+// What a child prints goes nowhere.
 class SilentFiles {
  public:
   SilentFiles() {

@@ -189,11 +189,10 @@ std::string Section::get_name(std::string_view key, std::vector<std::string> nam
       return *name;
     }
     const std::string nearest = nearest_match(*name, names);
-    state_->error(
-        state_->find(key)->value.place, state_->path_of(key),
-        "unknown name " + excerpt(*name) +
-            (nearest.empty() ? "; " : "; did you mean '" + nearest + "'? ") +
-            "known: " + join(names));
+    state_->error(state_->find(key)->value.place, state_->path_of(key),
+                  "unknown name " + excerpt(*name) +
+                      (nearest.empty() ? "; " : "; did you mean '" + nearest + "'? ") +
+                      "known: " + join(names));
   }
   if (!fallback.empty()) {
     note(key, fallback);

@@ -16,6 +16,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/sim/model_cache.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -40,7 +41,7 @@ class Search {
         communicator_(communicator),
         cache_(load),
         parts_(read_machine_and_work(request.experiment, request.overrides, cache_.loader())),
-        simulator_(request, cache_.loader()),
+        simulator_(request, loader()),
         limits_(limits_of(parts_.machine, parts_.workload, request.devices, request.full)),
         forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
     keep_keys();
@@ -81,6 +82,9 @@ class Search {
       request_.on_note(text);
     }
   }
+
+  // Of experiments.
+  config::TextLoader loader() { return sim::CachingLoader{cache_.loader(), &models_}; }
 
   bool stop_requested() const { return request_.stop_requested && request_.stop_requested(); }
 
@@ -173,7 +177,7 @@ class Search {
     if (const Proposal* const known = ledger_->known("own")) {
       return *known;
     }
-    own = simulator_.simulate_own(request_, cache_.loader());
+    own = simulator_.simulate_own(request_, loader());
     if (own.status == "finished") {
       own.estimate = estimate_of(limits_.own);
       ledger_->keep(own);
@@ -359,7 +363,7 @@ class Search {
     }
     settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
     const std::string resolved =
-        sim::read_experiment(request_.experiment, settings, cache_.loader()).resolved;
+        sim::read_experiment(request_.experiment, settings, loader()).resolved;
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", resolved, diagnostics);
     diagnostics.throw_if_any();
@@ -373,6 +377,7 @@ class Search {
   const SearchRequest& request_;
   comm::Communicator& communicator_;
   TextCache cache_;
+  sim::ModelCache models_;
   MachineAndWork parts_;
   Simulator simulator_;
   CandidateLimits limits_;

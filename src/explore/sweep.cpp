@@ -9,6 +9,7 @@
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/sim/model_cache.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -21,7 +22,7 @@ struct Prepared {
     // Read here, in step with the other ranks; points find all they need in memory.
     load_parts(sweep, cache.loader());
     points = choose_points(sweep, cache.loader());
-    check_keys(sweep, points, cache.loader());
+    check_keys(sweep, points, loader());
     cache.close();
     state.sweep = std::filesystem::absolute(path).lexically_normal().string();
     state.overrides = overrides;
@@ -29,7 +30,11 @@ struct Prepared {
     state.hash = cache.hash(overrides);
   }
 
+  // Of experiments: a model is read once, however many points it has.
+  config::TextLoader loader() { return sim::CachingLoader{cache.loader(), &models}; }
+
   TextCache cache;
+  sim::ModelCache models;
   Sweep sweep;
   std::vector<PointNumber> points;
   SweepState state;
@@ -85,7 +90,7 @@ SweepOutcome go_through(Prepared& prepared, const std::string& folder, std::vect
       break;
     }
     const std::optional<SweepRow> row =
-        run_point(prepared.sweep, point, prepared.cache.loader(), hooks.stop_requested);
+        run_point(prepared.sweep, point, prepared.loader(), hooks.stop_requested);
     if (!row) {
       break;
     }

@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
-#include "cutter.hpp"
 #include "piece_writer.hpp"
 #include "program_builder.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::plan {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "tessera/plan/cutter.hpp"
 #include "piece_writer.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::plan {
 namespace {

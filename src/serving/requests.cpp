@@ -264,7 +264,8 @@ const RequiredKey<SimTime> at_key{"list[].at", "arrival"};
 const OptionalKey<std::uint32_t> own_samples{
     "list[].samples", "1", "of models that are no language models", between(1U, most_samples)};
 const RequiredKey<std::uint32_t> own_prompt{"list[].prompt", "tokens", between(1U, most_length)};
-const RequiredKey<std::uint32_t> own_generate{"list[].generate", "tokens", between(1U, most_length)};
+const RequiredKey<std::uint32_t> own_generate{"list[].generate", "tokens",
+                                              between(1U, most_length)};
 const OptionalKey<std::string> own_prefix{"list[].prefix", "none",
                                           "name of the prompt's beginning, which others share"};
 const RequiredKey<std::uint32_t> own_prefix_tokens{"list[].prefix_tokens", "its length",

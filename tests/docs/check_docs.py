@@ -6,8 +6,9 @@
 CHECK is one of
   trace_format  docs/trace-format.md has the root attributes, tables, fields, types, units and
                 descriptions of a fresh trace, and no others
-  user_guide    docs/user-guide.md has every part and parameter of `tessera list`, every option of
-                the commands, and every key of a summary
+  user_guide    docs/user-guide.md has every option of the commands and every key of a summary, and
+                leads to each page of docs/reference
+  reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
   figures       figures that documents take from the pages under results/ are those of the pages
@@ -149,19 +150,6 @@ def trace_format(tessera, repository):
             yield "the manifest's key '%s' is not described" % key
 
 
-def names_of(listing):
-    """Parts and parameters of `tessera list`: (part, None) and (part, parameter)."""
-    part = ""
-    for line in listing.splitlines():
-        if line.startswith("    "):
-            parameter = line.split()[0]
-            if parameter != "parameter":
-                yield part, parameter
-        elif line.startswith("  "):
-            part = line.split()[0]
-            yield part, None
-
-
 def commands_of(usage):
     """Of `tessera --help`: the first words of the indented lines."""
     return [line.split()[0] for line in usage.splitlines() if re.match(r"  [a-z]", line)]
@@ -172,12 +160,32 @@ def keys_of(summary):
     yield from (key for key in summary["breakdown"]["total"] if key != "tiles")
 
 
+def unknown_keys(text, listed):
+    """Keys that tables of the guide explain, each below a link to its page, and that no part has."""
+    rows = re.findall(r"^(?:Keys|Of a tenant. Keys): (.*)\n\n\| key \| more \|\n\|---\|---\|\n((?:\|.*\n)+)", text,
+                      re.MULTILINE)
+    if len(rows) < 20:
+        yield "the user guide has %d tables of keys only" % len(rows)
+    for head, table in rows:
+        known = set()
+        for kind in re.findall(r"reference/([\w-]+)\.md", head):
+            for part, entry in listed[kind].items():
+                names = [key["name"] for key in entry["parameters"]]
+                known.update(names, ["%s.%s" % (part, name) for name in names],
+                             ["types.NAME.%s" % name for name in names])
+                known.update(name.rsplit(".", 1)[0] for name in list(known) if "." in name)
+        for line in table.splitlines():
+            for name in re.findall(r"`([^`]+)`", line.split("|")[1]):
+                if name not in known and name + "[]" not in known:
+                    yield "the user guide explains '%s', which is no key" % name
+
+
 def user_guide(tessera, repository):
     text = (repository / "docs/user-guide.md").read_text(encoding="utf-8")
-    for part, parameter in names_of(run(tessera, "list")):
-        names = ["`%s`" % (parameter or part), "`%s.%s`" % (part, parameter)]
-        if not any(name in text for name in names):
-            yield "%s %s is not in the user guide" % (part, parameter or "")
+    for page in sorted((repository / "docs" / "reference").glob("*.md")):
+        if "](reference/%s" % page.name not in text:
+            yield "the user guide does not lead to docs/reference/%s" % page.name
+    yield from unknown_keys(text, json.loads(run(tessera, "list", "--json")))
     for command in commands_of(run(tessera, "--help")):
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
@@ -187,6 +195,13 @@ def user_guide(tessera, repository):
         for key in keys_of(json.loads(summary.read_text(encoding="utf-8"))):
             if "`%s`" % key not in text:
                 yield "key '%s' of summary.json is not in the user guide" % key
+
+
+def reference(tessera, repository):
+    sys.path.insert(0, str(repository / "scripts" / "tessera_reference"))
+    import pages
+    listed = json.loads(run(tessera, "list", "--json"))
+    yield from pages.faults(pages.pages_of(listed, repository), repository)
 
 
 def excerpts(_, repository):
@@ -199,7 +214,8 @@ def excerpts(_, repository):
 
 
 def links(_, repository):
-    pages = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md")]
+    pages = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md"),
+             *(repository / "results").glob("*.md")]
     if not pages:
         yield "no documents found"
     for page in pages:
@@ -237,8 +253,8 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, user_guide, excerpts, links, figures, limits,
-                                             quickstart)}
+          for check in (trace_format, user_guide, reference, excerpts, links, figures, limits,
+                        quickstart)}
 
 
 def main():

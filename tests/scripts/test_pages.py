@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The pages under results/: who made which part, what `scripts/validate all` makes and refuses, the figures
-that documents take from pages, and digests held against a program.
+"""The pages under results/: who made which part, where parts went, what `scripts/validate all` makes and
+refuses, the figures that documents take from pages, and digests held against a program.
 """
 
 import contextlib
 import io
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,10 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "tessera_validate"))
 
 import catalogue  # noqa: E402
-import digests  # noqa: E402
 import every_page  # noqa: E402
 import figures  # noqa: E402
 import made  # noqa: E402
+import moved  # noqa: E402
+from digests import rows as digests  # noqa: E402
 
 COMMIT, OTHER = "0123456789ab", "ba9876543210"
 FOOTER = "*Made in {} s by tessera 0.1.0 ({}), MPI: none, on 2 processors (x86_64); {}.*"
@@ -68,7 +70,7 @@ class PagesAsTheyStand(unittest.TestCase):
     """One page, one commit; or the head says which parts are of which."""
 
     def test_every_page_is_in_the_catalogue(self):
-        names = {path.stem for path in (ROOT / "results").glob("*.md")} - {"README"}
+        names = {path.stem for path in (ROOT / "results").glob("*.md")} - {"README", "claims"}
         self.assertEqual(names, set(catalogue.PAGES))
 
     def test_heads_say_what_the_footers_say(self):
@@ -86,14 +88,23 @@ class PagesAsTheyStand(unittest.TestCase):
                     footers = len(made.FOOTER.findall(block))
                     self.assertEqual(footers, 0 if block.startswith(made.NOT_MADE) else 1)
 
-    def test_the_list_of_pages_names_each_with_its_command(self):
+    def test_the_index_names_each_part_with_its_command(self):
         text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
-        for page in catalogue.PAGES.values():
-            self.assertRegex(text, rf"\| \[{page.name}\.md\].*\| `{page.command}` \|")
+        rows = re.findall(r"^\| \[([\w-]+)\]\(([\w-]+)\.md\) \|.*\| `([^`]*)` \|$", text, re.MULTILINE)
+        self.assertEqual(sorted(rows), sorted((part, page.name, page.command_of(part))
+                                              for page in catalogue.PAGES.values() for part in page.parts))
+
+    def test_the_page_of_claims_leads_to_parts(self):
+        text = (ROOT / "results" / "claims.md").read_text(encoding="utf-8")
+        places = re.findall(r"\[([\w-]+)/([\w-]+)\]\(([\w-]+)\.md\)", text)
+        self.assertGreater(len(places), 40)
+        for page, part, file in places:
+            self.assertEqual(page, file)
+            self.assertIn(part, catalogue.PAGES[page].parts)
 
     def test_every_part_can_be_found(self):
         for page in catalogue.PAGES.values():
-            for part in () if page.script else page.parts:
+            for part in set(page.parts) - set(page.scripts):
                 with self.subTest(page=page.name, part=part):
                     try:
                         self.assertTrue(callable(page.sections(part)))
@@ -101,8 +112,50 @@ class PagesAsTheyStand(unittest.TestCase):
                         self.assertIn(error.name, ("onnx", "numpy", "h5py", "networkx"))
 
 
+class NamesThatWere(unittest.TestCase):
+    """Whoever asks for a page or part that has another name now is told that."""
+
+    def called(self, *words):
+        done = subprocess.run([ROOT / "scripts" / "validate", *words], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=100, check=False)
+        return done.returncode, done.stderr
+
+    def test_a_page(self):
+        code, said = self.called("palm")
+        self.assertEqual(code, 2)
+        self.assertIn("palm is no more: clusters is now training-clusters/measured", said)
+
+    def test_a_part(self):
+        code, said = self.called("engine", "--part", "policies")
+        self.assertEqual(code, 2)
+        self.assertIn("part policies of engine is now ranks/policies", said)
+
+    def test_a_part_of_all(self):
+        code, said = self.called("all", "--only", "hcsim/flows")
+        self.assertEqual(code, 2)
+        self.assertIn("part flows of hcsim is now flows/simgrid", said)
+
+    def test_one_that_never_was(self):
+        self.assertEqual(self.called("nothing")[0], 2)
+        self.assertIn("there are one-core, idle", self.called("engine", "--part", "nothing")[1])
+
+    def test_where_they_went_is_there_and_they_are_not(self):
+        for page, parts in moved.MOVED.items():
+            for part, places in parts.items():
+                self.assertNotIn(part, catalogue.PAGES[page].parts if page in catalogue.PAGES else ())
+                for place in places.split(" and "):
+                    name, part_there = place.split("/")
+                    self.assertIn(part_there, catalogue.PAGES[name].parts)
+
+    def test_the_usage_names_all_subjects(self):
+        text = (ROOT / "scripts" / "validate").read_text(encoding="utf-8")
+        named = re.search(r"Subjects: ([^;]*);", text)[1]
+        self.assertEqual(set(re.findall(r"[a-z-]+", named)),
+                         {page.name for page in catalogue.PAGES.values() if not page.scripts})
+
+
 class Heads(unittest.TestCase):
-    PAGE = catalogue.Page("astra", "", ("a", "b"))
+    PAGE = catalogue.Page("flows", "", ("a", "b"))
 
     def head(self, **commits):
         return made.head(self.PAGE, {part: FOOTER.format(1, commit, HOLDS)
@@ -110,7 +163,7 @@ class Heads(unittest.TestCase):
 
     def test_of_one_commit(self):
         self.assertEqual(self.head(a=COMMIT, b=COMMIT),
-                         f"Made by `scripts/validate astra`, every part by the program of commit {COMMIT}.")
+                         f"Made by `scripts/validate flows`, every part by the program of commit {COMMIT}.")
 
     def test_of_several(self):
         self.assertIn(f"commit {COMMIT} (a); commit {OTHER}-dirty (b)",

@@ -214,6 +214,16 @@ class Reports(unittest.TestCase):
         self.assertIn("has no manifest", done.stderr)
         self.assertTrue((folder / "report.html").exists())
 
+    def test_one_of_two_ranks_writes_it(self):
+        words = ["mpirun", "--oversubscribe", "-n", "2"]
+        alone = self.report(self.small)[0]
+        done = run(*words, TESSERA, "report", self.small, "-o", self.base / "ranks.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, f"{self.base / 'ranks.html'}\n")
+        self.assertEqual((self.base / "ranks.html").read_text(encoding="utf-8"), alone)
+        done = run(*words, TESSERA, "report", self.small, TESSERA_PYTHON="/bin/false")
+        self.assertEqual((done.returncode, done.stderr.count("/bin/false")), (2, 1), done.stderr)
+
     def test_bad_requests_end_with_2(self):
         for words, text in ((["report", self.base / "nowhere"], "no folder"),
                             (["report", self.base], "is not a run folder"),

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "tessera_validate"))
 
 from catalogue import PAGES
-from digests import experiments, stale
+from digests.rows import experiments, stale
 
 
 def main():

@@ -1,5 +1,5 @@
-// Models that have been read, for experiments that are read again with other strategies: a search
-// tries thousands over one file, whose graph is the same each time.
+// Models that have been read, for experiments that are read again with other strategies: a sweep
+// may have thousands over one file, whose graph is the same each time.
 #pragma once
 
 #include <functional>

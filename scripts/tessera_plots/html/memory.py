@@ -18,8 +18,11 @@ def _checked(run):
     path = os.path.join(run.folder, "config.resolved.yaml")
     if not program or not os.path.exists(path):
         raise NothingToDraw("memory a tile is counted by `tessera report`")
+    # Not one of the ranks that this may be run on.
+    alone = {name: value for name, value in os.environ.items()
+             if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
     try:
-        done = subprocess.run([program, "check", path], capture_output=True, text=True,
+        done = subprocess.run([program, "check", path], capture_output=True, text=True, env=alone,
                               stdin=subprocess.DEVNULL, timeout=_PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NothingToDraw(f"`tessera check` did not answer: {error}") from error

@@ -5,18 +5,19 @@
 #include <filesystem>
 #include <fstream>
 
-#include "search/json.hpp"
 #include "search/proposal_line.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/trace/json_text.hpp"
 #include "tessera/trace/run_folder.hpp"
 
 namespace tessera::explore {
 namespace {
 
 namespace fs = std::filesystem;
+using trace::JsonText;
 
 constexpr const char* state_name = "question.json";
 constexpr std::size_t most_rows = 1000;  // of candidates that were not simulated
@@ -30,16 +31,24 @@ bool is_ours(const std::string& name) {
          name == "strategy.yaml" || (name.starts_with("simulated.") && name.ends_with(".log"));
 }
 
-JsonObject question_of(const SearchRequest& request, const std::string& hash) {
-  JsonObject json;
-  json.text("experiment", fs::absolute(request.experiment).lexically_normal().string())
-      .texts("overrides", request.overrides)
-      .count("devices", request.devices)
-      .count("top", request.simulated)
-      .truth("full", request.full)
-      .texts("keep", request.kept)
-      .text("hash", hash);
-  return json;
+JsonText list_of(const std::vector<std::string>& texts) {
+  JsonText list = JsonText::list();
+  for (const std::string& text : texts) {
+    list.add(text);
+  }
+  return list;
+}
+
+std::string question_of(const SearchRequest& request, const std::string& hash) {
+  JsonText json = JsonText::object();
+  json.put("experiment", fs::absolute(request.experiment).lexically_normal().string())
+      .put("overrides", list_of(request.overrides))
+      .put("devices", request.devices)
+      .put("top", request.simulated)
+      .put("full", request.full)
+      .put("keep", list_of(request.kept))
+      .put("hash", hash);
+  return json.to_string();
 }
 
 config::Value state_in(const std::string& folder) {
@@ -134,9 +143,7 @@ SearchRequest request_in(const std::string& folder) {
 
 Ledger::Ledger(const SearchRequest& request, const std::string& hash,
                comm::Communicator& communicator)
-    : request_(request),
-      communicator_(communicator),
-      question_(question_of(request, hash).to_string()) {
+    : request_(request), communicator_(communicator), question_(question_of(request, hash)) {
   if (request.folder.empty()) {
     return;
   }
@@ -178,7 +185,7 @@ void Ledger::begin() {
   for (const fs::path& path : earlier) {
     fs::remove(path);
   }
-  trace::write_file_atomically(path_of(request_.folder, state_name), question_ + "\n");
+  trace::write_file_atomically(path_of(request_.folder, state_name), question_);
 }
 
 void Ledger::go_on(const std::string& hash) {

@@ -37,7 +37,7 @@ class Ledger {
 
   const SearchRequest& request_;
   comm::Communicator& communicator_;
-  std::string question_;  // as JSON members
+  std::string question_;  // as JSON
   std::map<std::string, Proposal> known_;
 };
 

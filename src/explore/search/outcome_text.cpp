@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/json.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/strategy_search.hpp"
+#include "tessera/trace/json_text.hpp"
 
 namespace tessera::explore {
 namespace {
+
+using trace::JsonText;
 
 // The difference of an estimate, in percent of the simulated time.
 std::string error_of(const Proposal& proposal) {
@@ -38,20 +40,36 @@ std::string counts_of(const SearchOutcome& outcome) {
   return text;
 }
 
-JsonObject json_of(const Proposal& proposal) {
-  JsonObject json;
-  json.text("strategy", proposal.title())
-      .text("layout", layout_of(proposal))
-      .truth("own", !proposal.candidate)
-      .text("status", proposal.status)
-      .count("bound_ps", static_cast<std::uint64_t>(proposal.bound.ps()))
-      .count("estimate_ps", static_cast<std::uint64_t>(proposal.estimate.ps()))
-      .count("iteration_time_ps", static_cast<std::uint64_t>(proposal.iteration.ps()))
-      .number("throughput_samples_per_s", proposal.throughput)
-      .count("memory_per_tile_bytes", proposal.memory.count());
-  if (proposal.candidate) {
-    json.texts("settings", proposal.candidate->settings());
+JsonText list_of(const std::vector<std::string>& texts) {
+  JsonText list = JsonText::list();
+  for (const std::string& text : texts) {
+    list.add(text);
   }
+  return list;
+}
+
+JsonText json_of(const Proposal& proposal) {
+  JsonText json = JsonText::object();
+  json.put("strategy", proposal.title())
+      .put("layout", layout_of(proposal))
+      .put("own", !proposal.candidate.has_value())
+      .put("status", proposal.status)
+      .put("bound_ps", proposal.bound.ps())
+      .put("estimate_ps", proposal.estimate.ps())
+      .put("iteration_time_ps", proposal.iteration.ps())
+      .put("throughput_samples_per_s", proposal.throughput)
+      .put("memory_per_tile_bytes", proposal.memory.count());
+  if (proposal.candidate) {
+    json.put("settings", list_of(proposal.candidate->settings()));
+  }
+  return json;
+}
+
+JsonText json_of(const Advice& advice) {
+  JsonText json = JsonText::object();
+  json.put("nearest", advice.nearest)
+      .put("where", advice.where)
+      .put("remedies", list_of(advice.remedies));
   return json;
 }
 
@@ -92,33 +110,30 @@ std::string to_table(const SearchOutcome& outcome) {
 }
 
 std::string to_json(const SearchOutcome& outcome) {
-  JsonObject json;
-  json.text("experiment", outcome.experiment)
-      .text("machine", outcome.machine)
-      .text("workload", outcome.workload)
-      .count("devices", outcome.devices)
-      .count("candidates", outcome.candidates)
-      .count("impossible", outcome.impossible)
-      .count("too_large", outcome.too_large)
-      .count("fitting", outcome.fitting)
-      .count("bounded", outcome.bounded)
-      .count("open", outcome.open)
-      .number("margin", outcome.margin)
-      .text("simulated_with_aggregation", outcome.by_stages ? "stage" : "none")
-      .truth("complete", outcome.complete)
-      .truth("exhausted", outcome.exhausted);
-  std::vector<JsonObject> proposals;
+  JsonText proposals = JsonText::list();
   for (const Proposal& proposal : outcome.proposals) {
-    proposals.push_back(json_of(proposal));
+    proposals.add(json_of(proposal));
   }
-  json.objects("proposals", proposals);
+  JsonText json = JsonText::object();
+  json.put("experiment", outcome.experiment)
+      .put("machine", outcome.machine)
+      .put("workload", outcome.workload)
+      .put("devices", outcome.devices)
+      .put("candidates", outcome.candidates)
+      .put("impossible", outcome.impossible)
+      .put("too_large", outcome.too_large)
+      .put("fitting", outcome.fitting)
+      .put("bounded", outcome.bounded)
+      .put("open", outcome.open)
+      .put("margin", outcome.margin)
+      .put("simulated_with_aggregation", outcome.by_stages ? "stage" : "none")
+      .put("complete", outcome.complete)
+      .put("exhausted", outcome.exhausted)
+      .put("proposals", proposals);
   if (outcome.advice) {
-    json.object("advice", JsonObject()
-                              .text("nearest", outcome.advice->nearest)
-                              .text("where", outcome.advice->where)
-                              .texts("remedies", outcome.advice->remedies));
+    json.put("advice", json_of(*outcome.advice));
   }
-  return json.to_string() + "\n";
+  return json.to_string();
 }
 
 }  // namespace tessera::explore

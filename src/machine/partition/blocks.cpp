@@ -1,7 +1,7 @@
 // Blocks: near-square rectangles of a grid.
 #include <algorithm>
-#include <cstdlib>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "tessera/machine/partition/partition_tools.hpp"

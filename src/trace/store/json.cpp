@@ -282,6 +282,14 @@ Json& Json::operator[](std::string_view key) {
                                : object.emplace_back(Member{std::string(key), Json()}).value;
 }
 
+Json& Json::operator[](std::size_t place) {
+  auto* const list = std::get_if<List>(&held_);
+  if (list == nullptr || place >= list->size()) {
+    refuse("no such item");
+  }
+  return (*list)[place];
+}
+
 void Json::erase(std::string_view key) {
   std::erase_if(own_members(), [&](const Member& member) { return member.key == key; });
 }

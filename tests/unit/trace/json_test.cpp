@@ -102,6 +102,11 @@ TEST(Json, MembersAreErasedAndUpdated) {
   json.update({{"c", 4}, {"d", 5}});
   EXPECT_EQ(json.text(), R"({"a":1,"c":4,"d":5})");
   EXPECT_THROW(json.push_back(1), JsonError);
+  EXPECT_THROW(json[0], JsonError);
+  json["list"] = {1, 2};
+  json["list"][0] = "first";
+  EXPECT_EQ(json.at("list").text(), R"(["first",2])");
+  EXPECT_THROW(json["list"][2], JsonError);
   EXPECT_THROW(json["a"]["b"] = 1, JsonError);
 }
 

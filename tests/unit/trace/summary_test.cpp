@@ -186,7 +186,8 @@ TEST(Summary, RefusesWhatIsNone) {
   EXPECT_THAT(fault("{\"status\": "), HasSubstr("not JSON"));
   EXPECT_THAT(fault(std::string(200'000, '[')), HasSubstr("not JSON"));
   EXPECT_THAT(fault(std::string(200'000, '[') + std::string(200'000, ']')),
-              HasSubstr("no keys and values"));
+              HasSubstr("not JSON"));  // of this program: it nests a few levels
+  EXPECT_THAT(fault("[]"), HasSubstr("no keys and values"));
   EXPECT_THAT(fault("{}"), HasSubstr("its file type is ''"));
   EXPECT_THAT(fault(R"({"file_type": "tessera-manifest"})"), HasSubstr("'tessera-manifest'"));
   EXPECT_THAT(fault(R"({"file_type": "tessera-summary", "format_version": "2.0"})"),

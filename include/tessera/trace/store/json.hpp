@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -84,6 +85,8 @@ class Json {
   const Json& at(std::string_view key) const;  // throws JsonError
   // A null one is added at the end where there is none; null becomes an object. Throws JsonError.
   Json& operator[](std::string_view key);
+  // Of a list. Throws JsonError.
+  Json& operator[](std::size_t place);
   void erase(std::string_view key);
   // Adds the members of another object, or gives members of this one their values.
   void update(const Json& other);

@@ -34,13 +34,14 @@ function navigation(sections) {
     part.querySelector("h2").textContent)));
 }
 
-// Prints on white, with all rows, and canvases as sharp as paper.
+// Prints on white, with the numbers of bars, and canvases as sharp as paper.
 function preparePrint(begins) {
   PRINTING.ratio = begins ? 2 : 0;
   document.documentElement.classList.toggle("printing", begins);
   for (const part of document.querySelectorAll("details")) {
     if (begins) part.dataset.was = part.open ? "1" : "";
-    part.open = begins ? part.parentElement.id !== "configuration" : part.dataset.was === "1";
+    part.open = begins ? ["breakdown", "memory"].includes(part.parentElement.id)
+      : part.dataset.was === "1";
   }
   THEME.changed();
 }

@@ -1,0 +1,5 @@
+"""Experiments that take minutes."""
+
+from digests.rows import part_of
+
+sections = part_of("long")

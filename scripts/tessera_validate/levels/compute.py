@@ -1,0 +1,35 @@
+"""Products at every level of compute."""
+
+from levels.cases import Family, Rule, transformer
+
+
+def compute(**keys):
+    def change(experiment):
+        experiment["machine"]["compute"] = keys
+    return change
+
+
+def experiment(draw):
+    rows, columns = draw.choice([8, 16]), draw.choice([8, 16])
+    array = {"array": [rows, columns], "clock": "1 GHz", "vector_peak": "100 GFLOP/s"}
+    peak = 2 * rows * columns
+    work = {**transformer(draw), "hidden": 64, "sequence": 16, "batch": 8, "layers": 2}
+    return {"machine": {"topology": {"kind": "mesh", "rows": 2, "columns": 2, "bandwidth": "100 GB/s",
+                                     "latency": "10 ns"},
+                        "tile": {"peak": {"fp16": f"{peak} GFLOP/s"}, "sram": "64 MiB"}},
+            "workload": work,
+            "strategy": draw.choice([{"pipeline": 2, "tensor": 2}, {"data": 4}, {"tensor": 4},
+                                     {"pipeline": 2, "data": 2}])}, \
+        {"roofline": compute(model="roofline"), "gemm": compute(model="gemm", array=[rows, columns]),
+         "systolic": compute(model="systolic", **array), "stepped": compute(model="systolic-cycle", **array)}
+
+
+def sections(report, program, folder, setting):
+    report.say("## Compute")
+    report.say()
+    family = Family(program, folder, "compute", [
+        Rule("stepped", "systolic", why="the closed form is that of the array, stepped unit by unit"),
+        Rule("gemm", "roofline", 1, 20, "launches, tiles that are not full, and memory's efficiency"),
+        Rule("systolic", "roofline", 1, 20, "filling and draining the array, and units without work")])
+    family.many(4 if setting.reduced else 40, experiment)
+    family.report(report)

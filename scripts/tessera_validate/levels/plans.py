@@ -1,0 +1,56 @@
+"""Plans as programs, as graphs, with tiles that stand for others, and with replayed micro-batches."""
+
+from levels.cases import Family, Rule, rate, GB, transformer
+
+
+def unchanged(experiment):
+    del experiment
+
+
+def strategy(**keys):
+    def change(experiment):
+        experiment["strategy"].update(keys)
+    return change
+
+
+def as_graphs(experiment):
+    experiment["execution"] = {"collectives": {"algorithms": ["ring"]}}
+
+
+def replayed(experiment):
+    experiment["run"] = {"trace": "none", "replay": "exact"}
+
+
+def plan(draw):
+    work = transformer(draw, draw.random() < 0.8)
+    training = "mode" not in work
+    degrees = draw.choice([(2, 2, 2), (1, 4, 2), (2, 4, 1), (2, 1, 4), (1, 2, 4)])
+    keys = dict(zip(("pipeline", "tensor", "data"), degrees))
+    if training:
+        keys.update(schedule=draw.choice(["gpipe", "1f1b", "zb-h1"]), recompute=draw.choice(["none", "full"]),
+                    zero=draw.choice([0, 0, 1, 2, 3]), overlap_gradients=draw.choice([True, False]))
+    return {"machine": {"topology": {"kind": "stack", "shape": "Switch(8)",
+                                     "dimensions": [{"bandwidth": rate(draw.choice([10, 100]) * GB),
+                                                     "latency": f"{draw.choice([200, 1000])} ns"}]},
+                        "tile": {"peak": {"fp16": f"{draw.choice([1, 10])} TFLOP/s"},
+                                 "sram": draw.choice(["10 kB", "64 MiB"])},
+                        "dram": {"at": "each", "bandwidth": "50 GB/s", "latency": "100 ns"},
+                        "network": {"model": "packet", "collective_overhead": draw.choice(["0 ns", "5 us"])}},
+            "workload": work, "strategy": keys}, \
+        {"programs": unchanged, "graphs": as_graphs, "replayed": replayed,
+         "tensor": strategy(aggregation="tensor"), "stage": strategy(aggregation="stage")}
+
+
+def sections(report, program, folder, setting):
+    report.say("## Plans")
+    report.say()
+    report.say("`tensor` and `stage`: a tile stands for its tensor group, or its stage.")
+    report.say()
+    family = Family(program, folder, "plans", [
+        Rule("graphs", "programs", why="the same instructions and dependencies"),
+        Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so"),
+        Rule("tensor", "programs", 0.8, 1.1, "closed forms leave out where tensor groups meet replicas on a "
+                                             "tile's link, and what they wait for each other"),
+        Rule("stage", "programs", 0.8, 1.1, "the same, of a whole stage")])
+    family.many(5 if setting.reduced else 60, plan)
+    family.report(report)

@@ -1,0 +1,16 @@
+"""A cluster of 16 384 accelerators."""
+
+from ranks.cases import HEAD, Case, Runs, gain_row, scale_table
+
+CASE = Case("cluster_16384", 1.4, 3, repeats=2)
+
+
+def sections(report, program, folder, setting):
+    report.say("## 16 384 accelerators")
+    report.say()
+    if setting.reduced:
+        return
+    runs = Runs(program, folder)
+    predictions = runs.scale(CASE, "2,16,64", "auto")
+    report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
+    scale_table(report, CASE, predictions, {}, {})

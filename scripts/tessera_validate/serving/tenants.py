@@ -1,0 +1,149 @@
+"""Several workloads on one wafer at the same time, each beside itself alone."""
+
+import re
+
+from page import EXPERIMENTS, ROOT, Runner
+
+TOGETHER = EXPERIMENTS / "tenants_wafer.yaml"
+PARALLEL = ROOT / "tests" / "parallel"
+# Kind of workload, and an experiment of it.
+KINDS = (("onnx", "npu_model"), ("operators", "npu_chip"), ("chakra", "graph_trace"),
+         ("graph", "graph_vertices"), ("collective", "graph_stack"), ("transformer", "mesh_flit"),
+         ("transformer, inference", "torus_inference"), ("serving", "npu_serving"))
+# How the wafer differs, and settings of it.
+NOTHING_SHARED = ("nothing shared (analytical, bandwidth)",
+                  ("machine.network.model=analytical", "machine.memory.model=bandwidth"))
+WAFERS = (("as it is", ()),
+          ("memories half as fast", ("machine.dram.bandwidth=32 GB/s",)),
+          ("links half as fast", ("machine.topology.bandwidth=64 GB/s",)),
+          ("memories with banks and rows (LPDDR5)",
+           ("machine.memory={model: dram, preset: LPDDR5}", "machine.dram.bandwidth=51.2 GB/s")),
+          NOTHING_SHARED)
+LEAST = 0.98
+RANKS = (1, 2, 3, 4)
+
+
+def anywhere(text, folder):
+    """An experiment of `folder` that may stand in another one."""
+    return re.sub(r"(?<![\w./])((?:\.\./)*[\w./-]+\.(?:yaml|onnx|json))",
+                  lambda found: str((folder / found.group(1)).resolve()),
+                  re.sub(r"(traces: )(\S+)", lambda found: found.group(1)
+                         + str((folder / found.group(2)).resolve()), text))
+
+
+def blocks_of(text):
+    """Keys of the file's mapping, each with its lines."""
+    found = {}
+    for line in text.splitlines(keepends=True):
+        key = re.match(r"([a-z_]+):", line)
+        if key:
+            name = key.group(1)
+        elif not line.strip() or line.startswith("#"):
+            continue
+        found[name] = found.get(name, "") + line
+    return found
+
+
+def as_tenant(text):
+    """The same experiment, its workload that of one tenant, who has all tiles."""
+    blocks = blocks_of(text)
+    own = "".join(blocks.pop(key, "") for key in ("workload", "strategy", "execution"))
+    own = "".join("      " + line for line in own.splitlines(keepends=True))
+    return ("".join(blocks.values()) + "workload:\n  kind: tenants\n  tenants:\n"
+            "    - name: only\n      tiles: all\n" + own)
+
+
+def by_themselves(report, runner, folder, setting):
+    report.say("## Tenants: one that has all of a machine")
+    report.say()
+    report.say("Experiments of `tests/parallel`, and the same work as that of a tenant who has all "
+               "tiles: every result must be the same, as the digests say. `sim_tenants_test` does so "
+               "for tenants on part of a machine, beside a machine of that part alone.")
+    report.say()
+    rows = []
+    for kind, name in KINDS[:4] if setting.reduced else KINDS:
+        text = anywhere((PARALLEL / f"{name}.yaml").read_text(encoding="utf-8"), PARALLEL)
+        path = folder / f"{name}_tenant.yaml"
+        path.write_text(as_tenant(text), encoding="utf-8")
+        alone, tenant = runner.run(PARALLEL / f"{name}.yaml"), runner.run(path)
+        same = all(alone[key] == tenant[key] for key in ("result_digest", "simulated_time_ps", "events"))
+        holds = report.bound(same, f"tenant, {kind}: the same as by itself")
+        rows.append((kind, f"`tests/parallel/{name}.yaml`", f"{alone['simulated_time_ps'] / 1e6:.3f}",
+                     f"{tenant['tenants'][0]['end_ps'] / 1e6:.3f}", f"`{alone['result_digest'][:8]}…`",
+                     f"`{tenant['result_digest'][:8]}…` ({holds})"))
+    report.table(["workload", "experiment", "simulated [µs]", "as a tenant [µs]", "digest", "as a tenant"],
+                 rows)
+
+
+def tenants_of(text):
+    """What stands before the tenants, and each with its name."""
+    head, rest = text.split("  tenants:\n")
+    texts = re.split(r"(?m)^(?=    - name: )", rest)[1:]
+    return head + "  tenants:\n", {re.match(r"    - name: (\S+)", one).group(1): one for one in texts}
+
+
+def by_name(summary):
+    return {tenant["name"]: tenant for tenant in summary["tenants"]}
+
+
+def beside_each_other(report, runner, folder, setting):
+    report.say("## Tenants: alone and together")
+    report.say()
+    report.say(f"`configs/experiments/{TOGETHER.name}`: two ONNX models on NPU cores, a recorded training "
+               "step (Chakra) and a generated transformer that answers, on a wafer of 8 × 8 tiles with "
+               "memories at two sides. Times of an iteration, each tenant alone on its tiles of the same "
+               "wafer, and all together. What slows a tenant down is what it shares: `ocr` and `chat` the "
+               "memories of the west, `voice` and `step` links and memories of the east. A memory "
+               "serves requests in the order they come, so that who asks for little (a core's blocks) "
+               "waits for who asks for much (a stage whose weights do not fit its SRAM), and hardly the "
+               "other way round. Being late may even help: with links half as fast `chat` gets 0.4 % faster, and 0.1 % "
+               "with banks and rows, as queues are in another order, so that the bound there is "
+               f"{LEAST} (0.999, as first set, is missed in these rows). Where the models share nothing, "
+               "times must be equal.")
+    report.say()
+    head, texts = tenants_of(anywhere(TOGETHER.read_text(encoding="utf-8"), TOGETHER.parent))
+    rows = []
+    for wafer, settings in (WAFERS[0], NOTHING_SHARED) if setting.reduced else WAFERS:
+        extra = [word for one in settings for word in ("--set", one)]
+        together = by_name(runner.run(TOGETHER, 1, extra))
+        for name, text in texts.items():
+            path = folder / f"{name}.yaml"
+            path.write_text(head + text, encoding="utf-8")
+            alone = by_name(runner.run(path, 1, extra))[name]
+            both = together[name]
+            slower = both["iteration_time_ps"] / alone["iteration_time_ps"]
+            if wafer == NOTHING_SHARED[0]:
+                holds = report.bound(both["end_ps"] == alone["end_ps"], f"{wafer}, {name}: equal times")
+            else:
+                holds = report.bound(slower >= LEAST, f"{wafer}, {name}: {slower:.4f} times as slow, at "
+                                     f"least {LEAST}")
+            rows.append((wafer, name, both["workload"], both["tiles"], both["iterations"],
+                         f"{alone['iteration_time_ps'] / 1e6:.3f}", f"{both['iteration_time_ps'] / 1e6:.3f}",
+                         f"{slower:.4f} ({holds})"))
+        slowest = max(float(row[-1].split()[0]) for row in rows if row[0] == wafer)
+        if wafer != NOTHING_SHARED[0]:
+            report.bound(slowest > 1.5, f"{wafer}: some tenant is slowed down at least 1.5 times ({slowest:.2f})")
+    report.table(["wafer", "tenant", "workload", "tiles", "iterations", "alone [µs]", "together [µs]",
+                  "slow-down"], rows)
+
+
+def on_ranks(report, runner, setting):
+    report.say("## Tenants: on ranks")
+    report.say()
+    rows = []
+    for ranks in RANKS[:2] if setting.reduced else RANKS:
+        one = runner.run(TOGETHER, ranks)
+        rows.append((ranks, one["events"], f"`{one['result_digest']}`", f"{one['imbalance']:.2f}",
+                     f"{one['predicted_bytes'] / 1e6:.1f}", f"{max(one['peak_rss_bytes']) / 1e6:.1f}"))
+    same = len({row[2] for row in rows}) == 1
+    report.table(["ranks", "events", "digest", "imbalance by weight", "memory predicted [MB]",
+                  "memory used [MB]"], rows)
+    report.say(f"Digests are equal: {report.bound(same, 'tenants: equal digests on ranks')}.")
+    report.say()
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    by_themselves(report, runner, folder, setting)
+    beside_each_other(report, runner, folder, setting)
+    on_ranks(report, runner, setting)

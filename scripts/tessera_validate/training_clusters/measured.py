@@ -1,0 +1,237 @@
+"""Clusters of GPUs: ours beside measured training iterations."""
+
+from page import ROOT, rows_of
+from training_clusters.cluster_fit import CONSTANTS, DEVICE_BOUND, LONGEST, SETS, run_set, stated
+from training_clusters.clusters import Cluster, gpt, mean_error, run_vtrain, strategy
+
+LLAMA = ROOT / "workloads" / "llama3_405b.yaml"
+# (name, replicas, parts of the context, tokens a sample, samples, TFLOP/s a GPU):
+# arXiv:2407.21783, table 4.
+LLAMA_ROWS = [("8192 GPUs", 64, 1, 8192, 2048, 430),
+              ("16384 GPUs", 128, 1, 8192, 2048, 400),
+              ("16384 GPUs, 131072 tokens", 8, 16, 131072, 128, 380)]
+# What `cluster_fit.py a100-recompute --every 4` gives, and its mean absolute error.
+WITH_RECOMPUTATION = {"launch_overhead": "8 us", "memory_efficiency": "0.67"}
+SHARES = ("compute", "tensor", "data", "pipeline", "bubble")
+
+
+def percent(ours, measured):
+    return f"{100 * (ours / measured - 1):+.1f} %"
+
+
+def shares_of(summary):
+    total = summary["breakdown"]["total"]
+    return ", ".join(f"{name} {100 * total[name]['share']:.0f}" for name in SHARES
+                     if total[name]["share"] >= 0.005)
+
+
+def introduction(report):
+    report.say("## Against real clusters")
+    report.say()
+    report.say("Command: `scripts/validate training-clusters`, part `measured`; one run is "
+               "`build/release/tessera run` with `strategy.aggregation: stage`, `run.replay: exact` "
+               "and the analytical network, whose collectives share links. Machines: "
+               "`configs/machines/a100_cluster.yaml` (Megatron), `a100_cluster_4nic.yaml` (vTrain) "
+               "and `h100_cluster.yaml` (Llama 3), each number with its source. No number is keyed to "
+               "a model or a row.")
+    report.say()
+    report.say("Two constants for a type of device at most are fitted to iterations measured on one "
+               "node, by `scripts/tessera_validate/training_clusters/cluster_fit.py`, and left alone:")
+    report.say()
+    report.table(["machine", *CONSTANTS, "fit set", "fitted to it"],
+                 [[machine, *(f"{stated(machine, key):g} {unit}"
+                              for key, (unit, _, _) in CONSTANTS.items()), rows,
+                   ", ".join(SETS[name][3])]
+                  for machine, rows, name in
+                  [("a100_cluster", "`vtrain_single.csv`", "a100"),
+                   ("a100_cluster_4nic", "`vtrain_single.csv`", "a100"),
+                   ("h100_cluster", "`llm_foundry_h100.csv`", "h100")]])
+    report.say("From measurements of parts, not of training: `matrix_efficiency`, from published rates "
+               "of single products (`gemm_fit.py`); overheads and bandwidths of collectives, from "
+               "NCCL's measured times (`nccl_fit.py`). Test sets, which no number was fitted to: all "
+               "from vTrain's several nodes on. They were not unseen, though: which effects to model, "
+               "which two constants to fit, and how vTrain's runs cut their boundary activations was "
+               "chosen with these errors in sight. Rows that nobody looked at are the real test. "
+               "Since the data sheets say nothing of it, the two "
+               "constants also stand for what is not modelled: clocks under load, kernels that move "
+               "more than their operands.")
+    report.say()
+
+
+def fit_set(report, program, folder, reduced, name):
+    """One row in so many in the reduced form."""
+    rows = SETS[name][1]()
+    return run_set(name, program, folder / name, rows[::12] if reduced else rows)
+
+
+def single_node(report, program, folder, reduced):
+    found = fit_set(report, program, folder, reduced, "a100")
+    report.say("### The fit sets")
+    report.say()
+    report.say(f"A100: of vTrain's single-node set the {len(found)} rows count whose work the device "
+               f"bounds, not the host: micro-batch · hidden / tensor degree from {DEVICE_BOUND} on. "
+               "Below, an iteration takes some 3.5 ms a layer and micro-batch whatever its size, "
+               "which is how fast the host issues kernels and is not modelled.")
+    report.say()
+    report.say("These runs are taken as without recomputation, although vTrain configures its own "
+               "simulations with it. With it, one GPU (hidden 2048, micro-batch 8) would compute the "
+               "products of a layer at 276 TFLOP/s beside its memory traffic, more than the best "
+               "single product in `gemm_rates.csv` (271 TFLOP/s). The runs on several nodes agree with "
+               "recomputation. What the other choice would give stands below their table.")
+    report.say()
+    groups = []
+    for key in ("tensor parallelism", "pipeline parallelism", "micro batch", "hidden size"):
+        for value in sorted({int(row[key]) for row, _, _ in found}):
+            part = [item for item in found if int(item[0][key]) == value]
+            bias = sum(ours / measured - 1 for _, ours, measured in part) / len(part)
+            groups.append([key, value, len(part), f"{mean_error(part):.1f} %", f"{100 * bias:+.1f} %"])
+    report.table(["rows by", "value", "rows", "mean absolute error", "mean error"], groups)
+    report.say(f"Mean absolute error {mean_error(found):.2f} %.")
+    report.say()
+    found = fit_set(report, program, folder, reduced, "h100")
+    report.say(f"H100: MosaicML's runs of MPT models with FSDP on eight GPUs, with up to {LONGEST} "
+               "tokens; longer ones are decided by an attention kernel of an early kind.")
+    report.say()
+    report.table(["model", "tokens", "micro-batch", "recompute", "measured [ms]", "ours [ms]", "error"],
+                 [[row["model"], row["sequence"], row["micro_batch"], row["recompute"],
+                   f"{measured:.0f}", f"{ours:.0f}", percent(ours, measured)]
+                  for row, ours, measured in found])
+    report.say(f"Mean absolute error {mean_error(found):.2f} %: one constant does not explain these "
+               "runs well.")
+    report.say()
+
+
+def other_choice(report, cluster, rows):
+    found = run_vtrain(cluster, rows, [f"machine.compute.{key}={value}"
+                                       for key, value in WITH_RECOMPUTATION.items()])
+    report.say("Were the single-node runs taken as with recomputation, their best constants "
+               f"(`cluster_fit.py a100-recompute --every 4`: "
+               f"{', '.join(f'{key} {value}' for key, value in WITH_RECOMPUTATION.items())}) would "
+               "leave 5.2 % there, against 4.0 % without, and "
+               f"{mean_error(found):.2f} % here.")
+    report.say()
+
+
+def multi_node(report, program, folder, reduced):
+    cluster = Cluster(program, folder / "multi", "a100_cluster_4nic")
+    rows = rows_of("vtrain_multi.csv")
+    found = run_vtrain(cluster, rows)
+    error = mean_error(found)
+    report.say("### vTrain, 64 to 512 GPUs")
+    report.say()
+    report.say("Measured: `vtrain_multi.csv` (Bang et al., MICRO'24, artifact); vTrain itself reports "
+               "14.73 % on its whole set. 1F1B, full recomputation, gradients reduced at the end, "
+               "equal numbers of layers a stage, boundary activations cut as DeepSpeed cuts them.")
+    report.say()
+    report.table(["10⁹ parameters", "tensor", "data", "pipeline", "micro-batch", "measured [ms]",
+                  "ours [ms]", "error"],
+                 [[row["Parameters (billion)"], row["tensor parallelism"], row["data parallelism"],
+                   row["pipeline parallelism"], row["micro batch"], f"{measured:.0f}", f"{ours:.0f}",
+                   percent(ours, measured)] for row, ours, measured in found])
+    report.say("Mean absolute error "
+               + report.at_most(error, 10, "vTrain, multi-node, mean absolute error [%]", "{:.2f}")
+               + ".")
+    report.say()
+    if not reduced:
+        other_choice(report, cluster, rows)
+    report.say("What is left. Two runs of tensor degree 2 on 512 GPUs (39.1, micro-batches 3 and 6) and "
+               "that with a micro-batch of 64 were measured at up to twice the time of their "
+               "neighbours; nothing in the configuration says why. With tensor degrees 2 and 4 and 16 "
+               "or 32 replicas, ours is up to 16 % too fast, and not with few replicas: gradients seem "
+               "to be reduced slower than the NICs allow where members of a data group share a server "
+               "but no NIC (a likely cause, not verified: NCCL keeps a ring on one NIC where it can, "
+               "and then goes through the host). Where the GPU waits for many small messages between "
+               "servers (tensor degree 16), the host catches up, and the launch overhead counted here "
+               "is hidden.")
+    report.say()
+
+
+def megatron_plan(row):
+    more = {"recompute": row["recompute"].split(" ")[0]}
+    # Table 5's 175 and 530 billion ran with three chunks a stage (the file's note).
+    chunks = 3 if "Table5" in row["source"] and row["params_billion"] in ("175B", "530B") \
+        else int(row["interleave_chunks_v"] or 1)
+    if chunks > 1:
+        more["chunks"] = chunks
+    if "SP" in row["scheme"]:
+        more["sequence_parallel"] = True
+    elif int(row["tp"]) > 1:
+        more["boundary"] = "scattered"  # arXiv:2104.04473, section 4.1
+    return strategy(row["pp"], row["tp"], row["dp"], row["micro_batch_per_replica"],
+                    capacity="ignore", **more)
+
+
+def megatron_rows(report, program, folder, rows, bound, what):
+    cluster = Cluster(program, folder, "a100_cluster")
+    table, found = [], []
+    for row in rows:
+        work = gpt(row["layers"], row["hidden"], row["heads"], row["seq"], row["batch"])
+        plan = megatron_plan(row)
+        summary = cluster.run(row["model"], work, plan)
+        ours, measured = summary["iteration_time_ps"] / 1e12, float(row["iter_time_s"])
+        found.append((row, ours, measured))
+        table.append([row["model"], row["tp"], row["pp"], row["dp"], row["micro_batch_per_replica"],
+                      plan.get("chunks", 1), plan["recompute"], f"{measured:.2f}", f"{ours:.2f}",
+                      percent(ours, measured), shares_of(summary)])
+    report.table(["model", "tensor", "pipeline", "data", "micro-batch", "chunks", "recompute",
+                  "measured [s]", "ours [s]", "error", "where our time goes [%]"], table)
+    report.say("Mean absolute error "
+               + report.at_most(mean_error(found), bound,
+                                f"{what}, mean absolute error [%]", "{:.2f}") + ".")
+    report.say()
+
+
+def megatron(report, program, folder):
+    rows = rows_of("megatron_sc21.csv")
+    report.say("### Megatron-LM, SC'21, table 1")
+    report.say()
+    report.say("Measured: Narayanan et al., arXiv:2104.04473, 32 to 3072 GPUs, with the real "
+               "micro-batches and chunks; seconds from the published TFLOP/s a GPU. PALM as published "
+               "is up to 15.65 % off.")
+    report.say()
+    table = [row for row in rows if "Table1" in row["source"]]
+    megatron_rows(report, program, folder / "sc21", table, 10,
+                  "Megatron, SC'21, table 1")
+    report.say("### Korthikanti et al., table 5")
+    report.say()
+    report.say("Measured: arXiv:2205.05198, full recomputation, and sequence parallelism with "
+               "selective recomputation.")
+    report.say()
+    table = [row for row in rows if "Table5" in row["source"]]
+    megatron_rows(report, program, folder / "korthikanti", table, 12,
+                  "Korthikanti et al., table 5")
+
+
+def llama(report, program, folder):
+    cluster = Cluster(program, folder / "llama", "h100_cluster")
+    report.say("### Llama 3 405B on H100")
+    report.say()
+    report.say("Measured: Grattafiori et al., arXiv:2407.21783, table 4. Tensor 8, pipeline 16 with 8 "
+               "chunks of one layer (section 3.3.2: embedding and head alone in theirs), a sample a "
+               "micro-batch, sequence parallel, no recomputation, optimizer state shared out "
+               "(assumed: ZeRO 1), gradients reduced while the rest goes on.")
+    report.say()
+    table = []
+    for name, replicas, parts, tokens, samples, published in LLAMA_ROWS:
+        plan = strategy(16, 8, replicas, 1, context=parts, sequence_parallel=True, chunks=8, zero=1,
+                        overlap_gradients=True, capacity="ignore")
+        summary = cluster.run(name, str(LLAMA), plan, [f"workload.batch={samples}",
+                                                       f"workload.sequence={tokens}"])
+        ours = summary["achieved_flops_per_s"] / (128 * replicas * parts) / 1e12
+        error = abs(ours / published - 1)
+        table.append([name, replicas, parts, published, f"{ours:.0f}", percent(ours, published),
+                      report.bound(error <= 0.12, f"Llama 3, {name}: {ours:.0f} TFLOP/s a GPU, within "
+                                                  f"12 % of {published}"), shares_of(summary)])
+    report.table(["run", "data", "context", "published [TFLOP/s a GPU]", "ours", "error", "within 12 %",
+                  "where our time goes [%]"], table)
+
+
+def sections(report, program, folder, setting):
+    reduced = setting.reduced
+    for name in ("multi", "sc21", "korthikanti", "llama"):
+        (folder / name).mkdir()
+    introduction(report)
+    single_node(report, program, folder, reduced)
+    multi_node(report, program, folder, reduced)
+    megatron(report, program, folder)
+    llama(report, program, folder)
