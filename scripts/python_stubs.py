@@ -137,6 +137,8 @@ class Stub:
 
     def section_type(self, section):
         sections = self.package.sections
+        if not sections.has_classes(section):
+            return "Sequence[Mapping[str, Any]]" if section.shape == "list" else "Mapping[str, Any]"
         if section.selector:
             module = sections.MODULES[section.name]
             text = self.named(module, sections.class_name(section.name))

@@ -104,7 +104,7 @@ class Key(Node):
         if self.names:
             return self._chosen(value)
         if self.type.startswith("list of "):
-            return self._list(value, place)
+            return self._list_of(value, place)
         check = getattr(self, "_" + self.type.replace(" ", "_"), None)
         if check is None and self.type in quantities.TYPES:
             return self._quantity(value)
@@ -118,7 +118,12 @@ class Key(Node):
             raise ValueError(unknown("name", value, self.names))
         return str(value)
 
-    def _list(self, value: Any, place: Place) -> list[Any]:
+    def _list(self, value: Any, _: Place) -> Any:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ValueError(f"expected a list; got {value!r}")
+        return plain(value)
+
+    def _list_of(self, value: Any, place: Place) -> list[Any]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise ValueError(f"expected a list; got {value!r}")
         item = Key(self.name, self.type.removeprefix("list of "))
@@ -270,11 +275,13 @@ class Group(Node):
                 if isinstance(one, Mapping) else plain(one) for number, one in enumerate(value)]
 
     def _check_mapping(self, value: Mapping[str, Any], where: str, place: Place) -> Json:
-        return {name: self.field(name, where).check(one, f"{where}.{name}", place)
+        return {name: self._field(name, where).check(one, f"{where}.{name}", place)
                 for name, one in value.items() if one is not None}
 
-    def field(self, name: str, where: str) -> Node:
+    def _field(self, name: str, where: str) -> Node:
         found = self.fields.get(name, self.fields.get("NAME"))
+        if found is None and self.whole is not None:
+            return Key(name)  # declared as a whole: it has keys that are declared elsewhere
         if found is None:
             raise ConfigError(f"{where}: " + unknown("key", name, self.fields))
         return found
@@ -293,6 +300,8 @@ class Section(Group):
     usual: str = ""
     keeps_others: bool = False
     choices: dict[str, Section] = field(default_factory=dict)
+    otherwise: Section | None = None
+    """What stands there where the selector is left out."""
 
     @staticmethod
     def of(tree: Json) -> Section:
@@ -325,12 +334,32 @@ class Section(Group):
         return "a section with its keys" + (", or the path of a file" if self.may_be_file else "")
 
     def _one(self, value: Any, where: str, place: Place) -> Any:
-        from .sections import Section as Made, made_of
+        from .sections import Section as Made, has_classes, made_of
+        if not has_classes(self):
+            return self._check_choice(value, where, place)
         if isinstance(value, Made):
             if not any(value.declared is own for own in (self, *self.choices.values())):
                 raise ConfigError(f"{where}: a {type(value).__name__} does not belong here")
             return value
         return made_of(self, value, where, place)
+
+    def _check_choice(self, value: Any, where: str, place: Place) -> Json:
+        """Of a section whose choices have no classes: operators in a list."""
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where}: expected a mapping; got {value!r}")
+        name = value.get(self.selector, self.usual or None)
+        if name is None and self.otherwise is None:
+            raise ConfigError(f"{where}: missing: {self.selector}")
+        if name is not None and name not in self.choices:
+            raise ConfigError(f"{where}.{self.selector}: "
+                              + unknown("name", str(name), self.choices))
+        own = self.otherwise if name is None else self.choices[str(name)]
+        assert own is not None
+        keys = {key: one for key, one in value.items() if key != self.selector}
+        chosen = {} if self.selector not in value else {self.selector: name}
+        if own.is_open:
+            return {**chosen, **plain(keys)}
+        return {**chosen, **own._check_mapping(keys, where, place)}
 
     def keys_below(self, prefix: str = "") -> set[str]:
         """Dotted names of all keys, of whatever choice."""
@@ -371,6 +400,9 @@ def _section_of(declaration: str) -> Section:
         made.fields.pop(section.selector, None)
         made.fields = section.fields | made.fields
         section.choices[made.name] = made
+    for other in tree.get("otherwise", ()):
+        section.otherwise = Section.of(other)
+        section.otherwise.fields = section.fields | section.otherwise.fields
     return section
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -70,7 +71,7 @@ class Experiment:
         data = yaml_text.load(path)
         folder = os.path.dirname(os.path.abspath(os.fspath(path)))
         place = declared.Place(folder, lenient=True)
-        parts: dict[str, Any] = {}
+        parts: dict[str, Any] = {"name": pathlib.Path(path).stem}
         for key, value in data.items():
             node = declared.root().fields.get(str(key))
             if node is None:

@@ -25,7 +25,7 @@ MODULES = {"topology": "topologies", "network": "networks", "memory": "memories"
            "compute": "computes", "remote_memory": "remote_memories", "workload": "workloads",
            "requests": "arrivals", "scheduler": "schedulers"}
 #: Classes that are not called as their section is.
-NAMES = {"types": "TileType", "run": "RunOptions"}
+NAMES = {"types": "TileType", "run": "RunOptions", "onnx": "ServedOnnx"}
 #: Lists in a kind of work: the class of an item.
 LISTS = {"serving": "ServedTenant", "tenants": "Tenant"}
 
@@ -203,6 +203,11 @@ _classes: dict[int, type[Section]] = {}
 _parents: dict[int, _declared.Section] = {}
 
 
+def has_classes(section: _declared.Section) -> bool:
+    """Whether there is a class for it, or for each of its choices; if not, mappings stand there."""
+    return not section.selector or section.name in MODULES
+
+
 def class_of(section: _declared.Section) -> type[Section]:
     """The class of a declared section."""
     modules()
@@ -270,10 +275,15 @@ class _Maker:
             module: {} for module in (*MODULES.values(), "parts")}
 
     def walk(self, section: _declared.Section, name: str) -> None:
+        if not has_classes(section):
+            return
         if section.selector:
             self._choices(section)
         elif id(section) not in _classes:
-            self.modules["parts"][name] = _make_class(name, section, Section, "parts")
+            taken = self.modules["parts"]
+            if name in taken:
+                raise TypeError(f"two sections would be called '{name}'; NAMES tells them apart")
+            taken[name] = _make_class(name, section, Section, "parts")
         self._below(section, "")
 
     def _below(self, section: _declared.Section, kind: str) -> None:

@@ -81,7 +81,7 @@ def test_ranks_and_folder(tmp_path, experiment, monkeypatch):
 
 
 def test_progress(tmp_path):
-    long = small_experiment(options=ts.RunOptions(trace="none", iterations=100_000_000))
+    long = small_experiment(options=ts.RunOptions(trace="none", iterations=1_000_000))
     seen = []
 
     def stop(progress):

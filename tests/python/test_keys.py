@@ -9,7 +9,7 @@ import yaml
 from conftest import small_machine
 
 import tessera as ts
-from tessera import declared, yaml_text
+from tessera import declared, sections, yaml_text
 
 
 def test_tree_is_what_the_program_says(repository, program):
@@ -102,7 +102,7 @@ def test_help_names_every_key():
     for name, made in ts.topologies.__dict__.items():
         if inspect.isclass(made) and made.__module__ == ts.topologies.__name__ and name != "Topology":
             assert set(inspect.signature(made).parameters) == {
-                key + "_" if key == "from" else key for key in made.declared.fields}
+                sections.attribute(key) for key in made.declared.fields}
             for key in made.declared.fields:
                 assert key in made.__doc__
 
@@ -138,7 +138,7 @@ def test_shipped_experiments_are_taken_whole(repository):
     files = shipped("experiments", repository)
     assert len(files) > 10
     for path in files:
-        assert same(yaml_text.load(path), ts.load(path).to_dict()), path
+        assert same({"name": path.stem, **yaml_text.load(path)}, ts.load(path).to_dict()), path
 
 
 def test_yaml_is_read_back(experiment):

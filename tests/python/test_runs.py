@@ -74,7 +74,9 @@ def test_channels_over_time(run):
 
 
 def test_messages_and_nodes(run):
-    assert run.messages["bytes"].sum() == run.summary["message_bytes"]
+    carried = run.messages.groupby("traffic", observed=True)["bytes"].sum()
+    assert carried["activation"] + carried["gradient"] == run.summary["message_bytes"]
+    assert carried.sum() == run.summary["message_bytes"] + run.summary["collective_bytes"]
     assert list(run.nodes["node"]) == [0, 1, 2, 3]
     assert set(run.nodes["rank"]) == {0, 1}
 
