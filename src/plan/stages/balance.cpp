@@ -10,7 +10,7 @@ namespace {
 // Costs of layers by stage.
 class Costs {
  public:
-  Costs(const std::vector<std::vector<std::uint64_t>>& costs,
+  Costs(const std::vector<std::vector<std::uint64_t>>& of_kinds,
         const std::vector<std::size_t>& kind_of)
       : of_kinds_(of_kinds), kind_of_(kind_of) {}
   std::size_t stages() const { return kind_of_.size(); }
@@ -82,7 +82,7 @@ std::uint64_t smallest_limit(const Costs& costs) {
 
 std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& of_kinds,
                                         const std::vector<std::size_t>& kind_of) {
-  const Costs all(costs, kind_of);
+  const Costs all(of_kinds, kind_of);
   const std::size_t stages = all.stages();
   const std::size_t layers = all.layers();
   ensure(stages > 0 && stages <= layers, "a layer for each stage");

@@ -80,12 +80,7 @@ std::optional<workload::Workload> layers_of_file(Section& section,
     section.error("data_type", "the model has no floating-point numbers; name a format");
     return std::nullopt;
   }
-  workload::Workload workload = layers_of(graph, format ? *format : *own);
-  if (static_cast<double>(workload.flops_per_sample().count()) > most_flops_of_sample) {
-    section.error("model", "the model is too large: one sample takes more than 2^62 FLOP");
-    return std::nullopt;
-  }
-  return workload;
+  return layers_of(graph, format ? *format : *own);
 }
 
 // `whole` is the section as it stands, where `models` keeps what has been read.
