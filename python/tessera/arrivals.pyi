@@ -18,7 +18,7 @@ ListList = TypedDict("ListList", {"at": str, "prompt": int, "generate": int, "pr
 PoissonPrefix = TypedDict("PoissonPrefix", {"tokens": int, "count": int}, total=False)
 
 class Requests(Section):
-    """what is asked, and when"""
+    """kind of arrivals, with its keys beside"""
 
 class Closed(Requests):
     """Clients that each ask again when they have been served."""

@@ -24,8 +24,6 @@ FaultsLinks = TypedDict("FaultsLinks", {"from": str | int | float, "to": str | i
 
 FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": float | str}, total=False)
 
-ServedTenantOnnx = TypedDict("ServedTenantOnnx", {"data_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "batch": str | int | float}, total=False)
-
 ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "samples": int}, total=False)
 
 ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
@@ -233,11 +231,9 @@ class ServedTenant(Section):
     """Those that requests are to."""
 
     requests: arrivals.Requests | Mapping[str, Any]
-    """what is asked, and when; mapping"""
+    """kind of arrivals, with its keys beside; mapping"""
     name: str | int | float | None
     """of a tenant, without comma and slash; text; default: kind and place"""
-    onnx: ServedTenantOnnx | None
-    """keys of a model of ONNX, and data_type; mapping"""
     batching: ServedTenantBatching | None
     tensor: int | None
     """NPUs that share each layer; integer, 1 to 4096; default: 1"""
@@ -252,13 +248,14 @@ class ServedTenant(Section):
     """asks as long as others are not served; boolean; default: false"""
     weights: ServedTenantWeights | None
     language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
-    """keys of the workload transformer; mapping"""
+    """keys of the workload transformer, or a file of them; mapping"""
+    onnx: ServedOnnx | Mapping[str, Any] | None
+    """keys of a model of ONNX, and data_type; mapping"""
     def __init__(
         self,
         *,
         requests: arrivals.Requests | Mapping[str, Any],
         name: str | int | float | None = ...,
-        onnx: ServedTenantOnnx | None = ...,
         batching: ServedTenantBatching | None = ...,
         tensor: int | None = ...,
         pipeline: int | None = ...,
@@ -268,10 +265,11 @@ class ServedTenant(Section):
         background: bool | None = ...,
         weights: ServedTenantWeights | None = ...,
         language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None = ...,
+        onnx: ServedOnnx | Mapping[str, Any] | None = ...,
     ) -> None: ...
 
 class LanguageModel(Section):
-    """Keys of the workload transformer."""
+    """Keys of the workload transformer, or a file of them."""
 
     layers: int
     """of the decoder, or of an encoder alone; integer, 1 to 16384"""
@@ -285,8 +283,6 @@ class LanguageModel(Section):
     """rows of the word embedding; integer, 1 to 268435456"""
     batch: int
     """samples of one step over all replicas; integer, 1 to 4294967296"""
-    name: str | int | float | None
-    """a title; text"""
     architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
     """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
     encoder_layers: int | None
@@ -330,8 +326,10 @@ class LanguageModel(Section):
     """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
-    kind: str | None
-    """transformer, if anything; name"""
+    kind: Literal["transformer"] | None
+    """as of a workload, so that its file can be named; name, one of transformer; default: transformer"""
+    name: str | int | float | None
+    """title; text; default: the kind"""
     def __init__(
         self,
         *,
@@ -341,7 +339,6 @@ class LanguageModel(Section):
         sequence: int,
         vocabulary: int,
         batch: int,
-        name: str | int | float | None = ...,
         architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
         encoder_layers: int | None = ...,
         kv_heads: int | None = ...,
@@ -364,11 +361,50 @@ class LanguageModel(Section):
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
         gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
-        kind: str | None = ...,
+        kind: Literal["transformer"] | None = ...,
+        name: str | int | float | None = ...,
+    ) -> None: ...
+
+class ServedOnnx(Section):
+    """Keys of a model of ONNX, and data_type."""
+
+    model: str | PathLike[str]
+    """ONNX file; file"""
+    dimensions: Mapping[str, Any] | str | None
+    """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
+    shapes: Mapping[str, Any] | str | None
+    """whole shapes of inputs, by name; mapping; default: those in the file"""
+    values: Mapping[str, Any] | str | None
+    """values of inputs that decide about shapes or branches; mapping; default: none"""
+    branches: Mapping[str, Any] | str | None
+    """then or else, by name of the If node or "*"; mapping; default: by the condition"""
+    loops: Mapping[str, Any] | str | None
+    """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
+    optimize: Literal["none", "basic", "extended", "all"] | None
+    """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
+    unknown: Literal["refuse", "traffic"] | None
+    """refuse operators that are not understood, or take them as memory traffic; name, one of refuse, traffic; default: refuse"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None
+    """of floating-point numbers; model: as the model has them; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
+    batch: str | int | float | None
+    """dimension of the model that the samples of a batch are; text"""
+    def __init__(
+        self,
+        *,
+        model: str | PathLike[str],
+        dimensions: Mapping[str, Any] | str | None = ...,
+        shapes: Mapping[str, Any] | str | None = ...,
+        values: Mapping[str, Any] | str | None = ...,
+        branches: Mapping[str, Any] | str | None = ...,
+        loops: Mapping[str, Any] | str | None = ...,
+        optimize: Literal["none", "basic", "extended", "all"] | None = ...,
+        unknown: Literal["refuse", "traffic"] | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None = ...,
+        batch: str | int | float | None = ...,
     ) -> None: ...
 
 class Tenant(Section):
-    """Workloads at the same time."""
+    """Each a mapping."""
 
     name: str | int | float
     """title, without comma and slash; text"""

@@ -13,11 +13,9 @@ from . import schedulers
 
 GraphTensors = TypedDict("GraphTensors", {"name": str | int | float, "bytes": str, "priority": int, "at": Sequence[Any]}, total=False)
 
-GraphVertices = TypedDict("GraphVertices", {"name": str | int | float, "start": bool, "at": Any, "flops": str, "bytes": Any, "remote": str, "remote_written": str, "uses": Sequence[Any], "collective": Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"], "root": int, "gather": Literal["sent", "read", "free"], "from": int, "to": int}, total=False)
+GraphVertices = TypedDict("GraphVertices", {"name": str | int | float, "start": bool, "at": Any, "flops": str, "bytes": Any, "remote": str, "remote_written": str, "uses": Sequence[Any], "collective": Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "gather", "scatter", "barrier", "reduce-scatter-block"], "root": int, "gather": Literal["sent", "read", "free"], "from": int, "to": int}, total=False)
 
 GraphEdges = TypedDict("GraphEdges", {"from": str | int | float, "to": str | int | float, "first": bool}, total=False)
-
-LayersLayers = TypedDict("LayersLayers", {"name": str | int | float, "repeat": int, "operators": Sequence[Any]}, total=False)
 
 TransformerExperts = TypedDict("TransformerExperts", {"count": int, "top_k": int, "every": int, "capacity_factor": float, "shared": int, "ffn": int}, total=False)
 
@@ -47,8 +45,8 @@ class Chakra(Workload):
 class Collective(Workload):
     """One collective of all NPUs."""
 
-    collective: Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"]
-    """all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, reduce-scatter-block or barrier; name, one of all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, reduce-scatter-block, barrier"""
+    collective: Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "gather", "scatter", "barrier", "reduce-scatter-block"]
+    """all-reduce, reduce, all-gather, gather, scatter, broadcast, all-to-all, reduce-scatter, reduce-scatter-block or barrier; name, one of all-reduce, reduce-scatter, all-gather, all-to-all, broadcast, reduce, gather, scatter, barrier, reduce-scatter-block"""
     name: str | int | float | None
     """a title; text"""
     size: str | None
@@ -64,7 +62,7 @@ class Collective(Workload):
     def __init__(
         self,
         *,
-        collective: Literal["all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"],
+        collective: Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "gather", "scatter", "barrier", "reduce-scatter-block"],
         name: str | int | float | None = ...,
         size: str | None = ...,
         sizes: Sequence[Any] | None = ...,
@@ -108,50 +106,14 @@ class Graph(Workload):
 class Layers(Workload):
     """A chain of layers written out, such as a convolutional network."""
 
-    input: Any
-    """shape of a sample: [height, width, channels], [tokens, features] or [tokens]; shape"""
-    layers: Sequence[LayersLayers]
-    """a list; pipeline stages are cut between its layers; list"""
     batch: int
     """samples of one step over all replicas; integer, 1 to 4294967296"""
+    input: Any
+    """shape of a sample: [height, width, channels], [tokens, features] or [tokens]; shape"""
+    layers: Sequence[Mapping[str, Any]]
+    """a list; pipeline stages are cut between its layers; mapping"""
     name: str | int | float | None
-    """of an operator in its layer, unlike all others; text; default: kind, kind2, ..."""
-    from_: Sequence[str | int | float] | None
-    """names of operators before it in its layer, or input; none: the one before; list of text; default: []"""
-    then: Sequence[str | int | float] | None
-    """kinds without keys that follow at once, and of which the last has the name: batch_norm, flatten, gelu, layer_norm, relu, softmax; list of text; default: []"""
-    outputs: int | None
-    """linear: features; integer, 1 to 16777216"""
-    channels: int | None
-    """convolution: of its output; integer, 1 to 16777216"""
-    kernel: Any | None
-    """convolution, pool: one number or [rows, columns]; shape"""
-    stride: Any | None
-    """convolution; of a pool the default is its kernel; shape; default: 1"""
-    padding: Any | None
-    """convolution, pool: on every side; shape; default: 0"""
-    dilation: Any | None
-    """convolution; shape; default: 1"""
-    groups: int | None
-    """convolution: groups of channels; integer, 1 to 16777216; default: 1"""
-    bias: bool | None
-    """linear, convolution; boolean; default: true"""
-    sharding: Literal["replicated", "column", "row"] | None
-    """linear, convolution: replicated, column or row; name, one of replicated, column, row; default: replicated"""
-    type: Any | None
-    """attention: plain or flash; value"""
-    global_: bool | None
-    """pool: over the whole input; boolean; default: false"""
-    rows: int | None
-    """embedding: of its table; integer, 1 to 268435456"""
-    width: int | None
-    """embedding: features; integer, 1 to 16777216"""
-    heads: int | None
-    """attention, on features of queries, keys and values; integer, 1 to 1048576"""
-    kv_heads: int | None
-    """attention: heads of keys and values; integer, 1 to 1048576; default: heads"""
-    causal: bool | None
-    """attention of type flash: the masked half is skipped; boolean; default: false"""
+    """a title; text"""
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
@@ -163,28 +125,10 @@ class Layers(Workload):
     def __init__(
         self,
         *,
-        input: Any,
-        layers: Sequence[LayersLayers],
         batch: int,
+        input: Any,
+        layers: Sequence[Mapping[str, Any]],
         name: str | int | float | None = ...,
-        from_: Sequence[str | int | float] | None = ...,
-        then: Sequence[str | int | float] | None = ...,
-        outputs: int | None = ...,
-        channels: int | None = ...,
-        kernel: Any | None = ...,
-        stride: Any | None = ...,
-        padding: Any | None = ...,
-        dilation: Any | None = ...,
-        groups: int | None = ...,
-        bias: bool | None = ...,
-        sharding: Literal["replicated", "column", "row"] | None = ...,
-        type: Any | None = ...,
-        global_: bool | None = ...,
-        rows: int | None = ...,
-        width: int | None = ...,
-        heads: int | None = ...,
-        kv_heads: int | None = ...,
-        causal: bool | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
@@ -192,7 +136,7 @@ class Layers(Workload):
     ) -> None: ...
 
 class Onnx(Workload):
-    """A model."""
+    """A model: its operators shared by NPU cores or, with a strategy, cut over tiles."""
 
     model: str | PathLike[str]
     """ONNX file; file"""
@@ -212,20 +156,20 @@ class Onnx(Workload):
     """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
     unknown: Literal["refuse", "traffic"] | None
     """refuse operators that are not understood, or take them as memory traffic; name, one of refuse, traffic; default: refuse"""
-    data_type: Any | None
-    """of floating-point numbers; model: as the model has them; default: model; value"""
-    message: Any | None
-    """NPU cores: that begins or ends a core's share of an operator; default: 64 B; value"""
-    drain: Any | None
-    """NPU cores: a node begins when the node before it is over; default: false; value"""
-    free: Any | None
-    """NPU cores: types of nodes that cost nothing; default: none; value"""
-    samples: Any | None
-    """with a strategy: of an iteration, over all replicas; default: 1; value"""
-    batch: Any | None
-    """with a strategy: dimension that is bound to one sample; default: none; value"""
-    mode: Any | None
-    """with a strategy: inference; training is refused; default: inference; value"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None
+    """of floating-point numbers; model: as the model has them; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
+    message: str | None
+    """NPU cores: that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
+    drain: bool | None
+    """NPU cores: a node begins when the node before it is over; boolean; default: false"""
+    free: Sequence[str | int | float] | None
+    """NPU cores: types of nodes that cost nothing; list of text; default: []"""
+    samples: int | None
+    """with a strategy: of an iteration, over all replicas; integer, 1 to 4294967296; default: 1"""
+    batch: str | int | float | None
+    """with a strategy: dimension that is bound to one sample; text"""
+    mode: Literal["training", "inference"] | None
+    """with a strategy: inference; training is refused; name, one of training, inference; default: inference"""
     def __init__(
         self,
         *,
@@ -238,25 +182,33 @@ class Onnx(Workload):
         loops: Mapping[str, Any] | str | None = ...,
         optimize: Literal["none", "basic", "extended", "all"] | None = ...,
         unknown: Literal["refuse", "traffic"] | None = ...,
-        data_type: Any | None = ...,
-        message: Any | None = ...,
-        drain: Any | None = ...,
-        free: Any | None = ...,
-        samples: Any | None = ...,
-        batch: Any | None = ...,
-        mode: Any | None = ...,
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None = ...,
+        message: str | None = ...,
+        drain: bool | None = ...,
+        free: Sequence[str | int | float] | None = ...,
+        samples: int | None = ...,
+        batch: str | int | float | None = ...,
+        mode: Literal["training", "inference"] | None = ...,
     ) -> None: ...
 
 class Operators(Workload):
     """Operators that the NPU cores of a machine share, as a list."""
 
+    operators: Sequence[Mapping[str, Any]]
+    """each a mapping; mapping"""
     name: str | int | float | None
     """a title; text"""
+    data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of all operands; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    message: str | None
+    """NPU cores: that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
     def __init__(
         self,
         *,
+        operators: Sequence[Mapping[str, Any]],
         name: str | int | float | None = ...,
-        **others: Any
+        data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        message: str | None = ...,
     ) -> None: ...
 
 class Serving(Workload):
@@ -292,7 +244,7 @@ class Tenants(Workload):
     """Several workloads at a time, each on tiles of its own."""
 
     tenants: Sequence[parts.Tenant | Mapping[str, Any]]
-    """workloads at the same time; mapping"""
+    """each a mapping; mapping"""
     name: str | int | float | None
     """a title; text"""
     def __init__(
