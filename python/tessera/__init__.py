@@ -28,7 +28,7 @@ from .errors import (ConfigError, Diagnostic, ModelError, ProgramError, Stopped,
 from .experiment import Check, Experiment, load
 from .many import grid, run_many, summaries
 from .parts import (Coherence, Dram, Execution, Faults, LanguageModel, Machine, RunOptions,
-                    ServedTenant, Strategy, Tenant, Tile, TileType)
+                    ServedOnnx, ServedTenant, Strategy, Tenant, Tile, TileType)
 from .pictures import Picture
 from .program import Progress, find_program, use_program
 from .runs import Run, in_seconds
@@ -36,7 +36,7 @@ from .runs import Run, in_seconds
 __all__ = [
     "Check", "Coherence", "ConfigError", "Diagnostic", "Dram", "Execution", "Experiment", "Faults",
     "LanguageModel", "Machine", "ModelError", "Picture", "ProgramError", "Progress", "Run",
-    "RunOptions", "ServedTenant", "Stopped", "Strategy", "Tenant", "TesseraError", "Tile",
+    "RunOptions", "ServedOnnx", "ServedTenant", "Stopped", "Strategy", "Tenant", "TesseraError", "Tile",
     "TileType", "TraceError", "__version__", "arrivals", "computes", "find_program", "grid",
     "in_seconds", "load", "memories", "networks", "remote_memories", "run_many", "schedulers",
     "summaries", "topologies", "use_program", "workloads"]

@@ -38,6 +38,11 @@ SectionInfo of_parts(const ParameterInfo& selector, const std::vector<PartInfo>&
 SectionInfo language_model() {
   const ParameterInfo whole = served_keys().language_model;
   SectionInfo model = section(whole.name, whole.help, workload::transformer_parameters());
+  for (ParameterInfo& parameter : model.parameters) {
+    if (parameter.name == "batch") {
+      parameter.is_required = false;  // requests make the batches
+    }
+  }
   model.parameters.push_back(inside(served_keys().language_kind));
   model.parameters.push_back(inside(workload::title_key()));
   model.may_be_file = true;
