@@ -61,11 +61,15 @@ struct Lane {
   // until all wait.
   template <class Host>
   void go_on(Host& host) {
-    do {
+    bool more = true;
+    while (more) {
+      const std::uint32_t before = over;
       if (begun > 0 && !is_over(begun - 1, host)) {
         look_for_message(begun - 1, host);
       }
-    } while (begin_next(host));
+      // What passes on has begun the next step already, whose message may be here as well.
+      more = begin_next(host) || (over > before && begun > over);
+    }
   }
 
   // The message of a step that has begun is here; `go_on` is to follow.

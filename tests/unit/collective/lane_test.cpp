@@ -76,6 +76,19 @@ TEST(Lane, BeginsAStepWhenTheOneBeforeIsOver) {
   EXPECT_EQ(lane.begun, 3U);
 }
 
+// Messages of several steps may be there before it looks.
+TEST(Lane, PassesOnAllThatIsThere) {
+  ByHand host{{step(0, 4, 3), step(1, 3, 2), step(2, 2, 1)}};
+  host.passes = true;
+  host.early = {0, 1, 2};
+  Lane lane;
+  lane.begin_next(host);
+  lane.go_on(host);
+  EXPECT_THAT(host.done(), ElementsAre("send 0", "take 0: 3 B", "send 1", "take 1: 2 B", "send 2",
+                                       "take 2: 1 B"));
+  EXPECT_EQ(lane.over, 3U);
+}
+
 // What is passed on is asked for once: the next step says how much has come.
 TEST(Lane, PassesOnAsItWouldStepByStep) {
   ByHand one{{step(0, 4, 3), step(1, 3, 2), step(2, 2, 1)}};
@@ -94,6 +107,23 @@ TEST(Lane, PassesOnAsItWouldStepByStep) {
   }
   EXPECT_EQ(one.did, other.did);
   EXPECT_EQ(one.did.back(), "take 2: 1 B");
+}
+
+// All that came early is taken at once, also where taking one begins the next.
+TEST(Lane, TakesSeveralThatCameEarly) {
+  for (const bool passes : {false, true}) {
+    ByHand host{{step(0, 4, 3), step(1, 3, 2), step(2, 2, 1), step(3, 1, 1)}};
+    host.passes = passes;
+    host.early = {1, 2};
+    Lane lane;
+    lane.go_on(host);
+    lane.arrived(0, host);
+    lane.go_on(host);
+    EXPECT_EQ(lane.over, 3U) << passes;
+    EXPECT_EQ(lane.begun, 4U) << passes;
+    EXPECT_THAT(host.early, testing::IsEmpty()) << passes;
+    EXPECT_EQ(host.did.back(), "send 3") << passes;
+  }
 }
 
 TEST(Lane, GoesPastStepsThatWaitForNobody) {
