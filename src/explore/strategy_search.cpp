@@ -131,8 +131,9 @@ class Search {
   void explain() {
     if (ranking_.nearest) {
       outcome_.advice = advise(ranking_.nearest->candidate, limits_, parts_.machine, forecaster_);
+      outcome_.advice->about = "nearest to fit: " + outcome_.advice->about;
     } else {
-      outcome_.advice = Advice{"", ranking_.objection, {}};
+      outcome_.advice = Advice{"no layout has room", ranking_.objection, {}};
     }
   }
 
@@ -202,7 +203,7 @@ class Search {
     try {
       Advice advice = advise(limits_.own, limits_, parts_.machine, forecaster_);
       if (!advice.remedies.empty()) {
-        advice.nearest = "the experiment's own strategy, " + advice.nearest;
+        advice.about = "the experiment's own strategy does not fit: " + advice.about;
         outcome_.advice = std::move(advice);
       }
     } catch (const Error&) {
