@@ -82,7 +82,7 @@ std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options) {
 
 std::vector<std::uint32_t> possible_samples(const RequestSource& requests,
                                             const BatchOptions& options, std::size_t most) {
-  const std::vector<std::uint32_t> sizes = requests.samples();
+  std::vector<std::uint32_t> sizes = requests.samples();
   if (sizes.size() > most) {
     return sizes;
   }

@@ -74,7 +74,7 @@ std::string checkpoint_file_name(int rank, int ranks) {
 }
 
 std::string begin_checkpoint(const std::string& folder, std::uint32_t number, int ranks) {
-  const std::string aside = aside_of(folder, number);
+  std::string aside = aside_of(folder, number);
   try {
     fs::remove_all(aside);
     for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {

@@ -116,7 +116,8 @@ struct CheckpointWriter::Impl {
     hdf5::write_text(file.get(), "format_version", format_version, path);
   }
 
-  void write_totals(const char* name, const char* description, std::span<const std::byte> bytes) {
+  void write_totals(const char* name, const char* description,
+                    std::span<const std::byte> bytes) const {
     Growing totals(file.get(), name, description, H5T_NATIVE_UINT8, 1, path);
     totals.append(bytes);
     totals.close();

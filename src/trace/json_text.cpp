@@ -1,12 +1,11 @@
 #include "tessera/trace/json_text.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-namespace tessera::trace {
+#include "tessera/trace/store/json.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace tessera::trace {
 
 struct JsonText::Value {
   Json json;
@@ -33,7 +32,7 @@ JsonText JsonText::object() {
 }
 
 JsonText JsonText::list() {
-  return JsonText(std::make_unique<Value>(Value{Json::array()}));
+  return JsonText(std::make_unique<Value>(Value{Json::list()}));
 }
 
 JsonText JsonText::null() {
@@ -41,7 +40,7 @@ JsonText JsonText::null() {
 }
 
 JsonText& JsonText::put(std::string_view key, const JsonText& value) {
-  value_->json[std::string(key)] = value.value_->json;
+  value_->json[key] = value.value_->json;
   return *this;
 }
 
@@ -51,11 +50,11 @@ JsonText& JsonText::add(const JsonText& value) {
 }
 
 std::string JsonText::to_string() const {
-  return value_->json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return value_->json.text(2) + "\n";
 }
 
 std::string JsonText::to_line() const {
-  return value_->json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value_->json.text();
 }
 
 }  // namespace tessera::trace

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <iterator>
 
 #include "schema.hpp"
 #include "tessera/core/error.hpp"
@@ -25,7 +26,7 @@ double reduction_s(const ScalingCosts& costs, int ranks) {
   if (ranks == 1) {
     return 0;
   }
-  const int steps = std::bit_width(static_cast<unsigned>(ranks - 1));
+  const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
   const double entries = ranks + other_entries;
   return costs.reduction_s + costs.reduction_step_s * steps +
          entries * (costs.reduction_entry_s + 2 * entry_bytes / costs.bandwidth);
@@ -129,17 +130,31 @@ std::string parts_table(const ScalingReport& report) {
   return table.to_string();
 }
 
+// A cost as it is shown: times `times`, over `over`.
+struct CostRow {
+  std::string_view name;
+  double ScalingCosts::*member;
+  double times;
+  double over;
+  const char* unit;
+};
+
+constexpr std::array cost_rows{
+    CostRow{"event_s", &ScalingCosts::event_s, 1e9, 1, " ns"},
+    CostRow{"remote_event_s", &ScalingCosts::remote_event_s, 1e9, 1, " ns"},
+    CostRow{"message_latency_s", &ScalingCosts::message_latency_s, 1e6, 1, " us"},
+    CostRow{"bandwidth", &ScalingCosts::bandwidth, 1, 1e9, " GB/s"},
+    CostRow{"reduction_s", &ScalingCosts::reduction_s, 1e6, 1, " us"},
+    CostRow{"reduction_step_s", &ScalingCosts::reduction_step_s, 1e6, 1, " us"},
+    CostRow{"promise_s", &ScalingCosts::promise_s, 1e9, 1, " ns"},
+    CostRow{"wait_messages", &ScalingCosts::wait_messages, 1, 1, ""},
+    CostRow{"exchange_events", &ScalingCosts::exchange_events, 1, 1, ""},
+    CostRow{"reduction_entry_s", &ScalingCosts::reduction_entry_s, 1e9, 1, " ns"}};
+
 std::string cost_of(const ScalingCosts& costs, const std::string& name) {
-  return name == "event_s"             ? digits(costs.event_s * 1e9, 4) + " ns"
-         : name == "remote_event_s"    ? digits(costs.remote_event_s * 1e9, 4) + " ns"
-         : name == "message_latency_s" ? digits(costs.message_latency_s * 1e6, 4) + " us"
-         : name == "bandwidth"         ? digits(costs.bandwidth / 1e9, 4) + " GB/s"
-         : name == "reduction_s"       ? digits(costs.reduction_s * 1e6, 4) + " us"
-         : name == "reduction_step_s"  ? digits(costs.reduction_step_s * 1e6, 4) + " us"
-         : name == "promise_s"         ? digits(costs.promise_s * 1e9, 4) + " ns"
-         : name == "wait_messages"     ? digits(costs.wait_messages, 4)
-         : name == "exchange_events"   ? digits(costs.exchange_events, 4)
-                                       : digits(costs.reduction_entry_s * 1e9, 4) + " ns";
+  const auto* const row = std::find_if(cost_rows.begin(), std::prev(cost_rows.end()),
+                                       [&](const CostRow& one) { return one.name == name; });
+  return digits(costs.*row->member * row->times / row->over, 4) + row->unit;
 }
 
 std::string costs_table(const ScalingCosts& costs) {

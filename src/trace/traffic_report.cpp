@@ -91,7 +91,7 @@ std::string to_json(const TrafficReport& report) {
 
 bool begins_as_traffic_report(std::string_view beginning) {
   return beginning.starts_with("rate,status,latency") ||
-         beginning.find(file_type) != beginning.npos;
+         beginning.find(file_type) != std::string_view::npos;
 }
 
 }  // namespace tessera::trace

@@ -198,7 +198,8 @@ SimTime ProgramOutlook::latency_to(const Regions* regions, std::uint32_t region)
 
 void ProgramOutlook::make_tables(Class& of) {
   const plan::Program& program = plan_.stages[of.stage].program;
-  for (const Regions* regions : {&of.leaving.peers[0], &of.leaving.peers[1], &of.leaving.memory}) {
+  for (const Regions* regions :
+       {of.leaving.peers.data(), &of.leaving.peers[1], &of.leaving.memory}) {
     for (const auto& [region, latency] : *regions) {
       of.tables[region].beside = SimTime::never();
     }

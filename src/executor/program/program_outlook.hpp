@@ -171,7 +171,7 @@ class ProgramOutlook {
   };
 
   void watch_tile(std::uint32_t index, std::uint32_t role);
-  Leaving leaving_of(std::uint32_t index, std::uint32_t role);
+  Leaving leaving_of(std::uint32_t index, std::uint32_t number);
   void add_exit(Regions& regions, EntityId from, EntityId to) const;
   bool are_alike(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t class_of(std::uint32_t stage, std::uint32_t index, const Leaving& leaving);
@@ -183,8 +183,8 @@ class ProgramOutlook {
   static const Regions* exits(const Leaving& leaving, const Instruction& instruction);
   static SimTime latency_to(const Regions* regions, std::uint32_t region);
   SimTime from(const Class& of, const Table& table, const Stand& stand) const;
-  void touch_watch(std::uint32_t watch);
-  void look_at(std::uint32_t watch, Teller& teller);
+  void touch_watch(std::uint32_t number);
+  void look_at(std::uint32_t number, Teller& teller);
   void add(std::uint32_t region, const Resumption& resumption, SimTime further);
   void push(Heap& heap, const Entry& entry);
   void forget_expectation(std::uint32_t index);

@@ -29,7 +29,7 @@ std::shared_ptr<const TileProgram> ProgramStore::program(std::uint64_t number, s
   if (!found) {
     found = std::make_shared<const TileProgram>(of.op->program(shape));
     bytes_ += size_of(*found);
-    const std::shared_ptr<const TileProgram> made = found;
+    std::shared_ptr<const TileProgram> made = found;
     if (bytes_ > most_bytes) {
       forget();
     }

@@ -50,7 +50,7 @@ void write_signed(const std::string& path, const std::string& file_type, const J
 }
 
 Json read_signed(const std::string& path, const std::string& file_type) {
-  const std::optional<Json> json = Json::parse(read_file(path));
+  std::optional<Json> json = Json::parse(read_file(path));
   try {
     if (!json || json->at("file_type") != file_type) {
       throw IoError(path + ": error: damaged (not the JSON it should be)");
@@ -66,7 +66,7 @@ Json read_signed(const std::string& path, const std::string& file_type) {
   } catch (const JsonError&) {
     throw IoError(path + ": error: damaged (not the JSON it should be)");
   }
-  return *json;
+  return std::move(*json);
 }
 
 std::string signed_line(Json members) {

@@ -173,11 +173,12 @@ void TableBuffer::give_back() {
   for (std::size_t column = 0; column < row_bytes_; ++column) {
     const std::size_t word = column / word_bytes;
     if (has_byte(changing_[word] & ~earlier_[word], column % word_bytes)) {
-      const auto begin = reinterpret_cast<std::uintptr_t>(plane(column));
-      const std::uintptr_t first = (begin + page - 1) / page * page;
-      const std::uintptr_t last = (begin + plane_stride()) / page * page;
+      std::byte* const begin = plane(column);
+      const auto address = reinterpret_cast<std::uintptr_t>(begin);
+      const std::uintptr_t first = (address + page - 1) / page * page;
+      const std::uintptr_t last = (address + plane_stride()) / page * page;
       if (first < last) {
-        madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+        madvise(begin + (first - address), last - first, MADV_DONTNEED);
       }
       used_[word] &= ~whole_bytes(std::uint64_t{1} << (8 * (column % word_bytes)));
     }
