@@ -29,7 +29,7 @@ fs::path scripts_folder() {
       program_path().parent_path().parent_path() / "share" / "tessera" / "scripts";
   for (const fs::path& folder : {installed, fs::path(TESSERA_SOURCE_SCRIPTS)}) {
     std::error_code unknown;
-    if (fs::is_directory(folder / package, unknown)) {
+    if (fs::is_directory(folder / package / "html", unknown)) {
       return folder;
     }
   }
