@@ -281,8 +281,6 @@ class LanguageModel(Section):
     """tokens a sample; integer, 1 to 16777216"""
     vocabulary: int
     """rows of the word embedding; integer, 1 to 268435456"""
-    batch: int
-    """samples of one step over all replicas; integer, 1 to 4294967296"""
     architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
     """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
     encoder_layers: int | None
@@ -318,6 +316,8 @@ class LanguageModel(Section):
     """the products of attention and MLP have biases; boolean; default: true"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
+    batch: int | None
+    """samples of one step over all replicas; integer, 1 to 4294967296"""
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
@@ -338,7 +338,6 @@ class LanguageModel(Section):
         heads: int,
         sequence: int,
         vocabulary: int,
-        batch: int,
         architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
         encoder_layers: int | None = ...,
         kv_heads: int | None = ...,
@@ -357,6 +356,7 @@ class LanguageModel(Section):
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
+        batch: int | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
