@@ -119,7 +119,7 @@ int run_python(const std::string& module, const Words& words, comm::Communicator
     try {
       said = std::to_string(run_here(module, words));
     } catch (const ConfigError& error) {
-      said = std::string("-") + error.what();
+      said = "-" + error.diagnostics().front().message;
     }
   }
   said = world.broadcast(said, 0);

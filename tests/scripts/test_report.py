@@ -237,7 +237,8 @@ class Reports(unittest.TestCase):
             self.assertEqual(done.stdout, "")
         done = run(TESSERA, "report", self.small, TESSERA_PYTHON="/bin/false")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("'/bin/false' is no Python with h5py and numpy", done.stderr)
+        self.assertEqual(done.stderr, "error: TESSERA_PYTHON: '/bin/false' is no Python with h5py "
+                         "and numpy\n")
 
     def test_damage_ends_with_74_and_leaves_no_file(self):
         folder = self.base / "damaged"
