@@ -33,10 +33,10 @@ void add(const Instruction& instruction, const std::vector<workload::Operation>&
       break;
     case Action::collective:
     case Action::start_collective:
-      outline.collectives.push_back(
-          {groups[static_cast<std::size_t>(instruction.group)], instruction.group,
-           static_cast<collective::Kind>(instruction.collective), Bytes(instruction.bytes),
-           instruction.action == Action::start_collective});
+      outline.collectives.push_back({groups[static_cast<std::size_t>(instruction.group)],
+                                     instruction.group, instruction.collective,
+                                     Bytes(instruction.bytes),
+                                     instruction.action == Action::start_collective});
       break;
     case Action::read:
     case Action::write:
