@@ -46,8 +46,8 @@ Json quantity() {
   return {{"type", "string"}, {"pattern", std::string(number_pattern) + " *[A-Za-z/%]+$"}};
 }
 
-Json any_of(std::vector<Json> some) {
-  return {{"anyOf", std::move(some)}};
+Json any_of(const std::vector<Json>& some) {
+  return {{"anyOf", some}};
 }
 
 Json schema_of_type(const std::string& type) {
