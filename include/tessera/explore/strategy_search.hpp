@@ -49,8 +49,8 @@ struct Proposal {
 
 // Why nothing fits, and what would.
 struct Advice {
-  std::string nearest;  // title of the candidate that misses least
-  std::string where;    // what is too small, what is kept there and how much is missing
+  std::string about;  // which candidate
+  std::string where;  // what is too small, what is kept there and how much is missing
   std::vector<std::string> remedies;  // one a line
 };
 

@@ -23,8 +23,8 @@ WAFER = ("{topology: {kind: wafer, tiles: [2, 2], cores: [2, 4], intra_tile: {ba
          "dram: {at: edge, edges: [west, east], bandwidth: 16 GB/s, latency: 100 ns, capacity: 64 MB}}")
 CLUSTER = ("{topology: {kind: cluster, nodes: NODES, accelerators: 4, nics: 4, "
            "switch: {bandwidth: 200 GB/s, latency: 250 ns}, nic: {bandwidth: 25 GB/s, latency: 1 us}, "
-           "port: {bandwidth: 12.5 GB/s, latency: 1 us}, fabric: {kind: switch, bandwidth: 12.5 GB/s, "
-           "latency: 500 ns}}, tile: {peak: {fp16: 50 TFLOP/s}, sram: 1 MB, operands: dram}, "
+           "port: {bandwidth: 12.5 GB/s, latency: 1 us}, fabric: {kind: switch}}, "
+           "tile: {peak: {fp16: 50 TFLOP/s}, sram: 1 MB, operands: dram}, "
            "dram: {at: each, bandwidth: 1000 GB/s, latency: 400 ns, capacity: CAPACITY}}")
 
 
@@ -62,7 +62,7 @@ SPACES = (
           "the same with SRAM that is too small, and DRAM at two edges: recomputation, ZeRO"),
     Space("wafer", WAFER, DENSE,
           {"pipeline": [1, 2, 4, 8], "tensor": [1, 2, 4, 8], "data": [1, 2, 4, 8, 16],
-           "micro_batch": [1, 2, 4], "schedule": ["1f1b", "gpipe"], "recompute": ["none", "full"],
+           "micro_batch": [1, 2, 4, 8], "schedule": ["1f1b", "gpipe", "zb-h1"], "recompute": ["none", "full"],
            "placement": LAYOUTS},
           "a wafer of two levels"),
     Space("cluster", CLUSTER.replace("NODES", "4").replace("CAPACITY", "24 MB"), DENSE,

@@ -123,7 +123,7 @@ Advice advise(const Candidate& candidate, const CandidateLimits& limits,
               const machine::Machine& machine, Forecaster& forecaster) {
   const Forecast forecast = forecaster.of(candidate);
   Advice advice;
-  advice.nearest = candidate.title() + ", " + candidate.layout;
+  advice.about = candidate.title() + ", " + candidate.layout;
   if (!forecast.placed) {
     advice.where = forecast.objection;
     return advice;

@@ -388,6 +388,9 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   const SharingSums& sharing = sharing_of(layout);
   const bool replicas = strategy_.degrees.data > 1;
   const double access = ways.access()[stage];
+  // Outlines have all gradients; what streams is the tile's share.
+  const bool shares_gradients = strategy_.zero >= 2 && !memory.holds_weights &&
+                                strategy_.sram == plan::SramAllocation::resident;
   StageTimes times;
   LayerState all;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
@@ -410,6 +413,11 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
           of.blocking += reduced;
         }
       }
+      if (shares_gradients && (pass == backward || pass == weights)) {
+        const LayerState here = between(sharing.state, first, end);
+        const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
+        of.accessed -= 2 * static_cast<double>(others.count());
+      }
       times.accessed += of.accessed * strategy_.micro_batches;
       times.events += of.events;
       return of;
@@ -417,14 +425,19 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     const PassCost ahead = cost(forward);
     const Span time = pass_time(ahead, access);
     times.all_forward += time;
-    times.first_forward = chunk == 0 ? time : times.first_forward;
+    if (chunk == 0) {
+      times.first_forward = {(ahead.compute + ahead.blocking).least, time.likely};
+      times.early = time.least - times.first_forward.least;
+    }
     if (!workload_.training) {
       continue;
     }
     const PassCost back = cost(apart() ? inputs : backward);
     const Span back_time = pass_time(back, access);
     times.all_backward += back_time;
-    times.first_backward = chunk == 0 ? back_time : times.first_backward;
+    if (chunk == 0) {
+      times.first_backward = {(back.compute + back.blocking).least, back_time.likely};
+    }
     PassCost last = back;
     if (apart()) {
       last = cost(weights);
@@ -457,7 +470,8 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
                       layout.ways->boundary(layout.sharing->most_boundary).likely};
   for (std::size_t number = 0; number < stages.size(); ++number) {
     const StageTimes& stage = stages[number];
-    const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count;
+    const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
+                     Span{number > 0 ? stage.early : 0, 0};
     // Of those that are put off until after the last pass that other stages wait for.
     const Span put_off = stage.weight_gradients * std::min(count, static_cast<double>(number));
     const Span there_and_back =

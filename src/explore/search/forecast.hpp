@@ -111,8 +111,10 @@ class Forecaster {
   };
   // What one stage takes.
   struct StageTimes {
-    Span first_forward;  // of its first chunk
+    // Of its first chunk, from when what they work on is there: weights may be gathered before.
+    Span first_forward;
     Span first_backward;
+    double early = 0;  // of the first pass, that may be over by then
     Span all_forward;  // of all chunks, one micro-batch
     Span all_backward;
     Span weight_gradients;  // of all, where they are apart

@@ -33,9 +33,9 @@ std::string counts_of(const SearchOutcome& outcome) {
             (outcome.by_stages ? " (one tile for each stage)" : "") + "; " +
             std::to_string(outcome.bounded) + " cannot be faster by their lower bounds, " +
             std::to_string(outcome.open) +
-            (outcome.exhausted ? " by their estimates, which were off by up to "
-                               : " were left (--top); estimates were off by up to ") +
-            format_number(std::round(outcome.margin * 1000) / 10) + " %\n";
+            (outcome.exhausted ? " by their estimates" : " were left (--top)") +
+            ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
+            " % that simulations have shown\n";
   }
   return text;
 }
@@ -67,7 +67,7 @@ JsonText json_of(const Proposal& proposal) {
 
 JsonText json_of(const Advice& advice) {
   JsonText json = JsonText::object();
-  json.put("nearest", advice.nearest)
+  json.put("about", advice.about)
       .put("where", advice.where)
       .put("remedies", list_of(advice.remedies));
   return json;
@@ -80,7 +80,7 @@ std::string Proposal::title() const {
 }
 
 std::string to_text(const Advice& advice) {
-  std::string text = "nearest to fit: " + advice.nearest + "\n  " + advice.where + "\n";
+  std::string text = advice.about + "\n  " + advice.where + "\n";
   for (const std::string& each : advice.remedies) {
     text += "  " + each + "\n";
   }
