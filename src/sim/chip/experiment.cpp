@@ -82,6 +82,7 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
     workload.error("operators", "expected a list of at least one mapping");
   }
   std::map<std::string, std::uint32_t> numbers;
+  std::uint32_t tiled = 0;  // operators that have tiles, so far
   const bool has_core = start.is_complete;
   bool is_complete = has_core && !sections.empty();
   for (Section& section : sections) {
@@ -100,6 +101,11 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
       op.tiles = npu::operators().at(kind)(section, {work.core, work.cores.size(), work.data_type});
       is_complete = is_complete && op.tiles != nullptr;
     }
+    // What moves nothing is not there for the cores, as in a model, where it is no operator.
+    if (tiled != number && !op.first_core && has_core) {
+      op.first_core = tiled % static_cast<std::uint32_t>(work.cores.size());
+    }
+    tiled += op.tiles != nullptr && op.tiles->groups() == 0 ? 0 : 1;
     if (!numbers.emplace(op.name, number).second) {
       section.error("name", "two operators are called '" + op.name + "'");
     }
