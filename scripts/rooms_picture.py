@@ -59,7 +59,7 @@ class Room:
 
     def rows(self):
         own = [(OWN_FILES, self.folders[OWN_FILES])] if self.folders[OWN_FILES] else []
-        return own + sorted((row for row in self.folders.items() if row[0] != OWN_FILES))
+        return own + sorted(row for row in self.folders.items() if row[0] != OWN_FILES)
 
 
 def read_room(tree, name):

@@ -1,7 +1,7 @@
 // What max-min shares cost: random flows that are joined to each other over their links, in the
 // program's own solver (src/network/flow/fluid_flows.hpp), without the engine.
 
-#include "fluid_flows.hpp"
+#include "flow/fluid_flows.hpp"
 
 #include <algorithm>
 #include <iterator>

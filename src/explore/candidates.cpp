@@ -409,12 +409,4 @@ void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& 
   Visits(limits, degrees, visit).all();
 }
 
-std::uint64_t count_candidates(const CandidateLimits& limits) {
-  std::uint64_t count = 0;
-  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
-    visit_candidates(limits, degrees, [&](const Candidate&) { ++count; });
-  }
-  return count;
-}
-
 }  // namespace tessera::explore

@@ -24,7 +24,6 @@ ALLOWED = {
     ("src/collective/compat/astra.cpp", "ring"),
     ("src/machine/topology/stack_topology.cpp", "ring"),  # a block of a stack
     ("src/trace/parts_json.cpp", "bandwidth"),   # a type of keys
-    ("src/trace/scaling_report.cpp", "bandwidth"),  # a cost
     ("src/cli/commands/export.cpp", "chakra"),    # a format
     ("src/onnx/description.cpp", "traffic"),     # what an unknown operator counts as
     ("src/plan/stages/given_stages.cpp", "layers"),     # a key

@@ -88,7 +88,4 @@ std::vector<DegreesOfCandidates> degrees_of_candidates(const CandidateLimits& li
 void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
                       const std::function<void(const Candidate&)>& visit);
 
-// How many there are, of all degrees.
-std::uint64_t count_candidates(const CandidateLimits& limits);
-
 }  // namespace tessera::explore

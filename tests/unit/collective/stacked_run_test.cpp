@@ -55,12 +55,13 @@ class Cluster {
     std::vector<RunDimension> dimensions;
     for (const Layer& layer : layers_) {
       algorithms_.push_back(algorithms().at(layer.algorithm)({}));
-      dimensions.push_back({{layer.size,
-                             Bandwidth::bytes_per_second(
-                                 static_cast<std::uint64_t>(layer.bytes_per_ns) * 1'000'000'000U),
-                             layer.queues},
-                            algorithms_.back().get(),
-                            {setting.endpoint, setting.local_memory, true, layer.free_additions}});
+      dimensions.push_back(
+          {{layer.size,
+            Bandwidth::bytes_per_second(static_cast<std::uint64_t>(layer.bytes_per_ns) *
+                                        1'000'000'000U),
+            layer.queues},
+           algorithms_.back().get(),
+           {setting.endpoint, setting.local_memory, SimTime::from_ps(1000), layer.free_additions}});
       npus_ *= layer.size;
     }
     collective_ = plan_collective(setting.kind, Bytes(setting.bytes), std::move(dimensions),

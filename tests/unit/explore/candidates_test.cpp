@@ -9,6 +9,15 @@
 namespace tessera::explore {
 namespace {
 
+// Of all degrees.
+std::uint64_t count_candidates(const CandidateLimits& limits) {
+  std::uint64_t count = 0;
+  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+    visit_candidates(limits, degrees, [&](const Candidate&) { ++count; });
+  }
+  return count;
+}
+
 using Degrees = std::tuple<unsigned, unsigned, unsigned>;  // pipeline, data, tensor
 
 CandidateLimits limits(std::uint64_t devices) {
