@@ -30,7 +30,7 @@ SERVING = ("machine: a.yaml\nworkload:\n  kind: serving\n  scheduler: {policy: d
 TENANTS = ("machine: a.yaml\nworkload:\n  kind: tenants\n  tenants:\n"
            "    - {name: one, tiles: all, start: 1 us, workload: {kind: collective, size: 1 B,"
            " collective: barrier}, execution: {lanes: {host: 1}}}\n")
-LAYERS = ("machine: a.yaml\nworkload:\n  kind: layers\n  input: [8, 8, 3]\n  layers:\n"
+LAYERS = ("machine: a.yaml\nworkload:\n  kind: layers\n  batch: 4\n  input: [8, 8, 3]\n  layers:\n"
           "    - {name: first, kind: convolution, channels: 4, kernel: 3, then: [relu]}\n"
           "    - operators:\n        - {kind: pool, type: max, global: true}\n"
           "        - {kind: linear, name: last, outputs: 2}\n")

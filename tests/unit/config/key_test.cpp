@@ -75,7 +75,7 @@ TEST(Key, RefusesWhatItsTypeOrRangeDoesNotHold) {
   EXPECT_EQ(complaint("{narrow: 256}", narrow_key), "narrow: must be between 0 and 255; got '256'");
   EXPECT_EQ(complaint("{}", rows_key), "rows: missing; give a whole number, e.g. 4");
   EXPECT_EQ(complaint("{colour: gren}", colour_key),
-            "colour: unknown name 'gren'; did you mean 'green'?");
+            "colour: unknown name 'gren'; did you mean 'green'? known: red, green");
 }
 
 }  // namespace

@@ -45,7 +45,9 @@ TEST(Registry, AnUnknownNameIsTheUsersError) {
     registry.at("packets");
     FAIL() << "nothing was thrown";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "error: unknown network model 'packets'; did you mean 'packet'?");
+    EXPECT_STREQ(error.what(),
+                 "error: unknown network model 'packets'; did you mean 'packet'? "
+                 "known: flit, packet");
   }
   try {
     registry.at("analytical");

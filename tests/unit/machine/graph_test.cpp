@@ -115,7 +115,7 @@ TEST(Graph, ComplainsAboutBadLinks) {
                                        from + ", to: " + to + ", " + wire + "}\n");
   };
   EXPECT_THAT(about("gpv", "hub"), ElementsAre("m.yaml:8:8: error: topology.links[1].from: unknown "
-                                               "node 'gpv'; did you mean 'gpu'?"));
+                                               "node 'gpv'; did you mean 'gpu'? known: gpu, hub"));
   EXPECT_THAT(about("hub", "'gpu[2]'"),
               ElementsAre("m.yaml:8:19: error: topology.links[1].to: 'gpu[2]' does not exist; the "
                           "last one is 'gpu[1]'"));

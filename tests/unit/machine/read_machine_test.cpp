@@ -149,9 +149,11 @@ TEST(ReadMachine, LeavesOtherRoomsTheirKeys) {
 }
 
 TEST(ReadMachine, ComplainsAboutTheTopology) {
-  EXPECT_THAT(read("topology: {kind: mess, rows: 3}\n").complaints,
-              ElementsAre("m.yaml:1:18: error: topology.kind: unknown name 'mess'; did you mean "
-                          "'mesh'?"));
+  EXPECT_THAT(
+      read("topology: {kind: mess, rows: 3}\n").complaints,
+      ElementsAre("m.yaml:1:18: error: topology.kind: unknown name 'mess'; did you mean "
+                  "'mesh'? known: cluster, concentrated-mesh, double-ring, dragonfly, fat-tree, "
+                  "graph, hypercube, mesh, stack, torus, twisted-torus, wafer"));
   EXPECT_THAT(read("topology: {kind: mesh, rows: 100000, columns: 100000, bandwidth: 1 GB/s, "
                    "latency: 1 ns}\n")
                   .complaints,
@@ -226,7 +228,7 @@ TEST(ReadMachine, ComplainsAboutTheTile) {
   EXPECT_THAT(
       read(mesh + "tile:\n  peak:\n    fp61: 1 TFLOP/s\n").complaints,
       ElementsAre("m.yaml:4:5: error: tile.peak.fp61: unknown data type 'fp61'; did you mean "
-                  "'fp64'?"));
+                  "'fp64'? known: fp64, fp32, tf32, fp16, bf16, fp8, int8"));
   EXPECT_THAT(read(mesh + "tile:\n  sram: 1 MB\n").complaints,
               ElementsAre("m.yaml:2:1: error: tile.peak: must give the peak rate of at least one "
                           "data type, e.g. fp16"));
@@ -236,12 +238,12 @@ TEST(ReadMachine, ComplainsAboutMemory) {
   const auto about = [](const std::string& placement) {
     return read(mesh + "dram: {" + placement + ", bandwidth: 1 GB/s, latency: 1 ns}\n").complaints;
   };
-  EXPECT_THAT(
-      about("at: edges"),
-      ElementsAre("m.yaml:2:12: error: dram.at: unknown name 'edges'; did you mean 'edge'?"));
+  EXPECT_THAT(about("at: edges"),
+              ElementsAre("m.yaml:2:12: error: dram.at: unknown name 'edges'; did you mean 'edge'? "
+                          "known: edge, each, memories, nodes, none"));
   EXPECT_THAT(about("at: edge, edges: [wst]"),
               ElementsAre("m.yaml:2:18: error: dram.edges: unknown edge 'wst'; did you mean "
-                          "'west'?"));
+                          "'west'? known: west, east, north, south"));
   EXPECT_THAT(about("at: edge"),
               ElementsAre("m.yaml:2:1: error: dram.edges: must name at least one "
                           "of west, east, north, south"));
