@@ -186,9 +186,10 @@ class Family:
                 rule.take(summaries[rule.form], summaries[rule.base], experiment)
 
     def many(self, count, make):
-        """As many as `count` that can be run; `make(draw)` gives an experiment and its forms."""
+        """As many as `count` that can be run, and more until each rule has a case; `make(draw)` gives an
+        experiment and its forms."""
         tries = 0
-        while self.cases < count and tries < 6 * count:
+        while tries < 6 * count and (self.cases < count or not all(rule.runs for rule in self.rules)):
             tries += 1
             self.compare(*make(self.draw))
 
