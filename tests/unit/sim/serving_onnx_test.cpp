@@ -141,7 +141,8 @@ TEST(ServedModels, NeedRoomForTheirWeights) {
       "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 60 MB}\n";
   const Experiment streams = read(experiment_of(tenant(images, once), in_sram + dram));
   const trace::Summary summary = run_on(1, streams);
-  EXPECT_EQ(summary.memory_read_bytes, served_by(*streams.only_job())->tenants[0].model->weights().count());
+  EXPECT_EQ(summary.memory_read_bytes,
+            served_by(*streams.only_job())->tenants[0].model->weights().count());
   EXPECT_GT(static_cast<double>(summary.simulated_time_ps), 50e6 / 32e9 * 1e12);
   EXPECT_THAT(
       complaint_of(experiment_of(tenant(images, once) + tenant(images, once), in_sram + dram)),
