@@ -443,6 +443,10 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       last = cost(weights);
       times.weight_gradients += pass_time(last, access);
     }
+    if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
+      // The update waits for what the last pass has to share out.
+      times.last.likely += between(sharing.reduce, end - 1, end).likely;
+    }
     if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
       const Span before = pass_time(last, access);
       last.beside += between(sharing.reduce, first, end);
