@@ -17,6 +17,12 @@ def bad_cut_options(program):
 
 
 @check
+def bad_trace_level(program):
+    expect_refusal(program.call("run", HERE / "short.yaml", "--trace", "everything"), 2,
+                   "--trace: unknown value 'everything'; known: none, summary, full")
+
+
+@check
 def scale_refuses(program):
     experiment = HERE / "short.yaml"
     expect_refusal(program.call("scale", experiment), 2, "no numbers of ranks")
