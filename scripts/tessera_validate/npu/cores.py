@@ -11,7 +11,7 @@ CONVOLUTIONS = {"conv3x3_64_56": (56, 64, 64), "conv3x3_128_28": (28, 128, 128)}
 # A core's port alone, of 32 bytes a cycle; the channels as they are.
 ONE_PORT = ("[{from: core, to: crossbar, bandwidth: 32 GB/s, latency: 1 ns}, "
             "{from: hbm, to: crossbar, bandwidth: 2048 GB/s, latency: 1 ns}]")
-QUICK = 600_000  # cycles of theirs, in a reduced run
+QUICK = 250_000  # cycles of theirs, in a reduced run
 SPEED = 20  # times less CPU time, the goal for N = 2048 on the Server
 RANKS = (1, 2, 3, 4)
 # One of each kind, as in a GPT-3-small layer of 512 tokens or a ResNet-50, and what it must move.

@@ -15,7 +15,7 @@ def sections(report, program, folder, setting):
     for case in [Case(name, 0) for name in names]:
         expected = runs.run(case, 1)["result_digest"]
         for ranks in (2, 3, 4):
-            for synchronization in SYNCHRONIZATIONS:
+            for synchronization in SYNCHRONIZATIONS[:1] if setting.reduced and ranks != 3 else SYNCHRONIZATIONS:
                 # Without promises a run on a cut through tensor groups takes minutes.
                 few = setting.reduced or (case.name != "quickstart" and synchronization != "promise")
                 cuts = ("groups",) if few else CUTS
