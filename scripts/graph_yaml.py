@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes a NetworkX graph as a workload of vertices, or as the topology of a machine
-(docs/user-guide.md, "Graphs of vertices" and "Topology `graph`").
+(docs/manual/graphs.md, "Graphs of vertices", and docs/manual/machine.md, "Topology `graph`").
 
     import networkx, graph_yaml
     graph = networkx.DiGraph(tensors=[{"name": "weights", "bytes": 30e9}])

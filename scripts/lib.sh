@@ -17,6 +17,8 @@ gate_packages=(clang-format)
 test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml clang-tidy shellcheck)
 # shellcheck disable=SC2034  # the smallest Chromium there is, 224 MB installed, to look at reports
 browser_packages=(chromium-headless-shell fonts-dejavu-core)
+# shellcheck disable=SC2034  # what makes the documentation a site
+site_packages=(python3 mkdocs mkdocs-material libjs-katex fonts-katex)
 # shellcheck disable=SC2034  # what the package for Python needs, and what its tests need beside it
 python_packages=(python3 python3-h5py python3-matplotlib python3-numpy python3-pandas python3-xarray
   python3-yaml)

@@ -98,9 +98,9 @@ def index_of(listed):
     rows = [(f"[{kind}]({kind}.md)", ", ".join(code(name) for name in parts)) for kind, parts in listed.items()]
     return "\n".join(
         ["# Reference", "", MADE, "",
-         "Every part and key of Tessera, a page for each kind. The [user guide](../user-guide.md) explains them. "
+         "Every part and key of Tessera, a page for each kind. The [manual](../manual/experiment.md) explains them. "
          "In a key `NAME` stands for a name of yours and `[]` for the entries of a list. What `tessera list` does "
-         "not have is not here either: the keys of the workloads `operators` and `onnx` are in the guide.", "",
+         "not have is not here either: the keys of the workloads `operators` and `onnx` are in [its page](../manual/operators.md).", "",
          "| column | says |", "|---|---|",
          "| type | `size`, `bandwidth`, `time`, `frequency` and `rate of operations` are numbers with a unit; "
          "`fraction` is a number from 0 to 1 or a percentage |",

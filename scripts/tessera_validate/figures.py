@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 from page import ROOT
 
-DOCUMENTS = ("README.md", "results/README.md", "results/claims.md", "docs/user-guide.md", "docs/benchmarks.md")
+DOCUMENTS = ("README.md", "results/README.md", "results/claims.md", "docs/**/*.md")
 MARK = re.compile(r'\[([^\]]*)\]\(((?:[\w./-]*/)?[\w-]+\.md) "([^"\n]+): ([^":\n]+)"\)')
 NUMBER = re.compile(r"[+-]?\d+(?:\.(\d+))?")
 POWER = re.compile(r"( · 10)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
@@ -67,10 +67,13 @@ def compare(document, text):
         yield mark, due, "" if due == said else f"{where}: {page} says '{due}' ({row}, {column})"
 
 
+def documents(root):
+    return [document for names in DOCUMENTS for document in sorted(root.glob(names))]
+
+
 def faults(root=ROOT):
     """What documents say and pages do not."""
-    for name in DOCUMENTS:
-        document = root / name
+    for document in documents(root):
         for _, _, fault in compare(document, document.read_text(encoding="utf-8")):
             if fault:
                 yield fault
@@ -79,8 +82,7 @@ def faults(root=ROOT):
 def rewrite(root=ROOT):
     """Puts the figures of the pages into the documents; what cannot be put."""
     left = []
-    for name in DOCUMENTS:
-        document = root / name
+    for document in documents(root):
         text = document.read_text(encoding="utf-8")
         for mark, due, fault in list(compare(document, text)):
             if fault and due is None:

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Compares the documents with the program.
 
-    check_docs.py TESSERA REPOSITORY CHECK
+    check_docs.py TESSERA REPOSITORY CHECK [FOLDER]
 
 CHECK is one of
   trace_format  docs/trace-format.md has the root attributes, tables, fields, types, units and
                 descriptions of a fresh trace, and no others
-  user_guide    docs/user-guide.md has every option of the commands and every key of a summary, and
-                leads to each page of docs/reference
+  manual        the pages of docs/ have every option of the commands and every key of a summary, lead to
+                each page of docs/reference, and explain no key that no part has
+  blocks        blocks of code in docs/ are fenced, each with its language (blocks.py)
+  commands      with a folder of docs/: blocks of commands in its pages, run (blocks.py)
+  site          scripts/site builds docs/ as a site, strictly; ends with 77 where MkDocs or KaTeX is missing
   reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line
   links         every relative link of a document leads to a file
@@ -19,6 +22,7 @@ import itertools
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -161,11 +165,11 @@ def keys_of(summary):
 
 
 def unknown_keys(text, listed):
-    """Keys that tables of the guide explain, each below a link to its page, and that no part has."""
+    """Keys that tables of the manual explain, each below a link to its page, and that no part has."""
     rows = re.findall(r"^(?:Keys|Of a tenant. Keys): (.*)\n\n\| key \| more \|\n\|---\|---\|\n((?:\|.*\n)+)", text,
                       re.MULTILINE)
     if len(rows) < 20:
-        yield "the user guide has %d tables of keys only" % len(rows)
+        yield "the manual has %d tables of keys only" % len(rows)
     for head, table in rows:
         known = set()
         for kind in re.findall(r"reference/([\w-]+)\.md", head):
@@ -177,24 +181,52 @@ def unknown_keys(text, listed):
         for line in table.splitlines():
             for name in re.findall(r"`([^`]+)`", line.split("|")[1]):
                 if name not in known and name + "[]" not in known:
-                    yield "the user guide explains '%s', which is no key" % name
+                    yield "the manual explains '%s', which is no key" % name
 
 
-def user_guide(tessera, repository):
-    text = (repository / "docs/user-guide.md").read_text(encoding="utf-8")
+# What tables say beyond the reference stands in these folders of docs/.
+MANUAL = ("manual", "how-to")
+
+
+def manual(tessera, repository):
+    text = "\n".join(page.read_text(encoding="utf-8") for folder in MANUAL
+                     for page in sorted((repository / "docs" / folder).glob("*.md")))
     for page in sorted((repository / "docs" / "reference").glob("*.md")):
-        if "](reference/%s" % page.name not in text:
-            yield "the user guide does not lead to docs/reference/%s" % page.name
+        if "](../reference/%s" % page.name not in text:
+            yield "the manual does not lead to docs/reference/%s" % page.name
     yield from unknown_keys(text, json.loads(run(tessera, "list", "--json")))
     for command in commands_of(run(tessera, "--help")):
         for option in re.findall(r"--[a-z][a-z-]*", run(tessera, command, "--help")):
             if option != "--help" and option not in text and option != "--format":
-                yield "option %s of %s is not in the user guide" % (option, command)
+                yield "option %s of %s is not in the manual" % (option, command)
     with tempfile.TemporaryDirectory() as scratch:
         summary = small_run(tessera, scratch) / "summary.json"
         for key in keys_of(json.loads(summary.read_text(encoding="utf-8"))):
             if "`%s`" % key not in text:
-                yield "key '%s' of summary.json is not in the user guide" % key
+                yield "key '%s' of summary.json is not in the manual" % key
+
+
+def blocks(_, repository):
+    import blocks as code
+    yield from code.form(repository)
+
+
+def commands(tessera, repository, group):
+    import blocks as code
+    yield from code.run_all(tessera, repository, group)
+
+
+def site(_, repository):
+    if not shutil.which("mkdocs") or not pathlib.Path("/usr/share/javascript/katex").exists():
+        print("skipped: no MkDocs or no KaTeX; scripts/site installs them")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run([sys.executable, repository / "scripts" / "tessera_site", scratch], check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            yield done.stdout.decode(errors="replace")
+        elif not list(pathlib.Path(scratch).glob("*/methods/network-flow.html")):
+            yield "the site has no page of the network flow"
 
 
 def reference(tessera, repository):
@@ -219,7 +251,8 @@ def links(_, repository):
     if not pages:
         yield "no documents found"
     for page in pages:
-        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target and not (page.parent / target).exists():
                 yield "%s: no file %s" % (page.relative_to(repository), target)
 
@@ -253,13 +286,13 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, user_guide, reference, excerpts, links, figures, limits,
-                        quickstart)}
+          for check in (trace_format, manual, blocks, commands, site, reference, excerpts, links, figures,
+                        limits, quickstart)}
 
 
 def main():
-    tessera, repository, name = sys.argv[1:]
-    faults = list(CHECKS[name](pathlib.Path(tessera).resolve(), pathlib.Path(repository)))
+    tessera, repository, name, *more = sys.argv[1:]
+    faults = list(CHECKS[name](pathlib.Path(tessera).resolve(), pathlib.Path(repository).resolve(), *more))
     print("\n".join(faults) or "the documents agree")
     return 1 if faults else 0
 

@@ -26,7 +26,7 @@ TRIALS = [
     ("killed_rank", "`kill -9` of a rank: all gone in 5 s; every committed row readable, and a row "
      "of the uninterrupted run", 100, 2),
     ("failing_rank", "overflow, abort, no memory, file too large in one rank: the code that the "
-     "user guide says, rank and cause in the message", 60, 4),
+     "manual says, rank and cause in the message", 60, 4),
     ("stopped_rank", "SIGSTOP of a rank: report of the others, exit 70", 30, 1),
     ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: stopped in order, same "
      "results when gone on with", 60, 3),

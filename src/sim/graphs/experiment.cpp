@@ -1,4 +1,4 @@
-// Reads the section `execution` of experiments whose workload is graphs; docs/user-guide.md has its
+// Reads the section `execution` of experiments whose workload is graphs; docs/manual/graphs.md has its
 // keys with their defaults.
 #include "graphs/experiment.hpp"
 
