@@ -41,6 +41,19 @@ function(tessera_precompiled name header)
 endfunction()
 tessera_precompiled(tessera_precompiled precompiled.hpp)
 
+# tessera_alone(SOURCES...): where files are compiled together (CMAKE_UNITY_BUILD), those that register a
+# part stay alone: they are alike, down to the names that only they see.
+function(tessera_alone)
+  list(FILTER ARGN EXCLUDE REGEX "^[$]<")
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} lines
+      REGEX "const .*Registration.* registrations?[({ ]" LIMIT_COUNT 1)
+    if(lines)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
 # tessera_room(NAME SOURCES ... ROOMS ... [PUBLIC ...] [PRIVATE ...])
 #   SOURCES  files of src/NAME and its folders
 #   ROOMS    the rooms it may include
@@ -48,6 +61,7 @@ tessera_precompiled(tessera_precompiled precompiled.hpp)
 function(tessera_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;PUBLIC;PRIVATE" ${ARGN})
   add_library(tessera_${name} STATIC ${ARG_SOURCES})
+  tessera_alone(${ARG_SOURCES})
   add_library(tessera::${name} ALIAS tessera_${name})
   set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(tessera_${name} PUBLIC cxx_std_20)  # the headers ask it of whoever links

@@ -13,7 +13,7 @@ namespace tessera::comm {
 namespace {
 
 // May be a clock's idea of "for ever" otherwise.
-constexpr std::chrono::nanoseconds longest_wait = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds longest_delay_wait = std::chrono::seconds(1);
 
 class Delayed final : public Communicator {
  public:
@@ -84,7 +84,7 @@ class Delayed final : public Communicator {
     pause();
     collect();
     const Clock::time_point now = Clock::now();
-    Clock::time_point until = now + std::min(limit, longest_wait);
+    Clock::time_point until = now + std::min(limit, longest_delay_wait);
     for (const std::deque<Held>& held : held_) {
       if (!held.empty()) {
         until = std::min(until, held.front().due);

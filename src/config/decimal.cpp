@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include "characters.hpp"
 
 namespace tessera::config {
 namespace {
 
 constexpr int exponent_limit = 1'000'000;
 constexpr Digits most_digits = ~Digits{0};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 class Reader {
  public:

@@ -3,20 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include "characters.hpp"
 
 namespace tessera::config {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-}
 
 // Words that some reader of YAML (1.1 or 1.2, this one included) takes for a bool or null.
 bool is_reserved_word(std::string_view text) {

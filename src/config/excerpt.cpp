@@ -1,6 +1,7 @@
 #include "excerpt.hpp"
 
 #include <algorithm>
+#include "characters.hpp"
 
 namespace tessera::config {
 namespace {
@@ -9,10 +10,6 @@ constexpr std::size_t longest = 60;
 
 bool continues_a_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
 }  // namespace

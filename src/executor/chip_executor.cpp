@@ -26,10 +26,10 @@ std::uint64_t ChipWork::shares() const {
 namespace {
 
 // Port kinds.
-constexpr unsigned begin_kind = 0;     // the whole, at the first core
-constexpr unsigned told_kind = 1;      // word: the operator to begin
-constexpr unsigned computed_kind = 2;  // npu::ShareDone
-constexpr unsigned heard_kind = 3;     // at the first core; word: the operator of a share
+constexpr unsigned chip_begin_kind = 0;  // the whole, at the first core
+constexpr unsigned told_kind = 1;        // word: the operator to begin
+constexpr unsigned computed_kind = 2;    // npu::ShareDone
+constexpr unsigned heard_kind = 3;       // at the first core; word: the operator of a share
 
 class ChipExecutor final : public Executor {
  public:
@@ -60,13 +60,13 @@ class ChipExecutor final : public Executor {
 
   void start(pdes::Context& context) override {
     if (core_of_[context.index()] == 0) {
-      context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+      context.send_self(SimTime::zero(), port(chip_begin_kind), std::uint32_t{0});
     }
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
-      case begin_kind:
+      case chip_begin_kind:
         begin_iteration(context);
         break;
       case told_kind:
@@ -223,7 +223,7 @@ class ChipExecutor final : public Executor {
     if (--left_ == 0) {
       over_ = context.now();
       if (++iteration_ < setup_.iterations) {
-        context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+        context.send_self(SimTime::zero(), port(chip_begin_kind), std::uint32_t{0});
       }
       return;
     }

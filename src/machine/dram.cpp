@@ -24,8 +24,8 @@ const config::NameKey at_key{
     "", "edge, each (computing node), memories (nodes of that kind), nodes (listed) or none"};
 const config::OtherKey edges_key{"edges", "list of name", "",
                                  "for edge: some of west, east, north, south"};
-const config::OtherKey nodes_key{"nodes", "list of text", "",
-                                 "for nodes: numbers or names of nodes"};
+const config::OtherKey channel_nodes_key{"nodes", "list of text", "",
+                                         "for nodes: numbers or names of nodes"};
 const config::OtherKey memories_key{
     "memories", "mapping", "none",
     "for each: bandwidth and latency of a channel at each node of kind memory as well"};
@@ -117,7 +117,7 @@ std::vector<ParameterInfo> dram_parameters() {
   const ChannelKeys of_memories("memories.");
   return {at_key,
           config::where_used(edges_key),
-          config::where_used(nodes_key),
+          config::where_used(channel_nodes_key),
           config::where_used(channel_keys.bandwidth),
           config::where_used(channel_keys.latency),
           channel_keys.capacity,
@@ -148,7 +148,7 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
                                : topology.computing_node_ids();
   }
   if (at != "nodes") {
-    refuse(dram, nodes_key, "nodes");
+    refuse(dram, channel_nodes_key, "nodes");
   }
   if (at != "each") {
     refuse(dram, memories_key, "each");

@@ -11,8 +11,8 @@ namespace {
 
 using config::RequiredKey;
 
-struct LinkKeys {
-  explicit LinkKeys(const std::string& prefix)
+struct RateKeys {
+  explicit RateKeys(const std::string& prefix)
       : bandwidth(prefix + "bandwidth", "rate of one link in one direction, > 0",
                   config::at_least(Bandwidth::bytes_per_second(1))),
         latency(prefix + "latency", "time of a packet's head from node to node, > 0",
@@ -37,7 +37,7 @@ const GridKeys& grid_keys() {
 }  // namespace
 
 LinkClass read_link_class(config::Section& section, std::string name) {
-  static const LinkKeys keys("");
+  static const RateKeys keys("");
   const Bandwidth bandwidth = keys.bandwidth.read(section);
   const SimTime latency = keys.latency.read(section);
   return {std::move(name), latency, bandwidth};
@@ -72,7 +72,7 @@ std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology
 }
 
 std::vector<ParameterInfo> link_parameters(const std::string& prefix) {
-  const LinkKeys keys(prefix);
+  const RateKeys keys(prefix);
   return {keys.bandwidth, keys.latency};
 }
 

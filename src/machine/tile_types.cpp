@@ -36,8 +36,8 @@ const config::OtherKey peak_key = config::counted_in(
                   "peak", "mapping", "",
                   "a mapping from data types to dense rates; types: " + join(data_type_names())));
 // Of a type, beside those of a tile.
-const config::OtherKey nodes_key{"nodes", "list of text", "none",
-                                 "numbers or names of tiles that are of this type"};
+const config::OtherKey type_nodes_key{"nodes", "list of text", "none",
+                                      "numbers or names of tiles that are of this type"};
 const config::OtherKey compute_key{"compute", "mapping", "that of the machine",
                                    "the compute model of such tiles, with its keys"};
 const config::OtherKey channel_key{"dram", "mapping", "as of other tiles",
@@ -65,7 +65,7 @@ std::vector<std::uint16_t> listed_types(config::Section& section, const std::vec
   std::vector<std::uint16_t> listed(topology.nodes(), NodeTree::no_type);
   for (std::size_t place = 0; place < types.size(); ++place) {
     config::Section entry = section.section("types").section(types[place].name);
-    if (!entry.has(nodes_key.key())) {
+    if (!entry.has(type_nodes_key.key())) {
       continue;
     }
     for (const EntityId node : read_listed_nodes(entry, topology)) {
@@ -111,8 +111,8 @@ std::vector<ParameterInfo> type_parameters() {
     parameter.is_required = parameter.is_value = false;
   }
   const ChannelKeys channel(channel_key.name() + ".");
-  all.insert(all.end(), {nodes_key, compute_key, channel_key, channel.bandwidth, channel.latency,
-                         channel.capacity});
+  all.insert(all.end(), {type_nodes_key, compute_key, channel_key, channel.bandwidth,
+                         channel.latency, channel.capacity});
   return all;
 }
 
@@ -126,8 +126,8 @@ std::vector<Tile> read_types(config::Section& machine, const Tile& usual) {
     config::Section entry = section.section(name);
     Tile tile = read_tile(entry, entry.has(peak_key.key()) ? Tile{} : usual);
     tile.name = name;
-    entry.raw(nodes_key.key());    // cannot be judged without a topology
-    entry.raw(compute_key.key());  // of another room
+    entry.raw(type_nodes_key.key());  // cannot be judged without a topology
+    entry.raw(compute_key.key());     // of another room
     if (entry.has(channel_key.key())) {
       config::Section dram = entry.section(channel_key.key());
       const ChannelKeys keys;

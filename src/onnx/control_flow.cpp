@@ -8,7 +8,7 @@
 namespace tessera::onnx {
 namespace {
 
-constexpr int deepest = 64;
+constexpr int deepest_call = 64;
 
 }  // namespace
 
@@ -226,8 +226,8 @@ void Builder::add_scan(Step& step) {
 
 // A function of the model: its nodes, with what the call gives for inputs and attributes.
 void Builder::add_call(Step& step, const FileFunction& function) {
-  if (frame_.depth == deepest) {
-    fail(step.node, "functions call each other deeper than " + std::to_string(deepest));
+  if (frame_.depth == deepest_call) {
+    fail(step.node, "functions call each other deeper than " + std::to_string(deepest_call));
   }
   const Frame outer = std::exchange(frame_, {&function.opsets, frame_.depth + 1});
   Scope inner;

@@ -89,4 +89,9 @@ class Operands {
   std::string note_;
 };
 
+// A side of a shape, which is not negative.
+inline std::uint64_t count(std::int64_t side) {
+  return static_cast<std::uint64_t>(side);
+}
+
 }  // namespace tessera::onnx

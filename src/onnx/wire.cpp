@@ -11,7 +11,7 @@
 namespace tessera::onnx {
 namespace {
 
-constexpr int deepest = 60;
+constexpr int deepest_message = 60;
 
 // What stands within the length-delimited fields of a message, as far as it can be wrong.
 enum class Form : std::uint8_t {
@@ -184,8 +184,8 @@ class Scanner {
 
   void child(Form form, Form parent, std::uint64_t at, std::uint64_t end, int depth,
              GraphPlace* graph, NodePlace* node) {
-    if (depth == deepest) {
-      fail(at, "messages are nested deeper than " + std::to_string(deepest));
+    if (depth == deepest_message) {
+      fail(at, "messages are nested deeper than " + std::to_string(deepest_message));
     }
     if (form == Form::node) {
       graph->nodes.push_back({at, {}});

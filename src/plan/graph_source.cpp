@@ -26,9 +26,9 @@ struct Template {
 };
 
 // Walks through a program as a tile would, and notes what each instruction waits for.
-class Walk {
+class GraphWalk {
  public:
-  explicit Walk(const Plan& plan) : plan_(plan) {}
+  explicit GraphWalk(const Plan& plan) : plan_(plan) {}
 
   std::vector<Template> over(const Program& program) {
     for (const ScheduleEntry& entry : program.schedule) {
@@ -116,7 +116,7 @@ class PlanSource final : public workload::GraphSource {
       npu_of_[npus_[npu].value()] = npu;
     }
     for (const Stage& stage : plan_.stages) {
-      nodes_.push_back(Walk(plan_).over(stage.program));
+      nodes_.push_back(GraphWalk(plan_).over(stage.program));
     }
     find_groups();
   }

@@ -232,10 +232,10 @@ const ChoiceKey<SramAllocation> sram{
     "resident",
     "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
     "algorithm-1: as PALM's Algorithm 1, all operands of an operator"};
-const ChoiceKey<bool> check_capacity{"capacity",
-                                     {{"check", true}, {"ignore", false}},
-                                     "check",
-                                     "check, or ignore: run although SRAM and DRAM are too small"};
+const ChoiceKey<bool> capacity_key{"capacity",
+                                   {{"check", true}, {"ignore", false}},
+                                   "check",
+                                   "check, or ignore: run although SRAM and DRAM are too small"};
 const ChoiceKey<Aggregation> aggregation{
     "aggregation",
     {{"none", Aggregation::none}, {"tensor", Aggregation::tensor}, {"stage", Aggregation::stage}},
@@ -256,10 +256,10 @@ std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
 
 std::vector<ParameterInfo> strategy_parameters() {
   std::vector<ParameterInfo> parameters{
-      pipeline,          tensor,         data,      context,   expert,         sequence_parallel,
-      micro_batch,       chunks,         schedule,  order_key, recompute,      zero,
-      overlap_gradients, overlap_tensor, boundary,  adapters,  sharding,       cut_samples,
-      cut_rows,          cut_columns,    cut_depth, sram,      check_capacity, aggregation,
+      pipeline,          tensor,         data,      context,   expert,       sequence_parallel,
+      micro_batch,       chunks,         schedule,  order_key, recompute,    zero,
+      overlap_gradients, overlap_tensor, boundary,  adapters,  sharding,     cut_samples,
+      cut_rows,          cut_columns,    cut_depth, sram,      capacity_key, aggregation,
       tensor_algorithm,  data_algorithm};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
@@ -305,7 +305,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.overlap_tensor = overlap_tensor.read(section);
   read_boundary(section, strategy);
   strategy.sram = sram.read(section);
-  strategy.check_capacity = check_capacity.read(section);
+  strategy.check_capacity = capacity_key.read(section);
   strategy.aggregation = aggregation.read(section);
 
   config::Section collectives = section.section("collectives");

@@ -8,12 +8,12 @@
 namespace tessera::serving {
 namespace {
 
-constexpr std::uint32_t no_step = 0xFFFFFFFF;
+constexpr std::uint32_t not_started = 0xFFFFFFFF;
 
 struct Waiter {
   std::uint64_t request = 0;
   Request what;
-  std::uint32_t step = no_step;
+  std::uint32_t step = not_started;
   SimTime begun;
 };
 
@@ -22,13 +22,13 @@ class SampleBatcher final : public Batcher {
   explicit SampleBatcher(const BatchOptions& options) : options_(options) {}
 
   void arrive(std::uint64_t number, const Request& request) override {
-    all_.push_back({number, request, no_step, {}});
+    all_.push_back({number, request, not_started, {}});
   }
 
   std::optional<Batch> next(std::uint32_t number, SimTime now) override {
     Batch batch;
     for (Waiter& waiter : all_) {
-      if (waiter.step != no_step) {
+      if (waiter.step != not_started) {
         continue;
       }
       if (batch.samples > 0 && batch.samples + waiter.what.samples > options_.samples) {

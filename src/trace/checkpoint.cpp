@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* checkpoint_file_type = "tessera-checkpoint";
 constexpr const char* checkpoint_name = "checkpoint.json";
-constexpr int most_ranks_in_one_folder = 1000;
+constexpr int ranks_in_one_folder = 1000;
 constexpr std::size_t kept = 2;
 
 std::string aside_of(const std::string& folder, std::uint32_t number) {
   return checkpoint_path(folder, number) + aside_suffix;
 }
 
-[[noreturn]] void throw_failure(const fs::filesystem_error& error) {
+[[noreturn]] void throw_no_room(const fs::filesystem_error& error) {
   throw IoError(error.path1().string() + ": error: cannot make room for a checkpoint: " +
                 error.code().message() + " (errno " + std::to_string(error.code().value()) + ")");
 }
@@ -64,11 +64,10 @@ std::string checkpoint_path(const std::string& folder, std::uint32_t number) {
 
 std::string checkpoint_file_name(int rank, int ranks) {
   std::array<char, 64> text{};
-  if (ranks <= most_ranks_in_one_folder) {
+  if (ranks <= ranks_in_one_folder) {
     std::snprintf(text.data(), text.size(), "rank.%05d.h5", rank);
   } else {
-    std::snprintf(text.data(), text.size(), "%03d/rank.%05d.h5", rank / most_ranks_in_one_folder,
-                  rank);
+    std::snprintf(text.data(), text.size(), "%03d/rank.%05d.h5", rank / ranks_in_one_folder, rank);
   }
   return text.data();
 }
@@ -77,11 +76,11 @@ std::string begin_checkpoint(const std::string& folder, std::uint32_t number, in
   std::string aside = aside_of(folder, number);
   try {
     fs::remove_all(aside);
-    for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {
+    for (int rank = 0; rank < ranks; rank += ranks_in_one_folder) {
       fs::create_directories((fs::path(aside) / checkpoint_file_name(rank, ranks)).parent_path());
     }
   } catch (const fs::filesystem_error& error) {
-    throw_failure(error);
+    throw_no_room(error);
   }
   return aside;
 }
@@ -114,7 +113,7 @@ void publish_checkpoint(const std::string& folder, const Checkpoint& checkpoint)
       fs::remove_all(checkpoint_path(folder, numbers[old]));
     }
   } catch (const fs::filesystem_error& error) {
-    throw_failure(error);
+    throw_no_room(error);
   }
 }
 

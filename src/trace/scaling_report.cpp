@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "digits.hpp"
 #include "schema.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -14,7 +15,7 @@
 namespace tessera::trace {
 namespace {
 
-constexpr const char* file_type = "tessera-scaling";
+constexpr const char* scaling_file_type = "tessera-scaling";
 
 constexpr double event_bytes = 48;   // of an event under way
 constexpr double entry_bytes = 16;   // of the reduction
@@ -34,13 +35,6 @@ double reduction_s(const ScalingCosts& costs, int ranks) {
 
 double as_double(std::uint64_t value) {
   return static_cast<double>(value);
-}
-
-std::string digits(double value, int precision = 3) {
-  std::array<char, 64> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                    std::chars_format::general, precision);
-  return std::string(buffer.data(), result.ptr);
 }
 
 std::string percent(double part, double whole) {
@@ -211,11 +205,11 @@ void predict_times(ScalingReport& report) {
 }
 
 bool begins_as_scaling_report(std::string_view text) {
-  return text.starts_with("{\n  \"file_type\": \"" + std::string(file_type) + '"');
+  return text.starts_with("{\n  \"file_type\": \"" + std::string(scaling_file_type) + '"');
 }
 
 std::string to_json(const ScalingReport& report) {
-  Json json{{"file_type", file_type},
+  Json json{{"file_type", scaling_file_type},
             {"format_version", format_version},
             {"experiment", report.experiment},
             {"machine", report.machine},

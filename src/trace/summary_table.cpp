@@ -44,13 +44,13 @@ std::string seconds(double value) {
   return formatted(value, std::chars_format::fixed, 3) + " s";
 }
 
-std::string percent(double part, double whole) {
+std::string tenths_of_percent(double part, double whole) {
   return whole > 0 ? formatted(100 * part / whole, std::chars_format::fixed, 1) : "-";
 }
 
 // " (12.3 % of WHAT)", or nothing when there is no whole.
 std::string share_of(double part, double whole, const std::string& what) {
-  return whole > 0 ? " (" + percent(part, whole) + " % of " + what + ")" : "";
+  return whole > 0 ? " (" + tenths_of_percent(part, whole) + " % of " + what + ")" : "";
 }
 
 std::string time_text(std::int64_t ps) {
@@ -198,8 +198,9 @@ std::vector<std::string> row_of(const Breakdown& group,
   for (const std::string& activity : activities) {
     const auto found = std::find_if(group.mean_ps.begin(), group.mean_ps.end(),
                                     [&](const auto& part) { return part.first == activity; });
-    row.push_back(found == group.mean_ps.end() ? "-"
-                                               : percent(static_cast<double>(found->second), sum));
+    row.push_back(found == group.mean_ps.end()
+                      ? "-"
+                      : tenths_of_percent(static_cast<double>(found->second), sum));
   }
   return row;
 }

@@ -22,8 +22,8 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 // A table while it is written.
-struct Table {
-  explicit Table(TableSpec table_spec) : spec(std::move(table_spec)), buffer(spec) {}
+struct OpenTable {
+  explicit OpenTable(TableSpec table_spec) : spec(std::move(table_spec)), buffer(spec) {}
 
   // Rows in the file that are in no commit yet.
   std::uint64_t uncommitted() const { return buffer.taken() - committed; }
@@ -88,7 +88,7 @@ struct TraceFile::Impl {
   void guarded(Body body);
   void create(const Attributes& attributes);
   void open_tables();
-  void write_chunk(Table& table);
+  void write_chunk(OpenTable& table);
   void write_chunks(bool with_tails);
   void write_commit(SimTime now);
   bool has_news() const;
@@ -97,7 +97,7 @@ struct TraceFile::Impl {
   std::chrono::milliseconds tail_interval;
   WallClock::time_point created = WallClock::now();
   WallClock::time_point last_tail = created;
-  std::vector<Table> tables;
+  std::vector<OpenTable> tables;
   ChunkFilters filters;
   WrittenSum written;
   CommitLayout layout;
@@ -137,7 +137,7 @@ void TraceFile::Impl::create(const Attributes& attributes) {
     hdf5::write_text(file.get(), name, text, path);
   }
   std::vector<std::string> names;
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     const hdf5::Properties creation = growing(table.buffer.chunk_rows(), path);
     hdf5::check(H5Pset_shuffle(creation.get()), path, "set the filters");
     hdf5::check(H5Pset_deflate(creation.get(), 1), path, "set the filters");
@@ -163,7 +163,7 @@ void TraceFile::Impl::open_tables() {
     return hdf5::WriteDataset(
         hdf5::check(H5Dopen2(file.get(), name.c_str(), access.get()), path, "open a table"));
   };
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     table.dataset = open_table(table.spec.name, 0);  // whole chunks pass the cache by
   }
   // One chunk: rows only ever go to the last.
@@ -173,7 +173,7 @@ void TraceFile::Impl::open_tables() {
 TraceFile::Impl::~Impl() {
   if (failure.has_value() || file.get() < 0) {
     // Closing would touch the file again.
-    for (Table& table : tables) {
+    for (OpenTable& table : tables) {
       table.dataset.release();
     }
     commit_log.release();
@@ -181,7 +181,7 @@ TraceFile::Impl::~Impl() {
     return;
   }
   const hdf5::Guard guard;
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     table.dataset.reset();
   }
   commit_log.reset();
@@ -208,7 +208,7 @@ std::byte* TraceFile::Impl::add(TableIndex index, std::size_t size) {
     throw InternalError("a row for a trace that is closed");
   }
   ensure(index < tables.size(), "a row for a table that is not there");
-  Table& table = tables[index];
+  OpenTable& table = tables[index];
   if (table.buffer.whole()) [[unlikely]] {
     guarded([&] { write_chunk(table); });
   }
@@ -216,7 +216,7 @@ std::byte* TraceFile::Impl::add(TableIndex index, std::size_t size) {
 }
 
 // Writes the present chunk, whole or not, in the form the table's filters give it.
-void TraceFile::Impl::write_chunk(Table& table) {
+void TraceFile::Impl::write_chunk(OpenTable& table) {
   const hsize_t base = table.buffer.base();
   const TableBuffer::Taken taken = table.buffer.take();
   table.crc = crc_join(table.crc, taken.fresh_crc, taken.fresh_bytes);
@@ -235,7 +235,7 @@ void TraceFile::Impl::write_chunk(Table& table) {
 }
 
 void TraceFile::Impl::write_chunks(bool with_tails) {
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     if (table.buffer.whole() || (with_tails && table.buffer.rows() > table.buffer.taken())) {
       write_chunk(table);
     }
@@ -244,14 +244,14 @@ void TraceFile::Impl::write_chunks(bool with_tails) {
 
 bool TraceFile::Impl::has_news() const {
   return std::any_of(tables.begin(), tables.end(),
-                     [](const Table& table) { return table.has_news(); });
+                     [](const OpenTable& table) { return table.has_news(); });
 }
 
 void TraceFile::Impl::write_commit(SimTime now) {
   const auto wall =
       std::chrono::duration_cast<std::chrono::milliseconds>(WallClock::now() - created);
   Commit commit{now, static_cast<std::uint64_t>(wall.count()), {}, 0};
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     if (table.uncommitted() > 0) {
       hdf5::check(H5Dflush(table.dataset.get()), path, "flush rows");
     }
@@ -262,7 +262,7 @@ void TraceFile::Impl::write_commit(SimTime now) {
   write_row(commit_log.get(), commit_type, commits, row.data(), path);
   hdf5::check(H5Dflush(commit_log.get()), path, "flush rows");
   ++commits;
-  for (Table& table : tables) {
+  for (OpenTable& table : tables) {
     table.committed = table.buffer.taken();
     table.crc = 0;
   }
@@ -300,7 +300,7 @@ void TraceFile::Impl::close(SimTime now) {
     write_chunks(true);
     write_commit(now);
     open = false;
-    for (Table& table : tables) {
+    for (OpenTable& table : tables) {
       hdf5::check(table.dataset.reset(), path, "close a table");
       table.buffer.release();
     }
@@ -347,7 +347,7 @@ std::uint64_t TraceFile::rows(TableIndex table) const {
 
 std::size_t TraceFile::buffered_bytes() const {
   std::size_t bytes = impl_->filters.resident_bytes();
-  for (const Table& table : impl_->tables) {
+  for (const OpenTable& table : impl_->tables) {
     bytes += table.buffer.resident_bytes();
   }
   return bytes;

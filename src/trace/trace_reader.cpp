@@ -74,7 +74,7 @@ extern "C" herr_t tessera_trace_take_name(hid_t, const char* name, const H5A_inf
   return 0;
 }
 
-struct Table {
+struct StoredTable {
   TableSpec spec;
   std::uint64_t good = 0;
   hdf5::ReadDataset dataset;
@@ -95,17 +95,17 @@ struct TraceReader::Impl {
   // Why `commit`, which follows the rows known to be good, is not to be believed; "" if it is.
   std::string fault_of(const Commit& commit) const;
   void accept(const Commit& commit);
-  void read_rows(const Table& table, std::uint64_t first, std::uint64_t count,
+  void read_rows(const StoredTable& table, std::uint64_t first, std::uint64_t count,
                  std::byte* bytes) const;
   // CRC-32C of rows [first, end) as a continuation of `crc`, a mebibyte at a time.
-  std::uint32_t crc_of_rows(const Table& table, std::uint64_t first, std::uint64_t end,
+  std::uint32_t crc_of_rows(const StoredTable& table, std::uint64_t first, std::uint64_t end,
                             std::uint32_t crc) const;
-  const Table& table(std::string_view name) const;
+  const StoredTable& table(std::string_view name) const;
 
   std::string path;
   Superblock superblock;
   hdf5::ReadFile file;
-  std::vector<Table> tables;
+  std::vector<StoredTable> tables;
   SimTime time;
   std::string damage;
 };
@@ -185,7 +185,7 @@ std::vector<Commit> TraceReader::Impl::read_commits() {
 
 void TraceReader::Impl::open_tables(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    Table table;
+    StoredTable table;
     table.dataset = hdf5::ReadDataset(
         hdf5::check(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path, "open a table"));
     table.type =
@@ -231,7 +231,7 @@ void TraceReader::Impl::verify(const std::vector<Commit>& commits) {
 std::string TraceReader::Impl::fault_of(const Commit& commit) const {
   std::uint32_t crc = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    const Table& table = tables[i];
+    const StoredTable& table = tables[i];
     if (commit.rows[i] < table.good || commit.rows[i] > hdf5::extent(table.dataset.get(), path)) {
       return "table '" + table.spec.name + "' does not have its rows";
     }
@@ -244,8 +244,8 @@ std::string TraceReader::Impl::fault_of(const Commit& commit) const {
   return crc == commit.crc ? "" : "the CRC-32C of its rows differs";
 }
 
-void TraceReader::Impl::read_rows(const Table& table, std::uint64_t first, std::uint64_t count,
-                                  std::byte* bytes) const {
+void TraceReader::Impl::read_rows(const StoredTable& table, std::uint64_t first,
+                                  std::uint64_t count, std::byte* bytes) const {
   if (count == 0) {
     return;
   }
@@ -257,7 +257,7 @@ void TraceReader::Impl::read_rows(const Table& table, std::uint64_t first, std::
               path, "read rows");
 }
 
-std::uint32_t TraceReader::Impl::crc_of_rows(const Table& table, std::uint64_t first,
+std::uint32_t TraceReader::Impl::crc_of_rows(const StoredTable& table, std::uint64_t first,
                                              std::uint64_t end, std::uint32_t crc) const {
   const std::size_t row_bytes = table.spec.row_bytes;
   // A power of two as in the writer, so that pieces end where chunks do.
@@ -273,9 +273,9 @@ std::uint32_t TraceReader::Impl::crc_of_rows(const Table& table, std::uint64_t f
   return crc;
 }
 
-const Table& TraceReader::Impl::table(std::string_view name) const {
+const StoredTable& TraceReader::Impl::table(std::string_view name) const {
   std::vector<std::string> names;
-  for (const Table& table : tables) {
+  for (const StoredTable& table : tables) {
     if (table.spec.name == name) {
       return table;
     }
@@ -291,7 +291,7 @@ TraceReader::~TraceReader() = default;
 
 std::vector<std::string> TraceReader::table_names() const {
   std::vector<std::string> names;
-  for (const Table& table : impl_->tables) {
+  for (const StoredTable& table : impl_->tables) {
     names.push_back(table.spec.name);
   }
   return names;
@@ -326,7 +326,7 @@ ReadTable TraceReader::read(std::string_view table) const {
 
 ReadTable TraceReader::read(std::string_view table, std::uint64_t first,
                             std::uint64_t count) const {
-  const Table& source = impl_->table(table);
+  const StoredTable& source = impl_->table(table);
   const std::uint64_t begin = std::min(first, source.good);
   ReadTable result{source.spec, std::min(count, source.good - begin), {}};
   result.bytes.resize(result.rows * source.spec.row_bytes);

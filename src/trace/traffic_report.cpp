@@ -3,23 +3,17 @@
 #include <array>
 #include <charconv>
 
+#include "digits.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
 namespace {
 
-constexpr const char* file_type = "tessera-traffic";
+constexpr const char* traffic_file_type = "tessera-traffic";
 constexpr const char* csv_head =
     "rate,status,latency,latency_least,latency_most,sent_rate,accepted_rate,measured,cycles,hops,"
     "events,cpu_s\n";
-
-std::string digits(double value, int precision) {
-  std::array<char, 64> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                    std::chars_format::general, precision);
-  return std::string(buffer.data(), result.ptr);
-}
 
 }  // namespace
 
@@ -59,7 +53,7 @@ std::string to_csv(const TrafficReport& report) {
 
 std::string to_json(const TrafficReport& report) {
   Json json;
-  json["file_type"] = file_type;
+  json["file_type"] = traffic_file_type;
   json["machine"] = report.machine;
   json["network"] = report.network;
   json["pattern"] = report.pattern;
@@ -91,7 +85,7 @@ std::string to_json(const TrafficReport& report) {
 
 bool begins_as_traffic_report(std::string_view beginning) {
   return beginning.starts_with("rate,status,latency") ||
-         beginning.find(file_type) != std::string_view::npos;
+         beginning.find(traffic_file_type) != std::string_view::npos;
 }
 
 }  // namespace tessera::trace

@@ -15,7 +15,7 @@ using Action = TracedOperation::Action;
 
 // Members that one has heard of, a bit each.
 using Heard = std::vector<std::uint64_t>;
-constexpr std::uint32_t bits = 64;
+constexpr std::uint32_t word_bits = 64;
 
 class Traced {
  public:
@@ -67,13 +67,13 @@ class Traced {
 
   // What each member has heard of when all is over.
   std::vector<Heard> follow() {
-    const std::size_t words = (operations_.size() + bits - 1) / bits;
+    const std::size_t words = (operations_.size() + word_bits - 1) / word_bits;
     std::vector<Heard> of_member(operations_.size(), Heard(words));
     std::vector<std::vector<Heard>> of(operations_.size());
     std::vector<std::vector<std::uint32_t>> waits_for(operations_.size());
     std::deque<std::pair<Member, std::uint32_t>> ready;
     for (Member member = 0; member < operations_.size(); ++member) {
-      of_member[member][member / bits] |= std::uint64_t{1} << member % bits;
+      of_member[member][member / word_bits] |= std::uint64_t{1} << member % word_bits;
       of[member].resize(operations_[member].size());
       for (std::uint32_t number = 0; number < operations_[member].size(); ++number) {
         const bool receives = operations_[member][number].action == Action::receive;
@@ -95,7 +95,7 @@ class Traced {
       const auto [member, number] = ready.front();
       Heard heard = std::exchange(of[member][number], {});
       heard.resize(words);
-      heard[member / bits] |= std::uint64_t{1} << member % bits;
+      heard[member / word_bits] |= std::uint64_t{1} << member % word_bits;
       join(of_member[member], heard);
       const ProgramOperation& operation = program_.operations[member][number];
       for (const std::uint32_t next : operation.next) {
@@ -220,7 +220,7 @@ Program join_traced(std::string name, Kind kind, std::uint64_t size,
   for (Member member = 0; member < program.members; ++member) {
     for (Member other = 0; other < program.members; ++other) {
       if (must_hear(kind, member, other) &&
-          (heard[member][other / bits] >> other % bits & 1U) == 0) {
+          (heard[member][other / word_bits] >> other % word_bits & 1U) == 0) {
         throw ConfigError(program.name + ": member " + std::to_string(member) +
                           " never hears of what member " + std::to_string(other) + " has");
       }

@@ -8,7 +8,7 @@
 namespace tessera::executor {
 namespace {
 
-enum class Kind : std::uint8_t { opening, down, up, completion, snoop, answer };
+enum class Leg : std::uint8_t { opening, down, up, completion, snoop, answer };
 
 }  // namespace
 
@@ -17,7 +17,7 @@ struct CoherentAccess::Word {
   static constexpr unsigned npu_bits = 24;
   static constexpr unsigned lines_bits = 35;
 
-  Kind kind = Kind::opening;
+  Leg kind = Leg::opening;
   bool stores = false;
   std::uint32_t npu = 0;  // that accesses
   std::uint64_t lines = 0;
@@ -26,7 +26,7 @@ struct CoherentAccess::Word {
     const auto part = [word](unsigned from, unsigned bits) {
       return word >> from & ((std::uint64_t{1} << bits) - 1);
     };
-    return {static_cast<Kind>(part(lines_bits + npu_bits + 1, 3)),
+    return {static_cast<Leg>(part(lines_bits + npu_bits + 1, 3)),
             part(lines_bits + npu_bits, 1) != 0,
             static_cast<std::uint32_t>(part(lines_bits, npu_bits)), part(0, lines_bits)};
   }
@@ -35,14 +35,14 @@ struct CoherentAccess::Word {
            std::uint64_t{stores} << (lines_bits + npu_bits) | std::uint64_t{npu} << lines_bits |
            lines;
   }
-  Word as(Kind other) const { return {other, stores, npu, lines}; }
+  Word as(Leg other) const { return {other, stores, npu, lines}; }
 };
 
 std::uint32_t CoherentAccess::begin(pdes::Context& context, const Access& access,
                                     SimTime& asked_until) {
   const memory::Coherence& coherence = *setup_.work.coherence;
   const auto [npu, bytes, stores, tag] = access;
-  const Word word{Kind::opening, stores, npu, coherence.lines_of(bytes)};
+  const Word word{Leg::opening, stores, npu, coherence.lines_of(bytes)};
   if (word.lines >> Word::lines_bits != 0 || npu >> Word::npu_bits != 0) {
     throw ModelError("a coherent access of " + std::to_string(word.lines) + " lines by NPU " +
                          std::to_string(npu) + ": 2^35 lines and 2^24 NPUs are the most",
@@ -63,7 +63,7 @@ std::uint32_t CoherentAccess::begin(pdes::Context& context, const Access& access
     ++parts;
   }
   if (messages.up > Bytes()) {
-    send(context, device, messages.up, word.as(Kind::up), tag, true, wait);
+    send(context, device, messages.up, word.as(Leg::up), tag, true, wait);
     ++parts;
   }
   return parts + (coherence.owner_messages(lines) ? coherence.owners() : 0);
@@ -81,25 +81,25 @@ bool CoherentAccess::answer(pdes::Context& context, const network::Arrival& arri
            coherence.owner_delay(lines, trips(word.npu, word.stores).owner);
   };
   switch (word.kind) {
-    case Kind::opening:
+    case Leg::opening:
       snoop(context, word, tag);
-      send(context, npu, messages.down, word.as(Kind::down), tag, true, delay());
+      send(context, npu, messages.down, word.as(Leg::down), tag, true, delay());
       return true;
-    case Kind::up:
+    case Leg::up:
       if (messages.opening == Bytes()) {
         snoop(context, word, tag);
       }
-      send(context, npu, messages.completion, word.as(Kind::completion), tag, false, delay());
+      send(context, npu, messages.completion, word.as(Leg::completion), tag, false, delay());
       return true;
-    case Kind::snoop:
-      send(context, arrival.source, coherence.owner_messages(lines)->answer, word.as(Kind::answer),
+    case Leg::snoop:
+      send(context, arrival.source, coherence.owner_messages(lines)->answer, word.as(Leg::answer),
            tag, true);
       return true;
-    case Kind::answer:  // the owner's data goes on within `down`
-      send(context, npu, coherence.header_message(), word.as(Kind::completion), tag, false);
+    case Leg::answer:  // the owner's data goes on within `down`
+      send(context, npu, coherence.header_message(), word.as(Leg::completion), tag, false);
       return true;
-    case Kind::down:
-    case Kind::completion:
+    case Leg::down:
+    case Leg::completion:
       return false;
   }
   throw InternalError("a message of memory outside its list");
@@ -120,7 +120,7 @@ void CoherentAccess::snoop(pdes::Context& context, const Word& word, std::uint16
   const memory::Coherence& coherence = *setup_.work.coherence;
   const auto messages = coherence.owner_messages(coherence.split(word.lines, word.stores));
   for (std::uint32_t number = 0; messages && number < coherence.owners(); ++number) {
-    send(context, owner(word.npu, number), messages->snoop, word.as(Kind::snoop), tag, false);
+    send(context, owner(word.npu, number), messages->snoop, word.as(Leg::snoop), tag, false);
   }
 }
 

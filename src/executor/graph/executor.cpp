@@ -21,13 +21,13 @@ using Place = GraphTasks::Place;
 using Npu = GraphNpu;
 
 // Port kinds.
-constexpr unsigned begin_kind = 0;
-constexpr unsigned over_kind = 1;      // a task that takes a time of its own
-constexpr unsigned accessed_kind = 2;  // of local memory
-constexpr unsigned arrival_kind = 3;
-constexpr unsigned step_kind = 4;      // of a collective
-constexpr unsigned launched_kind = 5;  // a collective whose overhead is over
-constexpr unsigned noted_kind = 6;     // see GraphMessageLog
+constexpr unsigned graph_begin_kind = 0;
+constexpr unsigned graph_over_kind = 1;      // a task that takes a time of its own
+constexpr unsigned graph_accessed_kind = 2;  // of local memory
+constexpr unsigned graph_arrival_kind = 3;
+constexpr unsigned graph_step_kind = 4;      // of a collective
+constexpr unsigned graph_launched_kind = 5;  // a collective whose overhead is over
+constexpr unsigned graph_noted_kind = 6;     // see GraphMessageLog
 
 // Of tasks that wait for a lane: puts the first to begin at the front of a heap.
 struct BeginsLater {
@@ -46,7 +46,7 @@ class GraphExecutor final : public Executor {
   explicit GraphExecutor(const GraphSetup& setup)
       : setup_(setup),
         work_(setup.work),
-        log_(setup_, port(noted_kind)),
+        log_(setup_, port(graph_noted_kind)),
         collectives_(setup_, ports(), log_),
         accesses_(setup_, ports()),
         npus_(setup.members.size()) {
@@ -65,7 +65,7 @@ class GraphExecutor final : public Executor {
 
   void start(pdes::Context& context) override {
     if (npus_[context.index()].number != Npu::unused) {
-      context.send_self(SimTime::zero(), port(begin_kind), std::uint32_t{0});
+      context.send_self(SimTime::zero(), port(graph_begin_kind), std::uint32_t{0});
     }
   }
 
@@ -76,23 +76,23 @@ class GraphExecutor final : public Executor {
       return;
     }
     switch (event.port.kind()) {
-      case begin_kind:
+      case graph_begin_kind:
         break;
-      case over_kind:
+      case graph_over_kind:
         end_task(context, npu, event.as<Place>());
         break;
-      case accessed_kind:
+      case graph_accessed_kind:
         end_part(context, npu, event.tag);
         break;
-      case arrival_kind:
+      case graph_arrival_kind:
         if (!take_arrival(context, npu, event.as<network::Arrival>(), event.tag)) {
           return;
         }
         break;
-      case launched_kind:
+      case graph_launched_kind:
         collectives_.begin(context, npu, event.as<Place>());
         return;
-      case noted_kind:
+      case graph_noted_kind:
         log_.hear(context, npu.unreported, event);
         ++notes_heard_;
         context.pass();
@@ -195,7 +195,8 @@ class GraphExecutor final : public Executor {
  private:
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
   GraphPorts ports() const {
-    return {port(over_kind), port(accessed_kind), port(arrival_kind), port(step_kind)};
+    return {port(graph_over_kind), port(graph_accessed_kind), port(graph_arrival_kind),
+            port(graph_step_kind)};
   }
   bool finished(const Npu& npu) const { return npu.iteration == setup_.iterations; }
 
@@ -307,7 +308,7 @@ class GraphExecutor final : public Executor {
         ++sent_;
         sent_bytes_ += task.bytes;
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
-                      port(arrival_kind), 0, task.tag);
+                      port(graph_arrival_kind), 0, task.tag);
         log_.send(context, work_.nodes[task.peer], {task.tag, 0, 0}, Bytes(task.bytes));
         end_after(context, place, send_time(context.self(), task));
         return;
@@ -324,7 +325,7 @@ class GraphExecutor final : public Executor {
       }
       case GraphAction::collective:
         if (setup_.collective_overhead > SimTime::zero()) {
-          context.send_self(setup_.collective_overhead, port(launched_kind), place);
+          context.send_self(setup_.collective_overhead, port(graph_launched_kind), place);
         } else {
           collectives_.begin(context, npu, place);
         }
@@ -352,7 +353,7 @@ class GraphExecutor final : public Executor {
   }
 
   void end_after(pdes::Context& context, Place place, SimTime time) {
-    context.send_self(time, port(over_kind), place);
+    context.send_self(time, port(graph_over_kind), place);
   }
 
   SimTime compute_time(EntityId self, const GraphTasks& tasks, const Task& task) const {

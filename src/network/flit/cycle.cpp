@@ -3,17 +3,11 @@
 #include <bit>
 
 #include "flit/routers.hpp"
+#include "flit/vc_sets.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::network {
 namespace {
-
-void put_in(std::uint64_t* set, std::uint32_t vc) {
-  set[vc / 64] |= std::uint64_t{1} << vc % 64;
-}
-void take_out(std::uint64_t* set, std::uint32_t vc) {
-  set[vc / 64] &= ~(std::uint64_t{1} << vc % 64);
-}
 
 template <class Visit>
 void for_each(const std::uint64_t* set, unsigned words, Visit visit) {

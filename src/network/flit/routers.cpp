@@ -5,18 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include "flit/vc_sets.hpp"
 #include "packet/packets.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::network {
-namespace {
-
-void put_in(std::uint64_t* set, std::uint32_t vc) {
-  set[vc / 64] |= std::uint64_t{1} << vc % 64;
-}
-
-}  // namespace
-
 FlitRouters::FlitRouters(const machine::Topology& topology, std::span<const EntityId> members,
                          const FlitSettings& settings, std::vector<LinkTiming> timings,
                          std::unique_ptr<FlitRoutes> routes, SimTime overhead, unsigned slot)

@@ -10,9 +10,10 @@ namespace tessera::npu {
 namespace {
 
 // One group at a time.
-class Fitting {
+class ConvolutionFitting {
  public:
-  Fitting(const ConvolutionShape& shape, const StoredWeights& weights, const Target& target)
+  ConvolutionFitting(const ConvolutionShape& shape, const StoredWeights& weights,
+                     const Target& target)
       : shape_(shape), weights_(weights), target_(target), positions_(shape.positions()) {}
 
   std::optional<ConvolutionTiles> find() {
@@ -119,7 +120,7 @@ std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,
     return tiles;
   }
   const auto together = grouped_tiles(shape, weights, target);
-  return together ? together : Fitting(shape, weights, target).find();
+  return together ? together : ConvolutionFitting(shape, weights, target).find();
 }
 
 }  // namespace tessera::npu

@@ -11,9 +11,9 @@
 namespace tessera::npu {
 namespace {
 
-class Fitting {
+class GemmFitting {
  public:
-  Fitting(const ProductShape& shape, const StoredWeights& weights, const Target& target)
+  GemmFitting(const ProductShape& shape, const StoredWeights& weights, const Target& target)
       : shape_(shape), weights_(weights), target_(target) {}
 
   ProductTiles find() {
@@ -90,7 +90,7 @@ class Fitting {
 ProductTiles product_tiles(const ProductShape& shape, const StoredWeights& weights,
                            const Target& target) {
   const auto tiles = tiling_rule(target.core.tiling).product(shape, weights, target);
-  return tiles ? *tiles : Fitting(shape, weights, target).find();
+  return tiles ? *tiles : GemmFitting(shape, weights, target).find();
 }
 
 }  // namespace tessera::npu

@@ -10,10 +10,6 @@
 namespace tessera::onnx {
 namespace {
 
-std::uint64_t count(std::int64_t side) {
-  return static_cast<std::uint64_t>(side);
-}
-
 void require(const Operands& node, bool holds, std::size_t at) {
   if (!holds) {
     node.fail("input " + std::to_string(at) + " of the shape " + to_string(node.shape(at)));
@@ -261,7 +257,7 @@ Work append(const Operands& node, std::uint64_t) {
   return Append{elements_of(node.shape(1))};
 }
 
-constexpr std::array rules{
+constexpr std::array attention_list{
     OperatorRule{"Attention", shape_standard, standard_attention, 0},
     OperatorRule{"com.microsoft.Attention", shape_attention, attention, 0},
     OperatorRule{"com.microsoft.GroupQueryAttention", shape_grouped, grouped_attention, 0},
@@ -274,7 +270,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> attention_rules() {
-  return rules;
+  return attention_list;
 }
 
 }  // namespace tessera::onnx

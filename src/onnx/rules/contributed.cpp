@@ -8,10 +8,6 @@
 namespace tessera::onnx {
 namespace {
 
-std::uint64_t count(std::int64_t side) {
-  return static_cast<std::uint64_t>(side);
-}
-
 Shape turned(Shape shape, bool turn) {
   if (turn && shape.size() >= 2) {
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
@@ -19,18 +15,18 @@ Shape turned(Shape shape, bool turn) {
   return shape;
 }
 
-struct Sides {
+struct ProductSides {
   Shape left;
   Shape right;
 };
 
 // With the last two sides as the product takes them.
-Sides fused_sides(const Operands& node) {
+ProductSides fused_sides(const Operands& node) {
   if (node.flag("transBatchA") || node.flag("transBatchB")) {
     throw NotKnown{"transposed batches are not followed"};
   }
-  Sides sides{turned(node.shape(0), node.flag("transA")),
-              turned(node.shape(1), node.flag("transB"))};
+  ProductSides sides{turned(node.shape(0), node.flag("transA")),
+                     turned(node.shape(1), node.flag("transB"))};
   if (sides.left.size() < 2 || sides.right.size() < 2 ||
       sides.left.back() != sides.right[sides.right.size() - 2]) {
     node.fail("the shapes " + to_string(sides.left) + " and " + to_string(sides.right) +
@@ -39,7 +35,7 @@ Sides fused_sides(const Operands& node) {
   return sides;
 }
 
-Shape product_shape(const Operands& node, const Sides& sides) {
+Shape product_shape(const Operands& node, const ProductSides& sides) {
   Shape shape = node.broadcast(Shape(sides.left.begin(), sides.left.end() - 2),
                                Shape(sides.right.begin(), sides.right.end() - 2));
   shape.push_back(sides.left[sides.left.size() - 2]);
@@ -47,7 +43,7 @@ Shape product_shape(const Operands& node, const Sides& sides) {
   return shape;
 }
 
-Work product_work(const Operands& node, const Sides& sides) {
+Work product_work(const Operands& node, const ProductSides& sides) {
   const Shape shape = product_shape(node, sides);
   Product work;
   work.rows = count(shape[shape.size() - 2]);
@@ -70,8 +66,8 @@ Work fused_matmul(const Operands& node, std::uint64_t) {
 }
 
 // A [..., K] times weights of few bits, [N, blocks, bytes].
-Sides few_bits(const Operands& node) {
-  Sides sides{node.shape(0), {node.integer("K"), node.integer("N")}};
+ProductSides few_bits(const Operands& node) {
+  ProductSides sides{node.shape(0), {node.integer("K"), node.integer("N")}};
   if (sides.left.size() == 1) {
     sides.left.insert(sides.left.begin(), 1);
   }
@@ -93,15 +89,15 @@ void shape_quantized_pair(Operands& node) {
   node.set(0, node.type(0), node.broadcast(node.shape(0), node.shape(3)));
 }
 
-void shape_first(Operands& node) {
+void shape_as_first(Operands& node) {
   node.set(0, node.type(0), node.shape(0));
 }
 
 // The zero point has the type that is wanted.
-void shape_quantize(Operands& node) {
+void shape_quantize_bytes(Operands& node) {
   node.set(0, node.has(2) ? node.type(2) : ElementType::uint8, node.shape(0));
 }
-void shape_dequantize(Operands& node) {
+void shape_dequantize_bytes(Operands& node) {
   node.set(0, node.type(1), node.shape(0));
 }
 
@@ -118,7 +114,7 @@ void shape_quantized_concat(Operands& node) {
   node.set(0, node.type(2), shape);
 }
 
-void shape_global_pool(Operands& node) {
+void shape_quantized_pool(Operands& node) {
   Shape shape = node.shape(0);
   const bool channels_last = node.flag("channels_last");
   if (shape.size() < 3) {
@@ -128,7 +124,7 @@ void shape_global_pool(Operands& node) {
   node.set(0, node.type(0), shape);
 }
 
-Work global_pool(const Operands& node, std::uint64_t flops) {
+Work quantized_pool(const Operands& node, std::uint64_t flops) {
   const std::uint64_t outputs = elements_of(node.output_shape(0));
   return Pooling{outputs, outputs == 0 ? 0 : elements_of(node.shape(0)) / outputs, flops};
 }
@@ -176,50 +172,50 @@ void shape_halved(Operands& node) {
   node.set(0, node.type(0), shape);
 }
 
-constexpr std::array rules{
+constexpr std::array contributed_list{
     OperatorRule{"SimplifiedLayerNormalization", shape_skip_norm, norm_of_last, 4},
-    OperatorRule{"ai.onnx.ml.Binarizer", shape_first, element_wise, 1},
-    OperatorRule{"ai.onnx.ml.Imputer", shape_first, element_wise, 1},
-    OperatorRule{"ai.onnx.ml.Normalizer", shape_first, element_wise, 3},
-    OperatorRule{"ai.onnx.ml.Scaler", shape_first, element_wise, 2},
-    OperatorRule{"com.microsoft.BiasGelu", shape_first, activation, 6},
+    OperatorRule{"ai.onnx.ml.Binarizer", shape_as_first, element_wise, 1},
+    OperatorRule{"ai.onnx.ml.Imputer", shape_as_first, element_wise, 1},
+    OperatorRule{"ai.onnx.ml.Normalizer", shape_as_first, element_wise, 3},
+    OperatorRule{"ai.onnx.ml.Scaler", shape_as_first, element_wise, 2},
+    OperatorRule{"com.microsoft.BiasGelu", shape_as_first, activation, 6},
     OperatorRule{"com.microsoft.BiasSplitGelu", shape_halved, activation, 8},
-    OperatorRule{"com.microsoft.DequantizeLinear", shape_dequantize, element_wise, 2},
+    OperatorRule{"com.microsoft.DequantizeLinear", shape_dequantize_bytes, element_wise, 2},
     OperatorRule{"com.microsoft.DynamicQuantizeMatMul", shape_fused_matmul, fused_matmul, 0},
     OperatorRule{"com.microsoft.EmbedLayerNormalization", shape_embedding_norm, embedding_norm, 9},
     // x/2 (1 + tanh(k x (1 + c x^2)))
-    OperatorRule{"com.microsoft.FastGelu", shape_first, activation, 9},
+    OperatorRule{"com.microsoft.FastGelu", shape_as_first, activation, 9},
     OperatorRule{"com.microsoft.FusedMatMul", shape_fused_matmul, fused_matmul, 0},
     // x/2 (1 + erf(x / sqrt 2))
-    OperatorRule{"com.microsoft.Gelu", shape_first, activation, 5},
-    OperatorRule{"com.microsoft.GroupNorm", shape_first, element_wise, 7},
+    OperatorRule{"com.microsoft.Gelu", shape_as_first, activation, 5},
+    OperatorRule{"com.microsoft.GroupNorm", shape_as_first, element_wise, 7},
     OperatorRule{"com.microsoft.MatMulIntegerToFloat", shape_matmul_to_float, fused_matmul, 0},
     OperatorRule{"com.microsoft.MatMulNBits", shape_few_bits, few_bits_product, 0},
     OperatorRule{"com.microsoft.QLinearAdd", shape_quantized_pair, element_wise, 8},
     OperatorRule{"com.microsoft.QLinearConcat", shape_quantized_concat, element_wise, 2},
-    OperatorRule{"com.microsoft.QLinearGlobalAveragePool", shape_global_pool, global_pool, 1},
-    OperatorRule{"com.microsoft.QLinearLeakyRelu", shape_first, activation, 9},
+    OperatorRule{"com.microsoft.QLinearGlobalAveragePool", shape_quantized_pool, quantized_pool, 1},
+    OperatorRule{"com.microsoft.QLinearLeakyRelu", shape_as_first, activation, 9},
     OperatorRule{"com.microsoft.QLinearMul", shape_quantized_pair, element_wise, 8},
-    OperatorRule{"com.microsoft.QLinearSigmoid", shape_first, activation, 11},
-    OperatorRule{"com.microsoft.QLinearSoftmax", shape_first, norm_of_last, 12},
-    OperatorRule{"com.microsoft.QuantizeLinear", shape_quantize, element_wise, 5},
+    OperatorRule{"com.microsoft.QLinearSigmoid", shape_as_first, activation, 11},
+    OperatorRule{"com.microsoft.QLinearSoftmax", shape_as_first, norm_of_last, 12},
+    OperatorRule{"com.microsoft.QuantizeLinear", shape_quantize_bytes, element_wise, 5},
     // x / (1 + exp(-a x))
-    OperatorRule{"com.microsoft.QuickGelu", shape_first, activation, 5},
+    OperatorRule{"com.microsoft.QuickGelu", shape_as_first, activation, 5},
     // Two products and a sum.
-    OperatorRule{"com.microsoft.RotaryEmbedding", shape_first, element_wise, 3},
+    OperatorRule{"com.microsoft.RotaryEmbedding", shape_as_first, element_wise, 3},
     OperatorRule{"com.microsoft.SimplifiedLayerNormalization", shape_skip_norm, norm_of_last, 4},
     // A sum, and the norm.
     OperatorRule{"com.microsoft.SkipLayerNormalization", shape_skip_norm, norm_of_last, 8},
     OperatorRule{"com.microsoft.SkipSimplifiedLayerNormalization", shape_skip_norm, norm_of_last,
                  5},
     OperatorRule{"com.microsoft.TransposeMatMul", shape_fused_matmul, fused_matmul, 0},
-    OperatorRule{"com.microsoft.Trilu", shape_first, movement, 0},
+    OperatorRule{"com.microsoft.Trilu", shape_as_first, movement, 0},
 };
 
 }  // namespace
 
 std::span<const OperatorRule> contributed_rules() {
-  return rules;
+  return contributed_list;
 }
 
 }  // namespace tessera::onnx

@@ -100,7 +100,7 @@ Work dropout(const Operands& node, std::uint64_t) {
   return View{};
 }
 
-constexpr std::array rules{
+constexpr std::array element_wise_list{
     OperatorRule{"Abs", shape_as_input, activation, 1},
     OperatorRule{"Acos", shape_as_input, activation, 1},
     OperatorRule{"Acosh", shape_as_input, activation, 1},
@@ -188,7 +188,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> element_wise_rules() {
-  return rules;
+  return element_wise_list;
 }
 
 }  // namespace tessera::onnx

@@ -10,10 +10,6 @@
 namespace tessera::onnx {
 namespace {
 
-std::uint64_t count(std::int64_t side) {
-  return static_cast<std::uint64_t>(side);
-}
-
 ElementType named_type(const Operands& node, const char* name, ElementType otherwise) {
   if (!node.has_attribute(name)) {
     return otherwise;
@@ -199,7 +195,7 @@ Work generated(const Operands& node, std::uint64_t flops) {
   return ElementWise{false, elements_of(node.output_shape(0)), flops};
 }
 
-constexpr std::array rules{
+constexpr std::array generator_list{
     OperatorRule{"BlackmanWindow", shape_signal_window, generated, 7},
     OperatorRule{"ConstantOfShape", shape_constant_of_shape, movement, 0},
     OperatorRule{"DFT", shape_dft, dft, 0},
@@ -224,7 +220,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> generator_rules() {
-  return rules;
+  return generator_list;
 }
 
 }  // namespace tessera::onnx

@@ -264,7 +264,7 @@ void shape_size(Operands& node) {
   node.set(0, ElementType::int64, {});
 }
 
-constexpr std::array rules{
+constexpr std::array layout_list{
     OperatorRule{"CenterCropPad", shape_crop_or_pad, movement, 0},
     OperatorRule{"Concat", shape_concat, movement, 0},
     OperatorRule{"DepthToSpace", shape_depth_to_space, movement, 0},
@@ -406,7 +406,7 @@ std::pair<std::size_t, std::size_t> shape_range(const Operands& node) {
 }
 
 std::span<const OperatorRule> layout_rules() {
-  return rules;
+  return layout_list;
 }
 
 }  // namespace tessera::onnx

@@ -8,10 +8,6 @@
 namespace tessera::onnx {
 namespace {
 
-std::uint64_t count(std::int64_t side) {
-  return static_cast<std::uint64_t>(side);
-}
-
 Shape without_last_two(const Shape& shape) {
   return {shape.begin(), shape.end() - 2};
 }
@@ -321,7 +317,7 @@ Work recurrent(const Operands& node, std::uint64_t gates) {
   return work;
 }
 
-constexpr std::array rules{
+constexpr std::array product_list{
     OperatorRule{"Einsum", shape_einsum, einsum, 0},
     OperatorRule{"GRU", shape_gru, recurrent, 3},
     OperatorRule{"Gemm", shape_gemm, gemm, 0},
@@ -336,7 +332,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> product_rules() {
-  return rules;
+  return product_list;
 }
 
 }  // namespace tessera::onnx

@@ -115,7 +115,7 @@ Work resize(const Operands& node, std::uint64_t) {
   return ElementWise{false, elements, sides * (mode == "cubic" ? 7 : 3)};
 }
 
-constexpr std::array rules{
+constexpr std::array resize_list{
     OperatorRule{"Resize", shape_resize, resize, 0},
     OperatorRule{"Upsample", shape_upsample, resize, 0},
 };
@@ -123,7 +123,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> resize_rules() {
-  return rules;
+  return resize_list;
 }
 
 }  // namespace tessera::onnx

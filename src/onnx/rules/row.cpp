@@ -155,7 +155,7 @@ Work loss(const Operands& node, std::uint64_t flops) {
   return Other{node.times({elements_of(node.shape(0)), flops})};
 }
 
-constexpr std::array rules{
+constexpr std::array row_list{
     OperatorRule{"ArgMax", shape_arg, reduce, 1},
     OperatorRule{"ArgMin", shape_arg, reduce, 1},
     // Centre, divide, gain, shift.
@@ -190,7 +190,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> row_rules() {
-  return rules;
+  return row_list;
 }
 
 }  // namespace tessera::onnx

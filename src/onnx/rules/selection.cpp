@@ -186,7 +186,7 @@ Work one_hot(const Operands& node, std::uint64_t) {
   return Movement{elements_of(node.output_shape(0))};
 }
 
-constexpr std::array rules{
+constexpr std::array selection_list{
     OperatorRule{"Compress", shape_compress, movement, 0},
     OperatorRule{"CumSum", shape_as_input, element_wise, 1},
     OperatorRule{"Gather", shape_gather, gather, 0},
@@ -205,7 +205,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const OperatorRule> selection_rules() {
-  return rules;
+  return selection_list;
 }
 
 }  // namespace tessera::onnx

@@ -9,10 +9,6 @@
 namespace tessera::onnx {
 namespace {
 
-std::uint64_t count(std::int64_t side) {
-  return static_cast<std::uint64_t>(side);
-}
-
 std::size_t spatial_sides(const Operands& node, const Shape& image) {
   if (image.size() < 3) {
     node.fail("an image of the shape " + to_string(image) +
@@ -293,7 +289,7 @@ Work add_columns(const Operands& node, std::uint64_t flops) {
   return Other{node.times({elements_of(node.shape(0)), flops})};
 }
 
-constexpr std::array rules{
+constexpr std::array window_list{
     OperatorRule{"AveragePool", shape_pool, pool, 1},
     OperatorRule{"Col2Im", shape_columns_to_image, add_columns, 1},
     OperatorRule{"Conv", shape_conv, conv, 0},
@@ -330,7 +326,7 @@ Window read_window(const Operands& node, std::size_t sides, const Shape& kernel)
 }
 
 std::span<const OperatorRule> window_rules() {
-  return rules;
+  return window_list;
 }
 
 }  // namespace tessera::onnx

@@ -26,11 +26,12 @@ constexpr double cooling = 0.985;                 // from step to step
 // as they are; then hot enough to take the start apart where roles do not match its rectangles;
 // then to mend it where they do. `warmth` is the first temperature in parts of the cost of what
 // moves, a tensor group or a role.
-struct Pass {
+struct AnnealingPass {
   bool keeps_groups;
   double warmth;
 };
-constexpr std::array<Pass, 4> passes{{{true, 0.1}, {false, 0.6}, {false, 0.25}, {false, 0.1}}};
+constexpr std::array<AnnealingPass, 4> passes{
+    {{true, 0.1}, {false, 0.6}, {false, 0.25}, {false, 0.1}}};
 
 class Annealing {
  public:
@@ -50,7 +51,7 @@ class Annealing {
   }
 
   std::vector<EntityId> run(std::uint64_t budget) {
-    for (const Pass& pass : passes) {
+    for (const AnnealingPass& pass : passes) {
       if (moves_.keep_groups(pass.keeps_groups)) {
         moves_.set(best_);
         now_ = best_cost_;

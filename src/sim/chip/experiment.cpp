@@ -11,13 +11,12 @@
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/core/cores.hpp"
+#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
 
 using config::Section;
-
-constexpr std::size_t most_names = 65535;
 
 // The numbers of those that it comes after.
 std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,

@@ -14,7 +14,7 @@ namespace {
 using Weights = std::vector<std::uint32_t>;
 using Owners = std::vector<std::uint32_t>;  // [nodes], or no_owner
 
-std::uint64_t weight_of(const Weights& weights, EntityId node) {
+std::uint64_t weight_at(const Weights& weights, EntityId node) {
   return weights.empty() ? 1 : weights[node.value()];
 }
 
@@ -25,7 +25,7 @@ Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weight
   std::vector<std::uint64_t> load(tenants.size());
   for (std::size_t number = 0; number < tenants.size(); ++number) {
     for (const EntityId tile : tenants[number].tiles) {
-      load[number] += weight_of(weights, tile);
+      load[number] += weight_at(weights, tile);
     }
   }
   std::vector<std::size_t> order(tenants.size());

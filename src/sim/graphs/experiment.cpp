@@ -1,5 +1,5 @@
-// Reads the section `execution` of experiments whose workload is graphs; docs/manual/graphs.md has its
-// keys with their defaults.
+// Reads the section `execution` of experiments whose workload is graphs; docs/manual/graphs.md has
+// its keys with their defaults.
 #include "graphs/experiment.hpp"
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
+#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -23,10 +24,6 @@ namespace {
 using config::ChoiceKey;
 using config::DerivedKey;
 using config::Section;
-
-// Names that a trace can tell apart; the last stands for all beyond.
-constexpr std::size_t most_names = 65535;
-constexpr const char* other_names = "(other names)";
 
 struct LaneKey {
   executor::Lane lane;

@@ -8,7 +8,7 @@ namespace {
 using npu::vector_work;
 using npu::VectorWork;
 
-VectorWork times(std::uint64_t count, const VectorWork& work) {
+VectorWork repeated(std::uint64_t count, const VectorWork& work) {
   VectorWork sum;
   for (std::uint64_t i = 0; i < count; ++i) {
     sum = sum + work;
@@ -42,7 +42,7 @@ const std::map<std::string, VectorWork>& known() {
       {"SimplifiedLayerNormalization", vector_work("rms_norm")},
       {"SkipSimplifiedLayerNormalization", vector_work("rms_norm") + vector_work("add")},
       {"SkipLayerNormalization", vector_work("layer_norm") + vector_work("add")},
-      {"EmbedLayerNormalization", vector_work("layer_norm") + times(2, vector_work("add"))}};
+      {"EmbedLayerNormalization", vector_work("layer_norm") + repeated(2, vector_work("add"))}};
   return works;
 }
 
@@ -74,9 +74,9 @@ VectorWork gate_work(std::uint64_t gates) {
   const VectorWork product = vector_work("mul");
   const VectorWork sum = vector_work("add");
   if (gates == 4) {
-    return times(3, sigmoid) + times(2, tanh) + times(3, product) + sum;
+    return repeated(3, sigmoid) + repeated(2, tanh) + repeated(3, product) + sum;
   }
-  return gates == 3 ? times(2, sigmoid) + tanh + times(3, product) + times(3, sum) : tanh;
+  return gates == 3 ? repeated(2, sigmoid) + tanh + repeated(3, product) + repeated(3, sum) : tanh;
 }
 
 }  // namespace tessera::sim

@@ -50,7 +50,7 @@ bool read_line(std::string_view line, const config::Place& place, Value& stages,
   return true;
 }
 
-Value parse_csv(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
+Value parse_places(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
   Value stages = sequence_at({path, 1, 1});
   bool head = true;
   int number = 0;
@@ -94,7 +94,7 @@ void include_placement(Value& root, const config::TextLoader& load, Diagnostics&
     return;
   }
   const bool is_csv = std::filesystem::path(path).extension() == ".csv";
-  *tiles = is_csv ? parse_csv(path, text, diagnostics) : config::parse(path, text, diagnostics);
+  *tiles = is_csv ? parse_places(path, text, diagnostics) : config::parse(path, text, diagnostics);
 }
 
 }  // namespace tessera::sim

@@ -16,7 +16,7 @@ namespace {
 // Of an iteration: some tenths of a second for each placement.
 constexpr std::uint64_t most_events = 2'000'000;
 
-std::uint64_t predicted_events(const Experiment& experiment) {
+std::uint64_t events_of(const Experiment& experiment) {
   const std::vector<std::uint64_t> events = work_of(experiment)->predicted_events();
   return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
 }
@@ -65,7 +65,7 @@ SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& til
 
 // Of the experiment's only job.
 void settle(Experiment& experiment) {
-  const bool is_small = predicted_events(experiment) <= most_events;
+  const bool is_small = events_of(experiment) <= most_events;
   const auto time_of = [&](const std::vector<EntityId>& tiles) {
     return is_small ? simulated(experiment, tiles) : estimated(experiment, tiles);
   };

@@ -11,12 +11,12 @@
 namespace tessera::sim {
 namespace {
 
-constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
+constexpr std::uint64_t events_an_operator = 2;  // asked for, and done
 
 // Events of each node, predicted from the plan.
-class Prediction {
+class PlanPrediction {
  public:
-  Prediction(const Platform& platform, const plan::Plan& plan)
+  PlanPrediction(const Platform& platform, const plan::Plan& plan)
       : plan_(plan), events_(platform), collectives_(plan_) {}
 
   std::vector<std::uint64_t> make() {
@@ -39,7 +39,7 @@ class Prediction {
   void add_tile(const plan::Role& role, const plan::StageWork& work) {
     const EntityId tile = plan_.placement.tile(role);
     const std::uint32_t number = plan_.placement.number(role);
-    events_.add(tile, events_of_an_operator * work.operators);
+    events_.add(tile, events_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
       if (!plan_.leads(std::get<plan::Group>(key), number)) {
         continue;
@@ -171,7 +171,7 @@ class ProgramWork final : public Work {
     return accessed;
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return Prediction(platform_, plan_).make();
+    return PlanPrediction(platform_, plan_).make();
   }
   std::span<const workload::Operation> operations() const override { return plan_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {

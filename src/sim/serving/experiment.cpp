@@ -16,6 +16,7 @@
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/sim/serving/serving.hpp"
+#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -27,7 +28,6 @@ using serving::BatchOptions;
 using serving::CoreRange;
 
 constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
-constexpr std::size_t most_names = 65535;
 
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {

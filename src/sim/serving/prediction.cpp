@@ -15,10 +15,10 @@ using executor::ServedTenant;
 using executor::ServingWork;
 using serving::Batch;
 
-class Prediction {
+class CorePrediction {
  public:
-  Prediction(const Platform& platform, const ServingWork& work,
-             const npu::OperatorSource& operators)
+  CorePrediction(const Platform& platform, const ServingWork& work,
+                 const npu::OperatorSource& operators)
       : work_(work), operators_(operators), events_(platform), moved_(work.npus.size()) {}
 
   std::vector<std::uint64_t> make() {
@@ -125,7 +125,7 @@ class Prediction {
 
 std::vector<std::uint64_t> predicted_events(const Platform& platform, const ServingWork& work,
                                             const npu::OperatorSource& operators) {
-  return Prediction(platform, work, operators).make();
+  return CorePrediction(platform, work, operators).make();
 }
 
 }  // namespace tessera::sim

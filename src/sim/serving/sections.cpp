@@ -57,7 +57,7 @@ SectionInfo onnx_model() {
   return model;
 }
 
-SectionInfo tenants() {
+SectionInfo tenants_section() {
   const ParameterInfo whole = serving_keys().tenants;
   SectionInfo tenant = section(whole.name, whole.help, keys_beside_models());
   tenant.shape = SectionInfo::Shape::list;
@@ -74,7 +74,7 @@ SectionInfo describe_serving(const PartInfo& kind) {
   const ServingKeys& keys = serving_keys();
   SectionInfo serving = choice_of(kind);
   serving.parameters = {keys.seed, any_npu_cores(), keys.message, keys.all_reduce};
-  serving.sections = {of_parts(keys.policy, serving::policies().infos()), tenants()};
+  serving.sections = {of_parts(keys.policy, serving::policies().infos()), tenants_section()};
   return serving;
 }
 

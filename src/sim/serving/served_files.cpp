@@ -31,7 +31,7 @@ std::vector<std::string> fields_of(std::string_view line) {
 }
 
 // A list of requests; "at [s]" is `at` in seconds.
-Value parse_csv(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
+Value parse_requests(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
   constexpr std::string_view in_seconds = "at [s]";
   Value list;
   list.kind = Value::Kind::sequence;
@@ -88,7 +88,8 @@ void include(Value* value, const std::string& what, bool lists, const config::Te
     return;
   }
   const bool is_csv = lists && std::filesystem::path(path).extension() == ".csv";
-  *value = is_csv ? parse_csv(path, text, diagnostics) : config::parse(path, text, diagnostics);
+  *value =
+      is_csv ? parse_requests(path, text, diagnostics) : config::parse(path, text, diagnostics);
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ struct UnitWork {
   std::map<std::pair<bool, Bytes>, std::uint64_t> accesses;  // writes, size
 };
 
-class Prediction {
+class TilesPrediction {
  public:
-  Prediction(const Platform& platform, const ServingWork& work)
+  TilesPrediction(const Platform& platform, const ServingWork& work)
       : work_(work), events_(platform), moved_(work.npus.size()) {}
 
   std::vector<std::uint64_t> make() {
@@ -139,7 +139,7 @@ class Prediction {
 
 std::vector<std::uint64_t> predicted_events_of_tiles(const Platform& platform,
                                                      const ServingWork& work) {
-  return Prediction(platform, work).make();
+  return TilesPrediction(platform, work).make();
 }
 
 }  // namespace tessera::sim

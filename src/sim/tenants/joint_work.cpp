@@ -6,12 +6,10 @@
 #include "tenants/joint_work.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/executor/tenants.hpp"
+#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
-
-constexpr std::size_t most_names = 65535;
-constexpr const char* other_names = "(other names)";
 
 // Numbers of one tenant's work among those of all.
 struct Place {

@@ -25,7 +25,7 @@ namespace {
 using config::Section;
 using config::Value;
 
-constexpr std::size_t most_tenants = 1000;
+constexpr std::size_t most_jobs = 1000;
 
 // An item of a tenant's tiles: all, a type of them, or as the list takes it.
 void take_tiles(const Value& item, const machine::Machine& machine, machine::NodeList& list) {
@@ -65,9 +65,9 @@ const config::OtherKey tiles_key{"tiles", "list or name", "",
                                  "a list of tiles, ranges and rectangles, a type of tiles, or all"};
 const config::Key<SimTime> start{"start", SimTime::zero(), "when it begins",
                                  config::at_least(SimTime::zero())};
-const config::OptionalKey<std::uint32_t> iterations{"iterations", "run.iterations",
-                                                    "how often; requests are served once",
-                                                    config::between(1U, 1'000'000U)};
+const config::OptionalKey<std::uint32_t> tenant_iterations{"iterations", "run.iterations",
+                                                           "how often; requests are served once",
+                                                           config::between(1U, 1'000'000U)};
 // Read as those of an experiment of its own.
 const config::OtherKey workload_key{"workload", "mapping or file", "",
                                     "a mapping of any other kind, or the path of a file"};
@@ -78,7 +78,7 @@ const config::OtherKey execution{"execution", "mapping", "none", "of graphs"};
 JobEntry TenantsReader::read(Section& section) {
   JobEntry entry{read_name(section), {}, SimTime::zero(), std::nullopt, section};
   entry.start = start.read(section);
-  entry.iterations = iterations.read(section);
+  entry.iterations = tenant_iterations.read(section);
   entry.tiles = read_tiles(section, entry.name);
   return entry;
 }
@@ -134,16 +134,16 @@ std::vector<EntityId> TenantsReader::read_tiles(Section& section, const std::str
 bool read_list(Section& section, const Platform& platform, std::vector<JobEntry>& entries) {
   Section workload = section.section("workload");
   std::vector<Section> sections = workload.sections("tenants");
-  if (sections.empty() || sections.size() > most_tenants) {
+  if (sections.empty() || sections.size() > most_jobs) {
     workload.raw("tenants");
-    workload.error("tenants", "expected a list of 1 to " + std::to_string(most_tenants) +
+    workload.error("tenants", "expected a list of 1 to " + std::to_string(most_jobs) +
                                   " tenants, each a mapping");
   }
   TenantsReader reader(platform);
-  for (std::size_t i = 0; i < std::min(sections.size(), most_tenants); ++i) {
+  for (std::size_t i = 0; i < std::min(sections.size(), most_jobs); ++i) {
     entries.push_back(reader.read(sections[i]));
   }
-  return sections.size() <= most_tenants;
+  return sections.size() <= most_jobs;
 }
 
 std::vector<Value*> jobs_of(Value& workload) {
@@ -163,7 +163,7 @@ SectionInfo describe(const PartInfo& kind) {
   tenants.help = "each a mapping";
   tenants.shape = SectionInfo::Shape::list;
   tenants.is_required = true;
-  tenants.parameters = {name_key, tiles_key, start, iterations};
+  tenants.parameters = {name_key, tiles_key, start, tenant_iterations};
   tenants.sections = sections_of_jobs(JobLists::refused);
   SectionInfo whole = choice_of(kind);
   whole.sections = {std::move(tenants)};
@@ -177,7 +177,7 @@ const Registration kind(work_kinds(),
 }  // namespace
 
 std::vector<ParameterInfo> tenant_parameters() {
-  return {name_key, tiles_key, start, iterations, workload_key, strategy, execution};
+  return {name_key, tiles_key, start, tenant_iterations, workload_key, strategy, execution};
 }
 
 }  // namespace tessera::sim

@@ -113,16 +113,16 @@ void read_units(TrafficExperiment& experiment, Section& section) {
 }
 
 const Key<std::uint64_t> seed{"seed", 1, "of the random numbers"};
-const NameKey partition = NameKey(
-                              "partition", [] { return machine::partitioners().names(); },
-                              "as the topology says", "how the machine is cut over ranks")
-                              .derived();
+const NameKey traffic_partition = NameKey(
+                                      "partition", [] { return machine::partitioners().names(); },
+                                      "as the topology says", "how the machine is cut over ranks")
+                                      .derived();
 
 }  // namespace
 
 std::vector<ParameterInfo> traffic_parameters() {
   return {pattern, process, rates,     message,       flit_size,  cycle, sample,
-          warmup,  samples, threshold, latency_limit, throughput, seed,  partition};
+          warmup,  samples, threshold, latency_limit, throughput, seed,  traffic_partition};
 }
 
 TrafficExperiment read_traffic(const std::string& path, const std::vector<std::string>& overrides,
@@ -151,7 +151,7 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   experiment.phases = read_phases(traffic);
   experiment.seed = seed.read(traffic);
   experiment.partition =
-      partition.read(traffic, machine::default_partitioner(*experiment.machine.topology));
+      traffic_partition.read(traffic, machine::default_partitioner(*experiment.machine.topology));
   traffic.leave_keys_of_others(network::traffic_patterns().infos(), experiment.pattern_name);
   traffic.leave_keys_of_others(network::injection_processes().infos(), experiment.process_name);
   section.finish();

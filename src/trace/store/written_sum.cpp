@@ -13,7 +13,7 @@
 namespace tessera::trace {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t summed_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_probed = 16;
 
 bool stands_at(const Descriptor& file, std::uint64_t place, std::span<const std::byte> bytes) {
@@ -57,7 +57,7 @@ void WrittenSum::add(const std::string& path, std::uint64_t place,
 
 FileSum WrittenSum::of(const std::string& path) const {
   const Descriptor file(path, O_RDONLY);
-  std::vector<char> buffer(buffer_bytes);
+  std::vector<char> buffer(summed_bytes);
   FileSum sum;
   for (const Extent& extent : extents_) {
     add_read(file, extent.begin, buffer, sum);
