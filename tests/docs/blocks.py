@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 LANGUAGES = {"bash", "cpp", "csv", "json", "pycon", "python", "text", "yaml"}
-FENCE = re.compile(r"^(?P<above>[^\n]*)\n+```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"(?:^(?P<above>[^\n]*)\n+)?^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"\*Not run by the tests: ([^*]+)\.\*$")
 TITLE = re.compile(r'title="([^"]+)"')
 # Their blocks are quotations of the sources (docs.excerpts), or of decisions once taken.
@@ -37,7 +37,7 @@ def blocks(text):
     """(language, title or None, body, reason not to run it or None) in the order of the page."""
     for found in FENCE.finditer(text):
         words = found["head"].split()
-        title, reason = TITLE.search(found["head"]), NOT_RUN.search(found["above"].strip())
+        title, reason = TITLE.search(found["head"]), NOT_RUN.search((found["above"] or "").strip())
         yield words[0] if words else "", title and title[1], found["body"], reason and reason[1]
 
 

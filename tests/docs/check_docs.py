@@ -12,7 +12,8 @@ CHECK is one of
   commands      with a folder of docs/: blocks of commands in its pages, run (blocks.py)
   site          scripts/site builds docs/ as a site, strictly; ends with 77 where MkDocs or KaTeX is missing
   reference     docs/reference is what `tessera list --json` says
-  excerpts      the code in docs/adding-a-part.md is in the tree, line by line
+  excerpts      the code in docs/adding-a-part.md is in the tree, line by line, and that of the tutorial of
+                a network in its notebook
   links         every relative link of a document leads to a file
   figures       figures that documents take from the pages under results/ are those of the pages
   limits        what README.md says that Tessera leaves out (limits.py)
@@ -236,6 +237,17 @@ def reference(tessera, repository):
     yield from pages.faults(pages.pages_of(listed, repository), repository)
 
 
+def notebook_excerpts(folder):
+    import blocks as code
+    cells = json.loads((folder / "own_network.ipynb").read_text(encoding="utf-8"))["cells"]
+    known = {line.strip() for cell in cells for line in "".join(cell["source"]).splitlines()}
+    page = (folder / "own-network.md").read_text(encoding="utf-8")
+    for language, _, body, _ in code.blocks(page):
+        for line in body.splitlines() if language == "cpp" else ():
+            if line.strip() not in known:
+                yield "own-network.md: not in the notebook any more: %s" % line.strip()
+
+
 def excerpts(_, repository):
     sources = "\n".join((repository / name).read_text(encoding="utf-8") for name in EXCERPTED)
     page = repository / "docs/adding-a-part.md"
@@ -243,6 +255,7 @@ def excerpts(_, repository):
         is_command = line.lstrip().startswith(("scripts/", "build/"))
         if line.startswith("    ") and not is_command and line.strip() not in sources:
             yield "not in the tree any more: %s" % line.strip()
+    yield from notebook_excerpts(repository / "docs/tutorials")
 
 
 def links(_, repository):
