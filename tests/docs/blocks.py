@@ -106,6 +106,9 @@ class Sandbox:
                 yield "%s: not printed: %s\nbut\n%s" % (self.page, line, self.printed[-1500:])
 
     def write(self, title, body):
+        """In the folder of the page alone: what it holds of the tree are links."""
+        if self.folder.resolve() not in (self.folder / title).resolve().parents:
+            raise SystemExit("%s: a block's title leads out of its folder: %s" % (self.page, title))
         (self.folder / title).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / title).write_text(body, encoding="utf-8")
 

@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "scripts" / "tessera_site"), str(ROOT / "tests" / "do
 
 import blocks  # noqa: E402
 import faults  # noqa: E402
+import site_maker  # noqa: E402
 import stage  # noqa: E402
 
 SETTINGS = "nav:\n  - Start: index.md\n  - Flow: methods/flow.md\n"
@@ -84,6 +85,18 @@ class Faults(WithFolder):
             self.write(f"pages/{name}", "")
         self.assertEqual(faults.outside_navigation(settings, self.root / "pages"),
                          ["methods/lost.md is not in the navigation of mkdocs.yml"])
+
+
+class Versions(WithFolder):
+    def test_all_that_were_built_are_listed(self):
+        for name in ("0.9.0", "0.10.0", "notes"):
+            self.write(f"{name}/index.html", "")
+        for name in ("0.9.0", "0.10.0"):
+            self.write(f"{name}/sitemap.xml", "")
+        site_maker.list_versions(self.root)
+        listed = json.loads((self.root / "versions.json").read_text(encoding="utf-8"))
+        self.assertEqual([each["version"] for each in listed], ["0.10.0", "0.9.0"])
+        self.assertIn('url=0.10.0/"', (self.root / "index.html").read_text(encoding="utf-8"))
 
 
 class Blocks(WithFolder):
