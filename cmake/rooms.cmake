@@ -1,7 +1,7 @@
 # The rooms of the house, each a static library that links only what the table in
 # docs/design/0001-rooms.md allows. Listed bottom-up.
 set(TESSERA_ROOMS core config comm pdes machine drawing collective workload onnx plan
-    network memory compute npu serving executor trace sim explore)
+    network memory compute npu serving executor trace sim explore migration)
 
 add_library(tessera_options INTERFACE)
 target_compile_features(tessera_options INTERFACE cxx_std_20)

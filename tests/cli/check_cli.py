@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True  # the sources stay as they are
 import checks_checkpoints  # noqa: E402, F401
 import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
+import checks_import  # noqa: E402, F401
 import checks_models  # noqa: E402, F401
 import checks_scripts  # noqa: E402, F401
 import checks_signals  # noqa: E402, F401

@@ -142,10 +142,10 @@ int dram_command(const Words& words, comm::Communicator& world) {
     return 0;
   }
   const bool json = options.flag("json");
-  std::string text;
+  std::string text = json ? "{\"file_type\": \"tessera-dram\", \"format_version\": \"1.0\"" : "";
   for (const Line& line : lines_of(spec, memory::drive_dram(spec, drive))) {
     if (json) {
-      text += (text.empty() ? "{\"" : ", \"") + line.name + "\": " + line.value;
+      text += ", \"" + line.name + "\": " + line.value;
     } else {
       std::string name = line.name.substr(0, line.name.find("_cycles"));
       name = name.substr(0, name.find("_bytes"));

@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "migrate.hpp"
+#include "model_json.hpp"
 #include "model_tables.hpp"
 #include "options.hpp"
 #include "tessera/core/error.hpp"
@@ -15,8 +17,9 @@ Options describe() {
   Options options("import",
                   "Read an ONNX model and say what it is: each node's operator, shapes, FLOPs, "
                   "bytes and parameters, totals, and what was not understood. A YAML file may name "
-                  "the model and the choices below.",
-                  "model", "MODEL.onnx | MODEL.yaml");
+                  "the model and the choices below. With --from: write files of another simulator "
+                  "as files of this one, and say what was not carried over.",
+                  "model or configuration", "MODEL.onnx | MODEL.yaml | FILE");
   options
       .add("dim", "size of a dynamic dimension, by name or INPUT.AXIS (repeatable)", texts_value(),
            "NAME=N")
@@ -29,7 +32,9 @@ Options describe() {
            "NODE=N")
       .add("optimize", "level of optimisation: none, basic, extended or all", text_value(), "LEVEL")
       .add("unknown", "operators that are not understood: refuse, or traffic", text_value(), "NAME")
-      .add("summary", "without the table of nodes");
+      .add("summary", "without the table of nodes, or in JSON without its list")
+      .add("json", "print one JSON object");
+  add_migration_options(options);
   return options;
 }
 
@@ -150,11 +155,7 @@ std::vector<LevelTotals> climb(onnx::Graph& graph, onnx::Level level) {
   return levels;
 }
 
-int import_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
-  if (!options.parse(words, world)) {
-    return 0;
-  }
+int describe_model(const Options& options, comm::Communicator& world) {
   const onnx::Description description = description_of(options);
   // On all ranks, so that all fail alike.
   onnx::Import model = onnx::import_model(description.path, description.options);
@@ -162,6 +163,10 @@ int import_command(const Words& words, comm::Communicator& world) {
     return 0;
   }
   const std::vector<LevelTotals> levels = climb(model.graph, description.level);
+  if (options.flag("json")) {
+    std::cout << model_json(model, levels, !options.flag("summary")) << std::flush;
+    return 0;
+  }
   if (!options.flag("summary")) {
     std::cout << node_table(model.graph) << "\n";
   }
@@ -177,9 +182,35 @@ int import_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
+// Options of the one use of this command beside the other.
+void refuse_mixed(const Options& options) {
+  const bool migrates = options.has("from");
+  for (const char* name :
+       {"dim", "shape", "value", "branch", "loop", "optimize", "unknown", "summary"}) {
+    if (migrates && options.has(name)) {
+      throw ConfigError("--" + std::string(name) + " is for models of ONNX, not for --from");
+    }
+  }
+  for (const char* name : {"with", "output", "force"}) {
+    if (!migrates && options.has(name)) {
+      throw ConfigError("--" + std::string(name) + " goes with --from");
+    }
+  }
+}
+
+int import_command(const Words& words, comm::Communicator& world) {
+  Options options = describe();
+  if (!options.parse(words, world)) {
+    return 0;
+  }
+  refuse_mixed(options);
+  return options.has("from") ? migrate_files(options, world) : describe_model(options, world);
+}
+
 const Registration registration(
-    commands(), {"import", "say what an ONNX model computes, and what optimisation saves", {}},
-    Command{"import MODEL.onnx [options]", import_command});
+    commands(),
+    {"import", "say what an ONNX model computes, or take over another simulator's files", {}},
+    Command{"import FILE [options]", import_command});
 
 }  // namespace
 }  // namespace tessera::cli

@@ -14,6 +14,7 @@
 #include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/memory/dram/channel.hpp"
 #include "tessera/memory/memory.hpp"
+#include "tessera/migration/format.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/network/traffic/traffic.hpp"
 #include "tessera/npu/tiled_operator.hpp"
@@ -54,6 +55,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
          return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
        }},
       {"operators", [] { return npu::operators().infos(); }},
+      {"formats", [] { return migration::formats().infos(); }},
       {"arrivals", [] { return serving::arrivals().infos(); }},
       {"policies", [] { return serving::policies().infos(); }},
       {"serving",

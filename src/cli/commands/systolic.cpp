@@ -10,6 +10,8 @@
 #include "tessera/compute/systolic.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/core/version.hpp"
+#include "tessera/trace/json_text.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -38,7 +40,8 @@ Options describe() {
            "N")
       .add("step", "step every unit of the array with random data too, and check the products")
       .add("type", "of that data", text_value("int8"), "int8 or fp32")
-      .add("seed", "of that data", text_value("1"), "N");
+      .add("seed", "of that data", text_value("1"), "N")
+      .add("json", "print one JSON object");
   return options;
 }
 
@@ -152,6 +155,32 @@ std::string table(const MatrixShape& array, const compute::Dataflow& dataflow,
   return rows.to_string();
 }
 
+// The same as the table has it; shares in place of per cent.
+trace::JsonText json_of_products(const MatrixShape& array, const compute::Dataflow& dataflow,
+                                 const std::vector<MatrixProduct>& products,
+                                 std::uint64_t macs_per_pe) {
+  const std::vector<MatrixProduct> as_taken = folded(products, macs_per_pe);
+  const auto exact = dataflow.completions(array, as_taken);
+  const auto paper = dataflow.paper_completions(array, as_taken);
+  trace::JsonText list = trace::JsonText::list();
+  double macs = 0;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    macs += utilisation(array, products[i], 1) / static_cast<double>(macs_per_pe);
+    list.add(trace::JsonText::object()
+                 .put("rows", products[i].rows)
+                 .put("depth", products[i].depth)
+                 .put("columns", products[i].columns)
+                 .put("count", products[i].count)
+                 .put("cycles", own_cycles(exact, i))
+                 .put("complete_cycle", exact[i])
+                 .put("utilization", macs / static_cast<double>(exact[i]))
+                 .put("mapping_efficiency", mapping_efficiency(dataflow, array, as_taken[i]))
+                 .put("paper_cycles", paper.empty() ? trace::JsonText::null()
+                                                    : trace::JsonText(own_cycles(paper, i))));
+  }
+  return list;
+}
+
 DataType read_type(const Options& options) {
   const std::optional<DataType> type = data_type_from(options.text("type"));
   if (type != DataType::int8 && type != DataType::fp32) {
@@ -185,7 +214,26 @@ int systolic_command(const Words& words, comm::Communicator& world) {
   const DataType type = read_type(options);
   const std::int64_t seed = options.number("seed", 0, std::numeric_limits<std::int64_t>::max());
   const auto macs_per_pe = static_cast<std::uint64_t>(options.number("macs-per-pe", 1, 64));
-  if (world.rank() == 0) {
+  if (world.rank() == 0 && options.flag("json")) {
+    const std::string step = options.flag("step")
+                                 ? stepped(*array, *dataflow, products, type,
+                                           static_cast<std::uint64_t>(seed), macs_per_pe)
+                                 : "";
+    std::cout << trace::JsonText::object()
+                     .put("file_type", "tessera-systolic")
+                     .put("format_version", "1.0")
+                     .put("array_rows", array->rows)
+                     .put("array_columns", array->columns)
+                     .put("dataflow", options.text("dataflow"))
+                     .put("macs_per_pe", macs_per_pe)
+                     .put("stepped", !step.empty())
+                     .put("products", json_of_products(*array, *dataflow, products, macs_per_pe))
+                     .put("versions", trace::JsonText::object()
+                                          .put("tessera", std::string(version()))
+                                          .put("git", std::string(git_hash())))
+                     .to_string()
+              << std::flush;
+  } else if (world.rank() == 0) {
     std::cout << table(*array, *dataflow, products, macs_per_pe) << std::flush;
     if (options.flag("step")) {
       std::cout << stepped(*array, *dataflow, products, type, static_cast<std::uint64_t>(seed),
