@@ -16,6 +16,7 @@ PLACES = {
     "dram-schedulers": "By name: `machine.memory.scheduler` of `dram`.",
     "execution": "In a file: the section `execution`.",
     "experiment": "The file itself.",
+    "formats": "By name: `tessera import --from`; keys are given by `--with KEY=VALUE`.",
     "graphs": "In a file: the section `workload`; `kind` is the name.",
     "layouts": "By name: `strategy.placement.layout`.",
     "machine": "In a file: the section `machine`, and below it those of the names here.",

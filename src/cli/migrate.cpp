@@ -78,7 +78,10 @@ void check_written(const Migrated& migrated, const fs::path& output, comm::Commu
       sim::read_experiment(path, {}, load);
     }
   } catch (const ConfigError& error) {
-    throw ConfigError("what would be written is no good: " + std::string(error.what()));
+    const std::string mark = "error: ";
+    std::string what = error.what();
+    what.erase(0, what.starts_with(mark) ? mark.size() : 0);
+    throw ConfigError("what would be written is no good: " + what);
   }
 }
 

@@ -74,9 +74,9 @@ Work read_work(Request& request) {
     return work;
   }
   work.lines.add(2, "kind: chakra");
-  work.lines.add(2, "traces: " + yaml_text(seen_from(request.folder, traces.value_or(""))));
+  work.lines.add(2, "traces: " + yaml_text(named_from(request.folder, traces.value_or(""))));
   if (groups) {
-    work.lines.add(2, "groups: " + yaml_text(seen_from(request.folder, *groups)));
+    work.lines.add(2, "groups: " + yaml_text(named_from(request.folder, *groups)));
   }
   return work;
 }
@@ -86,19 +86,24 @@ std::string network_line(bool is_aware) {
                   : "network: {model: analytical, message_tick: 1 ns}";
 }
 
-// Nodes that compute: by the roofline, or as long as the trace says.
+// Nodes that compute: by the roofline, or as long as the trace says; there one without a time takes
+// none.
 void add_tiles(YamlLines& lines, const System& system, Migrated& migrated) {
-  if (system.peak && system.has_roofline) {
+  if (system.has_roofline) {
     lines.add(2, "tile: {peak: {fp16: " + to_string(system.peak->value) + "}, operands: dram}",
               system.peak->origin);
-  }
-  if (system.local_memory && system.has_roofline) {
     lines.add(
         2,
         "dram: {at: each, bandwidth: " + to_string(system.local_memory->value) + ", latency: 0 ns}",
         system.local_memory->origin);
+    return;
   }
-  if (system.peak && !system.has_roofline) {
+  constexpr FlopRate boundless = FlopRate::flops_per_second(1'000'000'000'000'000'000ULL);
+  const std::string text = to_string(boundless);
+  lines.add(2, "tile: {peak: {fp16: " + text + "}}", "no roofline: see above");
+  migrated.assumed.push_back("nodes that compute without a recorded time run at " + text +
+                             ": there they take none");
+  if (system.peak) {
     migrated.assumed.push_back("peak-perf has no effect: roofline-enabled is not set");
   }
 }

@@ -50,7 +50,7 @@ std::string origin_of(const config::Place& place) {
   return file_name(place.file) + ":" + std::to_string(place.line);
 }
 
-std::string seen_from(const std::string& folder, const std::string& path) {
+std::string named_from(const std::string& folder, const std::string& path) {
   return fs::absolute(path)
       .lexically_normal()
       .lexically_proximate(fs::absolute(folder).lexically_normal())

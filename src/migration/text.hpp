@@ -19,7 +19,7 @@ std::string file_name(const std::string& path);
 std::string origin_of(const config::Place& place);
 
 // A path as files in `folder` name it.
-std::string seen_from(const std::string& folder, const std::string& path);
+std::string named_from(const std::string& folder, const std::string& path);
 
 // As YAML reads it back as a text.
 std::string yaml_text(const std::string& text);

@@ -121,6 +121,10 @@ def import_of_astra_runs_traces(program):
     expect("# not carried over: boost-mode: 0 (system.json:10): " in text, text)
     expect("- {bandwidth: 322.1225472 GB/s, latency: 100 ns}" in text, text)
     expect("# network.yml:3: 300 GB/s of 2^30 B" in text, text)
+    write(program, "system.json", dict(GPT, **{"roofline-enabled": 0}))
+    recorded = call(program, "--from", "astra-sim", network, "--with", "system=%s" % system,
+                    "--with", "workload=%s" % (traces / "w"), "--with", "comm_group=%s" % (traces / "w.json")).stdout_text
+    expect("times: recorded" in recorded and "without a recorded time" in recorded, recorded)
     one, two = run(program, output), run(program, output, ranks=2)
     expect(one["result_digest"] == two["result_digest"], "digests differ")
     expect(one["simulated_time_ps"] == 144_316_000, one["simulated_time_ps"])
@@ -295,6 +299,7 @@ FAULTS = [
     ("astra-sim", "system.json", '"ring"', '"oneRing", "direct"', "all-reduce-implementation: "),
     ("astra-sim", "system.json", "baseline", "basline", "system.json:6:.*collective-optimization: .*'baseline'"),
     ("astra-sim", "system.json", "50", "-50", "system.json:5:.*local-mem-bw: expected GB/s"),
+    ("astra-sim", "system.json", '"local-mem-bw": 50', '"roofline-enabled": 1', "system.json:5:.*has a peak-perf and a local"),
     ("scale-sim", "scale.cfg", "ws", "wz", "scale.cfg:4:11: error: architecture_presets.Dataflow: unknown"),
     ("scale-sim", "scale.cfg", "ArrayWidth: 8", "ArrayWidth 8", "scale.cfg:3:1: error: expected '.section.', 'key"),
     ("scale-sim", "scale.cfg", "ArrayWidth: 8\n", "", "error: architecture_presets.ArrayWidth: missing"),

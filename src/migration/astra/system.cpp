@@ -197,6 +197,9 @@ System read_system(const std::string& path, std::size_t dimensions, Request& req
                              {{"FIFO", "fifo"}, {"smallestFirst", "smallest-first"}}, source);
   read_rates(source, system);
   system.has_roofline = source.truth("roofline-enabled");
+  if (system.has_roofline && !(system.peak && system.local_memory)) {
+    source.error("roofline-enabled", "a roofline has a peak-perf and a local-mem-bw");
+  }
   leave_others(source);
   source.leave_rest();
   return system;
