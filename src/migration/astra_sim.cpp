@@ -66,6 +66,9 @@ Work read_work(Request& request) {
   } else if (work.pattern.has_value() != size.has_value()) {
     given.error(size ? "size" : "", "collective and size go together");
   }
+  if (!request.diagnostics.empty()) {
+    return work;
+  }
   work.lines.add(0, "workload:");
   if (work.pattern) {
     work.lines.add(2, "kind: collective");
@@ -87,7 +90,7 @@ std::string network_line(bool is_aware) {
 }
 
 // Nodes that compute: by the roofline, or as long as the trace says; there one without a time takes
-// none.
+// a nanosecond.
 void add_tiles(YamlLines& lines, const System& system, Migrated& migrated) {
   if (system.has_roofline) {
     lines.add(2, "tile: {peak: {fp16: " + to_string(system.peak->value) + "}, operands: dram}",
@@ -102,7 +105,7 @@ void add_tiles(YamlLines& lines, const System& system, Migrated& migrated) {
   const std::string text = to_string(boundless);
   lines.add(2, "tile: {peak: {fp16: " + text + "}}", "no roofline: see above");
   migrated.assumed.push_back("nodes that compute without a recorded time run at " + text +
-                             ": there they take none");
+                             ": there they take a nanosecond");
   if (system.peak) {
     migrated.assumed.push_back("peak-perf has no effect: roofline-enabled is not set");
   }

@@ -61,6 +61,11 @@ std::string Source::name(std::string_view key, const std::vector<std::string>& n
   return chosen.empty() ? names.front() : chosen;
 }
 
+bool Source::is_empty_list(std::string_view key) {
+  const config::Value value = section_.raw(key);
+  return value.kind == config::Value::Kind::sequence && value.items.empty();
+}
+
 bool Source::truth(std::string_view key) {
   taken_.insert(std::string(key));
   if (!section_.has(key)) {

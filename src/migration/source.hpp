@@ -43,6 +43,7 @@ class Source {
     taken_.insert(std::string(key));
     return section_.get_list<T>(key);
   }
+  bool is_empty_list(std::string_view key);
   // One of these names; the first of them after a complaint.
   std::string name(std::string_view key, const std::vector<std::string>& names,
                    std::string_view usual = "");

@@ -299,6 +299,8 @@ FAULTS = [
     ("astra-sim", "system.json", '"ring"', '"oneRing", "direct"', "all-reduce-implementation: "),
     ("astra-sim", "system.json", "baseline", "basline", "system.json:6:.*collective-optimization: .*'baseline'"),
     ("astra-sim", "system.json", "50", "-50", "system.json:5:.*local-mem-bw: expected GB/s"),
+    ("astra-sim", "system.json", '[\n  "ring"\n ]', '"ring"', "system.json:2:31: error: all-reduce-implementation: expected a list; got a single"),
+    ("astra-sim", "system.json", '[\n  "ring"\n ]', "[]", "system.json:2:2: error: all-reduce-implementation: expected a list of one algorithm"),
     ("astra-sim", "system.json", '"local-mem-bw": 50', '"roofline-enabled": 1', "system.json:5:.*has a peak-perf and a local"),
     ("scale-sim", "scale.cfg", "ws", "wz", "scale.cfg:4:11: error: architecture_presets.Dataflow: unknown"),
     ("scale-sim", "scale.cfg", "ArrayWidth: 8", "ArrayWidth 8", "scale.cfg:3:1: error: expected '.section.', 'key"),
@@ -380,6 +382,8 @@ def import_says_where_words_are_wrong(program):
     expect_refusal(program.call("import", "--from", "astra-sm", scratch / "network.yml"), 2,
                    "--from: unknown value 'astra-sm'; did you mean 'astra-sim'.*known: astra-sim, onnxim, scale-sim")
     expect_refusal(program.call("import", "--from", "onnxim", scratch / "nowhere.json"), 2, "nowhere.json")
+    expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with",
+                                "system=%s" % (scratch / "system.json")), 2, "error: give either workload")
     expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with",
                                 "workload=%s" % (scratch / "none"), "--with", "system=%s" % (scratch / "system.json")),
                    2, "what would be written is no good: .*none")

@@ -87,6 +87,9 @@ void read_implementation(Pattern pattern, const std::string& key, std::size_t di
   }
   Implementation implementation;
   const auto names = source.list<std::string>(key);
+  if (names.empty() && !source.is_empty_list(key)) {
+    return;  // after a complaint
+  }
   for (std::size_t n = 0; n < names.size(); ++n) {
     add_algorithm(implementation, names[n], key, n, source);
   }
