@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Shared by the scripts of this folder, which source it.
 
+# The tree; of an installation, PREFIX/share/tessera, which has the same folders.
 repository=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
 # shellcheck disable=SC2034  # the packages are for those who source this
@@ -19,6 +20,10 @@ test_packages=(python3-networkx python3-onnx python3-jsonschema python3-yaml cla
 browser_packages=(chromium-headless-shell fonts-dejavu-core)
 # shellcheck disable=SC2034  # what makes the documentation a site
 site_packages=(python3 mkdocs mkdocs-material libjs-katex fonts-katex)
+# shellcheck disable=SC2034  # what makes packages, and what looks at them
+package_packages=(dpkg-dev file)
+# shellcheck disable=SC2034
+package_test_packages=(dpkg-dev file environment-modules)
 # shellcheck disable=SC2034  # what the package for Python needs, and what its tests need beside it
 python_packages=(python3 python3-h5py python3-matplotlib python3-numpy python3-pandas python3-xarray
   python3-yaml)
@@ -83,6 +88,24 @@ need_ruff() {
   need_npm ruff @astral-sh/ruff-wasm-nodejs
 }
 
+# make_archives FOLDER OUTPUT [CPACK_OPTION...]: CPack's packages of a built folder.
+make_archives() {
+  local folder=$1 output=$2 scratch code=0
+  shift 2
+  scratch=$(mktemp -d)
+  # So that packages of one commit are the same: files are as old as it.
+  SOURCE_DATE_EPOCH=$(git -C "$repository" log -1 --format=%ct 2>/dev/null || printf '0') \
+    cpack --config "$folder/CPackConfig.cmake" -B "$scratch" "$@" >"$scratch/log" 2>&1 || code=$?
+  if ((code != 0)); then
+    cat -- "$scratch/log" >&2
+  else
+    mkdir -p -- "$output"
+    mv -f -- "$scratch"/tessera*.deb "$scratch"/tessera*.tar.gz "$output" 2>/dev/null || true
+  fi
+  rm -rf -- "$scratch"
+  return "$code"
+}
+
 # What drives a browser, without one: that is Debian's.
 need_playwright() {
   need_npm playwright-core playwright-core
@@ -128,11 +151,17 @@ configure_and_build() {
   )
 }
 
-# Prints the first Python that can draw; fails when there is none.
+# Whether these are the scripts of an installation, beside which there is no source.
+is_installed() {
+  [[ ! -e $repository/CMakeLists.txt ]]
+}
+
+# python_with_libraries [NAMES]: prints the first Python that can import them (default: what pictures
+# need); fails when there is none.
 python_with_libraries() {
   local python
   for python in python3 /usr/bin/python3; do
-    if "$python" -c 'import h5py, matplotlib, numpy' >/dev/null 2>&1; then
+    if "$python" -c "import ${1:-h5py, matplotlib, numpy}" >/dev/null 2>&1; then
       printf '%s\n' "$python"
       return 0
     fi
@@ -183,15 +212,17 @@ formatted() {
   )
 }
 
-# read_traces MODULE [WORD...]: ends with what a module of Python that reads traces ends with.
+# read_traces LIBRARIES MODULE [WORD...]: ends with what a module of Python that reads traces ends with.
 read_traces() {
-  local python code=0
-  python=$(python_with_libraries) || fail 2 "no Python with h5py, matplotlib and numpy;" \
-    "install them: apt-get install python3-h5py python3-matplotlib"
+  local libraries=$1 python code=0
+  shift
+  python=$(python_with_libraries "$libraries") || fail 2 "no Python with $libraries;" \
+    "install them: apt-get install python3-${libraries//, / python3-}"
   exec 3>&2
   # The shell's own remark on a process that a signal ended is not for the user.
   {
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$repository/scripts${PYTHONPATH:+:$PYTHONPATH}" \
+    TESSERA_TOOL=$(basename -- "$0") PYTHONDONTWRITEBYTECODE=1 \
+      PYTHONPATH="$repository/scripts${PYTHONPATH:+:$PYTHONPATH}" \
       "$python" -m "$@" 2>&3 || code=$?
   } 2>/dev/null
   # The HDF5 library can crash or hang (signal 14 ends it) on a damaged file without a manifest.

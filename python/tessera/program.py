@@ -154,7 +154,7 @@ def ask_json(*words: str, ranks: int = 1, sources: Mapping[str, str] | None = No
 
 
 def version() -> str:
-    """Of the program: "0.1.0"."""
+    """Of the program, such as "0.2.0"."""
     return ask("--version").split()[1]
 
 

@@ -9,7 +9,7 @@ from .errors import NothingToDraw, PlotError, ended
 
 def _parse(words):
     parser = argparse.ArgumentParser(
-        prog="plot", description="Draws the pictures of a run of Tessera, or of a sweep, as PNG "
+        prog=os.environ.get("TESSERA_TOOL", "plot"), description="Draws the pictures of a run of Tessera, or of a sweep, as PNG "
         "files and prints their paths.", epilog="exit codes: 0 done, 2 bad request or nothing to draw, 74 damaged or "
         "missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN_DIR", nargs="?",

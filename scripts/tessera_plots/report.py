@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import os
 import sys
 
 from .errors import NothingToDraw, ended
@@ -139,7 +140,7 @@ def _report(options):
 
 def main(words):
     parser = argparse.ArgumentParser(
-        prog="report", description=__doc__, epilog="exit codes: 0 done, 2 bad request or nothing to "
+        prog=os.environ.get("TESSERA_TOOL", "report"), description=__doc__, epilog="exit codes: 0 done, 2 bad request or nothing to "
         "print, 74 damaged or missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN_DIR", help="folder that 'tessera run' left behind")
     parser.add_argument("--only", metavar="NAME", action="append", choices=TABLES,

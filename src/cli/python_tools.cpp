@@ -24,17 +24,21 @@ fs::path program_path() {
   return fs::read_symlink("/proc/self/exe", unknown);
 }
 
+// Where it was installed, and where it was built: neither is a path in the program, which can be
+// moved.
 fs::path scripts_folder() {
-  const fs::path installed =
-      program_path().parent_path().parent_path() / "share" / "tessera" / "scripts";
-  for (const fs::path& folder : {installed, fs::path(TESSERA_SOURCE_SCRIPTS)}) {
+  const fs::path scripts = fs::path("share") / "tessera" / "scripts";
+  const fs::path home = program_path().parent_path();
+  const fs::path installed = home.parent_path() / scripts;
+  const fs::path built = home / scripts;
+  for (const fs::path& folder : {installed, built}) {
     std::error_code unknown;
     if (fs::is_directory(folder / package / "html", unknown)) {
       return folder;
     }
   }
   throw ConfigError("the program's tools in Python are neither in " + installed.string() +
-                    " nor in " TESSERA_SOURCE_SCRIPTS);
+                    " nor in " + built.string());
 }
 
 // What a child prints goes nowhere.

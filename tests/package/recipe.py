@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Executes the recipe of Spack against a model of Spack's directives, and holds it against CMake.
+
+    recipe.py REPOSITORY TESSERA
+
+Spack is no package of Debian. The model knows the directives that the recipe may use, the grammar of
+its specs, and which variants there are; the libraries must be those that CMakeLists.txt looks for.
+"""
+import contextlib
+import pathlib
+import re
+import sys
+import types
+
+RECIPE = "cmake/packaging/spack/packages/tessera/package.py"
+# What find_package calls a library, and Spack: both as those projects have them.
+SPACK_NAMES = {"fmt": "fmt", "spdlog": "spdlog", "yaml-cpp": "yaml-cpp", "MPI": "mpi", "HDF5": "hdf5",
+               "ZLIB": "zlib-api", "nlohmann_json": "nlohmann-json", "cxxopts": "cxxopts",
+               "Protobuf": "protobuf", "ONNX": "onnx", "EXPAT": "expat", "METIS": "metis",
+               "GTest": "googletest", "Eigen3": "eigen", "benchmark": "benchmark"}
+# Of the system or the compiler, or looked for where there is one.
+NO_PACKAGES = {"Threads", "SimGrid"}
+SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)?(?:%(?P<compiler>[a-z]+))?"
+                  r"(?:@(?P<versions>[\d.]*(?::[\d.]*)?))?(?P<variants>(?: ?[+~][a-z_]+)*)$")
+TYPES = {"build", "link", "run", "test"}
+
+
+class Recipe:
+    """What the directives of one recipe said."""
+
+    def __init__(self):
+        self.versions, self.variants, self.needs, self.defined = [], {}, [], {}
+        self._conditions = []
+
+    def check_spec(self, text):
+        spec = SPEC.match(text)
+        assert spec and text, f"'{text}' is no spec"
+        return spec
+
+    def check_condition(self, text):
+        if text is not None:
+            for name in re.findall(r"[+~](\w+)", self.check_spec(text)["variants"]):
+                assert name in self.variants, f"when='{text}': there is no variant {name}"
+
+    def version(self, number):
+        self.versions.append(number)
+
+    def variant(self, name, *, default, description):
+        assert isinstance(default, bool) and description and name not in self.variants
+        self.variants[name] = default
+
+    def depends_on(self, spec, *, type=("build", "link"), when=None):
+        self.check_condition(when)
+        kinds = {type} if isinstance(type, str) else set(type)
+        assert kinds <= TYPES, f"{spec}: type {kinds - TYPES}"
+        conditions = tuple(self._conditions) + ((when,) if when else ())
+        self.needs.append((self.check_spec(spec)["name"], kinds, conditions))
+
+    def conflicts(self, spec, *, msg, when=None):
+        assert self.check_spec(spec) and msg
+        self.check_condition(when)
+
+    @contextlib.contextmanager
+    def when(self, spec):
+        self.check_condition(spec)
+        self._conditions.append(spec)
+        yield
+        self._conditions.pop()
+
+    def define_from_variant(self, key, name):
+        assert name in self.variants, f"{key}: there is no variant {name}"
+        self.defined[key] = name
+        return f"-D{key}:BOOL={'ON' if self.variants[name] else 'OFF'}"
+
+
+class Environment:
+    """Records what a run environment is given."""
+
+    def __init__(self):
+        self.given = {}
+
+    def prepend_path(self, name, value):
+        self.given[name] = value
+
+    set = prepend_path
+
+
+def execute(repository, recipe):
+    """The class of the recipe, made with the directives of `recipe`."""
+    base = type("CMakePackage", (), {"define_from_variant": recipe.define_from_variant,
+                                     "prefix": "/prefix"})
+    module = types.ModuleType("spack.package")
+    names = ("version", "variant", "depends_on", "conflicts", "when")
+    vars(module).update({name: getattr(recipe, name) for name in names}, CMakePackage=base,
+                        license=lambda name: None, generator=lambda name: None,
+                        join_path=lambda *parts: "/".join(parts))
+    sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": module})
+    scope = {}
+    path = repository / RECIPE
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), scope)
+    return scope["Tessera"]
+
+
+def looked_for(repository, *files):
+    """Libraries that these files of CMake look for."""
+    text = "".join((repository / name).read_text("utf-8") for name in files)
+    found = set(re.findall(r"^ *find_package\((\w[\w-]*)", text, re.MULTILINE))
+    return {SPACK_NAMES[name] for name in found - NO_PACKAGES - {"Python3"}}
+
+
+def main():
+    repository = pathlib.Path(sys.argv[1])
+    recipe = Recipe()
+    package = execute(repository, recipe)()
+    assert len(recipe.versions) == 1 and package.__doc__
+
+    always = {name for name, kinds, when in recipe.needs if "link" in kinds and not when}
+    program = looked_for(repository, "CMakeLists.txt") - {"googletest"}  # if(TESSERA_TESTS)
+    assert always == program, f"CMake and the recipe differ in {always ^ program}"
+    for variant, wanted in {"+tests": {"googletest", "eigen", "python"}, "+bench": {"benchmark"},
+                            "+python": {"py-h5py", "py-numpy", "py-matplotlib"}}.items():
+        has = {name for name, _, when in recipe.needs if variant in when}
+        assert wanted <= has, f"{variant} lacks {wanted - has}"
+
+    text = (repository / "CMakeLists.txt").read_text("utf-8")
+    options = re.findall(r"^option\((TESSERA_(?:TESTS|BENCH)) ", text, re.MULTILINE)
+    assert package.cmake_args() == [f"-D{name}:BOOL=OFF" for name in options]
+    environment = Environment()
+    package.setup_run_environment(environment)
+    assert environment.given == {"PYTHONPATH": "/prefix/lib/python3/dist-packages",
+                                 "TESSERA_ROOT": "/prefix"}, environment.given
+    assert (repository / "cmake/packaging/spack/repo.yaml").read_text("utf-8") == \
+        "repo:\n  namespace: tessera\n"
+
+
+if __name__ == "__main__":
+    main()
