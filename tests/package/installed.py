@@ -24,7 +24,7 @@ HELD = [
     "share/tessera/scripts/lib.sh", "share/tessera/scripts/tessera_plots/html/app/main.js",
     "share/tessera/configs/experiments/quickstart.yaml",
     "share/tessera/configs/machines/palm_wafer.yaml", "share/tessera/workloads/tiny.yaml",
-    "share/doc/tessera/README.md", "share/doc/tessera/docs/user-guide.md",
+    "share/doc/tessera/README.md", "share/doc/tessera/docs/index.md",
     "share/doc/tessera/docs/install.md", "share/doc/tessera/docs/images/quickstart_timeline.png",
     "share/doc/tessera/results/README.md", "share/man/man1/tessera.1",
     "share/man/man1/tessera-quickstart.1", "share/bash-completion/completions/tessera",

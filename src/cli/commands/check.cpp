@@ -14,7 +14,7 @@
 namespace tessera::cli {
 namespace {
 
-Options describe() {
+Options check_options() {
   Options options("check",
                   "Validate an experiment; print its configuration with all defaults, what it "
                   "consists of, the memory a run needs, how far its traffic goes, and the "
@@ -27,7 +27,7 @@ Options describe() {
   return options;
 }
 
-std::string rounded(double value) {
+std::string in_thousandths(double value) {
   return format_number(std::round(value * 1000) / 1000);
 }
 
@@ -50,7 +50,7 @@ std::string rank_table(const sim::Experiment& experiment, const machine::Partiti
       rank = ranks - most_rows / 2;
     }
     table.add({std::to_string(rank), std::to_string(partition.members[rank].size()),
-               rounded(100 * sums[rank] / total) + " %"});
+               in_thousandths(100 * sums[rank] / total) + " %"});
   }
   return table.to_string();
 }
@@ -77,8 +77,8 @@ std::string cut_table(const sim::Experiment& experiment, int ranks) {
   }
   TextTable table({"cut", "speed-up", "waits of a rank", "messages", "imbalance"});
   for (const sim::CutPrediction& cut : cuts) {
-    table.add({cut.name, rounded(cut.speed_up()), std::to_string(cut.waits),
-               std::to_string(cut.messages), rounded(cut.imbalance)});
+    table.add({cut.name, in_thousandths(cut.speed_up()), std::to_string(cut.waits),
+               std::to_string(cut.messages), in_thousandths(cut.imbalance)});
   }
   return "\n# cuts over " + std::to_string(ranks) + " ranks, predicted for an iteration\n" +
          table.to_string();
@@ -121,10 +121,10 @@ void print(const sim::Experiment& experiment, int ranks) {
   run.add({"weights", experiment.options.weights});
   run.add({"directed links cut",
            std::to_string(forecast.partition.cut_links) + " (" +
-               rounded(100 * static_cast<double>(forecast.partition.cut_links) /
-                       static_cast<double>(std::max<std::uint64_t>(1, forecast.links))) +
+               in_thousandths(100 * static_cast<double>(forecast.partition.cut_links) /
+                              static_cast<double>(std::max<std::uint64_t>(1, forecast.links))) +
                " % of all)"});
-  run.add({"imbalance by weight", rounded(forecast.partition.imbalance)});
+  run.add({"imbalance by weight", in_thousandths(forecast.partition.imbalance)});
   std::cout << run.to_string();
   if (ranks > 1) {
     std::cout << cut_table(experiment, ranks) << "\n# ranks\n"
@@ -134,7 +134,7 @@ void print(const sim::Experiment& experiment, int ranks) {
 }
 
 int check_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = check_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -154,7 +154,7 @@ int check_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(
+const Registration check_registration(
     commands(), {"check", "validate an experiment and say what a run would need", {}},
     Command{"check EXPERIMENT.yaml [options]", check_command});
 

@@ -46,8 +46,9 @@ int compare_command(const Words& words, comm::Communicator& world) {
   return run_python("html.comparing", passed, world);
 }
 
-const Registration registration(commands(), {"compare", "say what differs between runs", {}},
-                                Command{"compare RUN RUN... [options]", compare_command});
+const Registration compare_registration(commands(),
+                                        {"compare", "say what differs between runs", {}},
+                                        Command{"compare RUN RUN... [options]", compare_command});
 
 }  // namespace
 }  // namespace tessera::cli

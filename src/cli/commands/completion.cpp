@@ -267,9 +267,9 @@ int completion_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(),
-                                {"completion", "print the completion script of a shell", {}},
-                                Command{"completion SHELL", completion_command});
+const Registration completion_registration(
+    commands(), {"completion", "print the completion script of a shell", {}},
+    Command{"completion SHELL", completion_command});
 
 }  // namespace
 }  // namespace tessera::cli

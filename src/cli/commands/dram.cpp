@@ -11,7 +11,7 @@
 namespace tessera::cli {
 namespace {
 
-Options describe() {
+Options dram_options() {
   Options options("dram",
                   "Drive a DRAM with a pattern of requests and print bandwidth and latency. The "
                   "file, if any, holds keys of a device, as machine.memory does.",
@@ -132,7 +132,7 @@ std::vector<Line> lines_of(const memory::DramSpec& spec, const memory::DramMeasu
 }
 
 int dram_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = dram_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -157,7 +157,7 @@ int dram_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(
+const Registration dram_registration(
     commands(), {"dram", "drive a DRAM with a pattern and print bandwidth and latency", {}},
     Command{"dram [DEVICE.yaml] [options]", dram_command});
 

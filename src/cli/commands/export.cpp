@@ -13,7 +13,7 @@
 namespace tessera::cli {
 namespace {
 
-Options describe() {
+Options export_options() {
   Options options("export",
                   "Turn the trace of a run into a timeline for Perfetto or chrome://tracing, or "
                   "what an experiment does into Chakra execution traces.",
@@ -76,7 +76,7 @@ void export_chakra(const Options& options) {
 }
 
 int export_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = export_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -96,8 +96,9 @@ int export_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(), {"export", "turn a trace into other formats", {}},
-                                Command{"export DIR --format chrome", export_command});
+const Registration export_registration(commands(),
+                                       {"export", "turn a trace into other formats", {}},
+                                       Command{"export DIR --format chrome", export_command});
 
 }  // namespace
 }  // namespace tessera::cli

@@ -13,7 +13,7 @@
 namespace tessera::cli {
 namespace {
 
-Options describe() {
+Options import_options() {
   Options options("import",
                   "Read an ONNX model and say what it is: each node's operator, shapes, FLOPs, "
                   "bytes and parameters, totals, and what was not understood. A YAML file may name "
@@ -199,7 +199,7 @@ void refuse_mixed(const Options& options) {
 }
 
 int import_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = import_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -207,7 +207,7 @@ int import_command(const Words& words, comm::Communicator& world) {
   return options.has("from") ? migrate_files(options, world) : describe_model(options, world);
 }
 
-const Registration registration(
+const Registration import_registration(
     commands(),
     {"import", "say what an ONNX model computes, or take over another simulator's files", {}},
     Command{"import FILE [options]", import_command});

@@ -211,9 +211,9 @@ int list_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(),
-                                {"list", "show every part there is, with its parameters", {}},
-                                Command{"list [KIND]", list_command});
+const Registration list_registration(commands(),
+                                     {"list", "show every part there is, with its parameters", {}},
+                                     Command{"list [KIND]", list_command});
 
 }  // namespace
 }  // namespace tessera::cli

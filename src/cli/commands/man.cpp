@@ -145,8 +145,8 @@ int man_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(), {"man", "print or write pages of the manual", {}},
-                                Command{"man [COMMAND] [options]", man_command});
+const Registration man_registration(commands(), {"man", "print or write pages of the manual", {}},
+                                    Command{"man [COMMAND] [options]", man_command});
 
 }  // namespace
 }  // namespace tessera::cli

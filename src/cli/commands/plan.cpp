@@ -12,10 +12,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr int stopped_exit_code = 75;
+constexpr int stopped_plan_exit_code = 75;
 constexpr int nothing_fits_exit_code = 3;
 
-Options describe() {
+Options plan_options() {
   Options options("plan",
                   "Propose the strategy with which an experiment's machine trains its model "
                   "fastest.",
@@ -85,7 +85,7 @@ void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& 
 }
 
 int plan_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = plan_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -98,12 +98,12 @@ int plan_command(const Words& words, comm::Communicator& world) {
   if (world.rank() == 0) {
     print(outcome, request, path, options.flag("json"));
   }
-  return !outcome.complete               ? stopped_exit_code
+  return !outcome.complete               ? stopped_plan_exit_code
          : outcome.strategy_yaml.empty() ? nothing_fits_exit_code
                                          : 0;
 }
 
-const Registration registration(
+const Registration plan_registration(
     commands(), {"plan", "propose the best strategy for an experiment's model and machine", {}},
     Command{"plan EXPERIMENT.yaml [options]", plan_command});
 

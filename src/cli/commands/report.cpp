@@ -31,9 +31,9 @@ int report_command(const Words& words, comm::Communicator& world) {
   return run_python("html", passed, world);
 }
 
-const Registration registration(commands(),
-                                {"report", "write a run or a sweep as one HTML file", {}},
-                                Command{"report RUN [-o FILE.html]", report_command});
+const Registration report_registration(commands(),
+                                       {"report", "write a run or a sweep as one HTML file", {}},
+                                       Command{"report RUN [-o FILE.html]", report_command});
 
 }  // namespace
 }  // namespace tessera::cli

@@ -31,7 +31,7 @@ int exit_code_of(const trace::Summary& summary) {
   return summary.status == "stopped" ? 75 : 3;
 }
 
-Options describe() {
+Options run_options() {
   Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("o,output", "run folder (default: out/NAME)", text_value(), "DIR")
@@ -163,7 +163,7 @@ void advise(const trace::Summary& summary, Log& log) {
 }
 
 int run_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = run_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -241,8 +241,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   return exit_code_of(summary);
 }
 
-const Registration registration(commands(), {"run", "simulate an experiment", {}},
-                                Command{"run EXPERIMENT.yaml [options]", run_command});
+const Registration run_registration(commands(), {"run", "simulate an experiment", {}},
+                                    Command{"run EXPERIMENT.yaml [options]", run_command});
 
 }  // namespace
 }  // namespace tessera::cli

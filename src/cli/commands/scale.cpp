@@ -24,7 +24,7 @@ constexpr double bandwidth = 24e9;
 constexpr double promise_s = 300e-9;
 constexpr const char* network_source = "InfiniBand HDR, Microsoft Learn: HBv3 performance (OSU)";
 
-Options describe() {
+Options scale_options() {
   Options options("scale", "Predict the speed-up on many ranks from one run on one rank.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
@@ -165,7 +165,7 @@ trace::ScalingCosts costs_of(const Options& options, comm::Communicator& world) 
 }
 
 int scale_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = scale_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -206,9 +206,9 @@ int scale_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(),
-                                {"scale", "predict the speed-up on many ranks from one run", {}},
-                                Command{"scale EXPERIMENT.yaml --ranks 2,4,...", scale_command});
+const Registration scale_registration(
+    commands(), {"scale", "predict the speed-up on many ranks from one run", {}},
+    Command{"scale EXPERIMENT.yaml --ranks 2,4,...", scale_command});
 
 }  // namespace
 }  // namespace tessera::cli

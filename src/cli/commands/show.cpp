@@ -94,9 +94,9 @@ int show_command(const Words& words, comm::Communicator& world) {
   return code;
 }
 
-const Registration registration(commands(),
-                                {"show", "print a finished run as a table, or draw a machine", {}},
-                                Command{"show DIR", show_command});
+const Registration show_registration(
+    commands(), {"show", "print a finished run as a table, or draw a machine", {}},
+    Command{"show DIR", show_command});
 
 }  // namespace
 }  // namespace tessera::cli

@@ -12,9 +12,9 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-constexpr int stopped_exit_code = 75;
+constexpr int stopped_sweep_exit_code = 75;
 
-Options describe() {
+Options sweep_options() {
   Options options("sweep", "Simulate one experiment at many points of a space of its keys.",
                   "sweep file", "SWEEP.yaml");
   options.add_settings("set a key of the experiment at all points: key.path=value (repeatable)");
@@ -63,7 +63,7 @@ explore::SweepOutcome go(const Options& options, comm::Communicator& world,
 }
 
 int sweep_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = sweep_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -87,10 +87,10 @@ int sweep_command(const Words& words, comm::Communicator& world) {
       std::cerr << "error: no point finished" << std::endl;
     }
   }
-  return !outcome.complete ? stopped_exit_code : none ? 3 : 0;
+  return !outcome.complete ? stopped_sweep_exit_code : none ? 3 : 0;
 }
 
-const Registration registration(
+const Registration sweep_registration(
     commands(), {"sweep", "simulate an experiment at many points of a space of its keys", {}},
     Command{"sweep SWEEP.yaml [options]", sweep_command});
 

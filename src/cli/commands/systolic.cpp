@@ -22,7 +22,7 @@ using workload::MatrixProduct;
 
 constexpr std::int64_t longest = 1 << 20;
 
-Options describe() {
+Options systolic_options() {
   Options options(
       "systolic",
       "Cycles of matrix products on a systolic array. PRODUCTS are ROWSxDEPTHxCOLUMNS, "
@@ -200,7 +200,7 @@ std::string stepped(const MatrixShape& array, const compute::Dataflow& dataflow,
 }
 
 int systolic_command(const Words& words, comm::Communicator& world) {
-  Options options = describe();
+  Options options = systolic_options();
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -244,9 +244,9 @@ int systolic_command(const Words& words, comm::Communicator& world) {
   return 0;
 }
 
-const Registration registration(commands(),
-                                {"systolic", "cycles of matrix products on a systolic array", {}},
-                                Command{"systolic PRODUCTS [options]", systolic_command});
+const Registration systolic_registration(
+    commands(), {"systolic", "cycles of matrix products on a systolic array", {}},
+    Command{"systolic PRODUCTS [options]", systolic_command});
 
 }  // namespace
 }  // namespace tessera::cli

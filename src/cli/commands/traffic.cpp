@@ -54,7 +54,7 @@ int traffic_command(const Words& words, comm::Communicator& world) {
   return report.points.size() == experiment.rates.size() ? 0 : 75;
 }
 
-const Registration registration(
+const Registration traffic_registration(
     commands(), {"traffic", "measure latency and throughput of a network under synthetic load", {}},
     Command{"traffic TRAFFIC.yaml [options]", traffic_command});
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* state_name = "sweep.json";
+constexpr const char* sweep_state_name = "sweep.json";
 constexpr const char* state_file_type = "tessera-sweep-state";
 constexpr const char* resolved_name = "sweep.resolved.yaml";
 constexpr const char* csv_name = "sweep.csv";
@@ -30,7 +30,8 @@ bool is_own_file(std::string name) {
   if (name.ends_with(trace::aside_suffix)) {
     name.resize(name.size() - std::string_view(trace::aside_suffix).size());
   }
-  constexpr std::array<std::string_view, 4> names{state_name, resolved_name, csv_name, file_name};
+  constexpr std::array<std::string_view, 4> names{sweep_state_name, resolved_name, csv_name,
+                                                  file_name};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -84,7 +85,7 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
     throw_failure(error);
   }
   trace::write_file_atomically(folder + "/" + resolved_name, resolved);
-  trace::write_signed(folder + "/" + state_name, state_file_type,
+  trace::write_signed(folder + "/" + sweep_state_name, state_file_type,
                       {{"sweep", state.sweep},
                        {"set", state.overrides},
                        {"hash", state.hash},
@@ -92,9 +93,9 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
 }
 
 SweepState read_sweep_state(const std::string& folder) {
-  const std::string path = folder + "/" + state_name;
+  const std::string path = folder + "/" + sweep_state_name;
   if (!fs::exists(path)) {
-    throw ConfigError(folder + ": is no sweep to go on with: there is no " + state_name);
+    throw ConfigError(folder + ": is no sweep to go on with: there is no " + sweep_state_name);
   }
   const trace::Json json = trace::read_signed(path, state_file_type);
   SweepState state;

@@ -21,7 +21,7 @@ struct Point {
   std::uint32_t message = 0;
   float events = 0;  // of begins and ends: events a picosecond more or less
 };
-enum Kind : std::uint32_t { begins, ends, sends, receives };
+enum PointKind : std::uint32_t { begins, ends, sends, receives };
 
 struct Message {
   std::uint32_t times = 1;  // it stands for so many
