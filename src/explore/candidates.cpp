@@ -38,11 +38,50 @@ bool is_power_of_two(std::uint64_t number) {
   return (number & (number - 1)) == 0;
 }
 
-// `values`, or the experiment's own where the key is kept.
+std::string word_of(bool value) {
+  return value ? "true" : "false";
+}
+
+// As settings have it; `char` is a yes or no.
+std::string text_of(std::uint64_t number) {
+  return std::to_string(number);
+}
+std::string text_of(std::uint32_t number) {
+  return std::to_string(number);
+}
+std::string text_of(char yes) {
+  return word_of(yes != 0);
+}
+std::string text_of(Recompute recompute) {
+  return name_of(recompute);
+}
+std::string text_of(const std::string& name) {
+  return name;
+}
+
+// Of `values` those that are given, where some are.
+template <class T>
+void leave_given(const CandidateLimits& limits, const char* key, std::vector<T>& values) {
+  const auto given = limits.given.find(key);
+  if (given != limits.given.end()) {
+    std::erase_if(values, [&](const T& value) { return !given->second.contains(text_of(value)); });
+  }
+}
+
+// `values`, or the experiment's own where the key is kept, or those that are given.
 template <class T>
 std::vector<T> free_or_own(const CandidateLimits& limits, const char* key, T own,
                            std::vector<T> values) {
-  return limits.kept.contains(key) ? std::vector<T>{own} : values;
+  if (limits.kept.contains(key)) {
+    return {own};
+  }
+  leave_given(limits, key, values);
+  return values;
+}
+
+// Whether any number is looked at, in place of some.
+bool takes_any(const CandidateLimits& limits, const char* key) {
+  return limits.full || limits.given.contains(key);
 }
 
 std::vector<std::uint64_t> tensor_degrees(const CandidateLimits& limits) {
@@ -74,9 +113,10 @@ std::vector<std::uint64_t> stage_counts(const CandidateLimits& limits, std::uint
     std::erase_if(counts, [&](std::uint64_t count) { return count > most; });
     return counts;
   }
-  if (limits.full) {
+  if (takes_any(limits, "pipeline")) {
     counts.resize(most);
     std::iota(counts.begin(), counts.end(), 1);
+    leave_given(limits, "pipeline", counts);
     return counts;
   }
   const std::uint64_t layers_a_stage = (limits.layers + most - 1) / most;
@@ -93,7 +133,11 @@ class Visits {
  public:
   Visits(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
          const std::function<void(const Candidate&)>& visit)
-      : limits_(limits), visit_(visit), replicas_(degrees.degrees.data * degrees.context) {
+      : limits_(limits),
+        visit_(visit),
+        replicas_(degrees.degrees.data * degrees.context),
+        layouts_(limits.layouts) {
+    leave_given(limits, "placement", layouts_);
     now_.degrees = degrees.degrees;
     now_.context = degrees.context;
   }
@@ -134,7 +178,7 @@ class Visits {
 
   std::vector<std::uint64_t> micro_batches() const {
     std::vector<std::uint64_t> sizes = divisors_of(limits_.batch / now_.degrees.data, most_degree);
-    if (!limits_.full) {
+    if (!takes_any(limits_, "micro_batch")) {
       std::erase_if(sizes, [](std::uint64_t size) { return !is_power_of_two(size); });
     }
     return free_or_own<std::uint64_t>(limits_, "micro_batch", limits_.own.micro_batch, sizes);
@@ -206,7 +250,7 @@ class Visits {
     const std::uint64_t most = limits_.layers / now_.degrees.pipeline;
     for (std::uint64_t chunks = 2;
          now_.degrees.pipeline > 1 && limits_.training && chunks <= std::min(most, most_chunks);
-         chunks += limits_.full ? 1 : chunks) {
+         chunks += takes_any(limits_, "chunks") ? 1 : chunks) {
       counts.push_back(chunks);
     }
     return free_or_own<std::uint64_t>(limits_, "chunks", limits_.own.chunks, counts);
@@ -215,11 +259,10 @@ class Visits {
   // Those that can run the shape and are not the same as one before: with one stage, or one
   // micro-batch, there is nothing to order.
   std::vector<std::string> schedules_of(const plan::PipelineShape& shape) const {
-    if (!limits_.training) {
-      return {"streaming"};
-    }
     std::vector<std::string> names;
-    if (limits_.kept.contains("schedule")) {
+    if (!limits_.training) {
+      names = {"streaming"};
+    } else if (limits_.kept.contains("schedule")) {
       names = {limits_.own.schedule};
     } else if (shape.chunks > 1) {
       names = {"interleaved"};
@@ -228,6 +271,7 @@ class Visits {
     } else {
       names = {"1f1b", "gpipe", "zb-h1"};
     }
+    leave_given(limits_, "schedule", names);
     std::erase_if(names, [&](const std::string& name) {
       return !plan::schedules().at(name).objection(shape).empty();
     });
@@ -235,7 +279,7 @@ class Visits {
   }
 
   void each_layout() {
-    for (const std::string& layout : limits_.layouts) {
+    for (const std::string& layout : layouts_) {
       now_.layout = layout;
       visit_(now_);
     }
@@ -244,12 +288,9 @@ class Visits {
   const CandidateLimits& limits_;
   const std::function<void(const Candidate&)>& visit_;
   std::uint32_t replicas_;
+  std::vector<std::string> layouts_;
   Candidate now_;
 };
-
-std::string word_of(bool value) {
-  return value ? "true" : "false";
-}
 
 }  // namespace
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "machine_and_work.hpp"
 #include "search/advice.hpp"
 #include "search/choice.hpp"
+#include "search/kept_keys.hpp"
 #include "search/ledger.hpp"
 #include "search/proposal_line.hpp"
 #include "search/simulator.hpp"
@@ -27,6 +29,8 @@ constexpr const char* stopped = "stopped";
 constexpr std::string_view heading = "# A strategy that tessera plan proposed:\n";
 // Simulations between two looks at what they have shown; of any number of ranks.
 constexpr std::size_t at_a_time = 8;
+constexpr std::size_t at_a_time_of_all = 256;
+constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
 // Events of a simulation above which one tile stands for its stage: some seconds.
 constexpr double most_events = 6e6;
 // The best candidates are tried with a layout that looks for its place, on machines so small.
@@ -44,7 +48,7 @@ class Search {
         simulator_(request, loader()),
         limits_(limits_of(parts_.machine, parts_.workload, request.devices, request.full)),
         forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
-    keep_keys();
+    find_kept();
     cache_.close();  // all files have been read, once on every rank
     ledger_.emplace(request, cache_.hash(request.overrides), communicator);
   }
@@ -71,8 +75,12 @@ class Search {
       return finish();
     }
     choose_fidelity();
-    simulate_own();
-    simulate_candidates();
+    if (request_.all) {
+      simulate_every();
+    } else {
+      simulate_own();
+      simulate_candidates();
+    }
     return finish();
   }
 
@@ -89,37 +97,24 @@ class Search {
   bool stop_requested() const { return request_.stop_requested && request_.stop_requested(); }
 
   // Keys that stay, and those that follow from the strategy as the file has it.
-  void keep_keys() {
+  void find_kept() {
     const config::Value root =
         sim::read_configuration(request_.experiment, request_.overrides, cache_.loader());
     const config::Value::Member* const strategy = root.find("strategy");
     limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
                                 limits_.layouts.front());
-    for (const std::string& key : request_.kept) {
-      const std::vector<std::string>& known = varied_keys();
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        throw ConfigError("--keep: " + unknown_name("key", key, known));
-      }
-      limits_.kept.insert(key);
-    }
     if (!simulator_.base().cuts.empty()) {
       limits_.kept.insert("tensor");  // which the parts of an operator multiply to
       limits_.kept.insert("sequence_parallel");
     }
-    if (limits_.kept.contains("placement")) {
-      if (limits_.own.layout == "given" || limits_.own.layout == "optimized") {
-        throw ConfigError("--keep placement: layout '" + limits_.own.layout +
-                          "' is of one strategy; name another layout to keep it");
-      }
-      limits_.layouts = {limits_.own.layout};
-    }
+    keep_keys(request_.kept, limits_);
   }
 
   Ranking rank() {
     WallClock::time_point told = WallClock::now();
     return rank_candidates(
-        limits_, forecaster_, communicator_, request_.stop_requested,
-        [&](std::size_t number, std::size_t all) {
+        limits_, forecaster_, request_.all ? all_of_them : most_of_degrees, communicator_,
+        request_.stop_requested, [&](std::size_t number, std::size_t all) {
           const WallClock::time_point now = WallClock::now();
           if (now - told > std::chrono::seconds(2)) {
             told = now;
@@ -132,6 +127,8 @@ class Search {
     if (ranking_.nearest) {
       outcome_.advice = advise(ranking_.nearest->candidate, limits_, parts_.machine, forecaster_);
       outcome_.advice->about = "nearest to fit: " + outcome_.advice->about;
+    } else if (ranking_.all == 0) {
+      outcome_.advice = Advice{"no candidate has what --keep asks for", "", {}};
     } else {
       outcome_.advice = Advice{"no layout has room", ranking_.objection, {}};
     }
@@ -229,9 +226,7 @@ class Search {
       }
       const std::vector<Proposal> results = simulate_all(jobs);
       for (std::size_t i = 0; i < results.size(); ++i) {
-        choice.learn(numbers[i],
-                     results[i].status == "finished" ? results[i].iteration : SimTime::never());
-        take(results[i]);
+        learn(choice, numbers[i], results[i]);
       }
       done += numbers.size();
       count(choice);
@@ -239,6 +234,30 @@ class Search {
     }
     lay_out();
     count(choice);
+  }
+
+  // Brute force.
+  void simulate_every() {
+    Choice choice(ranking_.fastest);
+    const std::size_t all = ranking_.fastest.size();
+    for (std::size_t first = 0; first < all && outcome_.complete; first += at_a_time_of_all) {
+      const std::size_t end = std::min(all, first + at_a_time_of_all);
+      std::vector<Proposal> jobs;
+      for (std::size_t number = first; number < end; ++number) {
+        jobs.push_back(proposal_of(ranking_.fastest[number]));
+      }
+      const std::vector<Proposal> results = simulate_all(jobs);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        learn(choice, first + i, results[i]);
+      }
+      count(choice);
+      tell(end);
+    }
+  }
+
+  void learn(Choice& choice, std::size_t number, const Proposal& result) {
+    choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never());
+    take(result);
   }
 
   static Proposal proposal_of(const Ranked& ranked) {
@@ -255,14 +274,19 @@ class Search {
     outcome_.open = choice.open();
     (ranking_.least_of_left_out >= choice.best() ? outcome_.bounded : outcome_.open) +=
         ranking_.left_out;
+    const double least = ranking_.left_out > 0
+                             ? std::min(choice.least(), ranking_.least_of_left_out)
+                             : choice.least();
+    outcome_.least = SimTime::from_ps(static_cast<std::int64_t>(std::min(least, 9e18)));
     outcome_.margin = choice.margin();
     outcome_.exhausted = choice.next(1).empty();
   }
 
   // Where layouts are free, what looks for its place is tried for the best.
   void lay_out() {
-    const bool looks = !limits_.kept.contains("placement") && !parts_.machine.topology->cluster() &&
-                       !outcome_.by_stages;
+    const bool looks = !limits_.kept.contains("placement") &&
+                       !limits_.given.contains("placement") &&
+                       !parts_.machine.topology->cluster() && !outcome_.by_stages;
     std::set<std::string> tried;
     std::vector<Proposal> jobs;
     for (const Proposal& proposal : outcome_.proposals) {
@@ -307,6 +331,7 @@ class Search {
 
   void take(const Proposal& result) {
     if (result.status == "finished") {
+      outcome_.violated += result.iteration < result.bound ? 1 : 0;
       const auto place = std::upper_bound(
           outcome_.proposals.begin(), outcome_.proposals.end(), result,
           [](const Proposal& a, const Proposal& b) { return a.iteration < b.iteration; });

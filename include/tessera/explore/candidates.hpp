@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +58,9 @@ struct CandidateLimits {
   bool full = false;
   // Keys that stay as `own` has them.
   std::set<std::string> kept;
+  // Keys that have these values alone, as settings have them. Of stages, micro-batches and chunks
+  // they may be any that `full` looks at.
+  std::map<std::string, std::set<std::string>> given;
   Candidate own;
 };
 

@@ -24,7 +24,8 @@ struct SearchRequest {
   std::uint64_t devices = 0;           // at most so many tiles; 0: all
   std::size_t simulated = 64;          // candidates that are simulated at most
   bool full = false;                   // see `degrees_of_candidates`
-  std::vector<std::string> kept;       // keys that stay as the experiment has them
+  bool all = false;                    // simulate every candidate that fits
+  std::vector<std::string> kept;       // "KEY", "KEY=VALUE,VALUE": see keep_keys
   std::string folder;                  // of the results; empty: none
   bool resume = false;                 // what is in the folder is not simulated again
   std::function<bool()> stop_requested;
@@ -65,6 +66,8 @@ struct SearchOutcome {
   std::uint64_t fitting = 0;        // the others
   std::uint64_t bounded = 0;        // of these, whose bound is no shorter than the best
   std::uint64_t open = 0;           // of these, that their estimate alone rules out
+  SimTime least;                    // no candidate is faster
+  std::uint64_t violated = 0;       // simulations shorter than their bounds: there should be none
   double margin = 0;                // by which estimates were trusted: share of the time
   bool by_stages = false;           // simulated with one tile for each stage
   bool complete = true;             // false: a stop was requested
@@ -80,10 +83,11 @@ struct SearchOutcome {
 // (Forecaster); simulates, eight at a time, those that may still be the fastest, and the
 // experiment's own strategy for comparison. What is learnt of estimates on the way corrects those
 // of candidates with the same degrees. Ends when no bound, or no estimate within the error that was
-// seen, is below the best; or after `simulated`. Other keys of the strategy stay as they are, so
-// that memory is checked unless `strategy.capacity` says otherwise. Work is spread over ranks, and
-// the outcome is the same on any number of them. Throws ConfigError and IoError where machine and
-// workload cannot be read or the folder cannot be written.
+// seen, is below the best; or after `simulated`. With `all`, every candidate that fits is simulated
+// (brute force, which answers are held against), and nothing else. Other keys of the strategy stay
+// as they are, so that memory is checked unless `strategy.capacity` says otherwise. Work is spread
+// over ranks, and the outcome is the same on any number of them. Throws ConfigError and IoError
+// where machine and workload cannot be read or the folder cannot be written.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);
 

@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "output_file.hpp"
 #include "signals.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/explore/strategy_search.hpp"
 #include "tessera/trace/run_folder.hpp"
 
@@ -24,8 +25,11 @@ Options plan_options() {
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
       .add("top", "how many candidates are simulated at most", text_value("64"), "N")
       .add("full", "consider any number of stages, any micro-batch and any number of chunks")
-      .add("keep", "leave a key of the strategy as the experiment has it (repeatable)",
-           texts_value(), "KEY")
+      .add("all", "simulate every candidate that fits: brute force, for small spaces")
+      .add("keep",
+           "leave a key of the strategy as the experiment has it, or with these values alone "
+           "(repeatable)",
+           texts_value(), "KEY[=VALUE,...]")
       .add("o,output", "where the best strategy is written; an earlier one is replaced",
            text_value("strategy.yaml"), "FILE")
       .add("folder", "where results are kept while they come (default: out/NAME-plan)",
@@ -40,7 +44,8 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   explore::SearchRequest request;
   if (options.has("resume")) {
-    options.refuse_beside_resume("the folder", {"set", "devices", "top", "full", "keep", "folder"});
+    options.refuse_beside_resume("the folder",
+                                 {"set", "devices", "top", "full", "all", "keep", "folder"});
     request = explore::request_in(options.text("resume"));
   } else {
     request.experiment = options.subject();
@@ -48,6 +53,10 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
     request.devices = options.has("devices") ? options.number("devices", 0, most) : 0;
     request.simulated = options.number("top", 1, most);
     request.full = options.flag("full");
+    request.all = options.flag("all");
+    if (request.all && options.has("top")) {
+      throw ConfigError("--all does not go together with --top");
+    }
     request.kept = options.texts("keep");
     request.folder =
         options.has("folder")

@@ -101,4 +101,12 @@ std::uint64_t Choice::open() const {
   return count;
 }
 
+double Choice::least() const {
+  double least = best_;
+  for (std::size_t number = 0; number < ranked_.size(); ++number) {
+    least = done_[number] ? least : std::min(least, ranked_[number].iteration.least);
+  }
+  return least;
+}
+
 }  // namespace tessera::explore

@@ -37,6 +37,8 @@ class Choice {
   // Of those that were not simulated: bounds that are no shorter than the best, and the others.
   std::uint64_t bounded() const;
   std::uint64_t open() const;
+  // The smallest bound of those that were not simulated, or the best [ps].
+  double least() const;
 
  private:
   struct Seen {

@@ -46,6 +46,7 @@ std::string question_of(const SearchRequest& request, const std::string& hash) {
       .put("devices", request.devices)
       .put("top", request.simulated)
       .put("full", request.full)
+      .put("all", request.all)
       .put("keep", list_of(request.kept))
       .put("hash", hash);
   return json.to_string();
@@ -135,6 +136,7 @@ SearchRequest request_in(const std::string& folder) {
   request.devices = count_of(root, "devices");
   request.simulated = count_of(root, "top");
   request.full = text_of(root, "full") == "true";
+  request.all = text_of(root, "all") == "true";
   request.kept = texts_of(root, "keep");
   request.folder = folder;
   request.resume = true;

@@ -22,6 +22,24 @@ std::string layout_of(const Proposal& proposal) {
   return proposal.candidate ? proposal.candidate->layout : proposal.layout;
 }
 
+// What is certain by the bounds alone.
+std::string floor_of(const SearchOutcome& outcome) {
+  std::string text;
+  const auto best = static_cast<double>(outcome.proposals.front().iteration.ps());
+  const auto least = static_cast<double>(outcome.least.ps());
+  if (outcome.open == 0 && outcome.complete) {
+    text = "no candidate is faster than the best, by simulation or by its bound\n";
+  } else if (least < best) {
+    text = "no candidate can be faster than " + to_string(outcome.least) + ", " +
+           format_number(std::round(1000 * (1 - least / best)) / 10) + " % below the best\n";
+  }
+  if (outcome.violated > 0) {
+    text += std::to_string(outcome.violated) +
+            " simulations were shorter than their bounds, which are none here\n";
+  }
+  return text;
+}
+
 std::string counts_of(const SearchOutcome& outcome) {
   std::string text = std::to_string(outcome.candidates) +
                      " candidates: " + std::to_string(outcome.impossible) + " have no place, " +
@@ -36,6 +54,7 @@ std::string counts_of(const SearchOutcome& outcome) {
             (outcome.exhausted ? " by their estimates" : " were left (--top)") +
             ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
             " % that simulations have shown\n";
+    text += floor_of(outcome);
   }
   return text;
 }
@@ -125,6 +144,8 @@ std::string to_json(const SearchOutcome& outcome) {
       .put("fitting", outcome.fitting)
       .put("bounded", outcome.bounded)
       .put("open", outcome.open)
+      .put("least_ps", outcome.least.ps())
+      .put("violated", outcome.violated)
       .put("margin", outcome.margin)
       .put("simulated_with_aggregation", outcome.by_stages ? "stage" : "none")
       .put("complete", outcome.complete)

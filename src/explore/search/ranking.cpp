@@ -21,8 +21,8 @@ bool is_faster(const Ranked& a, const Ranked& b) {
 // Those of one block of degrees.
 class Block {
  public:
-  Block(const CandidateLimits& limits, Forecaster& forecaster)
-      : limits_(limits), forecaster_(forecaster) {
+  Block(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept)
+      : limits_(limits), forecaster_(forecaster), kept_(kept) {
     ranking_.least_of_left_out = none;
   }
 
@@ -50,7 +50,7 @@ class Block {
       return;
     }
     ranking_.fastest.push_back({candidate, forecast.iteration, forecast.memory, forecast.events});
-    if (ranking_.fastest.size() >= 4 * most_of_degrees) {
+    if (ranking_.fastest.size() / 4 >= kept_) {
       cut();
     }
   }
@@ -58,7 +58,7 @@ class Block {
   // Of equally fast ones the first is kept.
   void cut() {
     std::stable_sort(ranking_.fastest.begin(), ranking_.fastest.end(), is_faster);
-    while (ranking_.fastest.size() > most_of_degrees) {
+    while (ranking_.fastest.size() > kept_) {
       ++ranking_.left_out;
       ranking_.least_of_left_out =
           std::min(ranking_.least_of_left_out, ranking_.fastest.back().iteration.least);
@@ -68,6 +68,7 @@ class Block {
 
   const CandidateLimits& limits_;
   Forecaster& forecaster_;
+  std::size_t kept_;
   Ranking ranking_;
 };
 
@@ -141,7 +142,7 @@ void add_line(const std::string& line, Ranking& all) {
 
 }  // namespace
 
-Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster,
+Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept,
                         comm::Communicator& communicator,
                         const std::function<bool()>& stop_requested,
                         const std::function<void(std::size_t, std::size_t)>& on_part) {
@@ -152,7 +153,7 @@ Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster,
           return "";
         }
         on_part(number, blocks.size());
-        return to_line(Block(limits, forecaster).run(blocks[number]));
+        return to_line(Block(limits, forecaster, kept).run(blocks[number]));
       });
   Ranking all;
   all.least_of_left_out = none;

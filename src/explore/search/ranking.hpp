@@ -38,12 +38,13 @@ struct Ranking {
   bool stopped = false;
 };
 
-// At most so many of each degrees are kept, those with the smallest estimates.
+// Of the same degrees, where not all are simulated.
 inline constexpr std::size_t most_of_degrees = 512;
 
 // Forecasts of all candidates, spread over ranks by degrees; the same on all of them and on any
-// number. `on_part` is told on each rank how many of how many degrees it has done.
-Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster,
+// number. At most `kept` of each degrees stay, those with the smallest estimates. `on_part` is told
+// on each rank how many of how many degrees it has done.
+Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept,
                         comm::Communicator& communicator,
                         const std::function<bool()>& stop_requested,
                         const std::function<void(std::size_t, std::size_t)>& on_part);

@@ -157,6 +157,28 @@ TEST(Candidates, LeaveKeptKeysAsTheyAre) {
   }
 }
 
+TEST(Candidates, HaveTheValuesThatAreGivenAlone) {
+  CandidateLimits narrow = limits(48);
+  narrow.given = {{"zero", {"0", "3"}},
+                  {"pipeline", {"2", "3"}},
+                  {"micro_batch", {"3"}},
+                  {"overlap_gradients", {"true"}},
+                  {"recompute", {"none", "full"}},
+                  {"schedule", {"1f1b", "gpipe"}}};
+  const std::vector<Candidate> list = candidates(narrow);
+  EXPECT_EQ(values_of(list, &Candidate::zero), (std::set<unsigned>{0, 3}));
+  EXPECT_EQ(values_of(list, &Candidate::micro_batch), (std::set<unsigned>{3}));
+  EXPECT_EQ(values_of(list, &Candidate::overlap_gradients), std::set<bool>{true});
+  EXPECT_EQ(values_of(list, &Candidate::schedule), (std::set<std::string>{"1f1b", "gpipe"}));
+  for (const Candidate& candidate : list) {
+    EXPECT_TRUE(candidate.degrees.pipeline == 2 || candidate.degrees.pipeline == 3);
+    EXPECT_NE(candidate.recompute, plan::Recompute::selective);
+  }
+  // Of values that no candidate would have there are none.
+  narrow.given = {{"tensor", {"7"}}};
+  EXPECT_TRUE(candidates(narrow).empty());
+}
+
 TEST(Candidates, SetWhatTheyAre) {
   Candidate candidate;
   candidate.degrees = {4, 2, 8};

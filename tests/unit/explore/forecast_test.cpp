@@ -98,6 +98,22 @@ void expect_as_simulated(Laboratory& lab, std::size_t step) {
   EXPECT_GT(simulated + refused, 50U);
 }
 
+// No candidate is faster than its bound, and there are so many at least.
+void expect_bounds(Laboratory& lab, std::size_t least) {
+  std::size_t simulated = 0;
+  visit_some(lab.limits, 1, [&](const Candidate& candidate) {
+    Proposal proposal;
+    proposal.candidate = candidate;
+    proposal = lab.simulator.simulate(proposal, {});
+    ASSERT_EQ(proposal.status, "finished") << proposal.message;
+    ++simulated;
+    EXPECT_LE(lab.forecaster.of(candidate).iteration.least,
+              static_cast<double>(proposal.iteration.ps()))
+        << candidate.title() << ", " << candidate.layout;
+  });
+  EXPECT_GE(simulated, least);
+}
+
 TEST(Forecast, BoundsWhatIsSimulatedOnAMesh) {
   Laboratory lab(testing::small_sweep());
   expect_as_simulated(lab, 17);
@@ -122,6 +138,25 @@ TEST(Forecast, BoundsWhatIsSimulatedWithExperts) {
       "strategy: {pipeline: 2, tensor: 2}\n";
   Laboratory lab(files);
   expect_as_simulated(lab, 23);
+}
+
+// Stages of unlike loads, whose weight gradients come after the last pass that others wait for.
+TEST(Forecast, BoundsWeightGradientsThatArePutOff) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 16 GB/s, latency: 20 ns}\n"
+      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 64 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128,\n"
+      "  vocabulary: 1024, batch: 32}\n"
+      "strategy: {pipeline: 1}\n";
+  Laboratory lab(files);
+  lab.limits.given = {{"pipeline", {"4"}},          {"context", {"1"}},
+                      {"schedule", {"zb-h1"}},      {"recompute", {"none"}},
+                      {"zero", {"0", "1"}},         {"micro_batch", {"2", "8"}},
+                      {"placement", {"linear"}},    {"sequence_parallel", {"false"}},
+                      {"overlap_tensor", {"false"}}};
+  expect_bounds(lab, 6);
 }
 
 TEST(Forecast, OfOneTileIsExact) {

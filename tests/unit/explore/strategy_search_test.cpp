@@ -118,8 +118,43 @@ TEST(StrategySearch, SaysWhatWouldMakeItFit) {
 
 TEST(StrategySearch, RefusesToKeepWhatIsNoKey) {
   SearchRequest odd = request();
-  odd.kept = {"zeros"};
+  for (const char* kept : {"zeros", "zero=a", "zero=", "schedule=1f1d", "recompute=some",
+                           "overlap_tensor=1", "placement=given"}) {
+    odd.kept = {kept};
+    EXPECT_THROW(search(odd), ConfigError) << kept;
+  }
+  odd.kept = {"zero", "zero=1"};
   EXPECT_THROW(search(odd), ConfigError);
+}
+
+TEST(StrategySearch, SimulatesEveryCandidateWhenAskedTo) {
+  SearchRequest narrow = request();
+  narrow.kept = {"zero=0,1",       "micro_batch=1",        "schedule=1f1b",
+                 "recompute=none", "overlap_tensor=false", "placement=linear",
+                 "chunks=1"};
+  const SearchOutcome some = search(narrow);
+  narrow.all = true;
+  const SearchOutcome all = search(narrow);
+  EXPECT_EQ(all.candidates, some.candidates);
+  EXPECT_EQ(all.proposals.size(), all.fitting);
+  EXPECT_LT(some.proposals.size(), all.proposals.size());
+  EXPECT_EQ(all.open, 0U);
+  EXPECT_EQ(all.violated, 0U);
+  EXPECT_EQ(all.least, all.proposals.front().iteration);
+  for (const Proposal& proposal : all.proposals) {
+    EXPECT_GE(proposal.iteration, some.least);
+    EXPECT_EQ(proposal.candidate->layout, "linear");
+  }
+  EXPECT_EQ(some.proposals.front().iteration, all.proposals.front().iteration);
+}
+
+TEST(StrategySearch, SaysThatNoCandidateHasWhatIsKept) {
+  SearchRequest narrow = request();
+  narrow.kept = {"tensor=7"};
+  const SearchOutcome outcome = search(narrow);
+  EXPECT_EQ(outcome.candidates, 0U);
+  ASSERT_TRUE(outcome.advice);
+  EXPECT_THAT(to_text(*outcome.advice), HasSubstr("--keep"));
 }
 
 TEST(StrategySearch, KeepsWhatItHasFoundWhenAskedToStop) {

@@ -1,0 +1,81 @@
+// What stages keep, and where it is tightest.
+#include <algorithm>
+
+#include "search/forecast.hpp"
+#include "search/running_sums.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using plan::LayerState;
+
+}  // namespace
+
+// plan::most_in_flight of the schedules, in closed form.
+std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t stage) const {
+  const std::uint64_t count = strategy_.micro_batches;
+  const std::uint64_t stages = strategy_.degrees.pipeline;
+  std::uint64_t kept = count;
+  if (candidate.schedule == "1f1b") {
+    kept = stages - stage;
+  } else if (candidate.schedule == "zb-h1") {
+    kept = stages;
+  } else if (candidate.schedule == "interleaved") {
+    kept = (stages - stage - 1) * 2 + (candidate.chunks - 1) * stages + 1;
+    return static_cast<std::uint32_t>(std::min(kept, count * candidate.chunks));
+  } else if (candidate.schedule == "layer-wise") {
+    kept = 1;
+  }
+  return static_cast<std::uint32_t>(std::min(kept, count));
+}
+
+plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
+                                        const std::vector<std::size_t>& cuts,
+                                        std::uint32_t stage) const {
+  plan::StageMemory memory;
+  Bytes stored;
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    const LayerState state = between(sharing.state, cuts[part], cuts[part + 1]);
+    memory.weights += state.weights;
+    memory.gradients += state.gradients;
+    memory.optimizer += state.optimizer;
+    stored += state.stored;
+  }
+  memory.activations_per_micro_batch =
+      Bytes((stored.count() + strategy_.chunks - 1) / strategy_.chunks);
+  return memory;
+}
+
+// What each place keeps of all stages that share it, and the tightest of them.
+void Forecaster::find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
+                           Forecast& forecast) const {
+  if (experiment_.machine.channels.empty()) {
+    for (std::uint32_t stage = 0; stage < memory.size(); ++stage) {
+      take({stage, 1, memory[stage].total(), least_tile_.sram, std::nullopt}, memory, forecast);
+    }
+    return;
+  }
+  const auto kept = [&](std::uint32_t stage) {
+    return least_tile_.operands_in_dram ? memory[stage].total() : memory[stage].in_dram();
+  };
+  for (const ChannelClass& channel : layout.ways->channels()) {
+    Need need{channel.tiles.front().first, 0, {}, channel.capacity, channel.first};
+    for (const auto& [stage, count] : channel.tiles) {
+      need.asked += kept(stage) * count;
+      need.tiles += count;
+      need.stage = kept(stage) > kept(need.stage) ? stage : need.stage;
+    }
+    take(need, memory, forecast);
+  }
+}
+
+void Forecaster::take(const Need& need, const std::vector<plan::StageMemory>& memory,
+                      Forecast& forecast) {
+  if (need.capacity > Bytes(0) && need.share() > forecast.need.share()) {
+    forecast.need = need;
+    forecast.of_stage = memory[need.stage];
+  }
+}
+
+}  // namespace tessera::explore

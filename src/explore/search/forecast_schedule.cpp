@@ -1,0 +1,169 @@
+// Of stages what passes and the update take, and of these what an iteration does.
+#include <algorithm>
+
+#include "search/forecast.hpp"
+#include "search/running_sums.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using collective::Kind;
+using plan::Group;
+using plan::LayerState;
+
+}  // namespace
+
+// What is written may go on beside the next pass; the bound has accesses by the iteration.
+Span Forecaster::pass_time(const PassCost& cost, double access) {
+  return longest(longest(cost.compute + cost.blocking, cost.beside), {0, cost.accessed * access});
+}
+
+Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::StageMemory& memory,
+                           double access) {
+  const plan::GroupShape& tensor = groups_[static_cast<std::size_t>(Group::tensor)];
+  const plan::GroupShape& data = groups_[static_cast<std::size_t>(Group::data)];
+  const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
+  Span time = ways.time(tensor, *tensor_algorithm_, Kind::all_reduce, state.whole_gradients);
+  if (!strategy_.overlap_gradients && strategy_.zero < 2) {
+    const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
+    time += ways.time(data, *data_algorithm_, kind, state.dense_gradients);
+    time += ways.time(expert, *data_algorithm_, kind, state.expert_gradients);
+  }
+  workload::Operation update;
+  update.data_type = workload_.data_type;
+  update.bytes = state.update_read + state.update_written;
+  time += durations_.of(update);
+  if (!memory.holds_weights) {
+    const auto moved = static_cast<double>(update.bytes.count());
+    time += {moved * ways.least_access(), moved * access};
+  }
+  if (strategy_.zero == 1 || strategy_.zero == 2) {
+    time += ways.time(data, *data_algorithm_, Kind::all_gather, state.used_weights);
+    time += ways.time(expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights);
+  }
+  return time;
+}
+
+Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector<std::size_t>& cuts,
+                                            std::uint32_t stage, const plan::StageMemory& memory) {
+  Ways& ways = *layout.ways;
+  const CostSums& costs = costs_of(layout, {memory.holds_weights, memory.holds_activations});
+  const SharingSums& sharing = sharing_of(layout);
+  const bool replicas = strategy_.degrees.data > 1;
+  const double access = ways.access()[stage];
+  // Outlines have all gradients; what streams is the tile's share.
+  const bool shares_gradients = strategy_.zero >= 2 && !memory.holds_weights &&
+                                strategy_.sram == plan::SramAllocation::resident;
+  StageTimes times;
+  LayerState all;
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    const std::size_t first = cuts[part];
+    const std::size_t end = cuts[part + 1];
+    all += between(sharing.state, first, end);
+    const auto cost = [&](PassKind pass) {
+      PassCost of = costs.before[end][pass] - costs.before[first][pass];
+      if (replicas && strategy_.zero == 3 && pass != weights) {
+        of.beside += between(sharing.gather, first, end);
+        // The first layer's weights are waited for.
+        of.blocking.likely += between(sharing.gather, first, first + 1).likely;
+      }
+      if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
+        const Span reduced = between(sharing.reduce, first, end);
+        if (strategy_.overlap_gradients) {
+          of.beside.likely += reduced.likely;  // may go on beside the next pass
+        } else {
+          of.blocking += reduced;
+        }
+      }
+      if (shares_gradients && (pass == backward || pass == weights)) {
+        const LayerState here = between(sharing.state, first, end);
+        const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
+        of.accessed -= 2 * static_cast<double>(others.count());
+      }
+      times.accessed += of.accessed * strategy_.micro_batches;
+      times.events += of.events;
+      return of;
+    };
+    const PassCost ahead = cost(forward);
+    const Span time = pass_time(ahead, access);
+    times.all_forward += time;
+    if (chunk == 0) {
+      times.first_forward = {(ahead.compute + ahead.blocking).least, time.likely};
+      times.early = time.least - times.first_forward.least;
+    }
+    if (!workload_.training) {
+      continue;
+    }
+    const PassCost back = cost(apart() ? inputs : backward);
+    const Span back_time = pass_time(back, access);
+    times.all_backward += back_time;
+    if (chunk == 0) {
+      times.first_backward = {(back.compute + back.blocking).least, back_time.likely};
+    }
+    PassCost last = back;
+    if (apart()) {
+      last = cost(weights);
+      times.weight_gradients += pass_time(last, access);
+    }
+    if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
+      // The update waits for what the last pass has to share out.
+      times.last.likely += between(sharing.reduce, end - 1, end).likely;
+    }
+    if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
+      const Span before = pass_time(last, access);
+      last.beside += between(sharing.reduce, first, end);
+      const Span longer = pass_time(last, access) - before;
+      // Beside several last passes those of others may be done.
+      times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
+    }
+  }
+  if (workload_.training) {
+    times.update = update_of(ways, all, memory, access);
+    if (!memory.holds_weights) {
+      times.accessed += static_cast<double>((all.update_read + all.update_written).count());
+    }
+  }
+  return times;
+}
+
+Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {
+  const double count = strategy_.micro_batches;
+  const double iterations = experiment_.options.iterations;
+  Span head;
+  Span tail;
+  Span longest_stage;
+  const Span crossing{layout.ways->boundary(layout.sharing->least_boundary).least,
+                      layout.ways->boundary(layout.sharing->most_boundary).likely};
+  for (std::size_t number = 0; number < stages.size(); ++number) {
+    const StageTimes& stage = stages[number];
+    const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
+                     Span{number > 0 ? stage.early : 0, 0};
+    // Those that come after the last pass that other stages wait for; the first stage's update
+    // waits for one of its own.
+    const double put_off = std::min(count, static_cast<double>(number) + 1);
+    const Span there_and_back = head + own - stage.weight_gradients * put_off + tail +
+                                stages.front().weight_gradients + stages.front().last +
+                                stages.front().update;
+    const Span alone = head * (1 / iterations) + own + stage.last + stage.update;
+    longest_stage = longest(longest_stage, longest(there_and_back, alone));
+    head += stage.first_forward + crossing;
+    if (workload_.training) {
+      tail += stage.first_backward + crossing;
+    }
+  }
+  for (const ChannelClass& channel : layout.ways->channels()) {
+    double bytes = 0;
+    for (const auto& [stage, tiles] : channel.tiles) {
+      bytes += stages[stage].accessed * tiles;
+    }
+    longest_stage = longest(
+        longest_stage,
+        Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth.bytes_per_second())));
+  }
+  // Sums of many fractions are not exact.
+  longest_stage.least *= 1 - 1e-9;
+  return longest_stage;
+}
+
+}  // namespace tessera::explore

@@ -1,0 +1,82 @@
+#include "search/kept_keys.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "search/proposal_line.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
+
+namespace tessera::explore {
+namespace {
+
+// Names that a key takes; empty: whole numbers.
+std::vector<std::string> names_of(const std::string& key, const CandidateLimits& limits) {
+  if (key == "sequence_parallel" || key == "overlap_gradients" || key == "overlap_tensor") {
+    return {"false", "true"};
+  }
+  if (key == "recompute") {
+    return {name_of(plan::Recompute::none), name_of(plan::Recompute::selective),
+            name_of(plan::Recompute::full)};
+  }
+  if (key == "schedule") {
+    return plan::schedules().names();
+  }
+  return key == "placement" ? limits.layouts : std::vector<std::string>();
+}
+
+bool is_whole(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() &&
+         text == std::to_string(number);
+}
+
+void check_value(const std::string& key, const std::string& value, const CandidateLimits& limits) {
+  const std::vector<std::string> names = names_of(key, limits);
+  if (names.empty() && !is_whole(value)) {
+    throw ConfigError("--keep " + key + ": '" + value + "' is no whole number");
+  }
+  if (!names.empty() && std::find(names.begin(), names.end(), value) == names.end()) {
+    throw ConfigError("--keep " + key + ": " + unknown_name("value", value, names));
+  }
+}
+
+void keep_layout(CandidateLimits& limits) {
+  if (limits.own.layout == "given" || limits.own.layout == "optimized") {
+    throw ConfigError("--keep placement: layout '" + limits.own.layout +
+                      "' is of one strategy; name another layout to keep it");
+  }
+  limits.layouts = {limits.own.layout};
+}
+
+}  // namespace
+
+void keep_keys(const std::vector<std::string>& asked, CandidateLimits& limits) {
+  for (const std::string& each : asked) {
+    const std::size_t equals = each.find('=');
+    const std::string key = each.substr(0, equals);
+    const std::vector<std::string>& known = varied_keys();
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw ConfigError("--keep: " + unknown_name("key", key, known));
+    }
+    if (limits.given.contains(key) || (limits.kept.contains(key) && equals != std::string::npos)) {
+      throw ConfigError("--keep " + key + ": asked for twice");
+    }
+    if (equals == std::string::npos) {
+      limits.kept.insert(key);
+      continue;
+    }
+    for (const std::string& value : split(each.substr(equals + 1), ',')) {
+      check_value(key, value, limits);
+      limits.given[key].insert(value);
+    }
+  }
+  if (limits.kept.contains("placement")) {
+    keep_layout(limits);
+  }
+}
+
+}  // namespace tessera::explore
