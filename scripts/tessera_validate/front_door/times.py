@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from page import ROOT, call
 
-HEAD = ("case", "candidates", "fit", "simulated", "the best", "iteration", "processor seconds", "memory of it")
+HEAD = ("case", "candidates", "fit", "simulated", "the best", "iteration", "out by bounds", "by estimates alone",
+        "certain gap", "margin", "processor seconds", "memory of it")
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,11 @@ def row(report, program, folder, number, setting, case):
     best = outcome["proposals"][0]
     seconds = done.user_s + done.system_s
     shown = f"{seconds:.1f}" if setting.counts_only else report.at_most(seconds, case.most_s, f"{case.name} [s]")
+    report.bound(outcome["violated"] == 0, f"{case.name}: no simulation shorter than its bound")
+    gap = 100 * max(0, 1 - outcome["least_ps"] / best["iteration_time_ps"])
     return (case.name, outcome["candidates"], outcome["fitting"], len(outcome["proposals"]),
-            f"{best['strategy']}, {best['layout']}", f"{best['iteration_time_ps'] / 1e12:.3f} s", shown,
+            f"{best['strategy']}, {best['layout']}", f"{best['iteration_time_ps'] / 1e12:.3f} s",
+            outcome["bounded"], outcome["open"], f"{gap:.1f} %", f"{100 * outcome['margin']:.1f} %", shown,
             f"{best['memory_per_tile_bytes'] / 1e9:.1f} GB")
 
 
@@ -46,7 +50,9 @@ def sections(report, program, folder, setting):
     report.say("## Time")
     report.say()
     report.say("On one rank. Where simulations of every tile would take more than some seconds, one tile stands for its "
-               "stage (`strategy.aggregation: stage`).")
+               "stage (`strategy.aggregation: stage`). Candidates that were not simulated are out by their bounds, which is "
+               "certain, or by their estimates alone, less the margin that simulations have shown; the certain gap is "
+               "by how much the smallest bound of these is below the best.")
     report.say()
     cases = CASES[1:2] if setting.reduced else CASES
     report.table(HEAD, [row(report, program, folder, number, setting, case)

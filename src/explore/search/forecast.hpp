@@ -60,8 +60,9 @@ struct Forecast {
 // and no less than all accesses to any channel of DRAM take.
 //
 // The estimate (likely) has every part of that. The bound (least) leaves out what may be hidden or
-// met faster than between the neighbours of the layout: boundaries count one hop of the fastest
-// link, steps of collectives likewise, and tied weights nothing. On machines where no message is
+// met faster: messages that meet, and tied weights. Boundaries count the fastest way between two
+// stages, rings the fastest of a layout (RingFloor), steps of other collectives one hop of the
+// fastest link. On machines where no message is
 // faster than on an idle link it is a lower bound of what a simulation takes.
 // Bytes are those that a plan checks, where all tiles are of one type. Layouts that look for their
 // place, or are given it, are forecast as `linear`.
@@ -156,6 +157,7 @@ class Forecaster {
   static Span pass_time(const PassCost& cost, double access);
   static bool is_kept_alike(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                             std::uint32_t stage);
+  Span crossing_of(PerLayout& layout, std::uint32_t stage) const;
   Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const;
   Span update_of(Ways& ways, const plan::LayerState& state, const plan::StageMemory& memory,
                  double access);

@@ -127,14 +127,22 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   return times;
 }
 
+// From this stage to the next one. Adapters send for others, which the bound leaves open.
+Span Forecaster::crossing_of(PerLayout& layout, std::uint32_t stage) const {
+  const Bytes bytes = layout.sharing->least_boundary;
+  double least = layout.ways->boundary(bytes).least;
+  if (!strategy_.has_adapters()) {
+    least = std::max(least, layout.ways->least_crossing(stage, bytes));
+  }
+  return {least, layout.ways->boundary(layout.sharing->most_boundary).likely};
+}
+
 Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {
   const double count = strategy_.micro_batches;
   const double iterations = experiment_.options.iterations;
   Span head;
   Span tail;
   Span longest_stage;
-  const Span crossing{layout.ways->boundary(layout.sharing->least_boundary).least,
-                      layout.ways->boundary(layout.sharing->most_boundary).likely};
   for (std::size_t number = 0; number < stages.size(); ++number) {
     const StageTimes& stage = stages[number];
     const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
@@ -147,6 +155,7 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
                                 stages.front().update;
     const Span alone = head * (1 / iterations) + own + stage.last + stage.update;
     longest_stage = longest(longest_stage, longest(there_and_back, alone));
+    const Span crossing = crossing_of(layout, static_cast<std::uint32_t>(number));
     head += stage.first_forward + crossing;
     if (workload_.training) {
       tail += stage.first_backward + crossing;

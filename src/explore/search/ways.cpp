@@ -4,12 +4,15 @@
 #include <limits>
 #include <set>
 
+#include "tessera/network/sharing.hpp"
 #include "tessera/plan/outline.hpp"
 
 namespace tessera::explore {
 namespace {
 
 constexpr std::uint32_t most_tiles = 256;  // of a stage that are looked at
+constexpr double most_sends = 1e6;         // of all tiles that a bound looks at
+constexpr std::uint64_t a_chunk = 1U << 20U;
 constexpr double ps_a_second = 1e12;
 
 double ps(SimTime time) {
@@ -20,12 +23,17 @@ double ps_per_byte(Bandwidth bandwidth) {
   return ps_a_second / static_cast<double>(bandwidth.bytes_per_second());
 }
 
+std::uint64_t number_of(const machine::Hop& hop) {
+  return std::uint64_t{hop.node.value()} << 16U | hop.port;
+}
+
 }  // namespace
 
 WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& network)
     : machine(of),
       routing(machine::make_routing(network.routing(), *of.topology)),
-      overheads(network.overheads()) {
+      overheads(network.overheads()),
+      share_links(network::sharing_of(network) == plan::Sharing::links) {
   const SimTime latency = machine.topology->smallest_latency();
   least_latency = latency.is_never() ? 0 : ps(latency);
   least_ps_per_byte = std::numeric_limits<double>::infinity();
@@ -35,6 +43,21 @@ WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& ne
   if (machine.topology->link_classes().empty()) {
     least_ps_per_byte = 0;
   }
+}
+
+Way WayFinder::way(EntityId from, EntityId to) const {
+  const auto [entry, fresh] = ways_.try_emplace(std::uint64_t{from.value()} << 32U | to.value());
+  if (fresh) {
+    Way& found = entry->second;
+    found.latency = ps(overheads.message);
+    for (const machine::Hop& hop : machine::hops_between(*machine.topology, *routing, from, to)) {
+      const machine::LinkClass& link =
+          machine.topology->link_classes()[machine.topology->link(hop.node, hop.port).link_class];
+      found.latency += ps(link.latency);
+      found.ps_per_byte = std::max(found.ps_per_byte, ps_per_byte(link.bandwidth));
+    }
+  }
+  return entry->second;
 }
 
 Ways::Ways(const WayFinder& finder, const plan::Strategy& strategy)
@@ -88,9 +111,6 @@ Ways::Passage Ways::measure(const Pairs& pairs) const {
   const machine::Topology& topology = *finder_.machine.topology;
   std::unordered_map<std::uint64_t, std::uint32_t> loads;
   std::vector<std::vector<machine::Hop>> ways;
-  const auto number_of = [](const machine::Hop& hop) {
-    return std::uint64_t{hop.node.value()} << 16U | hop.port;
-  };
   for (const auto& [from, to] : pairs) {
     ways.push_back(machine::hops_between(topology, *finder_.routing, from, to));
     for (const machine::Hop& hop : ways.back()) {
@@ -152,12 +172,109 @@ const Ways::Passage& Ways::passage(const plan::GroupShape& shape, std::uint32_t 
   return worst;
 }
 
+// Of the rings of all stages, in the first channel, those that differ.
+const std::vector<RingFloor>& Ways::floors_of(const plan::GroupShape& shape) {
+  const auto [entry, fresh] = floors_.try_emplace(key_of(shape));
+  if (!fresh) {
+    return entry->second;
+  }
+  std::set<RingFloor> known;
+  std::vector<Way> ways(shape.size);
+  for (std::uint32_t stage = 0; stage < stages_; ++stage) {
+    for (std::uint32_t place = 0; place < placement_.stage_tiles(); ++place) {
+      if (shape.member(place) != 0) {
+        continue;
+      }
+      for (std::uint32_t member = 0; member < shape.size; ++member) {
+        const std::uint32_t next = (member + 1) % shape.size;
+        ways[member] = finder_.way(tile(stage, shape.place_of(member, place)),
+                                   tile(stage, shape.place_of(next, place)));
+      }
+      known.insert(RingFloor(ways));
+    }
+  }
+  entry->second.assign(known.begin(), known.end());
+  return entry->second;
+}
+
+// Of the ring that is fastest. Where groups have parts or leaders there is no bound here.
+double Ways::least_of_ring(const plan::GroupShape& shape, double steps, double chunk) {
+  if (shape.parts > 1 || shape.among_leaders) {
+    return 0;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const RingFloor& floor : floors_of(shape)) {
+    least = std::min(least, floor.least(steps, chunk, finder_.share_links));
+  }
+  return least;
+}
+
+// Of all that a member sends: no message is there earlier than the latency, nor the last one before
+// the busiest link has carried all that goes over it; by byte of the vector.
+Way Ways::way_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                       collective::Kind kind, std::uint32_t role) const {
+  const machine::Topology& topology = *finder_.machine.topology;
+  const std::uint32_t place = role % placement_.stage_tiles();
+  const EntityId from = placement_.tile(role);
+  std::unordered_map<std::uint64_t, double> loads;
+  Way all{std::numeric_limits<double>::infinity(), 0};
+  for (std::uint32_t step = 0; step < algorithm.steps(kind, shape.size); ++step) {
+    const collective::Step now =
+        algorithm.step(kind, shape.size, shape.member(place), Bytes(a_chunk * shape.size), step);
+    if (now.send_to == collective::nobody || now.send_bytes == Bytes(0)) {
+      continue;
+    }
+    const double share =
+        static_cast<double>(now.send_bytes.count()) / static_cast<double>(a_chunk * shape.size);
+    const EntityId to = tile(role / placement_.stage_tiles(), shape.place_of(now.send_to, place));
+    all.latency = std::min(all.latency, finder_.way(from, to).latency);
+    for (const machine::Hop& hop : machine::hops_between(topology, *finder_.routing, from, to)) {
+      const machine::Link link = topology.link(hop.node, hop.port);
+      double& load = loads[number_of(hop)];
+      load += share * ps_per_byte(topology.link_classes()[link.link_class].bandwidth);
+      all.ps_per_byte = std::max(all.ps_per_byte, load);
+    }
+  }
+  return loads.empty() ? Way{} : all;
+}
+
+// Of all tiles, in the first channel, those that differ; none where that is too much to look at.
+const std::vector<Way>& Ways::sends_of(const plan::GroupShape& shape,
+                                       const collective::Algorithm& algorithm,
+                                       collective::Kind kind) {
+  const auto [entry, fresh] = sends_.try_emplace({key_of(shape), &algorithm, kind});
+  const std::uint32_t roles = stages_ * placement_.stage_tiles();
+  if (fresh && algorithm.lanes(kind) == 1 &&
+      double{1} * roles * algorithm.steps(kind, shape.size) <= most_sends) {
+    std::set<Way> known;
+    for (std::uint32_t role = 0; role < roles; ++role) {
+      known.insert(way_of_sends(shape, algorithm, kind, role));
+    }
+    entry->second.assign(known.begin(), known.end());
+  }
+  return entry->second;
+}
+
+// A member sends nothing before it has begun: so the last to begin ends, or has others end, no
+// earlier than this after it.
+double Ways::least_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                            collective::Kind kind, double bytes) {
+  if (shape.parts > 1 || shape.among_leaders || !finder_.share_links) {
+    return 0;
+  }
+  const std::vector<Way>& all = sends_of(shape, algorithm, kind);
+  double least = all.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (const Way& way : all) {
+    least = std::min(least, way.latency + std::max(0.0, bytes - shape.size) * way.ps_per_byte);
+  }
+  return least;
+}
+
 const Ways::Pattern& Ways::pattern(const collective::Algorithm& algorithm, collective::Kind kind,
                                    std::uint32_t size) {
   const auto [entry, fresh] = patterns_.try_emplace({&algorithm, kind, size});
   if (fresh) {
     const std::uint32_t steps = algorithm.steps(kind, size);
-    constexpr std::uint64_t a_chunk = 1U << 20U;
     double sent = 0;
     for (std::uint32_t step = 0; step < steps; ++step) {
       const collective::Step now = algorithm.step(kind, size, 0, Bytes(a_chunk * size), step);
@@ -191,11 +308,38 @@ Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algo
   const double behind = way.most_latency + sent * way.most_ps_per_byte;
   const double message = ps(finder_.overheads.message) + finder_.least_latency;
   // Chunks differ by a byte; of other kinds not every member takes part in every step.
-  const bool all_steps = algorithm.is_steady(kind);
-  const double least = all_steps ? steps.steps * message +
-                                       std::max(0.0, sent - steps.steps) * finder_.least_ps_per_byte
-                                 : message;
+  const double least_sent = std::max(0.0, sent - steps.steps);
+  double least = message;
+  if (algorithm.is_steady(kind)) {
+    least = steps.steps * message + least_sent * finder_.least_ps_per_byte;
+  }
+  if (algorithm.is_passed_on(kind)) {
+    least = std::max(least, least_of_ring(shape, steps.steps, least_sent / steps.steps));
+  } else if (kind == collective::Kind::all_to_all) {
+    const double of_channel = static_cast<double>(bytes.count()) / channels;
+    least = std::max(least, least_of_sends(shape, algorithm, kind, of_channel));
+  }
   return {overhead + least, overhead + std::max(one_by_one, behind)};
+}
+
+double Ways::least_crossing(std::uint32_t stage, Bytes bytes) {
+  if (stage + 1 >= stages_ || bytes == Bytes(0)) {
+    return 0;
+  }
+  const auto [entry, fresh] = crossings_.try_emplace(stage);
+  if (fresh) {
+    std::set<Way> known;
+    for (std::uint32_t place = 0; place < placement_.stage_tiles(); ++place) {
+      known.insert(finder_.way(tile(stage, place), tile(stage + 1, place)));
+      known.insert(finder_.way(tile(stage + 1, place), tile(stage, place)));
+    }
+    entry->second.assign(known.begin(), known.end());
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const Way& way : entry->second) {
+    least = std::min(least, way.latency + static_cast<double>(bytes.count()) * way.ps_per_byte);
+  }
+  return least;
 }
 
 Span Ways::boundary(Bytes bytes) {

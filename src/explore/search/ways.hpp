@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "search/ring_floor.hpp"
 #include "search/span.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/machine/machine.hpp"
@@ -24,8 +25,15 @@ struct WayFinder {
   const machine::Machine& machine;
   std::unique_ptr<machine::Routing> routing;
   network::Overheads overheads;
+  bool share_links;              // whether messages at the same time do
   double least_latency = 0;      // of a link [ps]
   double least_ps_per_byte = 0;  // of the fastest link
+
+  // From one tile to another, each found once.
+  Way way(EntityId from, EntityId to) const;
+
+ private:
+  mutable std::unordered_map<std::uint64_t, Way> ways_;
 };
 
 // Channels of DRAM that serve as many tiles of each stage as each other.
@@ -50,6 +58,8 @@ class Ways {
                collective::Kind kind);
   // What each tile of a stage sends to its peer in the next one.
   Span boundary(Bytes bytes);
+  // The least that this takes from this stage to the next one, or back [ps].
+  double least_crossing(std::uint32_t stage, Bytes bytes);
   const std::vector<ChannelClass>& channels() const { return channels_; }
   // [stages] time of a byte from DRAM, where all tiles of the stage take one [ps].
   const std::vector<double>& access() const { return access_; }
@@ -78,6 +88,14 @@ class Ways {
   const Pattern& pattern(const collective::Algorithm& algorithm, collective::Kind kind,
                          std::uint32_t size);
   std::uint32_t channels_of(const plan::GroupShape& shape);
+  const std::vector<RingFloor>& floors_of(const plan::GroupShape& shape);
+  double least_of_ring(const plan::GroupShape& shape, double steps, double chunk);
+  Way way_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                   collective::Kind kind, std::uint32_t role) const;
+  const std::vector<Way>& sends_of(const plan::GroupShape& shape,
+                                   const collective::Algorithm& algorithm, collective::Kind kind);
+  double least_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                        collective::Kind kind, double bytes);
   std::vector<std::uint32_t> looked_at_stages() const;
   std::uint32_t looked_at_tiles() const;
   EntityId tile(std::uint32_t stage, std::uint32_t place) const {
@@ -97,9 +115,13 @@ class Ways {
   double least_access_ = 0;
   std::map<std::pair<ShapeKey, std::uint32_t>, Passage> passages_;
   std::map<ShapeKey, std::uint32_t> channels_of_;
+  std::map<ShapeKey, std::vector<RingFloor>> floors_;
+  std::map<std::tuple<ShapeKey, const collective::Algorithm*, collective::Kind>, std::vector<Way>>
+      sends_;
   std::map<std::tuple<const collective::Algorithm*, collective::Kind, std::uint32_t>, Pattern>
       patterns_;
   std::map<int, Passage> boundary_;
+  std::map<std::uint32_t, std::vector<Way>> crossings_;  // by stage, those that differ
 };
 
 }  // namespace tessera::explore

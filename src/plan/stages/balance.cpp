@@ -12,7 +12,12 @@ class Costs {
  public:
   Costs(const std::vector<std::vector<std::uint64_t>>& of_kinds,
         const std::vector<std::size_t>& kind_of)
-      : of_kinds_(of_kinds), kind_of_(kind_of) {}
+      : of_kinds_(of_kinds),
+        kind_of_(kind_of),
+        alike_(std::all_of(kind_of.begin(), kind_of.end(),
+                           [&](std::size_t kind) { return kind == kind_of.front(); })) {}
+  // Whether a layer costs the same in every stage.
+  bool alike() const { return alike_; }
   std::size_t stages() const { return kind_of_.size(); }
   std::size_t layers() const { return of_kinds_.front().size(); }
   std::uint64_t at(std::size_t stage, std::size_t layer) const {
@@ -22,11 +27,34 @@ class Costs {
  private:
   const std::vector<std::vector<std::uint64_t>>& of_kinds_;
   const std::vector<std::size_t>& kind_of_;
+  bool alike_;
 };
+
+// As `fits`, where a layer costs the same in every stage: each stage takes what it can, and stages
+// that are left over take single layers from the others.
+bool fits_alike(const Costs& costs, std::uint64_t limit) {
+  std::size_t stages = 1;
+  std::uint64_t load = 0;
+  for (std::size_t layer = 0; layer < costs.layers(); ++layer) {
+    const std::uint64_t cost = costs.at(0, layer);
+    if (cost > limit) {
+      return false;
+    }
+    if (cost > limit - load) {
+      load = 0;
+      ++stages;
+    }
+    load += cost;
+  }
+  return stages <= costs.stages();
+}
 
 // Whether no stage need cost more than `limit`. For each stage, from every layer at which the ones
 // before may end, a window of layers that fit.
 bool fits(const Costs& costs, std::uint64_t limit) {
+  if (costs.alike()) {
+    return fits_alike(costs, limit);
+  }
   const std::size_t layers = costs.layers();
   std::vector<bool> ends(layers + 1, false);
   ends[0] = true;

@@ -161,13 +161,13 @@ TEST(Candidates, HaveTheValuesThatAreGivenAlone) {
   CandidateLimits narrow = limits(48);
   narrow.given = {{"zero", {"0", "3"}},
                   {"pipeline", {"2", "3"}},
-                  {"micro_batch", {"3"}},
+                  {"micro_batch", {"1", "3"}},
                   {"overlap_gradients", {"true"}},
                   {"recompute", {"none", "full"}},
                   {"schedule", {"1f1b", "gpipe"}}};
   const std::vector<Candidate> list = candidates(narrow);
   EXPECT_EQ(values_of(list, &Candidate::zero), (std::set<unsigned>{0, 3}));
-  EXPECT_EQ(values_of(list, &Candidate::micro_batch), (std::set<unsigned>{3}));
+  EXPECT_EQ(values_of(list, &Candidate::micro_batch), (std::set<unsigned>{1, 3}));
   EXPECT_EQ(values_of(list, &Candidate::overlap_gradients), std::set<bool>{true});
   EXPECT_EQ(values_of(list, &Candidate::schedule), (std::set<std::string>{"1f1b", "gpipe"}));
   for (const Candidate& candidate : list) {

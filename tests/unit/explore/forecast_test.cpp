@@ -144,7 +144,7 @@ TEST(Forecast, BoundsWhatIsSimulatedWithExperts) {
 TEST(Forecast, BoundsWeightGradientsThatArePutOff) {
   Files files = with_machine(
       "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 16 GB/s, latency: 20 ns}\n"
-      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 64 MB}\n");
+      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 128 MB}\n");
   files.at("lab/experiment.yaml") =
       "machine: machine.yaml\n"
       "workload: {kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128,\n"
