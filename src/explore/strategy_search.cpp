@@ -29,6 +29,8 @@ constexpr const char* stopped = "stopped";
 constexpr std::string_view heading = "# A strategy that tessera plan proposed:\n";
 // Simulations between two looks at what they have shown; of any number of ranks.
 constexpr std::size_t at_a_time = 8;
+// Where each takes seconds: what four have shown rules out others of the eight.
+constexpr std::size_t at_a_time_of_large = 4;
 constexpr std::size_t at_a_time_of_all = 256;
 constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
 // Events of a simulation above which one tile stands for its stage: some seconds.
@@ -215,8 +217,8 @@ class Search {
     }
     std::size_t done = 0;
     while (outcome_.complete) {
-      const std::vector<std::size_t> numbers =
-          choice.next(std::min(at_a_time, request_.simulated - done));
+      const std::vector<std::size_t> numbers = choice.next(
+          std::min(outcome_.by_stages ? at_a_time_of_large : at_a_time, request_.simulated - done));
       if (numbers.empty()) {
         break;
       }

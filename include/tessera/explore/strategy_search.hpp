@@ -80,14 +80,15 @@ struct SearchOutcome {
 };
 
 // Cuts candidates that no layout or memory has room for; ranks the others by closed forms
-// (Forecaster); simulates, eight at a time, those that may still be the fastest, and the
-// experiment's own strategy for comparison. What is learnt of estimates on the way corrects those
-// of candidates with the same degrees. Ends when no bound, or no estimate within the error that was
-// seen, is below the best; or after `simulated`. With `all`, every candidate that fits is simulated
-// (brute force, which answers are held against), and nothing else. Other keys of the strategy stay
-// as they are, so that memory is checked unless `strategy.capacity` says otherwise. Work is spread
-// over ranks, and the outcome is the same on any number of them. Throws ConfigError and IoError
-// where machine and workload cannot be read or the folder cannot be written.
+// (Forecaster); simulates, eight at a time (four where each takes seconds), those that may be
+// fastest, and the experiment's own strategy for comparison. What is learnt of estimates on the way
+// corrects those of candidates with the same degrees. Ends when no bound, or no estimate within the
+// error that was seen, is below the best; or after `simulated`. With `all`, every candidate that
+// fits is simulated (brute force, which answers are held against), and nothing else. Other keys of
+// the strategy stay as they are, so that memory is checked unless `strategy.capacity` says
+// otherwise. Work is spread over ranks, and the outcome is the same on any number of them. Throws
+// ConfigError and IoError where machine and workload cannot be read or the folder cannot be
+// written.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);
 

@@ -140,13 +140,13 @@ def row(report, program, folder, space, setting):
 def sections(report, program, folder, setting):
     report.say("## Against brute force")
     report.say()
-    report.say("Each space is what `tessera plan` searches, with some keys held to some values (`--keep KEY=VALUES`). "
-               "`tessera plan --all` simulates every point that fits, `tessera plan` those it thinks may win; both list "
-               "the same points and simulate them alike. The regret is by how much the best that plan simulated is "
-               "slower than the fastest of all. The certain gap is what plan says of itself without brute force: by how "
-               "much the smallest bound of what it did not simulate is below its best. Bounds are set against the "
-               "simulated times of all points; one above 1 is violated, and a defect. A run of the strategy that plan "
-               "writes takes what plan says.")
+    report.say("Each space is what `tessera plan` searches, with some keys held to some values "
+               "(`--keep KEY=VALUES`). `tessera plan --all` simulates every point that fits, `tessera plan` those it "
+               "thinks may win; both list the same points and simulate them alike. The regret is by how much the "
+               "best that plan simulated is slower than the fastest of all. The certain gap is what plan says of "
+               "itself without brute force: by how much the smallest bound of what it did not simulate is below its "
+               "best. Bounds are set against the simulated times of all points; one above 1 is violated, and a "
+               "defect. A run of the strategy that plan writes takes what plan says.")
     report.say()
     spaces = [space for space in SPACES if not setting.reduced or space.name in REDUCED]
     report.table(HEAD, [row(report, program, folder / space.name, space, setting) for space in spaces])
