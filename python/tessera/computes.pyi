@@ -39,10 +39,14 @@ class Gemm(Compute):
     """share of the peak that a full wave of products reaches; fraction, at least 1e-06; default: 1"""
     memory_efficiency: float | str | None
     """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
+    vector_memory_efficiency: float | str | None
+    """the same of work without a product, whose kernels reach less: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     launch_overhead: str | None
     """time before each operation; time, at least 0 ps; default: 0 ps"""
+    issue: str | None
+    """time of the host to issue an operation or a collective, while the device is at those before; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -56,8 +60,10 @@ class Gemm(Compute):
         macs_per_pe: Mapping[str, Any] | str | None = ...,
         matrix_efficiency: float | str | None = ...,
         memory_efficiency: float | str | None = ...,
+        vector_memory_efficiency: float | str | None = ...,
         vector_peak: str | None = ...,
         launch_overhead: str | None = ...,
+        issue: str | None = ...,
     ) -> None: ...
 
 class Npu(Compute):

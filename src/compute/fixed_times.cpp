@@ -4,8 +4,10 @@
 
 namespace tessera::compute {
 
-FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup)
-    : machine_(&setup.machine), operations_(setup.operations.size()) {
+FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue)
+    : machine_(&setup.machine),
+      operations_(setup.operations.size()),
+      host_(issue, setup.members.size()) {
   const auto tiles = machine_->tiles();
   durations_.reserve(tiles.size() * operations_);
   for (const machine::Tile& tile : tiles) {
@@ -22,7 +24,8 @@ void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   if (!machine_->speeds.empty()) {
     duration = machine_->time_at(context.self(), duration);
   }
-  context.send_self(duration, request.done, std::uint32_t{0}, event.tag);
+  const SimTime begin = host_.begin(context.index(), context.now(), request.issue);
+  context.send_self(begin - context.now() + duration, request.done, std::uint32_t{0}, event.tag);
 }
 
 }  // namespace tessera::compute

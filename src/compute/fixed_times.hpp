@@ -1,29 +1,36 @@
-// Compute models without memory: an operation always takes the same time.
+// Compute models without memory: an operation always takes the same time on the device.
 #pragma once
 
 #include <vector>
 
+#include "host_stream.hpp"
 #include "tessera/compute/compute.hpp"
 
 namespace tessera::compute {
 
-// Keeps no state: the program executes one operation at a time.
+// Keeps no state but that of the hosts: the program executes one operation at a time.
 class FixedTimes final : public Compute {
  public:
-  FixedTimes(const ComputeModel& model, const ComputeSetup& setup);
+  // `issue`: what the host takes to issue an operation beside the device.
+  FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue = {});
   void handle(pdes::Context& context, const pdes::Event& event) override;
   const char* name() const override { return "compute"; }
   // It sends to nobody; who waits for it knows what comes then.
   std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
     return pdes::Outlook{};
   }
-  void save(std::uint32_t, pdes::StateWriter&) const override {}
-  void restore(std::uint32_t, pdes::StateReader&) override {}
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    host_.save(index, writer);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    host_.restore(index, reader);
+  }
 
  private:
   const machine::Machine* machine_;
   std::size_t operations_ = 0;
   std::vector<SimTime> durations_;  // by type of tile, then operation; on a node of full speed
+  HostStream host_;
 };
 
 }  // namespace tessera::compute

@@ -6,6 +6,9 @@
 // of one node. Everything else is a property of the device. Deviations from a real GPU: every tile
 // of the list reaches the same share of the peak but for the cache's bandwidth, and one that does
 // not divide the output computes its rest in full.
+//
+// With `issue` the host is a stream beside the device (host_stream.hpp). `duration` is the device's
+// alone then, a lower bound.
 
 #include <algorithm>
 #include <optional>
@@ -28,8 +31,10 @@ struct Settings {
   MatrixDevice device;
   Fraction matrix_efficiency;
   Fraction memory_efficiency;
+  Fraction vector_memory_efficiency;
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
+  SimTime issue;
 };
 
 class GemmModel final : public ComputeModel {
@@ -37,7 +42,7 @@ class GemmModel final : public ComputeModel {
   explicit GemmModel(Settings settings) : settings_(std::move(settings)) {}
 
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
-    return std::make_unique<FixedTimes>(*this, setup);
+    return std::make_unique<FixedTimes>(*this, setup, settings_.issue);
   }
 
   bool is_fixed() const override { return true; }
@@ -48,13 +53,15 @@ class GemmModel final : public ComputeModel {
       return SimTime::zero();  // nothing to launch
     }
     const FlopRate peak = tile.rate(operation.data_type);
-    const Bandwidth memory = scaled(machine.operand_bandwidth(tile), settings_.memory_efficiency);
+    const Bandwidth operands = machine.operand_bandwidth(tile);
+    const Bandwidth memory = scaled(operands, settings_.memory_efficiency);
+    const Bandwidth of_vectors = scaled(operands, settings_.vector_memory_efficiency);
     const FlopRate vector_peak = settings_.vector_peak > FlopRate() ? settings_.vector_peak : peak;
     const SimTime busy =
         operation.is_matrix_product()
             ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
                           operation)
-            : vector_time(operation, vector_peak, memory);
+            : vector_time(operation, vector_peak, of_vectors);
     return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
   }
 
@@ -95,8 +102,16 @@ const Key<Fraction> matrix_efficiency{"matrix_efficiency", Fraction(),
 const Key<Fraction> memory_efficiency{"memory_efficiency", Fraction(),
                                       "share of the operands' memory bandwidth that is reached",
                                       config::at_least(some)};
+const config::DerivedKey<Fraction> vector_memory_efficiency{
+    "vector_memory_efficiency", "memory_efficiency",
+    "the same of work without a product, whose kernels reach less: norms, activations, softmax",
+    config::at_least(some)};
 const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
                                    config::at_least(SimTime::zero())};
+const Key<SimTime> issue_key{
+    "issue", SimTime::zero(),
+    "time of the host to issue an operation or a collective, while the device is at those before",
+    config::at_least(SimTime::zero())};
 
 void read_tiles(config::Section& section, MatrixDevice& device) {
   const std::string_view tiles = tiles_key.key();
@@ -146,8 +161,11 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
   }
   settings.matrix_efficiency = matrix_efficiency.read(section);
   settings.memory_efficiency = memory_efficiency.read(section);
+  settings.vector_memory_efficiency =
+      vector_memory_efficiency.read(section, settings.memory_efficiency);
   settings.vector_peak = vector_peak_key().read(section);
   settings.launch_overhead = launch_overhead.read(section);
+  settings.issue = issue_key.read(section);
   return std::make_unique<GemmModel>(std::move(settings));
 }
 
@@ -163,8 +181,10 @@ std::vector<ParameterInfo> parameters() {
           machine::macs_per_pe_parameter(),
           matrix_efficiency,
           memory_efficiency,
+          vector_memory_efficiency,
           vector_peak_key(),
-          launch_overhead};
+          launch_overhead,
+          issue_key};
 }
 
 const Registration registration(

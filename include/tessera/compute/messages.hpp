@@ -11,16 +11,23 @@ namespace tessera::compute {
 
 inline constexpr unsigned execute_kind = 0;
 
+// How a host gets to an operation, for models in which it issues them on its own (host_stream.hpp).
+struct Issue {
+  std::uint32_t others = 0;  // collectives and messages issued since the operation before
+  bool waits = true;  // it has waited for what came before; else it may be ahead of the device
+};
+
 // "Execute one operation, then raise an event on port `done` with the same tag."
 struct ExecuteRequest {
   std::uint32_t operation = 0;  // place in ComputeSetup::operations
   pdes::Port done;
+  Issue issue;
 };
 
 inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation, pdes::Port done,
-                    std::uint16_t tag) {
+                    std::uint16_t tag, Issue issue = {}) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
-                    ExecuteRequest{operation, done}, tag);
+                    ExecuteRequest{operation, done, issue}, tag);
 }
 
 inline constexpr unsigned timed_kind = 1;

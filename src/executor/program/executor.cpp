@@ -6,6 +6,7 @@
 
 #include "collectives/steps.hpp"
 #include "program/backgrounds.hpp"
+#include "program/issue.hpp"
 #include "program/program_outlook.hpp"
 #include "program/tile_messages.hpp"
 #include "program/tile_state.hpp"
@@ -389,13 +390,19 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
   }
 
+  compute::Issue issue_now(const TileState& tile) const {
+    const plan::Program& program = program_of(tile);
+    return issue_of(program.instructions(program.schedule[tile.entry]), tile.instruction,
+                    tile.entry == 0);
+  }
+
   // Starts an instruction; true when there is nothing to wait for.
   bool begin(pdes::Context& context, TileState& tile, const Instruction& instruction) {
     switch (instruction.action) {
       case Action::execute:
         compute::execute(context, setup_.compute_slot,
                          setup_.plan.first_operation + instruction.operation, port(executed_kind),
-                         0);
+                         0, issue_now(tile));
         return false;
       case Action::send:
         if (!plan_.leads(instruction.group, tile.role)) {

@@ -66,6 +66,23 @@ TEST(Gemm, IsBoundByMemoryAtSmallDepths) {
   EXPECT_EQ(half.time_of(product_of(64, 16, 2, 1, 2500)), 5000);
 }
 
+TEST(Gemm, HasAShareOfTheMemoryOfItsOwnForWorkWithoutProducts) {
+  const Described one = gemm("tiles: [16x16], memory_efficiency: 0.5", fast_memory);
+  EXPECT_EQ(one.time_of(vector_work(1, 2500)), 5000);
+  const Described two =
+      gemm("tiles: [16x16], memory_efficiency: 0.5, vector_memory_efficiency: 0.25", fast_memory);
+  EXPECT_EQ(two.time_of(vector_work(1, 2500)), 10'000);
+  EXPECT_EQ(two.time_of(product_of(64, 16, 2, 1, 2500)), 5000);
+  workload::Operation adding = product_of(64, 16, 2, 1, 2500);
+  adding.added = Bytes(1000);
+  EXPECT_EQ(two.time_of(adding), 5000 + 2000) << "sums of gradients stream like products";
+}
+
+TEST(Gemm, LeavesTheHostOutOfTheTimeOfTheDevice) {
+  const Described device = gemm("tiles: [16x16], issue: 3 us", fast_memory);
+  EXPECT_EQ(device.time_of(vector_work(1, 2500)), 2500);
+}
+
 TEST(Gemm, TakesOperandsFromDramWhereTheyAre) {
   const Described device =
       described(fast_memory + ", operands: dram", "model: gemm, tiles: [16x16]",
@@ -216,6 +233,7 @@ TEST(Gemm, PointsAtWhatIsWrong) {
               HasSubstr("compute.tiles: is not for a device with an 'array'"));
   EXPECT_THAT(complaint_about("array: [8, 8], max_split: 2"), HasSubstr("is not for a device"));
   EXPECT_THAT(complaint_about("tiles: [16x16], units: 0"), HasSubstr("must be between 1"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], issue: -1 us"), HasSubstr("must not be negative"));
   EXPECT_THAT(complaint_about("tiles: [16x16], matrix_efficiency: 0"), HasSubstr("at least"));
   EXPECT_THAT(complaint_about("tiles: [16x16], matrix_eficiency: 1"),
               HasSubstr("did you mean 'matrix_efficiency'"));

@@ -1,0 +1,34 @@
+#include "program/issue.hpp"
+
+namespace tessera::executor {
+
+using plan::Action;
+
+compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t place, bool first) {
+  compute::Issue issue{0, false};
+  for (; place > 0; --place) {
+    switch (phase[place - 1].action) {
+      case Action::execute:
+        return issue;
+      case Action::receive:
+        issue.waits = true;
+        [[fallthrough]];
+      case Action::send:
+      case Action::collective:
+      case Action::start_collective:
+      case Action::elapse:
+      case Action::start_elapse:
+        ++issue.others;
+        break;
+      case Action::wait_collectives:
+      case Action::read:
+      case Action::write:
+      case Action::wait_access:
+        break;
+    }
+  }
+  issue.waits = issue.waits || first;
+  return issue;
+}
+
+}  // namespace tessera::executor

@@ -1,0 +1,68 @@
+// Hosts beside devices: when an operation may begin.
+#include "host_stream.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::compute {
+namespace {
+
+constexpr SimTime us(std::int64_t count) {
+  return SimTime::from_ps(count * 1'000'000);
+}
+constexpr Issue ahead{0, false};
+constexpr Issue waiting{0, true};
+
+TEST(HostStream, IsNoStreamWithoutAnIssueTime) {
+  HostStream host(SimTime::zero(), 2);
+  EXPECT_EQ(host.begin(1, us(7), {5, true}), us(7));
+}
+
+// Operations of 3 us each: with an issue time of 10 us the host decides, n * 10 us + 3 us in all.
+TEST(HostStream, DecidesWhereTheDeviceIsFaster) {
+  HostStream host(us(10), 1);
+  SimTime now;
+  for (int operation = 1; operation <= 5; ++operation) {
+    const SimTime begin = host.begin(0, now, ahead);
+    EXPECT_EQ(begin, us(10 * operation));
+    now = begin + us(3);
+  }
+}
+
+// Operations of 30 us: the first waits for the host, and then the device decides; sums would be 40.
+TEST(HostStream, IsHiddenWhereTheDeviceIsSlower) {
+  HostStream host(us(10), 1);
+  SimTime now;
+  for (int operation = 1; operation <= 5; ++operation) {
+    const SimTime begin = host.begin(0, now, ahead);
+    EXPECT_EQ(begin, operation == 1 ? us(10) : now);
+    now = begin + us(30);
+  }
+}
+
+// What it gained while the device was at long operations short ones use up.
+TEST(HostStream, KeepsItsLeadOverShortOperations) {
+  HostStream host(us(10), 1);
+  EXPECT_EQ(host.begin(0, us(0), ahead), us(10));
+  EXPECT_EQ(host.begin(0, us(45), ahead), us(45)) << "issued at 20 us";
+  EXPECT_EQ(host.begin(0, us(46), ahead), us(46)) << "issued at 30 us";
+  EXPECT_EQ(host.begin(0, us(47), ahead), us(47)) << "issued at 40 us";
+  EXPECT_EQ(host.begin(0, us(48), ahead), us(50));
+}
+
+TEST(HostStream, LosesItsLeadWhereItWaits) {
+  HostStream host(us(10), 1);
+  EXPECT_EQ(host.begin(0, us(0), waiting), us(10));
+  EXPECT_EQ(host.begin(0, us(100), waiting), us(110));
+  EXPECT_EQ(host.begin(0, us(115), ahead), us(120));
+  EXPECT_EQ(host.begin(0, us(121), {2, false}), us(150)) << "two collectives and the operation";
+}
+
+TEST(HostStream, IsOneANode) {
+  HostStream host(us(10), 2);
+  EXPECT_EQ(host.begin(0, us(0), ahead), us(10));
+  EXPECT_EQ(host.begin(1, us(0), ahead), us(10));
+  EXPECT_EQ(host.begin(0, us(0), ahead), us(20));
+}
+
+}  // namespace
+}  // namespace tessera::compute

@@ -1,0 +1,46 @@
+// What a host has to do with the operations of a phase.
+#include "program/issue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tessera::executor {
+namespace {
+
+using plan::Action;
+
+std::vector<plan::Instruction> phase_of(std::initializer_list<Action> actions) {
+  std::vector<plan::Instruction> phase;
+  for (const Action action : actions) {
+    phase.push_back({.action = action});
+  }
+  return phase;
+}
+
+TEST(Issue, WaitsForWhatIsReceivedAndCountsIt) {
+  const auto phase = phase_of({Action::receive, Action::collective, Action::execute});
+  const compute::Issue issue = issue_of(phase, 2, false);
+  EXPECT_TRUE(issue.waits);
+  EXPECT_EQ(issue.others, 2U);
+}
+
+TEST(Issue, IsAheadOfCollectivesAndAccesses) {
+  const auto phase = phase_of({Action::receive, Action::execute, Action::collective, Action::read,
+                               Action::wait_access, Action::start_elapse, Action::wait_collectives,
+                               Action::send, Action::execute});
+  const compute::Issue issue = issue_of(phase, 8, false);
+  EXPECT_FALSE(issue.waits);
+  EXPECT_EQ(issue.others, 3U);
+}
+
+TEST(Issue, WaitsWhereAnIterationBegins) {
+  const auto phase = phase_of({Action::execute, Action::execute});
+  EXPECT_TRUE(issue_of(phase, 0, true).waits);
+  EXPECT_FALSE(issue_of(phase, 0, false).waits);
+  EXPECT_FALSE(issue_of(phase, 1, true).waits);
+  EXPECT_EQ(issue_of(phase, 0, true).others, 0U);
+}
+
+}  // namespace
+}  // namespace tessera::executor
