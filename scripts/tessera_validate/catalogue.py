@@ -60,6 +60,7 @@ PAGES = {page.name: page for page in (
     Page("collectives", "Collectives", ("closed-forms", "backends", "topologies", "nccl", "speed"),
          targets=("closed_forms",)),
     Page("training-clusters", "Training on clusters", ("measured", "published", "parameters", "systems")),
+    Page("operators", "Operators of GPUs", ("products", "vectors", "training"), targets=("gemm_rates",)),
     Page("wafers", "Wafers and tiled accelerators",
          ("tiled", "published", "shipped", "full-wafer", "detail", "speed"), targets=("message_programs",)),
     Page("npu", "NPU cores and their arrays", ("systolic", "cores", "models", "cycles", "llama", "ranks"),

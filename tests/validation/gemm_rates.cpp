@@ -1,12 +1,15 @@
-// Times that the compute model of a machine file gives matrix products, for gemm_fit.py.
+// Times that the compute model of a machine file gives single operators, for gemm_fit.py and
+// results/operators.md.
 //
-//     gemm_rates MACHINE.yaml < SHAPES
+//     gemm_rates MACHINE.yaml [KEY=VALUE]... < OPERATORS
 //
-// SHAPES has a line "rows columns depth data_type" for each product; prints its time [ps] with
-// matrix_efficiency 1 and its operands moved once. Measured products follow each other without a
-// gap, so that nothing is launched here.
+// OPERATORS has a line for each: "rows columns depth data_type" is a matrix product whose operands
+// are moved once, "vector bytes data_type" work without a matrix product whose arithmetic is hidden
+// behind its bytes. Prints the time of each [ps]. Settings are as of `tessera run --set`, without
+// `machine.`. Ends with 2 at the first line that is neither.
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "tessera/compute/compute.hpp"
@@ -26,29 +29,50 @@ workload::Operation product_of(std::uint64_t rows, std::uint64_t columns, std::u
   return operation;
 }
 
-int print_times(const std::string& path) {
+workload::Operation vector_work(std::uint64_t bytes, DataType type) {
+  workload::Operation operation;
+  operation.bytes = Bytes(bytes);
+  operation.data_type = type;
+  return operation;
+}
+
+std::optional<workload::Operation> operation_of(const std::string& line) {
+  std::istringstream words(line);
+  const bool vector = line.starts_with("vector ");
+  std::string name;
+  std::uint64_t first = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t depth = 0;
+  if (vector) {
+    words >> name >> first >> name;
+  } else {
+    words >> first >> columns >> depth >> name;
+  }
+  const std::optional<DataType> type = data_type_from(name);
+  if (!words || !type) {
+    return std::nullopt;
+  }
+  return vector ? vector_work(first, *type) : product_of(first, columns, depth, *type);
+}
+
+int print_times(const std::string& path, char** settings) {
   config::Diagnostics diagnostics;
   config::Value root = config::parse(path, config::load_text_file(path), diagnostics);
-  for (const char* setting : {"compute.matrix_efficiency=1", "compute.launch_overhead=0 us"}) {
-    config::apply_override(root, setting, diagnostics);
+  for (; *settings != nullptr; ++settings) {
+    config::apply_override(root, *settings, diagnostics);
   }
   config::Section section(root, "", diagnostics);
   const std::optional<machine::Machine> machine = machine::read_machine(section);
   const auto model = compute::read_compute(section.section("compute"));
   diagnostics.throw_if_any();
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t depth = 0;
-  std::string name;
-  while (std::cin >> rows >> columns >> depth >> name) {
-    const std::optional<DataType> type = data_type_from(name);
-    if (!type) {
-      std::cerr << "no data type '" << name << "'\n";
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const std::optional<workload::Operation> operation = operation_of(line);
+    if (!operation) {
+      std::cerr << "no operator: '" << line << "'\n";
       return 2;
     }
-    std::cout
-        << model->duration(*machine, machine->tile, product_of(rows, columns, depth, *type)).ps()
-        << '\n';
+    std::cout << model->duration(*machine, machine->tile, *operation).ps() << '\n';
   }
   return 0;
 }
@@ -57,12 +81,12 @@ int print_times(const std::string& path) {
 }  // namespace tessera
 
 int main(int count, char** words) {
-  if (count != 2) {
-    std::cerr << "usage: gemm_rates MACHINE.yaml < SHAPES\n";
+  if (count < 2) {
+    std::cerr << "usage: gemm_rates MACHINE.yaml [KEY=VALUE]... < OPERATORS\n";
     return 2;
   }
   try {
-    return tessera::print_times(words[1]);
+    return tessera::print_times(words[1], words + 2);
   } catch (const tessera::Error& error) {
     std::cerr << error.what() << '\n';
     return 2;
