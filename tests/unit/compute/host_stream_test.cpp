@@ -64,5 +64,20 @@ TEST(HostStream, IsOneANode) {
   EXPECT_EQ(host.begin(0, us(0), ahead), us(20));
 }
 
+TEST(HostStream, GoesOnFromACheckpoint) {
+  HostStream host(us(10), 2);
+  host.begin(1, us(0), {4, false});
+  pdes::StateWriter writer;
+  host.save(1, writer);
+  HostStream resumed(us(10), 2);
+  pdes::StateReader reader(writer.bytes());
+  resumed.restore(1, reader);
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_EQ(resumed.begin(1, us(3), ahead), us(60));
+  pdes::StateWriter nothing;
+  HostStream(SimTime::zero(), 2).save(1, nothing);
+  EXPECT_EQ(nothing.size(), 0U) << "checkpoints without hosts stay as they were";
+}
+
 }  // namespace
 }  // namespace tessera::compute
