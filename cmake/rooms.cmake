@@ -6,7 +6,7 @@ set(TESSERA_ROOMS core config comm pdes machine drawing collective workload onnx
 add_library(tessera_options INTERFACE)
 target_compile_features(tessera_options INTERFACE cxx_std_20)
 target_compile_options(tessera_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Woverloaded-virtual -Wduplicated-cond -Wlogical-op
   # Results must not depend on whether the processor fuses multiply and add.
   -ffp-contract=off
@@ -14,6 +14,12 @@ target_compile_options(tessera_options INTERFACE
   -fpch-preprocess
   # GCC 12 sees copies inside std::string that overlap, never end or leave it where none does.
   -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+if(TESSERA_TOGETHER)
+  # Names that only a neighbour sees are no names of a source.
+  target_compile_options(tessera_options INTERFACE -Wshadow=local -Wno-subobject-linkage)
+else()
+  target_compile_options(tessera_options INTERFACE -Wshadow)
+endif()
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
 endif()
@@ -41,9 +47,11 @@ function(tessera_precompiled name header)
 endfunction()
 tessera_precompiled(tessera_precompiled precompiled.hpp)
 
-# tessera_alone(SOURCES...): where files are compiled together (CMAKE_UNITY_BUILD), those that register a
+# tessera_together(TARGET SOURCES...): compiles the sources together, where TESSERA_TOGETHER says so: most
+# of a source's time goes into headers and templates that its neighbours use too. Sources that register a
 # part stay alone: they are alike, down to the names that only they see.
-function(tessera_alone)
+function(tessera_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE 10)
   list(FILTER ARGN EXCLUDE REGEX "^[$]<")
   foreach(source IN LISTS ARGN)
     file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} lines
@@ -61,7 +69,7 @@ endfunction()
 function(tessera_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;PUBLIC;PRIVATE" ${ARGN})
   add_library(tessera_${name} STATIC ${ARG_SOURCES})
-  tessera_alone(${ARG_SOURCES})
+  tessera_together(tessera_${name} ${ARG_SOURCES})
   add_library(tessera::${name} ALIAS tessera_${name})
   set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(tessera_${name} PUBLIC cxx_std_20)  # the headers ask it of whoever links

@@ -12,7 +12,7 @@ namespace {
 enum class Optimizer : std::uint8_t { adam, sgd };
 
 // Made when asked for, as kinds of work register before this file's own objects are there.
-struct Keys {
+struct TrainingKeys {
   config::RequiredKey<std::uint64_t> batch{
       "batch", "samples of one step over all replicas",
       config::between<std::uint64_t>(1, std::uint64_t{1} << 32)};
@@ -30,8 +30,8 @@ struct Keys {
           .derived();
 };
 
-const Keys& keys() {
-  static const Keys made;
+const TrainingKeys& training_keys() {
+  static const TrainingKeys made;
   return made;
 }
 
@@ -47,11 +47,12 @@ Bytes optimizer_bytes(Optimizer optimizer, DataType type) {
 
 std::optional<Workload> read_training(config::Section& section) {
   Workload workload;
-  workload.samples = keys().batch.read(section);
-  workload.training = keys().training.read(section);
-  workload.data_type = keys().data_type.read(section);
-  const Optimizer optimizer = keys().optimizer.read(section);
-  const DataType gradient = keys().gradient_type.read(section, to_string(workload.data_type));
+  workload.samples = training_keys().batch.read(section);
+  workload.training = training_keys().training.read(section);
+  workload.data_type = training_keys().data_type.read(section);
+  const Optimizer optimizer = training_keys().optimizer.read(section);
+  const DataType gradient =
+      training_keys().gradient_type.read(section, to_string(workload.data_type));
   if (workload.samples == 0) {
     return std::nullopt;
   }
@@ -63,11 +64,12 @@ std::optional<Workload> read_training(config::Section& section) {
 }
 
 std::vector<ParameterInfo> training_parameters() {
-  return {keys().batch, keys().training, keys().data_type, keys().optimizer, keys().gradient_type};
+  return {training_keys().batch, training_keys().training, training_keys().data_type,
+          training_keys().optimizer, training_keys().gradient_type};
 }
 
 DataType read_data_type(config::Section& section) {
-  return keys().data_type.read(section);
+  return training_keys().data_type.read(section);
 }
 
 void drop_training(Workload& workload) {

@@ -6,8 +6,8 @@
     check_tidy.py REPOSITORY BUILD self-test  plants faults and wants them found
     check_tidy.py REPOSITORY BUILD FILE...    these sources
 
-The version of clang-tidy is that of .tool-versions. Sources are read with the options of
-BUILD/compile_commands.json, but for those that are GCC's alone and its precompiled header.
+The version of clang-tidy is that of .tool-versions. Sources are read with the options that
+BUILD/compile_commands.json has for their room, but for those that are GCC's alone and its precompiled header.
 """
 import concurrent.futures
 import json
@@ -67,12 +67,23 @@ def check(repository, file, options):
     return done.stdout + done.stderr if done.returncode != 0 else ""
 
 
-def check_sources(repository, build, wanted):
+def options_of_rooms(build):
+    """Sources of a room may be compiled together, from a file in the build folder."""
     entries = json.loads((build / "compile_commands.json").read_text("utf-8"))
-    jobs = [(Path(entry["file"]), list(options_of(entry))) for entry in entries
-            if wanted(Path(entry["file"]))]
+    rooms = {}
+    for entry in entries:
+        found = re.search(r"/src/([a-z]+)/(?!CMakeFiles/[a-z_]+schema)", entry["file"])
+        if found:
+            rooms.setdefault(found.group(1), list(options_of(entry)))
+    return rooms
+
+
+def check_sources(repository, build, wanted):
+    rooms = options_of_rooms(build)
+    jobs = [(file, rooms[file.relative_to(repository / "src").parts[0]])
+            for file in sorted((repository / "src").rglob("*.cpp")) if wanted(file)]
     if not jobs:
-        raise SystemExit("no such source is in compile_commands.json")
+        raise SystemExit("no such source is in src")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return "".join(pool.map(lambda job: check(repository, *job), jobs))
 

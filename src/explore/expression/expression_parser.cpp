@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "expression/characters.hpp"
 #include "expression/expression_tree.hpp"
 
 namespace tessera::explore {
@@ -26,9 +27,6 @@ struct Token {
   std::size_t offset = 0;
 };
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

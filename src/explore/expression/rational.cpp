@@ -1,6 +1,7 @@
 #include "tessera/explore/expression/rational.hpp"
 
 #include <limits>
+#include "expression/characters.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -18,10 +19,6 @@ SignedWide greatest_common_divisor(SignedWide a, SignedWide b) {
     b = rest;
   }
   return a < 0 ? -a : a;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Digits of a decimal number, read from the front of `text`.

@@ -31,7 +31,7 @@ bool is_ours(const std::string& name) {
          name == "strategy.yaml" || (name.starts_with("simulated.") && name.ends_with(".log"));
 }
 
-JsonText list_of(const std::vector<std::string>& texts) {
+JsonText json_of(const std::vector<std::string>& texts) {
   JsonText list = JsonText::list();
   for (const std::string& text : texts) {
     list.add(text);
@@ -42,12 +42,12 @@ JsonText list_of(const std::vector<std::string>& texts) {
 std::string question_of(const SearchRequest& request, const std::string& hash) {
   JsonText json = JsonText::object();
   json.put("experiment", fs::absolute(request.experiment).lexically_normal().string())
-      .put("overrides", list_of(request.overrides))
+      .put("overrides", json_of(request.overrides))
       .put("devices", request.devices)
       .put("top", request.simulated)
       .put("full", request.full)
       .put("all", request.all)
-      .put("keep", list_of(request.kept))
+      .put("keep", json_of(request.kept))
       .put("hash", hash);
   return json.to_string();
 }

@@ -7,7 +7,7 @@
 namespace tessera::workload {
 namespace {
 
-constexpr std::size_t nodes_at_a_time = 4'096;
+constexpr std::size_t nodes_a_read = 4'096;
 
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -39,8 +39,8 @@ void write_chakra(const GraphSource& source, const std::string& prefix) {
   for (std::uint32_t npu = 0; npu < source.npus(); ++npu) {
     ChakraWriter writer(chakra_path(prefix, npu));
     GraphPosition position;
-    for (std::vector<GraphNode> nodes = source.read(npu, position, nodes_at_a_time); !nodes.empty();
-         nodes = source.read(npu, position, nodes_at_a_time)) {
+    for (std::vector<GraphNode> nodes = source.read(npu, position, nodes_a_read); !nodes.empty();
+         nodes = source.read(npu, position, nodes_a_read)) {
       for (const GraphNode& node : nodes) {
         writer.write(node);
       }

@@ -14,7 +14,7 @@ namespace tessera::workload {
 namespace {
 
 constexpr const char* schema_version = "1.0.0";
-constexpr std::int64_t ps_a_microsecond = 1'000'000;
+constexpr std::int64_t microsecond_ps = 1'000'000;
 
 std::uint32_t type_of(GraphAction action) {
   switch (action) {
@@ -49,8 +49,7 @@ void add_count(chakra::Node& node, const char* name, std::uint64_t value) {
 
 // Whole microseconds, up, so that a time that was recorded stays recorded.
 std::uint64_t micros(const std::optional<SimTime>& time) {
-  return time ? static_cast<std::uint64_t>((time->ps() + ps_a_microsecond - 1) / ps_a_microsecond)
-              : 0;
+  return time ? static_cast<std::uint64_t>((time->ps() + microsecond_ps - 1) / microsecond_ps) : 0;
 }
 
 // Attributes of Tessera's own, which others pass over.

@@ -30,7 +30,7 @@ namespace tessera::workload {
 namespace {
 
 // Made when asked for, as the workload registers before this file's own objects are there.
-struct Keys {
+struct OperatorKeys {
   using Count = std::uint64_t;
 
   config::RequiredKey<Count> rows{"rows", "embedding: of its table",
@@ -49,8 +49,8 @@ struct Keys {
   config::Key<bool> causal{"causal", false, "attention of type flash: the masked half is skipped"};
 };
 
-const Keys& keys() {
-  static const Keys made;
+const OperatorKeys& operator_keys() {
+  static const OperatorKeys made;
   return made;
 }
 
@@ -161,8 +161,8 @@ Output build_flatten(LayerBuilder&, OperatorSpec&, const Inputs& inputs) {
 }
 
 bool read_embedding(config::Section& section, OperatorSpec& spec) {
-  spec.rows = keys().rows.read(section);
-  spec.outputs = keys().width.read(section);
+  spec.rows = operator_keys().rows.read(section);
+  spec.outputs = operator_keys().width.read(section);
   return spec.rows > 0 && spec.outputs > 0;
 }
 
@@ -182,10 +182,10 @@ Output build_embedding(LayerBuilder& layer, OperatorSpec& spec, const Inputs& in
 }
 
 bool read_attention(config::Section& section, OperatorSpec& spec) {
-  spec.attention.heads = keys().heads.read(section);
-  spec.attention.kv_heads = keys().kv_heads.read(section, spec.attention.heads);
-  spec.attention.kind = keys().attention.read(section);
-  spec.attention.causal = keys().causal.read(section);
+  spec.attention.heads = operator_keys().heads.read(section);
+  spec.attention.kv_heads = operator_keys().kv_heads.read(section, spec.attention.heads);
+  spec.attention.kind = operator_keys().attention.read(section);
+  spec.attention.causal = operator_keys().causal.read(section);
   if (spec.attention.heads == 0) {
     return false;
   }
@@ -234,11 +234,12 @@ Output build_attention(LayerBuilder& layer, OperatorSpec& spec, const Inputs& in
 }
 
 std::vector<ParameterInfo> keys_of_embedding() {
-  return {keys().rows, keys().width};
+  return {operator_keys().rows, operator_keys().width};
 }
 
 std::vector<ParameterInfo> keys_of_attention() {
-  return {keys().heads, keys().kv_heads, keys().attention, keys().causal};
+  return {operator_keys().heads, operator_keys().kv_heads, operator_keys().attention,
+          operator_keys().causal};
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct ProductKeys {
   config::Key<bool> global{"global", false, "pool: over the whole input"};
 };
 
-const ProductKeys& keys() {
+const ProductKeys& product_keys() {
   static const ProductKeys made;
   return made;
 }
@@ -80,8 +80,8 @@ Pair read_pair_or(config::Section& section, const PairKey& pair, Pair usual) {
 }
 
 void read_sharding(config::Section& section, OperatorSpec& spec) {
-  spec.sharding = keys().sharding.read(section);
-  spec.bias = keys().bias.read(section);
+  spec.sharding = product_keys().sharding.read(section);
+  spec.bias = product_keys().bias.read(section);
 }
 
 bool moves(const OperatorSpec& spec) {
@@ -140,22 +140,23 @@ Output add_product(LayerBuilder& layer, OperatorSpec& spec, const LayerTensor& i
 }  // namespace
 
 std::vector<ParameterInfo> keys_of_linear() {
-  return {keys().outputs, keys().bias, keys().sharding};
+  return {product_keys().outputs, product_keys().bias, product_keys().sharding};
 }
 
 std::vector<ParameterInfo> keys_of_convolution() {
-  return {keys().channels,     keys().kernel.key, keys().stride.key, keys().padding.key,
-          keys().dilation.key, keys().groups,     keys().bias,       keys().sharding};
+  return {product_keys().channels,    product_keys().kernel.key,   product_keys().stride.key,
+          product_keys().padding.key, product_keys().dilation.key, product_keys().groups,
+          product_keys().bias,        product_keys().sharding};
 }
 
 // Without a kernel where it is global.
 std::vector<ParameterInfo> keys_of_pool() {
-  return {keys().pooling, config::where_used(keys().kernel.key), keys().stride.key,
-          keys().padding.key, keys().global};
+  return {product_keys().pooling, config::where_used(product_keys().kernel.key),
+          product_keys().stride.key, product_keys().padding.key, product_keys().global};
 }
 
 bool read_linear(config::Section& section, OperatorSpec& spec) {
-  spec.outputs = keys().outputs.read(section);
+  spec.outputs = product_keys().outputs.read(section);
   read_sharding(section, spec);
   return spec.outputs > 0;
 }
@@ -171,12 +172,12 @@ Output build_linear(LayerBuilder& layer, OperatorSpec& spec, const Inputs& input
 }
 
 bool read_convolution(config::Section& section, OperatorSpec& spec) {
-  spec.outputs = keys().channels.read(section);
-  spec.kernel = read_pair(section, keys().kernel);
-  spec.stride = read_pair_or(section, keys().stride, {1, 1});
-  spec.padding = read_pair_or(section, keys().padding, {0, 0});
-  spec.dilation = read_pair_or(section, keys().dilation, {1, 1});
-  spec.groups = keys().groups.read(section);
+  spec.outputs = product_keys().channels.read(section);
+  spec.kernel = read_pair(section, product_keys().kernel);
+  spec.stride = read_pair_or(section, product_keys().stride, {1, 1});
+  spec.padding = read_pair_or(section, product_keys().padding, {0, 0});
+  spec.dilation = read_pair_or(section, product_keys().dilation, {1, 1});
+  spec.groups = product_keys().groups.read(section);
   read_sharding(section, spec);
   if (spec.groups > 1 && spec.sharding != Sharding::replicated) {
     section.error("sharding", "a convolution in groups is cut by groups when its input is cut");
@@ -208,13 +209,13 @@ Output build_convolution(LayerBuilder& layer, OperatorSpec& spec, const Inputs& 
 }
 
 bool read_pool(config::Section& section, OperatorSpec& spec) {
-  const std::string type = keys().pooling.read(section);
+  const std::string type = product_keys().pooling.read(section);
   spec.average = type == "average";
-  spec.global = keys().global.read(section);
+  spec.global = product_keys().global.read(section);
   if (!spec.global) {
-    spec.kernel = read_pair(section, keys().kernel);
-    spec.stride = read_pair_or(section, keys().stride, spec.kernel);
-    spec.padding = read_pair_or(section, keys().padding, {0, 0});
+    spec.kernel = read_pair(section, product_keys().kernel);
+    spec.stride = read_pair_or(section, product_keys().stride, spec.kernel);
+    spec.padding = read_pair_or(section, product_keys().padding, {0, 0});
   }
   return !type.empty() && (spec.global || moves(spec));
 }

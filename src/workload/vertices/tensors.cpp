@@ -15,7 +15,7 @@ using config::Value;
 namespace {
 
 // Made when asked for, as the workload registers before this file's own objects are there.
-struct Keys {
+struct TensorKeys {
   config::OtherKey tensors{"tensors", "list", "none", "for vertices to use"};
   config::RequiredKey<std::string> name{"tensors[].name", "each its own"};
   config::RequiredKey<Bytes> bytes{"tensors[].bytes", "size"};
@@ -29,20 +29,20 @@ struct Keys {
       config::at_least(Bytes(1))};
 };
 
-const Keys& keys() {
-  static const Keys made;
+const TensorKeys& tensor_keys() {
+  static const TensorKeys made;
   return made;
 }
 
 }  // namespace
 
 std::vector<ParameterInfo> tensor_parameters() {
-  return {keys().tensors,  keys().name, keys().bytes,
-          keys().priority, keys().at,   keys().local_capacity};
+  return {tensor_keys().tensors,  tensor_keys().name, tensor_keys().bytes,
+          tensor_keys().priority, tensor_keys().at,   tensor_keys().local_capacity};
 }
 
 VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
-    : sections_(section.sections(keys().tensors.key())) {
+    : sections_(section.sections(tensor_keys().tensors.key())) {
   if (sections_.empty()) {
     if (section.has("local_capacity")) {
       section.raw("local_capacity");
@@ -59,9 +59,9 @@ VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
   state_capacity(section);
   for (Section& one : sections_) {
     Tensor tensor;
-    tensor.name = keys().name.read(one);
-    tensor.bytes = keys().bytes.read(one);
-    tensor.priority = keys().priority.read(one);
+    tensor.name = tensor_keys().name.read(one);
+    tensor.bytes = tensor_keys().bytes.read(one);
+    tensor.priority = tensor_keys().priority.read(one);
     read_places(one, "at", request.npus, tensor.everywhere, tensor.places);
     tensor.everywhere = tensor.everywhere || tensor.places.size() == request.npus;
     good_ = good_ && (tensor.everywhere || !tensor.places.empty());
@@ -77,7 +77,7 @@ VertexTensors::VertexTensors(Section& section, const GraphRequest& request)
 
 // For NPUs of whose own memory the machine says nothing.
 void VertexTensors::state_capacity(Section& section) {
-  const auto given = keys().local_capacity.read(section);
+  const auto given = tensor_keys().local_capacity.read(section);
   if (!given) {
     return;
   }
