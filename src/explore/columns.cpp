@@ -99,6 +99,9 @@ SweepColumn describe_column(const std::string& name) {
 std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
                                                     const trace::Summary& summary) {
   std::map<std::string, std::string> numbers = numbers_of(summary);
+  if (experiment.planned() == nullptr) {
+    return numbers;  // without a plan there are none of it
+  }
   for (const PlanColumn& column : plan_columns) {
     numbers[column.name] = std::to_string(largest(experiment.plan(), column.of).count());
   }

@@ -42,6 +42,21 @@ def sweep_and_its_table(program):
 
 
 @check
+def work_without_a_plan_is_swept(program):
+    sweep = program.scratch / "graphs.yaml"
+    sweep.write_text("experiment: %s\naxes: {execution.collectives.chunks: [16, 32]}\n"
+                     "report: [messages]\n" %
+                     json.dumps(str(HERE.parents[1] / "configs/experiments/astra_conv_4d.yaml")),
+                     encoding="utf-8")
+    done = program.call("sweep", sweep, "-o", program.folder)
+    expect(done.returncode == 0, done.stderr_text)
+    rows = [row.split(",") for row in csv_of(program.folder).splitlines()]
+    column = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+    expect(len(set(column["iteration_time_ps"])) == 2, rows)
+    expect(column["weights_per_tile_bytes"] == ["", ""], "there is no plan: %s" % rows)
+
+
+@check
 def sweep_resumes_after_kill(program):
     sweep = write_sweep(program)
     whole = program.scratch / "whole"
