@@ -53,7 +53,7 @@ def work_without_a_plan_is_swept(program):
     rows = [row.split(",") for row in csv_of(program.folder).splitlines()]
     column = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
     expect(len(set(column["iteration_time_ps"])) == 2, rows)
-    expect(column["weights_per_tile_bytes"] == ["", ""], "there is no plan: %s" % rows)
+    expect(column["memory_per_tile_bytes"] == ["", ""], "there is no plan: %s" % rows)
 
 
 @check
