@@ -52,6 +52,8 @@ tessera_precompiled(tessera_precompiled precompiled.hpp)
 # part stay alone: they are alike, down to the names that only they see.
 function(tessera_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE 10)
+  # Places in messages are named from the root of the tree, wherever it is.
+  target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   list(FILTER ARGN EXCLUDE REGEX "^[$]<")
   foreach(source IN LISTS ARGN)
     file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} lines
