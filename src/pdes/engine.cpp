@@ -192,8 +192,10 @@ bool Engine::run(const EngineHooks& hooks) {
   bool stopping = false;
   while (true) {
     RoundSums sums;
-    sums.stop_requests = ask(hooks.stop_requested);
-    sums.checkpoint_requests = ask(hooks.checkpoint_requested);
+    // Once agreed on, a request is not made again: ranks would meet for it until its cut is
+    // reached.
+    sums.stop_requests = stopping ? 0 : ask(hooks.stop_requested);
+    sums.checkpoint_requests = requested_cut_.is_never() ? ask(hooks.checkpoint_requested) : 0;
     sums.events = static_cast<std::int64_t>(statistics_.events);
     sums.work_done = hooks.work_done ? hooks.work_done() : 0;
     // One rank waits for nobody, and may have millions of short rounds.
