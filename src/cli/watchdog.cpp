@@ -33,17 +33,27 @@ void Watchdog::pause(bool paused) {
   fed_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Time passes in slices. One that took much longer than it should was no time of this process,
+// which was stopped: it then has all the patience again.
 void Watchdog::watch() {
+  using Clock = std::chrono::steady_clock;
+  constexpr int slices = 20;
+  const std::chrono::nanoseconds slice = std::chrono::nanoseconds(patience_) / slices;
   std::unique_lock lock(mutex_);
   std::uint64_t seen = fed_.load(std::memory_order_relaxed);
-  while (!ended_.wait_for(lock, patience_, [this] { return over_; })) {
+  int hungry = 0;
+  for (auto began = Clock::now(); !ended_.wait_for(lock, slice, [this] { return over_; });
+       began = Clock::now()) {
     const std::uint64_t now = fed_.load(std::memory_order_relaxed);
-    if (now == seen && !paused_.load(std::memory_order_relaxed)) {
+    const bool was_stopped = Clock::now() - began > 3 * slice;
+    const bool is_hungry = now == seen && !was_stopped && !paused_.load(std::memory_order_relaxed);
+    hungry = is_hungry ? hungry + 1 : 0;
+    seen = now;
+    if (hungry == slices) {
       bark_({SimTime::from_ps(simulated_ps_.load(std::memory_order_relaxed)),
              events_.load(std::memory_order_relaxed)});
       return;
     }
-    seen = now;
   }
 }
 
