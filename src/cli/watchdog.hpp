@@ -13,8 +13,8 @@
 
 namespace tessera::cli {
 
-// Calls `bark` (from its own thread, once) when `feed` was not called for `patience`, not counting time
-// in which this process was stopped. A patience of zero watches nothing.
+// Calls `bark` (from its own thread, once) when `feed` was not called for `patience`, not counting
+// time in which this process was stopped. A patience of zero watches nothing.
 class Watchdog {
  public:
   struct Sign {

@@ -28,20 +28,6 @@ def stop_with(program, number, ranks):
 
 
 @check
-def time_in_which_it_is_stopped_does_not_count(program):
-    """The watchdog of a run that was stopped for longer than its patience does not bark."""
-    process = program.start(["run", HERE / "long.yaml", "--watchdog", "1", "-o", program.folder], 0)
-    program.wait_until_running(process, 1)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(2.5)
-    process.send_signal(signal.SIGCONT)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
-    expect(process.returncode == 75, "exit code %d; %s" % (process.returncode, err))
-
-
-@check
 def stop_by_term(program):
     stop_with(program, signal.SIGTERM, 0)
 

@@ -209,6 +209,26 @@ def stopped_rank(bench, number):
 
 
 @trial
+def suspended_run(bench, number):
+    """A run that was stopped as a whole, as on a laptop that slept, goes on: that was no time of its own."""
+    with start_and_reach(bench, 2, [EXPERIMENT, "-q", *cut(bench), "--watchdog", 2], 1) as run:
+        first, second = run.pids[0], run.pids[1]
+        send(second, signal.SIGSTOP)
+        time.sleep(1.5)  # the first one waits for it, less long than its patience
+        send(first, signal.SIGSTOP)
+        time.sleep(3)
+        send(first, signal.SIGCONT)
+        time.sleep(0.5)
+        expect(run.process.poll() is None, "it gave up: %s" % run.text())
+        send(second, signal.SIGCONT)
+        time.sleep(1)
+        expect("no progress" not in run.text(), run.text())
+        send(first, signal.SIGTERM)
+        code = run.wait(30)
+        expect(code == 75, "exit code %d: %s" % (code, run.text()))
+
+
+@trial
 def requested_stop(bench, number):
     """A signal stops the run in good order, and it goes on later."""
     reference = Reference.of(bench, EXPERIMENT, LONG)

@@ -28,6 +28,7 @@ TRIALS = [
     ("failing_rank", "overflow, abort, no memory, file too large in one rank: the code that the "
      "manual says, rank and cause in the message", 60, 4),
     ("stopped_rank", "SIGSTOP of a rank: report of the others, exit 70", 30, 1),
+    ("suspended_run", "SIGSTOP of all ranks for longer than the watchdog: the run goes on", 10, 1),
     ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: stopped in order, same "
      "results when gone on with", 60, 3),
     ("interrupted_runs", "killed and stopped again and again, each time on 1 to 4 ranks: same "
