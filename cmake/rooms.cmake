@@ -8,18 +8,15 @@ target_compile_features(tessera_options INTERFACE cxx_std_20)
 target_compile_options(tessera_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Woverloaded-virtual -Wduplicated-cond -Wlogical-op
+  # Names that only a neighbour sees are no names of a source; house.alone has the whole warning.
+  $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,-Wshadow=local,-Wshadow>
+  $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-subobject-linkage>
   # Results must not depend on whether the processor fuses multiply and add.
   -ffp-contract=off
   # So that a compiler cache can tell what is in a precompiled header.
   -fpch-preprocess
   # GCC 12 sees copies inside std::string that overlap, never end or leave it where none does.
   -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
-if(TESSERA_TOGETHER)
-  # Names that only a neighbour sees are no names of a source.
-  target_compile_options(tessera_options INTERFACE -Wshadow=local -Wno-subobject-linkage)
-else()
-  target_compile_options(tessera_options INTERFACE -Wshadow)
-endif()
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
 endif()

@@ -13,6 +13,7 @@ import faults
 import stage
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SETTINGS = pathlib.Path(__file__).with_name("mkdocs.yml")
 
 
 def version():
@@ -29,10 +30,10 @@ def commit():
 
 def build(source, target):
     """Runs MkDocs on staged pages; its exit code."""
-    here = os.path.relpath(source, ROOT)
+    here = os.path.relpath(source, SETTINGS.parent)
     label = f"Tessera {version()}, documentation of commit {commit()}"
     names = {"TESSERA_SITE_NAME": f"Tessera {version()}", "TESSERA_SITE_LABEL": label, "TESSERA_SITE_PAGES": here}
-    return subprocess.run(["mkdocs", "build", "--quiet", "--strict", "--clean", "-f", str(ROOT / "mkdocs.yml"),
+    return subprocess.run(["mkdocs", "build", "--quiet", "--strict", "--clean", "-f", str(SETTINGS),
                            "-d", str(target)], env={**os.environ, **names}, check=False).returncode
 
 
@@ -55,7 +56,7 @@ def main(folder):
     with tempfile.TemporaryDirectory() as scratch:
         source, target = pathlib.Path(scratch) / "pages", pathlib.Path(scratch) / "site"
         wrong = stage.stage(ROOT, source)
-        wrong += faults.outside_navigation(ROOT / "mkdocs.yml", source)
+        wrong += faults.outside_navigation(SETTINGS, source)
         if build(source, target) != 0:
             wrong.append("mkdocs has complaints, see above")
         else:

@@ -15,6 +15,9 @@ namespace tessera::cli {
 
 using Words = std::vector<std::string>;
 
+// Of what ended on request and can be gone on with.
+inline constexpr int stopped_exit_code = 75;
+
 struct Command {
   std::string usage;  // of `tessera --help`: "run EXPERIMENT.yaml [options]"
   std::function<int(const Words&, comm::Communicator&)> run;

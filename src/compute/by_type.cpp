@@ -52,6 +52,10 @@ class ModelByType final : public ComputeModel {
     return std::any_of(models_.begin(), models_.end(),
                        [](const auto& model) { return model->uses_shapes(); });
   }
+  bool has_hosts() const override {
+    return std::any_of(models_.begin(), models_.end(),
+                       [](const auto& model) { return model->has_hosts(); });
+  }
 
   const ComputeModel& of(const machine::Tile& tile) const override {
     return models_[place_of(tile)]->of(tile);

@@ -47,6 +47,7 @@ class GemmModel final : public ComputeModel {
 
   bool is_fixed() const override { return true; }
   bool uses_shapes() const override { return true; }
+  bool has_hosts() const override { return settings_.issue > SimTime::zero(); }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     if (operation.flops == Flops() && operation.bytes == Bytes()) {

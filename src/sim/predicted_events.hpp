@@ -10,6 +10,8 @@
 
 namespace tessera::sim {
 
+inline constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
+
 class PredictedEvents {
  public:
   explicit PredictedEvents(const Platform& platform)

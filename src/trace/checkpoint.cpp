@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "rank_folders.hpp"
 #include "store/json_sum.hpp"
 #include "store/posix_file.hpp"
 #include "store/segment_json.hpp"
@@ -20,7 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* checkpoint_file_type = "tessera-checkpoint";
 constexpr const char* checkpoint_name = "checkpoint.json";
-constexpr int ranks_in_one_folder = 1000;
 constexpr std::size_t kept = 2;
 
 std::string aside_of(const std::string& folder, std::uint32_t number) {
@@ -64,10 +64,11 @@ std::string checkpoint_path(const std::string& folder, std::uint32_t number) {
 
 std::string checkpoint_file_name(int rank, int ranks) {
   std::array<char, 64> text{};
-  if (ranks <= ranks_in_one_folder) {
+  if (ranks <= most_ranks_in_one_folder) {
     std::snprintf(text.data(), text.size(), "rank.%05d.h5", rank);
   } else {
-    std::snprintf(text.data(), text.size(), "%03d/rank.%05d.h5", rank / ranks_in_one_folder, rank);
+    std::snprintf(text.data(), text.size(), "%03d/rank.%05d.h5", rank / most_ranks_in_one_folder,
+                  rank);
   }
   return text.data();
 }
@@ -76,7 +77,7 @@ std::string begin_checkpoint(const std::string& folder, std::uint32_t number, in
   std::string aside = aside_of(folder, number);
   try {
     fs::remove_all(aside);
-    for (int rank = 0; rank < ranks; rank += ranks_in_one_folder) {
+    for (int rank = 0; rank < ranks; rank += most_ranks_in_one_folder) {
       fs::create_directories((fs::path(aside) / checkpoint_file_name(rank, ranks)).parent_path());
     }
   } catch (const fs::filesystem_error& error) {

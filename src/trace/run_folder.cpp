@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "rank_folders.hpp"
 #include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_ranks_in_one_folder = 1000;
 constexpr const char* nested_folder = "traces";
 
 bool all_digits(std::string_view text, std::size_t at_least) {

@@ -10,15 +10,15 @@ The version of clang-tidy is that of .tool-versions. Sources are read with the o
 BUILD/compile_commands.json has for their room, but for those that are GCC's alone and its precompiled header.
 """
 import concurrent.futures
-import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from compile_commands import sources, words_of_rooms
 
 KEPT = re.compile(r"-(?:I|D|U|std=)")
 HERE = Path(__file__).resolve().parent
@@ -43,9 +43,9 @@ def tidy_of(repository):
     return name
 
 
-def options_of(entry):
-    """Of an entry of compile_commands.json: what decides about the meaning of the source."""
-    words = iter(shlex.split(entry["command"]))
+def options_of(words):
+    """Of a compilation: what decides about the meaning of the source."""
+    words = iter(words)
     for word in words:
         if word == "-isystem":
             yield from (word, next(words))
@@ -67,21 +67,9 @@ def check(repository, file, options):
     return done.stdout + done.stderr if done.returncode != 0 else ""
 
 
-def options_of_rooms(build):
-    """Sources of a room may be compiled together, from a file in the build folder."""
-    entries = json.loads((build / "compile_commands.json").read_text("utf-8"))
-    rooms = {}
-    for entry in entries:
-        found = re.search(r"/src/([a-z]+)/(?!CMakeFiles/[a-z_]+schema)", entry["file"])
-        if found:
-            rooms.setdefault(found.group(1), list(options_of(entry)))
-    return rooms
-
-
 def check_sources(repository, build, wanted):
-    rooms = options_of_rooms(build)
-    jobs = [(file, rooms[file.relative_to(repository / "src").parts[0]])
-            for file in sorted((repository / "src").rglob("*.cpp")) if wanted(file)]
+    rooms = {room: list(options_of(words)) for room, words in words_of_rooms(build).items()}
+    jobs = [(file, rooms[room]) for file, room in sources(repository) if wanted(file)]
     if not jobs:
         raise SystemExit("no such source is in src")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

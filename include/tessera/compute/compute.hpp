@@ -69,11 +69,13 @@ class ComputeModel {
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
-  // Whether an operation always takes its `duration` at a node of full speed, whatever else goes
-  // on.
+  // Whether an operation takes its `duration` at a node of full speed, whatever else goes on, and
+  // more only where it waits for its host.
   virtual bool is_fixed() const { return false; }
   // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
   virtual bool uses_shapes() const { return false; }
+  // Whether hosts issue operations beside the device (Issue in messages.hpp).
+  virtual bool has_hosts() const { return false; }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
   // Where there are several, the one of a tile.
   virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }

@@ -30,8 +30,6 @@ CLUSTER = ("{topology: {kind: cluster, nodes: NODES, accelerators: 4, nics: 4, "
            "dram: {at: each, bandwidth: 1000 GB/s, latency: 400 ns, capacity: CAPACITY}}")
 
 
-
-
 @dataclass(frozen=True)
 class Space:
     """What `tessera plan` varies, but for what `keep` says of keys; `fewer` makes it small for tests."""

@@ -1,14 +1,12 @@
 """Training iterations with the constants of the devices, beside those of the cluster files."""
 
-import concurrent.futures
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
 from operators.rows import errors
-from page import ROOT, processors, rows_of
-from training_clusters.clusters import Cluster, gpt, run_foundry, run_vtrain, strategy
+from page import ROOT, rows_of
+from training_clusters.clusters import gpt, run_foundry, run_rows, run_vtrain, strategy
 from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
 
 HOST = "100 us"  # an operation, a collective: vTrain's stack, from its smallest runs on one GPU
@@ -107,18 +105,6 @@ def sets():
     ]
 
 
-def run_all(program, folder, machine, rows, run, settings):
-    parts = max(1, processors())
-
-    def one(part):
-        own = Path(folder) / str(part)
-        own.mkdir(parents=True, exist_ok=True)
-        return run(Cluster(program, own, machine), rows[part::parts], settings)
-
-    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
-        return [item for found in pool.map(one, range(parts)) for item in found]
-
-
 def degree(row):
     return next((row[key] for key in ("tensor parallelism", "tp") if isinstance(row, dict) and key in row), None)
 
@@ -144,7 +130,7 @@ def sections(report, program, folder, setting):
         for kind, settings in (("cluster", []), ("device", device),
                                ("host", [*device, f"machine.compute.issue={HOST}"])):
             own = folder / f"{number}-{kind}"
-            found = run_all(program, own, machine, rows, run, settings)
+            found = run_rows(program, own, machine, rows, run, settings)
             whole = errors([(Iteration(row, measured), ours) for row, ours, measured in found])
             print(f"run     {name}, {kind}: {whole.absolute:.1f} %, {whole.bias:+.1f} %", flush=True)
             cells += [f"{whole.absolute:.1f} %", f"{whole.bias:+.1f} %"]

@@ -13,7 +13,6 @@ The fit set for A100 is vTrain's single-node set, as far as the device bounds an
 host (DEVICE_BOUND), as without recomputation, or with it for comparison; for H100 MosaicML's runs with up to LONGEST tokens.
 """
 import argparse
-import concurrent.futures
 import sys
 import tempfile
 from pathlib import Path
@@ -21,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from machine_file import value_of
-from page import ROOT, processors, rows_of
-from training_clusters.clusters import Cluster, mean_error, run_foundry, run_vtrain
+from page import ROOT, rows_of
+from training_clusters.clusters import mean_error, run_foundry, run_rows, run_vtrain
 
 DEVICE_BOUND = 4096  # micro-batch * hidden / tensor degree: work of a kernel, in rows of the output
 LONGEST = 2048  # beyond, attention decides, of which these runs had an early kernel
@@ -61,17 +60,8 @@ def stated(machine, key):
 
 
 def run_set(name, program, folder, rows, settings=()):
-    """[(row, ours in ms, measured in ms)], on all processors."""
     machine, _, run, _ = SETS[name]
-    parts = max(1, processors())
-
-    def run_part(part):
-        own = Path(folder) / str(part)
-        own.mkdir(parents=True, exist_ok=True)
-        return run(Cluster(program, own, machine), rows[part::parts], settings)
-
-    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
-        return [item for found in pool.map(run_part, range(parts)) for item in found]
+    return run_rows(program, folder, machine, rows, run, settings)
 
 
 class Search:

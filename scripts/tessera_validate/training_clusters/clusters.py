@@ -1,9 +1,10 @@
 """Training on clusters of A100 and H100: experiments made from tables of measured runs."""
 
+import concurrent.futures
 import json
 from pathlib import Path
 
-from page import ROOT, call, summary_of
+from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
@@ -109,3 +110,16 @@ def run_foundry(cluster, rows, settings=()):
         measured = batch * tokens / GPUS_A_NODE / float(row["tokens_per_s_per_gpu"])
         found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * measured))
     return found
+
+
+def run_rows(program, folder, machine, rows, run, settings=()):
+    """[(row, ours in ms, measured in ms)], on all processors."""
+    parts = max(1, processors())
+
+    def run_part(part):
+        own = Path(folder) / str(part)
+        own.mkdir(parents=True, exist_ok=True)
+        return run(Cluster(program, own, machine), rows[part::parts], settings)
+
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
+        return [item for found in pool.map(run_part, range(parts)) for item in found]

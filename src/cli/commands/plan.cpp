@@ -13,7 +13,6 @@
 namespace tessera::cli {
 namespace {
 
-constexpr int stopped_plan_exit_code = 75;
 constexpr int nothing_fits_exit_code = 3;
 
 Options plan_options() {
@@ -107,7 +106,7 @@ int plan_command(const Words& words, comm::Communicator& world) {
   if (world.rank() == 0) {
     print(outcome, request, path, options.flag("json"));
   }
-  return !outcome.complete               ? stopped_plan_exit_code
+  return !outcome.complete               ? stopped_exit_code
          : outcome.strategy_yaml.empty() ? nothing_fits_exit_code
                                          : 0;
 }

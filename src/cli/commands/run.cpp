@@ -28,7 +28,7 @@ int exit_code_of(const trace::Summary& summary) {
   if (summary.status == "finished") {
     return 0;
   }
-  return summary.status == "stopped" ? 75 : 3;
+  return summary.status == "stopped" ? stopped_exit_code : 3;
 }
 
 Options run_options() {

@@ -12,8 +12,6 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-constexpr int stopped_sweep_exit_code = 75;
-
 Options sweep_options() {
   Options options("sweep", "Simulate one experiment at many points of a space of its keys.",
                   "sweep file", "SWEEP.yaml");
@@ -87,7 +85,7 @@ int sweep_command(const Words& words, comm::Communicator& world) {
       std::cerr << "error: no point finished" << std::endl;
     }
   }
-  return !outcome.complete ? stopped_sweep_exit_code : none ? 3 : 0;
+  return !outcome.complete ? stopped_exit_code : none ? 3 : 0;
 }
 
 const Registration sweep_registration(

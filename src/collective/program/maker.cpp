@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint32_t most_members = 1'024;
 constexpr std::uint32_t most_chunks = 65'536;
-constexpr std::uint32_t bits = 64;
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -44,10 +43,10 @@ ProgramMaker::ProgramMaker(std::string name, Kind kind, std::uint32_t members,
 
 // A chunk with one contribution or those of all.
 Piece ProgramMaker::piece(std::uint32_t chunk, bool of_all, Member of) const {
-  Piece result{chunk, std::vector<std::uint64_t>((members() + bits - 1) / bits)};
+  Piece result{chunk, std::vector<std::uint64_t>((members() + word_bits - 1) / word_bits)};
   for (Member member = 0; member < members(); ++member) {
     if (of_all || member == of) {
-      result.from[member / bits] |= std::uint64_t{1} << member % bits;
+      result.from[member / word_bits] |= std::uint64_t{1} << member % word_bits;
     }
   }
   return result;
@@ -135,7 +134,7 @@ std::string ProgramMaker::text_of(const Piece& piece) const {
   text += kind() == Kind::all_to_all ? " of member " + std::to_string(piece.chunk / chunks()) : "";
   std::string missing;
   for (Member member = 0; member < members(); ++member) {
-    if ((piece.from[member / bits] >> member % bits & 1) == 0 && missing.size() < 40) {
+    if ((piece.from[member / word_bits] >> member % word_bits & 1) == 0 && missing.size() < 40) {
       missing += (missing.empty() ? "" : ", ") + std::to_string(member);
     }
   }

@@ -13,6 +13,9 @@
 
 namespace tessera::collective {
 
+// Sets of members are words of so many bits.
+inline constexpr std::uint32_t word_bits = 64;
+
 // What lies in a place of a member's memory: a chunk, with the contributions of some members.
 struct Piece {
   static constexpr std::uint32_t nothing = 0xFFFFFFFFU;

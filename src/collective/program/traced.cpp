@@ -15,7 +15,6 @@ using Action = TracedOperation::Action;
 
 // Members that one has heard of, a bit each.
 using Heard = std::vector<std::uint64_t>;
-constexpr std::uint32_t word_bits = 64;
 
 class Traced {
  public:

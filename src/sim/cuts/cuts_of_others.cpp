@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cuts/idle_nodes.hpp"
+#include "cuts/node_weight.hpp"
 #include "job_tiles.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
@@ -11,12 +12,7 @@
 namespace tessera::sim {
 namespace {
 
-using Weights = std::vector<std::uint32_t>;
 using Owners = std::vector<std::uint32_t>;  // [nodes], or no_owner
-
-std::uint64_t weight_at(const Weights& weights, EntityId node) {
-  return weights.empty() ? 1 : weights[node.value()];
-}
 
 // The heaviest tenant that is left goes to the rank with least to do.
 Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weights) {
@@ -25,7 +21,7 @@ Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weight
   std::vector<std::uint64_t> load(tenants.size());
   for (std::size_t number = 0; number < tenants.size(); ++number) {
     for (const EntityId tile : tenants[number].tiles) {
-      load[number] += weight_at(weights, tile);
+      load[number] += weight_of(weights, tile);
     }
   }
   std::vector<std::size_t> order(tenants.size());

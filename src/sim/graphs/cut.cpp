@@ -5,17 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "cuts/node_weight.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/graph/parts.hpp"
 
 namespace tessera::sim {
 namespace {
-
-using Weights = std::vector<std::uint32_t>;
-
-std::uint64_t weight_of(const Weights& weights, EntityId node) {
-  return weights.empty() ? 1 : weights[node.value()];
-}
 
 // What the graphs of some NPUs say of whom they talk to: how often in each communicator (the empty
 // name: all), and messages to other NPUs.

@@ -50,6 +50,9 @@ class GraphsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
+    if (platform_.compute && platform_.compute->has_hosts()) {
+      notes.emplace_back(hosts_wait);
+    }
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
     }

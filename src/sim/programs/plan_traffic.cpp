@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "predicted_events.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
 
@@ -12,7 +13,6 @@ namespace tessera::sim {
 namespace {
 
 constexpr std::size_t most_route_nodes = std::size_t{1} << 25;
-constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and done
 
 Talk talk_of(plan::Group group) {
   switch (group) {

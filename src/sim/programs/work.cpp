@@ -11,8 +11,6 @@
 namespace tessera::sim {
 namespace {
 
-constexpr std::uint64_t events_an_operator = 2;  // asked for, and done
-
 // Events of each node, predicted from the plan.
 class PlanPrediction {
  public:
@@ -39,7 +37,7 @@ class PlanPrediction {
   void add_tile(const plan::Role& role, const plan::StageWork& work) {
     const EntityId tile = plan_.placement.tile(role);
     const std::uint32_t number = plan_.placement.number(role);
-    events_.add(tile, events_an_operator * work.operators);
+    events_.add(tile, events_of_an_operator * work.operators);
     for (const auto& [key, count] : work.sends) {
       if (!plan_.leads(std::get<plan::Group>(key), number)) {
         continue;

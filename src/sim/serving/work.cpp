@@ -35,6 +35,9 @@ class ServedWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
+    if (platform_.compute && platform_.compute->has_hosts()) {
+      notes.emplace_back(hosts_wait);
+    }
     if (platform_.network->overheads().collective > SimTime::zero()) {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on exchanges of served models");

@@ -1,0 +1,21 @@
+"""How the sources of a room are compiled, by the compile_commands.json of a build folder."""
+import json
+import re
+import shlex
+
+
+def words_of_rooms(build):
+    """{room: the words of a compilation of one of its sources}. Sources of a room may be compiled together,
+    from a file in the build folder."""
+    rooms = {}
+    for entry in json.loads((build / "compile_commands.json").read_text("utf-8")):
+        found = re.search(r"/src/([a-z]+)/(?!CMakeFiles/[a-z_]+schema)", entry["file"])
+        if found:
+            rooms.setdefault(found.group(1), shlex.split(entry["command"]))
+    return rooms
+
+
+def sources(repository):
+    """(source, room) of all."""
+    return [(file, file.relative_to(repository / "src").parts[0])
+            for file in sorted((repository / "src").rglob("*.cpp"))]
