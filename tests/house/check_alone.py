@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles every source by itself, as far as its meaning, with all warnings as errors.
+"""Compiles every source that the build compiles with others by itself, as far as its meaning, with all
+warnings as errors.
 
     check_alone.py REPOSITORY BUILD
     check_alone.py REPOSITORY BUILD --self-test
@@ -14,12 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compile_commands import sources, words_of_rooms
+from compile_commands import alone, sources, words_of_rooms
 
-# What is said to the compiler for sources that are compiled together alone (cmake/rooms.cmake).
-TOGETHER = {"-Wno-shadow", "-Wshadow=local", "-Wno-subobject-linkage"}
+# What is said to the compiler only for sources that are compiled together, and in its place (cmake/rooms.cmake).
+TOGETHER = {"-Wshadow=local", "-Wno-subobject-linkage"}
+ALONE = ("-Wshadow", "-Werror", "-fsyntax-only")
 FAULTS = {"not declared": "int f() {\n  return no_such_name;\n}\n",
-          "[-Werror=shadow]": "namespace {\nint name = 1;\n}\nint g(int name) {\n  return name;\n}\n"
+          "[-Werror=shadow]": "static int name = 1;\nint g() {\n  int name = 2;\n  return name;\n}\n"
                               "int h() {\n  return name;\n}\n"}
 
 
@@ -28,7 +30,7 @@ def command(words, file):
     words = [word for word in words if word not in TOGETHER]
     first = next(place for place, word in enumerate(words) if word.endswith(("c++", "g++", "clang++")))
     last = words.index("-o")
-    return [*words[first:last], "-Werror", "-fsyntax-only", str(file)]
+    return [*words[first:last], *ALONE, str(file)]
 
 
 def complaints(words, file, build):
@@ -53,8 +55,9 @@ def main():
         found = "".join(self_test(rooms, build))
     else:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = "".join(pool.map(lambda each: complaints(rooms[each[1]], each[0], build),
-                                     sources(repository)))
+            by_itself = alone(build)
+            together = [each for each in sources(repository) if each[0] not in by_itself]
+            found = "".join(pool.map(lambda each: complaints(rooms[each[1]], each[0], build), together))
     print(found or "each source stands alone")
     return 1 if found else 0
 

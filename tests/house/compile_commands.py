@@ -2,15 +2,25 @@
 import json
 import re
 import shlex
+from pathlib import Path
+
+
+def entries(build):
+    return json.loads((build / "compile_commands.json").read_text("utf-8"))
+
+
+def alone(build):
+    """The sources that are compiled by themselves."""
+    return {Path(entry["file"]).resolve() for entry in entries(build)}
 
 
 def words_of_rooms(build):
     """{room: the words of a compilation of one of its sources}. Sources of a room may be compiled together,
     from a file in the build folder."""
     rooms = {}
-    for entry in json.loads((build / "compile_commands.json").read_text("utf-8")):
-        found = re.search(r"/src/([a-z]+)/(?!CMakeFiles/[a-z_]+schema)", entry["file"])
-        if found:
+    for entry in entries(build):
+        found = re.search(r"/src/([a-z]+)/", entry["file"])
+        if found and "_schema.dir/" not in entry["command"]:
             rooms.setdefault(found.group(1), shlex.split(entry["command"]))
     return rooms
 
