@@ -142,6 +142,14 @@ def what_bends_a_result_is_said(program):
     expect("of 2 nodes 2 nodes compute, but give neither work nor a time" in said, said)
     expect("nothing in this run took any time" in said, said)
 
+    hosts = ["--set", "machine.compute={model: gemm, units: 4, tiles: [64x64], issue: 5 us}"]
+    said = notes(*traces(busy, busy), *hosts)
+    expect("machine.compute.issue adds to each operation" in said, said)
+    done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q", *hosts)
+    expect(done.returncode == 0, done.stderr_text)
+    said = "\n".join(program.summary()["notes"])
+    expect("issue" not in said, said)
+
     def send(trace):
         for _ in range(2):
             trace.message("s", chakra.SEND, 1, 1000, [])
