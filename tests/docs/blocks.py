@@ -25,7 +25,10 @@ FOLDERS = ("bench", "configs", "docs", "python", "results", "scripts", "src", "t
 
 
 def pages(repository, group):
-    """Of docs/: those whose path begins with the group; `others`: those in no folder but manual."""
+    """Of docs/: those whose path begins with the group; `others`: those in no folder but manual. `README`: it."""
+    if group == "README":
+        yield repository / "README.md"
+        return
     for page in sorted((repository / "docs").rglob("*.md")):
         name = str(page.relative_to(repository / "docs"))
         folder = name.split("/")[0] if "/" in name else "others"
@@ -43,8 +46,8 @@ def blocks(text):
 
 def form(repository):
     """Blocks that are indented, or of no known language: nobody would run them."""
-    for page in sorted((repository / "docs").rglob("*.md")):
-        name = str(page.relative_to(repository / "docs"))
+    for page in [repository / "README.md", *sorted((repository / "docs").rglob("*.md"))]:
+        name = str(page.relative_to(repository)).removeprefix("docs/")
         text = page.read_text(encoding="utf-8")
         for language, _, body, _ in blocks(text):
             if language not in LANGUAGES:
@@ -144,6 +147,6 @@ def run_all(tessera, repository, group):
     found = list(pages(repository, group))
     if not any(language == "bash" and not reason for page in found
                for language, _, _, reason in blocks(page.read_text(encoding="utf-8"))):
-        yield "no block of docs/ would be run for '%s'" % group
+        yield "no block would be run for '%s'" % group
     for page in found:
         yield from run_page(page, tessera, repository)

@@ -8,8 +8,8 @@ CHECK is one of
                 descriptions of a fresh trace, and no others
   manual        the pages of docs/ have every option of the commands and every key of a summary, lead to
                 each page of docs/reference, and explain no key that no part has
-  blocks        blocks of code in docs/ are fenced, each with its language (blocks.py)
-  commands      with a folder of docs/: blocks of commands in its pages, run (blocks.py)
+  blocks        blocks of code in README.md and docs/ are fenced, each with its language (blocks.py)
+  commands      with a folder of docs/, or README: blocks of commands in its pages, run (blocks.py)
   site          scripts/site builds docs/ as a site, strictly; ends with 77 where MkDocs or KaTeX is missing
   reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line, and that of the tutorial of
@@ -290,8 +290,8 @@ def quickstart(tessera, repository):
         real = run(tessera, "run", repository / "configs/experiments/quickstart.yaml", "-q", "-o",
                    pathlib.Path(scratch) / "run")
     text = (repository / "README.md").read_text(encoding="utf-8")
-    begin = text.index("    status          finished")
-    written = [line[4:] for line in text[begin:text.index("\n\nEvery instant", begin)].splitlines()]
+    begin = text.index("status          finished")
+    written = text[begin:text.index("\n```", begin)].splitlines()
     real = real[:real.index("results in ")].splitlines()
     for line, real_line in itertools.zip_longest(written, real, fillvalue=""):
         if line != real_line and not (own.match(line) and own.match(real_line)):
