@@ -123,8 +123,11 @@ class ChannelMemory final : public Memory {
       replies_->answer_at(event.time, here, event.as<Burst>().requester);
     } else if (event.port.kind() == read_request_kind || event.port.kind() == write_data_kind) {
       replies_->expect(here, event.as<network::Arrival>().source, 1);
+    } else if (event.port.kind() == reply_kind && reply_sink_) {
+      reply_sink_(here, event.tag, event.time);
     }
   }
+  void report_replies(ReplySink sink) override { reply_sink_ = std::move(sink); }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
@@ -408,6 +411,7 @@ class ChannelMemory final : public Memory {
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
   std::optional<LeavingReplies> replies_;  // of a run on several ranks
+  ReplySink reply_sink_;
 };
 
 class ChannelModel final : public MemoryModel {

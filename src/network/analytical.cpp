@@ -3,6 +3,7 @@
 // message (LogGP's o, Alexandrov et al., SPAA'95, as a delay alone).
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +25,16 @@ namespace {
 // the time that the slowest link of its route takes: a bound where a node talks to many at once,
 // which costs no event and is the same on any number of ranks. Else what that would have delayed is
 // noted. What nodes share beyond their first link, and what comes in, neither counts.
+//
+// A message to another rank is there as soon as it is sent, so that its outlook has nothing under
+// way, and nothing passes through a region: what a rank sends follows from what its programs and
+// memories do.
 class AnalyticalNetwork final : public CountedNetwork {
  public:
   AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model, bool shares_ports)
       : topology_(*setup.machine.topology),
         routing_(machine::make_routing(model.routing(), topology_)),
+        regions_(setup.regions),
         model_(model),
         shares_ports_(shares_ports) {
     std::size_t ports = 0;
@@ -38,6 +44,23 @@ class AnalyticalNetwork final : public CountedNetwork {
     }
     first_port_.push_back(ports);
     free_at_.resize(ports);
+  }
+
+  const char* name() const override { return "network analytical"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
+    return regions_ != nullptr ? std::optional(pdes::Outlook{}) : std::nullopt;
+  }
+  pdes::Exit exit_of(EntityId from, EntityId to) override {
+    if (regions_ == nullptr || regions_->is_here(to)) {
+      return {};
+    }
+    return {regions_->owner[to.value()], least_time(from, to, Bytes())};
+  }
+  SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
+    return from == to
+               ? SimTime::zero()
+               : model_.idle_time(machine::path_between(topology_, *routing_, from, to), bytes);
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
@@ -102,7 +125,8 @@ class AnalyticalNetwork final : public CountedNetwork {
 
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
-  const NetworkModel& model_;  // outlives all networks made from it
+  const pdes::RegionView* regions_;  // of a run on several ranks; else null
+  const NetworkModel& model_;        // outlives all networks made from it
   bool shares_ports_;
   std::vector<std::size_t> first_port_;  // [members + 1] in free_at_
   std::vector<SimTime> free_at_;         // [links that leave members]
@@ -131,6 +155,7 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
     return shares_ports_ ? plan::Sharing::ports : plan::Sharing::nothing;
   }
   bool limits_rates() const override { return true; }
+  bool promises() const override { return true; }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
     const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);
     // Never shorter than the way itself, which the engine counts on.

@@ -45,7 +45,7 @@ def machine(draw):
     else:
         dram.update(at="each")
     network = {"model": draw.choices(["packet", "analytical", "crossbar", "flow", "flit"],
-                                     [16, 1, 1, 1, 1 if grid else 0])[0]}
+                                     [16, 6, 1, 1, 1 if grid else 0])[0]}
     if network["model"] == "packet":
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B",
                        max_packets=draw.choice([1, 4, 16]),
@@ -54,6 +54,10 @@ def machine(draw):
             network["routing"] = draw.choice(["xy", "yx", "shortest"])
         if draw.random() < 0.2:
             network["message_overhead"] = "300 ns"
+    elif network["model"] == "analytical":
+        network["ports"] = draw.choice(["free", "shared"])
+        if draw.random() < 0.3:
+            network.update(message_overhead="300 ns", message_tick="1 ns")
     memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth"])}
     return {"topology": topology, "dram": dram, "network": network, "memory": memory,
             "tile": {"peak": {"fp16": f"{draw.choice([100, 1000])} GFLOP/s"},

@@ -530,7 +530,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
                                      SimTime::from_ps(static_cast<std::int64_t>(arrival.word)),
                                      context.now()};
     if (outlook_) {
-      outlook_->arrive(context.index(), arrival.source, tag);
+      outlook_->arrive(context.index(), arrival.source, tag, arrival.word);
     }
     if (!finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
       return;

@@ -341,13 +341,14 @@ void ProgramOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime ea
   expect(target, {EntityId::none(), tag, 0, earliest});
 }
 
-void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag) {
+void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag,
+                            std::uint64_t word) {
   if ((marks_[index] & expects) == 0) {
     return;
   }
   auto& under_way = watches_[watch_of_[index]].under_way;
   const auto found = std::ranges::find_if(under_way, [&](const UnderWay& message) {
-    return message.source == source && message.tag == tag;
+    return message.source == source && message.tag == tag && message.word == word;
   });
   if (found != under_way.end()) {
     under_way.erase(found);
@@ -372,10 +373,14 @@ void ProgramOutlook::forget_expectation(std::uint32_t index) {
 
 Resumption ProgramOutlook::message(std::uint32_t index, EntityId source, std::uint16_t tag,
                                    Bytes bytes) const {
+  SimTime earliest = SimTime::never();
   for (const UnderWay& message : watches_[watch_of_[index]].under_way) {
     if (message.source == source && message.tag == tag) {
-      return {Resumption::Kind::at, message.earliest};
+      earliest = std::min(earliest, message.earliest);
     }
+  }
+  if (!earliest.is_never()) {
+    return {Resumption::Kind::at, earliest};
   }
   const EntityId here = setup_.members[index];
   if (!setup_.outlook.regions->is_here(source)) {

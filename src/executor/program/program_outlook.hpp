@@ -69,7 +69,8 @@ class ProgramOutlook {
   }
 
   // A message, or a reply of the memory, on its way to a tile. Of one source and tag there may be
-  // several: of a ring over and over again, where a member need not wait for the next one.
+  // several: of a ring over and over again, where a member need not wait for the next one. They may
+  // overtake each other.
   struct UnderWay {
     EntityId source;  // none: a reply
     std::uint16_t tag = 0;
@@ -81,7 +82,7 @@ class ProgramOutlook {
   bool expect(EntityId target, const UnderWay& message);
   // It has come so far that it does not arrive before `message.earliest`.
   void follow(EntityId target, const UnderWay& message);
-  void arrive(std::uint32_t index, EntityId source, std::uint16_t tag);
+  void arrive(std::uint32_t index, EntityId source, std::uint16_t tag, std::uint64_t word);
   // Of a reply of the tile's memory; `end_access` when it is complete.
   void expect_reply(EntityId target, std::uint16_t tag, SimTime earliest);
   void end_access(std::uint32_t index, std::uint16_t tag);

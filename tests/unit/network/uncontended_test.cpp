@@ -183,5 +183,34 @@ TEST(Analytical, HoldsMessagesToTheirLimit) {
   EXPECT_EQ(traffic.arrivals[1].at_ps, 2000 + 4'000'000);
 }
 
+// What an outlook counts on: nothing arrives before.
+TEST(Uncontended, AnalyticalSaysWhereAndWhenMessagesLeaveARegion) {
+  const Described described =
+      network_of(mesh(2, 4), "model: analytical, message_overhead: 300 ns, message_tick: 1 ns");
+  const std::vector<std::uint32_t> owner{0, 0, 1, 1, 0, 0, 2, 2};
+  const pdes::RegionView regions{owner, 0};
+  const std::vector<EntityId> members{EntityId(0), EntityId(1), EntityId(4), EntityId(5)};
+  const auto network = described.network->build({described.machine, members, 0, &regions});
+  EXPECT_TRUE(described.network->promises());
+  for (const EntityId from : members) {
+    for (std::uint32_t to = 0; to < owner.size(); ++to) {
+      const pdes::Exit exit = network->exit_of(from, EntityId(to));
+      EXPECT_EQ(exit.leaves(), owner[to] != 0) << from.value() << " to " << to;
+      if (exit.leaves()) {
+        EXPECT_EQ(exit.region, owner[to]);
+        EXPECT_LE(exit.latency.ps(), time_of(described, from.value(), to, 1));
+      }
+      for (const std::uint64_t bytes : sizes) {
+        EXPECT_EQ(network->least_time(from, EntityId(to), Bytes(bytes)).ps(),
+                  time_of(described, from.value(), to, bytes))
+            << from.value() << " to " << to << ", " << bytes << " bytes";
+      }
+    }
+  }
+  EXPECT_EQ(network->outlook(1, {}), pdes::Outlook());
+  const auto alone = described.network->build({described.machine, members, 0, nullptr});
+  EXPECT_FALSE(alone->outlook(1, {}));
+}
+
 }  // namespace
 }  // namespace tessera::network
