@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "terminal.hpp"
+
 namespace tessera::cli {
 namespace {
 
@@ -32,7 +34,7 @@ bool Log::shows(LogLevel level) const {
 }
 
 void Log::say(LogLevel level, const std::string& text) {
-  logger_->logger->log(to_library(level), text);
+  logger_->logger->log(to_library(level), without_controls(text));
 }
 
 }  // namespace tessera::cli

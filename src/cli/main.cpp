@@ -8,6 +8,7 @@
 
 #include "command_tables.hpp"
 #include "commands.hpp"
+#include "terminal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/trace/trace_file.hpp"
@@ -130,6 +131,8 @@ config::TextLoader shared_loader(comm::Communicator& world) {
 int main(int argc, char** argv) {
   // A write beyond the file-size limit shall fail, and be reported, instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  const tessera::cli::PlainText results(std::cout);
+  const tessera::cli::PlainText messages(std::cerr);
   try {
     tessera::comm::Session session(argc, argv);
     const tessera::cli::Words words(argv + 1, argv + argc);

@@ -25,7 +25,7 @@ std::optional<MatrixShape> read_array(config::Section& section) {
     return MatrixShape{static_cast<std::uint64_t>(sides[0]), static_cast<std::uint64_t>(sides[1])};
   }
   if (empty || !sides.empty()) {  // else the section has complained
-    section.error(array_name, "must be two numbers from 1 on, [rows, columns]");
+    section.error(array_name, "must be two numbers from 1 to 1048576, [rows, columns]");
   }
   return std::nullopt;
 }

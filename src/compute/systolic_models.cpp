@@ -26,6 +26,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/core/fastest_clock.hpp"
 #include "tessera/machine/macs_per_pe.hpp"
 
 namespace tessera::compute {
@@ -140,7 +141,8 @@ class CycleByCycle final : public SystolicModel {
 const config::NameKey dataflow_key{"dataflow", [] { return dataflows().names(); }, "tpu",
                                    "how operands go through the array: tessera list dataflows"};
 const config::Key<Clock> clock_key{"clock", Clock(),
-                                   "of the array; 0 Hz: the one at which it has the tile's peak"};
+                                   "of the array; 0 Hz: the one at which it has the tile's peak",
+                                   config::between(Clock(), fastest_clock)};
 const config::ChoiceKey<bool> by_paper{"variant",
                                        {{"exact", false}, {"paper", true}},
                                        "exact",
@@ -173,6 +175,13 @@ std::unique_ptr<ComputeModel> make_closed_form(config::Section& section) {
 
 std::unique_ptr<ComputeModel> make_cycle_by_cycle(config::Section& section) {
   Settings settings = read(section);
+  // Each unit is in memory, some tens of bytes.
+  constexpr std::uint64_t most_units = std::uint64_t{1} << 24;
+  if (settings.array.rows * settings.array.columns > most_units) {
+    section.error("array",
+                  "has more than 16777216 units, too many to step each; the model systolic "
+                  "has the same times in closed form");
+  }
   const std::uint64_t seed = seed_key.read(section);
   return std::make_unique<CycleByCycle>(std::move(settings), seed);
 }

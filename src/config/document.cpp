@@ -1,11 +1,10 @@
 #include "tessera/config/document.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "tessera/core/file.hpp"
 
 namespace tessera::config {
 
@@ -44,25 +43,9 @@ const Value::Member* Value::find(std::string_view key) const {
 }
 
 std::string load_text_file(const std::string& path) {
-  errno = 0;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  const auto fail = [&] {
-    throw IoError("cannot read " + path + ": " +
-                  (errno != 0 ? std::strerror(errno) : "unknown reason"));
-  };
-  if (!file) {
-    fail();
-  }
-  std::string text;
-  std::vector<char> block(1 << 16);
-  while (const std::size_t n = std::fread(block.data(), 1, block.size(), file.get())) {
-    text.append(block.data(), n);
-  }
-  if (std::ferror(file.get()) != 0) {
-    fail();
-  }
-  return text;
+  // Logs of long searches are longer than a configuration may be (check_text.cpp).
+  constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+  return read_regular_file(path, most_bytes);
 }
 
 std::string path_beside(const Place& place, const std::string& path) {

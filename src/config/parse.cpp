@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "check_text.hpp"
+#include "tessera/config/name.hpp"
 
 namespace tessera::config {
 namespace {
@@ -80,6 +81,7 @@ class Builder : public YAML::EventHandler {
     value.kind = Value::Kind::scalar;
     value.place = place(mark);
     value.text = text;
+    refuse_controls(value);
     value.quoted = tag == "!";
     add(std::move(value));
   }
@@ -117,6 +119,20 @@ class Builder : public YAML::EventHandler {
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
       refuse(place(mark), path(), "tags are not supported");
+    }
+  }
+
+  // Escapes of double quotes can make any character. None of these means anything here, a NUL would
+  // end a path for the system, and a terminal that shows them obeys.
+  void refuse_controls(const Value& value) {
+    for (std::size_t at = find_control(value.text); at != std::string::npos;) {
+      const char found = value.text[at];
+      if (found != '\t' && found != '\n' && found != '\r') {
+        refuse(value.place, path(), "a control character; a text may hold none");
+        return;
+      }
+      const std::size_t next = find_control(std::string_view(value.text).substr(at + 1));
+      at = next == std::string::npos ? next : at + 1 + next;
     }
   }
 
@@ -198,10 +214,8 @@ class Builder : public YAML::EventHandler {
     if (key.text.size() > longest_key) {
       return "a key has at most " + std::to_string(longest_key) + " bytes";
     }
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
-    return std::any_of(key.text.begin(), key.text.end(), is_control)
-               ? "a key must not contain control characters"
-               : "";
+    return find_control(key.text) != std::string::npos ? "a key must not contain control characters"
+                                                       : "";
   }
 
   // Of the value that comes next, as in "machine.links[2].rate".

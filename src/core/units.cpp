@@ -30,6 +30,14 @@ std::uint64_t narrowed(Wide value, const char* what) {
   return static_cast<std::uint64_t>(value);
 }
 
+// Of a rate and a share; rates are whole numbers, and nothing moves at one of zero.
+void refuse_nothing_left(Wide millionths, const std::string& rate, Fraction share) {
+  if (millionths > 0 && millionths < Fraction::one) {
+    throw ConfigError("of a rate of " + rate + " less than one a second is left by the factor " +
+                      std::to_string(share.value()));
+  }
+}
+
 // "1.5 T" + unit: the largest prefix that keeps the number at or above one.
 std::string with_prefix(std::uint64_t value, const char* unit) {
   struct Prefix {
@@ -79,11 +87,13 @@ Bytes bytes_in(SimTime span, Bandwidth bandwidth) {
 
 FlopRate scaled(FlopRate rate, Fraction share) {
   const Wide product = static_cast<Wide>(rate.flops_per_second()) * share.millionths();
+  refuse_nothing_left(product, to_string(rate), share);
   return FlopRate::flops_per_second(narrowed(product / Fraction::one, "a compute rate"));
 }
 
 Bandwidth scaled(Bandwidth rate, Fraction share) {
   const Wide product = static_cast<Wide>(rate.bytes_per_second()) * share.millionths();
+  refuse_nothing_left(product, to_string(rate), share);
   return Bandwidth::bytes_per_second(narrowed(product / Fraction::one, "a bandwidth"));
 }
 

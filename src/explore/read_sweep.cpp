@@ -7,6 +7,7 @@
 #include "part_paths.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
@@ -63,7 +64,8 @@ class SweepReader {
 
   Sweep read() {
     Section section(root_, "", diagnostics_);
-    sweep_.name = name_key.read(section, std::filesystem::path(path_).stem().string());
+    sweep_.name = config::checked_name(
+        section, "name", name_key.read(section, std::filesystem::path(path_).stem().string()));
     sweep_.experiment = section.get_file(experiment_key.key());
     check_experiment(section);
     read_settings(section.section(set_key.key()));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "graph/reverse_links.hpp"
+#include "grid_channels.hpp"
 #include "readers.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/core/text.hpp"
@@ -184,6 +185,10 @@ std::vector<std::uint32_t> nearest_channels(const Topology& topology,
   if (channels.empty()) {
     return {};
   }
+  const std::optional<Grid> grid = topology.grid();
+  if (grid && !topology.has_dead_links()) {
+    return nearest_on_grid(*grid, channels);
+  }
   constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> channel_of(topology.nodes(), unknown);
   // Breadth first from all channels at once. They start in order of their numbers, and nodes of
@@ -202,10 +207,11 @@ std::vector<std::uint32_t> nearest_channels(const Topology& topology,
   };
   // The links of a grid lead both ways; otherwise the way to the channel counts.
   std::optional<ReverseLinks> reverse;
-  if (!topology.grid()) {
+  if (!grid) {
     reverse.emplace(topology);
   }
-  for (std::size_t next = 0; next < open.size(); ++next) {
+  // Those that are found last lead to nobody new.
+  for (std::size_t next = 0; next < open.size() && open.size() < topology.nodes(); ++next) {
     const EntityId node = open[next];
     if (reverse) {
       for (const ReverseLinks::Source& source : reverse->into(node)) {

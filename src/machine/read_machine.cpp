@@ -4,6 +4,7 @@
 #include "dram.hpp"
 #include "faults.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tile_types.hpp"
@@ -62,7 +63,7 @@ std::vector<ParameterInfo> machine_parameters() {
 
 std::optional<Machine> read_machine(config::Section& section) {
   Machine machine;
-  machine.name = name_key.read(section);
+  machine.name = config::checked_name(section, "name", name_key.read(section));
   machine.topology = read_topology(section);
   if (section.has("tile")) {
     config::Section tile = section.section("tile");

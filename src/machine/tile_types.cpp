@@ -8,6 +8,7 @@
 #include "readers.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/machine/parameters.hpp"
 
 namespace tessera::machine {
@@ -93,6 +94,15 @@ Tile read_tile(config::Section& section, const Tile& usual) {
   }
   const TileKeys keys(usual);
   tile.efficiency = keys.efficiency.read(section);
+  for (const auto& [type, rate] : tile.peak) {
+    // Rates are whole numbers.
+    const Wide millionths = Wide{rate.flops_per_second()} * tile.efficiency.millionths();
+    if (rate > FlopRate() && millionths < Fraction::one) {
+      section.error(keys.efficiency.key(), "of " + to_string(rate) + " for " + to_string(type) +
+                                               " less than 1 FLOP/s would be left");
+      tile.efficiency = Tile().efficiency;
+    }
+  }
   tile.sram = keys.sram.read(section);
   tile.sram_bandwidth = keys.sram_bandwidth.read(section);
   tile.operands_in_dram = keys.operands_in_dram.read(section);

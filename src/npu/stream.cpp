@@ -7,6 +7,7 @@
 #include "cut.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/npu/core/too_small.hpp"
 #include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
@@ -142,7 +143,9 @@ class TiledStream final : public TiledOperator {
   void cut(const Target& target) {
     const std::uint64_t of_one = bytes_an_element();
     const std::uint64_t most = core().scratchpad_half().count() / of_one;
-    ensure(most > 0, "not even one element fits in the scratchpad");
+    if (most == 0) {
+      throw CoreTooSmall(core(), "vector work of " + to_string(Bytes(of_one)) + " an element");
+    }
     const std::uint64_t fair = quotient_up(spec_.rows * spec_.columns, target.cores * tiles_a_core);
     const std::uint64_t wanted =
         std::clamp<std::uint64_t>(fair, quotient_up(least_tile_bytes, of_one), most);

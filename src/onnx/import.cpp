@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "builder.hpp"
 #include "model_file.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/file.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/onnx/work.hpp"
@@ -233,12 +232,14 @@ Import import_model(const std::string& bytes, const std::string& path,
 }
 
 Import import_model(const std::string& path, const ImportOptions& options) {
-  std::error_code unknown;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, unknown)) {
-    throw ConfigError(Diagnostic{path, 0, 0, "cannot be read"});
+  // What protobuf takes in one message at most.
+  constexpr std::uint64_t most_bytes = (std::uint64_t{1} << 31) - 1;
+  std::string bytes;
+  try {
+    bytes = read_regular_file(path, most_bytes);
+  } catch (const FileError& error) {
+    throw ConfigError(Diagnostic{path, 0, 0, "cannot be read: " + error.reason()});
   }
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return import_model(bytes, path, options);
 }
 

@@ -8,7 +8,9 @@
 #include "jobs_reader.hpp"
 #include "programs/job.hpp"
 #include "run_options.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/machine/partition/partition.hpp"
+#include "tessera/npu/core/too_small.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
@@ -112,15 +114,19 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
 void read_jobs(Experiment& experiment, Section& section, Section& machine_section,
                const config::TextLoader& load, Diagnostics& diagnostics) {
   JobsReader reader(experiment, section, machine_section, load);
-  if (!reader.read()) {
+  try {
+    if (!reader.read()) {
+      diagnostics.throw_if_any();
+      throw InternalError("a workload was not read and nothing was complained about");
+    }
+    experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
+    reader.apply(experiment.options);
+    section.finish();
     diagnostics.throw_if_any();
-    throw InternalError("a workload was not read and nothing was complained about");
+    reader.plan();
+  } catch (const npu::CoreTooSmall& small) {
+    machine_section.error("compute", small.diagnostics().front().message);
   }
-  experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
-  reader.apply(experiment.options);
-  section.finish();
-  diagnostics.throw_if_any();
-  reader.plan();
   diagnostics.throw_if_any();
 }
 
@@ -130,7 +136,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   Diagnostics diagnostics;
   Experiment experiment;
   Section section(root, "", diagnostics);
-  experiment.name = experiment_name().read(section, std::filesystem::path(path).stem().string());
+  experiment.name = config::checked_name(
+      section, "name",
+      experiment_name().read(section, std::filesystem::path(path).stem().string()));
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();
   }

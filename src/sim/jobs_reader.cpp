@@ -6,6 +6,7 @@
 
 #include "jobs_memory.hpp"
 #include "programs/settle_placement.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/workload/keys.hpp"
@@ -57,7 +58,8 @@ bool JobsReader::read() {
   if (kind == nullptr) {
     return false;
   }
-  experiment_.workload = workload::title_key().read(workload, experiment_.kind);
+  experiment_.workload = config::checked_name(
+      workload, "name", workload::title_key().read(workload, experiment_.kind));
   bool is_whole = true;
   for (JobEntry& entry : entries(*kind, is_whole)) {
     is_whole = read_job(std::move(entry)) && is_whole;

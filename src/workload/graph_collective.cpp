@@ -20,6 +20,16 @@ class CollectiveSource final : public GraphSource {
     return "collectives of NPU " + std::to_string(npu);
   }
   const GraphGroups& groups() const override { return groups_; }
+  // All NPUs do the same, which has been checked as it was read.
+  std::optional<GraphLook> known() const override {
+    GraphLook look;
+    look.nodes = npus_ * repeat_;
+    look.collectives[static_cast<std::size_t>(node_.collective)] = look.nodes;
+    look.reach = 1;
+    look.at_work.assign(npus_, true);
+    look.names.insert(node_.name);
+    return look;
+  }
 
   std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,
                               std::size_t most) const override {

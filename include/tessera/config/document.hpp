@@ -73,7 +73,7 @@ struct Value::Member {
 // Gives the text of the file at a path; throws IoError. On many ranks, rank 0 reads and broadcasts.
 using TextLoader = std::function<std::string(const std::string& path)>;
 
-// Reads from the file system of this process.
+// Reads from the file system of this process: a regular file of at most 256 MiB. Throws IoError.
 std::string load_text_file(const std::string& path);
 
 // A path that stands in a file, as seen from that file; one from the command line stays as it is.

@@ -100,7 +100,7 @@ struct GraphLook {
   std::uint64_t without_work = 0;   // nodes that compute, and have neither work nor a recorded time
   std::uint64_t without_shape = 0;  // nodes that compute by their FLOPs, of no known shape
   // Of a node: how far before it in its graph, at most, the nearest one lies that it depends on;
-  // the begin, of nodes that depend on none. So many are read ahead.
+  // the begin, of nodes that depend on none. So many are read ahead. 0: nobody has looked.
   std::uint64_t reach = 0;
   std::vector<bool> at_work;  // [npus] has nodes
   std::set<std::string> names;

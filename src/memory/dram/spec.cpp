@@ -1,4 +1,5 @@
 #include "tessera/memory/dram/spec.hpp"
+#include "tessera/core/fastest_clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,7 +74,7 @@ struct DeviceKeys {
                                    "bytes of a burst: the access granularity",
                                    config::between(Bytes(1), Bytes(4096))};
   config::DerivedKey<Clock> clock{"clock", "of the preset", "of commands",
-                                  config::at_least(Clock::hertz(1))};
+                                  config::between(Clock::hertz(1), fastest_clock)};
   config::OtherKey timing{"timing", "mapping", "of the preset",
                           "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"};
   config::DerivedKey<std::uint32_t> commands{

@@ -1,4 +1,5 @@
 #include "tessera/npu/core/core.hpp"
+#include "tessera/core/fastest_clock.hpp"
 
 #include <algorithm>
 #include <string>
@@ -41,7 +42,8 @@ struct CoreKeys {
   static const CoreKeys& all();
 
   CoreConfig usual{};
-  Key<Clock> clock{"clock", usual.clock, "of the core", config::at_least(Clock::hertz(1))};
+  Key<Clock> clock{"clock", usual.clock, "of the core",
+                   config::between(Clock::hertz(1), fastest_clock)};
   config::ListKey<std::int64_t> array{
       "array",
       {static_cast<std::int64_t>(usual.rows), static_cast<std::int64_t>(usual.columns)},

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "cut.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/npu/core/too_small.hpp"
 #include "tiling_rule.hpp"
 #include "tiling_score.hpp"
 
@@ -22,7 +23,12 @@ class GemmFitting {
         consider(rows, columns);
       }
     }
-    ensure(found_.has_value(), "no tile of a product fits");
+    if (!found_) {
+      throw CoreTooSmall(core(), "a product of " + std::to_string(shape_.rows) + " x " +
+                                     std::to_string(shape_.depth) + " by " +
+                                     std::to_string(shape_.depth) + " x " +
+                                     std::to_string(shape_.columns));
+    }
     return *found_;
   }
 

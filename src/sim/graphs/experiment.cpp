@@ -95,7 +95,7 @@ void note_look(const MemoryParts& parts, Section& section, Section collectives,
   const memory::RemoteMemory* const remote = parts.remote;
   const std::optional<workload::GraphLook> known = work.source->known();
   work.look = known ? *known : workload::look_through(*work.source);
-  if (known) {
+  if (work.look.reach == 0) {
     work.look.reach = workload::reach_of_some(*work.source);
   }
   const workload::GraphLook& look = work.look;

@@ -10,6 +10,7 @@
 #include "job_tiles.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -165,9 +166,10 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
     section.error(of_language ? "onnx" : "", "expected either 'language_model' or 'onnx'");
   }
   const char* const kind = of_language ? "language_model" : "onnx";
-  tenant.name = served_keys().name.read(section, kind + std::to_string(place));
-  if (tenant.name.empty() || tenant.name.find_first_of(",/") != std::string::npos) {
-    section.error("name", "a name has no comma and no slash, which separate names in traces");
+  tenant.name = config::checked_name(
+      section, "name", served_keys().name.read(section, kind + std::to_string(place)));
+  if (tenant.name.find(',') != std::string::npos) {
+    section.error("name", "a tenant's name has no comma, which separates names in traces");
   }
   tenant.background = served_keys().background.read(section);
   tenant.requests = serving::read_requests(section.section("requests"),

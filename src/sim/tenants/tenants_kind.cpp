@@ -15,6 +15,7 @@
 #include "experiment_parts.hpp"
 #include "job_sections.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/name.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_list.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -89,8 +90,9 @@ std::string TenantsReader::read_name(Section& section) {
   if (!section.has("name")) {
     return name;
   }
-  if (name.empty() || name.find_first_of(",/") != std::string::npos) {
-    section.error("name", "expected a text without comma and slash");
+  config::checked_name(section, "name", name);
+  if (name.find(',') != std::string::npos) {
+    section.error("name", "a tenant's name has no comma, which separates names in traces");
   } else if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
     section.error("name", "two tenants are called '" + name + "'");
   }

@@ -6,6 +6,7 @@
 #include "chakra/attributes.hpp"
 #include "chakra/collectives.hpp"
 #include "chakra/groups.hpp"
+#include "tessera/core/file.hpp"
 #include "tessera/workload/chakra/chakra.hpp"
 
 namespace tessera::workload {
@@ -168,12 +169,15 @@ ChakraFile::ChakraFile(const std::string& path, GraphPosition from)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.path = path;
-  state.file.open(path, std::ios::binary | std::ios::ate);
-  const auto end = state.file.tellg();
-  if (!state.file || end < 0) {
+  try {
+    state.size = regular_file_size(path);
+  } catch (const FileError& error) {
+    throw ConfigError(Diagnostic{path, 0, 0, "cannot be read: " + error.reason()});
+  }
+  state.file.open(path, std::ios::binary);
+  if (!state.file) {
     throw ConfigError(Diagnostic{path, 0, 0, "cannot be read"});
   }
-  state.size = static_cast<std::uint64_t>(end);
   state.file.seekg(static_cast<std::streamoff>(from.offset));
   state.at = from;
   if (from.offset > 0) {

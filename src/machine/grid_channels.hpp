@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/machine/machine.hpp"
+
+namespace tessera::machine {
+
+// nearest_channels (dram.hpp) of a grid with all its links. Hops along rows and along columns add
+// up, so the nearest channel is found by sweeps: from each end of every row, then from each end of
+// every column, a node takes over what its neighbour has, one hop further (the distance transform
+// of Rosenfeld and Pfaltz, Pattern Recognition 1 (1968), in both dimensions one after the other).
+// Memory is passed through in order, a few times.
+std::vector<std::uint32_t> nearest_on_grid(const Grid& grid,
+                                           const std::vector<MemoryChannel>& channels);
+
+}  // namespace tessera::machine

@@ -1,0 +1,43 @@
+// What a stack of collectives says of itself without being read.
+#include <gtest/gtest.h>
+
+#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_workload.hpp"
+
+namespace tessera::workload {
+namespace {
+
+std::unique_ptr<GraphSource> collectives(const std::string& text, std::uint32_t npus) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("w.yaml", text, diagnostics), "", diagnostics);
+  auto source = graph_workloads().at("collective")(section, {npus, config::load_text_file});
+  diagnostics.throw_if_any();
+  return source;
+}
+
+TEST(GraphCollective, KnowsWhatALookThroughItFinds) {
+  for (const char* text :
+       {"{collective: all-reduce, size: 1 MB, repeat: 7}",
+        "{collective: broadcast, size: 1 kB, root: 2}",
+        "{collective: all-to-all, sizes: [[0 B, 1 B, 2 B], [3 B, 0 B, 4 B], [5 B, 6 B, 0 B]]}"}) {
+    const auto source = collectives(text, 3);
+    const std::optional<GraphLook> known = source->known();
+    ASSERT_TRUE(known.has_value());
+    const GraphLook look = look_through(*source);
+    EXPECT_EQ(known->nodes, look.nodes) << text;
+    EXPECT_EQ(known->collectives, look.collectives) << text;
+    EXPECT_EQ(known->reach, look.reach) << text;
+    EXPECT_EQ(known->at_work, look.at_work) << text;
+    EXPECT_EQ(known->names, look.names) << text;
+    EXPECT_EQ(known->flops, look.flops) << text;
+    EXPECT_EQ(known->without_action, look.without_action) << text;
+  }
+}
+
+TEST(GraphCollective, ABillionOfThemTakeNoMemory) {
+  const auto source = collectives("{collective: all-reduce, size: 1 MB, repeat: 1000000000}", 4);
+  EXPECT_EQ(source->known()->nodes, 4'000'000'000U);
+}
+
+}  // namespace
+}  // namespace tessera::workload
