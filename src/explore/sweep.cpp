@@ -10,6 +10,7 @@
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/model_cache.hpp"
+#include "tessera/trace/folder_lock.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -160,7 +161,9 @@ SweepOutcome run_sweep(const std::string& path, const std::vector<std::string>& 
                        const config::TextLoader& load, const SweepHooks& hooks) {
   Prepared prepared(path, overrides, load);
   const std::string where = folder.empty() ? "out/" + prepared.sweep.name : folder;
+  trace::FolderLock lock;
   comm::on_first_rank(communicator, [&] {
+    lock.take(where);
     prepare_sweep_folder(where, prepared.state, prepared.sweep.resolved);
     if (hooks.on_note) {
       hooks.on_note(prepared.sweep.name + ": " + std::to_string(prepared.points.size()) +
@@ -177,7 +180,10 @@ SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communi
                           const config::TextLoader& load, const SweepHooks& hooks) {
   SweepState state;
   std::string lines;
+  trace::FolderLock lock;
   comm::on_first_rank(communicator, [&] {
+    read_sweep_state(folder);  // what holds no sweep is not touched
+    lock.take(folder);
     state = read_sweep_state(folder);
     for (const SweepRow& row : read_sweep_logs(folder)) {
       lines += to_json_line(row);

@@ -3,49 +3,26 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "checkpoints.hpp"
+#include "memory_check.hpp"
 #include "rank_models.hpp"
 #include "results.hpp"
+#include "run_lock.hpp"
+#include "settle_traces.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
-#include "tessera/core/version.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "trace_attributes.hpp"
 
 namespace tessera::sim {
 namespace {
 
 using WallClock = std::chrono::steady_clock;
-
-template <class Enum>
-std::string names_of(std::size_t count) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) {
-    names.push_back(to_string(static_cast<Enum>(i)));
-  }
-  return join(names, ",");
-}
-
-std::string link_classes(const machine::Topology& topology) {
-  std::vector<std::string> names;
-  for (const machine::LinkClass& link_class : topology.link_classes()) {
-    names.push_back(link_class.name);
-  }
-  return join(names, ",");
-}
-
-std::string names_of_tenants(const Experiment& experiment) {
-  std::vector<std::string> names;
-  for (const PlacedJob& placed : experiment.jobs) {
-    if (!placed.name.empty()) {
-      names.push_back(placed.name);
-    }
-  }
-  return join(names, ",");
-}
 
 SimTime bin_length(const Experiment& experiment) {
   if (experiment.options.bin) {
@@ -72,8 +49,25 @@ class RankRun {
     }
     request_.resume ? find_checkpoint() : prepare_folder();
     trace::Summary summary = described(experiment_, communicator_, models_.cut);
+    summary.notes.insert(summary.notes.end(), losses_.begin(), losses_.end());
     write_summary(summary, "running", "");
-    tell_partition();
+    try {
+      tell_partition();
+      return simulate(summary);
+    } catch (const comm::Aborted&) {
+      throw;  // whoever gave up has said why
+    } catch (const std::bad_alloc&) {
+      const std::string text = out_of_memory(summary.predicted_bytes);
+      note_failure(summary, text);
+      throw IoError(text);
+    } catch (const std::exception& error) {
+      note_failure(summary, error.what());
+      throw;
+    }
+  }
+
+ private:
+  trace::Summary simulate(trace::Summary& summary) {
     open_trace();
     if (base_) {
       go_on();
@@ -81,19 +75,10 @@ class RankRun {
     began_ = WallClock::now();
     reported_ = began_;
     last_checkpoint_ = began_;
-    bool complete = false;
-    std::string stuck;
-    try {
-      complete = models_.engine.run(hooks());
-      const double wall_s = since(began_);
-      stuck = complete ? deadlock_report(models_) : "";
-      finish(summary, complete && stuck.empty(), wall_s);
-    } catch (const std::exception& error) {
-      if (communicator_.rank() == 0) {
-        write_summary(summary, "failed", error.what());
-      }
-      throw;
-    }
+    const bool complete = models_.engine.run(hooks());
+    const double wall_s = since(began_);
+    const std::string stuck = complete ? deadlock_report(models_) : "";
+    finish(summary, complete && stuck.empty(), wall_s);
     if (!complete) {
       write_summary(summary, "stopped",
                     writes_checkpoints() ? "a stop was requested; tessera run --resume " +
@@ -112,7 +97,25 @@ class RankRun {
     return summary;
   }
 
- private:
+  // In the summary, by whichever rank it happened to; also on a full disk, where nothing new can be
+  // written, but what is there can be overwritten. Whether that succeeds or not, the error that
+  // ends the run is the first one.
+  void note_failure(trace::Summary& summary, const std::string& what) const {
+    if (!writes_folder()) {
+      return;
+    }
+    summary.status = "failed";
+    summary.message = communicator_.rank() > 0
+                          ? "rank " + std::to_string(communicator_.rank()) + ": " + what
+                          : what;
+    const std::string text = trace::to_json(summary);
+    try {
+      trace::write_file_atomically(in_folder("summary.json"), text);
+    } catch (const IoError&) {
+      trace::overwrite_file(in_folder("summary.json"), text);
+    }
+  }
+
   static double since(WallClock::time_point start) {
     return std::chrono::duration<double>(WallClock::now() - start).count();
   }
@@ -159,13 +162,19 @@ class RankRun {
     base_ = checkpoints_.find(request_.hooks.on_warning);
     segments_ = base_->segments;
     if (writes_trace()) {
-      // Their writers may have been killed. Those of earlier segments were settled before.
-      const std::vector<trace::TracePart> parts = trace::trace_parts({segments_.back()});
-      for (auto part = static_cast<std::size_t>(communicator_.rank()); part < parts.size();
-           part += static_cast<std::size_t>(communicator_.size())) {
-        trace::settle_trace(request_.folder, parts[part]);
+      const int ranks = segments_.back().cost.ranks;
+      const std::uint32_t segment = segments_.back().number;
+      losses_ = settle_traces(
+          communicator_, request_,
+          [&](int rank) {
+            return trace_attributes(experiment_, *models_.work, rank, ranks, segment);
+          },
+          segments_);
+      for (const std::string& loss : losses_) {
+        if (communicator_.rank() == 0 && request_.hooks.on_warning) {
+          request_.hooks.on_warning(loss);
+        }
       }
-      communicator_.barrier();
     }
     trace::Segment next;
     next.number = segments_.back().number + 1;
@@ -222,21 +231,9 @@ class RankRun {
     detail("trace " + name_of(experiment_.options.trace) + " in " +
            in_folder(trace::trace_name(rank, communicator_.size(), segment)) + ", first bins of " +
            to_string(bin_length(experiment_)));
-    models_.recorder.open(in_folder(trace::trace_name(rank, communicator_.size(), segment)),
-                          {{"program", "tessera " + std::string(version())},
-                           {"git_hash", std::string(git_hash())},
-                           {"rank", std::to_string(rank)},
-                           {"ranks", std::to_string(communicator_.size())},
-                           {"segment", std::to_string(segment)},
-                           {"experiment", experiment_.name},
-                           {"configuration_hash", experiment_.configuration_hash()},
-                           {"trace_level", name_of(experiment_.options.trace)},
-                           {"phases", join(models_.work->phases(), ",")},
-                           {"activities", names_of<executor::Activity>(executor::activities)},
-                           {"traffic", names_of<plan::Traffic>(plan::traffic_kinds)},
-                           {"collectives", names_of<collective::Kind>(collective::kinds)},
-                           {"link_classes", link_classes(*experiment_.machine.topology)},
-                           {"tenants", names_of_tenants(experiment_)}});
+    models_.recorder.open(
+        in_folder(trace::trace_name(rank, communicator_.size(), segment)),
+        trace_attributes(experiment_, *models_.work, rank, communicator_.size(), segment));
     if (segment == 0) {  // a later one has them from the first
       models_.recorder.describe(models_.members, rank);
     }
@@ -409,14 +406,29 @@ class RankRun {
   WallClock::time_point last_checkpoint_;
   std::uint64_t reported_events_ = 0;
   bool stopping_ = false;
+  std::vector<std::string> losses_;           // of earlier traces
   std::optional<std::int64_t> earlier_work_;  // instructions of earlier segments
 };
 
 }  // namespace
 
+void lock_folder(trace::FolderLock& lock, comm::Communicator& communicator,
+                 const RunRequest& request) {
+  if (!request.folder.empty() && !request.holds_lock) {
+    on_first_rank(communicator, [&] { lock.take(request.folder); });
+  }
+}
+
 trace::Summary run(const Experiment& experiment, comm::Communicator& communicator,
                    const RunRequest& request) {
-  return RankRun(experiment, communicator, request).run();
+  trace::FolderLock lock;
+  lock_folder(lock, communicator, request);
+  try {
+    return RankRun(experiment, communicator, request).run();
+  } catch (const std::bad_alloc&) {  // while the models were made
+    throw IoError(out_of_memory(
+        request.cut ? forecast(experiment, request.cut->partition).largest_bytes : 0));
+  }
 }
 
 }  // namespace tessera::sim

@@ -11,6 +11,7 @@
 #include "rank_folders.hpp"
 #include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/trace/folder_lock.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -46,8 +47,12 @@ bool is_trace_name(std::string_view name) {
 }
 
 std::string_view without_aside(std::string_view name) {
-  const std::string_view suffix = aside_suffix;
-  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+  for (const std::string_view suffix : {aside_suffix, damaged_suffix}) {
+    if (name.ends_with(suffix)) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  return name;
 }
 
 // Files a run makes in its folder, also half-written ones; a new run removes them.
@@ -105,7 +110,7 @@ class Survey {
       }
     } else if (is_file(entry) && is_run_file(name)) {
       files_.push_back(entry.path());
-    } else if (!is_file(entry) || !is_tool_file(name)) {
+    } else if (!is_file(entry) || (!is_tool_file(name) && !is_lock_file(name))) {
       foreign(entry);
     }
   }

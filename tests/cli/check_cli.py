@@ -20,6 +20,7 @@ import checks_sweeps  # noqa: E402, F401
 import checks_systolic  # noqa: E402, F401
 import checks_topology  # noqa: E402, F401
 import checks_traffic  # noqa: E402, F401
+import checks_trust  # noqa: E402, F401
 import checks_words  # noqa: E402, F401
 from program import CHECKS, Program  # noqa: E402
 

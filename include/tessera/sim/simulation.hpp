@@ -59,6 +59,13 @@ struct RunRequest {
   // Goes on from the newest valid checkpoint in `folder`; `experiment` is what
   // config.resolved.yaml there describes, but for the partition.
   bool resume = false;
+  // The caller has taken the folder (trace/folder_lock.hpp); else each run takes it for itself.
+  bool holds_lock = false;
+  // Traces of the run that goes on may have lost rows: what can be read of them is kept, what is
+  // lost is said in Summary::notes. Else that is an IoError.
+  bool accept_loss = false;
+  // Begins although more memory is predicted than there is; else that is a ConfigError.
+  bool ignore_memory = false;
   // A stop leaves a checkpoint to go on from.
   bool resumable = true;
   CheckpointTimes checkpoints = {};
@@ -73,7 +80,8 @@ struct RunRequest {
 // but for peaks of memory and times. Writes the run folder unless `request.folder` is empty. A
 // deadlock and a requested stop are outcomes, not errors: see Summary::status and
 // Summary::message; the folder is complete then too, and after a stop it holds a checkpoint. Throws
-// ConfigError or IoError when the folder cannot be used, or holds nothing to go on from (Aborted
+// ConfigError or IoError when the folder cannot be used, another run is writing there
+// (trace/folder_lock.hpp), or it holds nothing to go on from (Aborted
 // with its code on the other ranks, where only rank 0 knows); other errors concern one rank, and
 // the caller must abort the rest.
 trace::Summary run(const Experiment& experiment, comm::Communicator& communicator,

@@ -36,6 +36,11 @@ void prepare_to_go_on(const std::string& folder, const std::vector<Segment>& seg
 // Throws IoError.
 void write_file_atomically(const std::string& path, const std::string& text);
 
+// Writes `text` over what the file at `path` holds, for where there is no room for a second one.
+// Its end is written first: where that finds no room either, the file stays as it was. Whether it
+// is done.
+bool overwrite_file(const std::string& path, const std::string& text);
+
 // Whether `write_file_atomically` could begin now: throws the IoError that it would. Leaves nothing
 // behind.
 void check_writable(const std::string& path);

@@ -42,6 +42,9 @@ Options run_options() {
            texts_value(), "TIME")
       .add("resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
            text_value(), "DIR")
+      .add("accept-loss",
+           "with --resume: go on although rows of earlier traces are damaged; says which are lost")
+      .add("ignore-memory", "begin although more memory is predicted than there is")
       .add("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")
       .add("json", "print the summary as one JSON object, which summary.json holds too")
       .add("progress", "how it is told on stderr: text, or json, an object a line each second",
@@ -103,6 +106,11 @@ void tell_parts(const sim::Experiment& experiment, Log& log) {
 sim::Experiment read_input(const Options& options, const config::TextLoader& load,
                            sim::RunRequest& request) {
   request.resume = options.has("resume");
+  request.accept_loss = options.flag("accept-loss");
+  request.ignore_memory = options.flag("ignore-memory");
+  if (request.accept_loss && !request.resume) {
+    throw ConfigError("--accept-loss goes with --resume alone: a new run has nothing to lose");
+  }
   if (request.resume) {
     options.refuse_beside_resume("the run folder", {"set", "output", "trace"});
     request.folder = options.text("resume");

@@ -152,6 +152,10 @@ Ledger::Ledger(const SearchRequest& request, const std::string& hash,
   std::string lines;
   comm::on_first_rank(communicator, [&] {
     if (request.resume) {
+      state_in(request.folder);  // what holds no search is not touched
+    }
+    lock_.take(request.folder);
+    if (request.resume) {
       go_on(hash);
       for (const auto& [key, proposal] : known_) {
         lines += to_line(proposal) + "\n";
@@ -171,13 +175,11 @@ Ledger::Ledger(const SearchRequest& request, const std::string& hash,
 
 // What an earlier search left is replaced; anything else stays, and is refused.
 void Ledger::begin() {
-  std::error_code error;
-  fs::create_directories(request_.folder, error);
-  if (error) {
-    throw IoError("cannot make " + request_.folder + ": " + error.message());
-  }
   std::vector<fs::path> earlier;
   for (const fs::directory_entry& entry : fs::directory_iterator(request_.folder)) {
+    if (trace::is_lock_file(entry.path().filename().string())) {
+      continue;
+    }
     if (!is_ours(entry.path().filename().string())) {
       throw ConfigError(request_.folder + ": holds '" + entry.path().filename().string() +
                         "', which is of no search; give another folder");

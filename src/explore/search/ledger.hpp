@@ -13,6 +13,7 @@
 #include "search/ranking.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/explore/strategy_search.hpp"
+#include "tessera/trace/folder_lock.hpp"
 
 namespace tessera::explore {
 
@@ -37,6 +38,7 @@ class Ledger {
 
   const SearchRequest& request_;
   comm::Communicator& communicator_;
+  trace::FolderLock lock_;
   std::string question_;  // as JSON
   std::map<std::string, Proposal> known_;
 };

@@ -9,6 +9,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/explore/table/table.hpp"
+#include "tessera/trace/folder_lock.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/store/aside.hpp"
 #include "tessera/trace/store/signed_json.hpp"
@@ -56,7 +57,8 @@ std::vector<fs::path> own_files(const std::string& folder) {
       }
     } else if (plain && is_own_file(name)) {
       files.push_back(entry.path());
-    } else if (name != "plots" && !(plain && name.ends_with(".png"))) {
+    } else if (name != "plots" &&
+               !(plain && (name.ends_with(".png") || trace::is_lock_file(name)))) {
       refuse(folder, "holds '" + name + "', which is not of a sweep");
     }
   }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "cuts/idle_ranks.hpp"
+#include "memory_check.hpp"
 #include "results.hpp"
+#include "run_lock.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 
@@ -169,9 +171,13 @@ CutChoice choose_where_needed(const Experiment& experiment, comm::Communicator& 
 
 trace::Summary run_with_replay(Experiment& experiment, comm::Communicator& communicator,
                                const RunRequest& request) {
+  trace::FolderLock lock;
+  lock_folder(lock, communicator, request);
   RunRequest cut_so = request;
+  cut_so.holds_lock = true;
   const auto cut = std::make_shared<const CutChoice>(choose_where_needed(experiment, communicator));
   cut_so.cut = cut;
+  check_memory(experiment, *cut, communicator, request);
   if (cut->ranks == communicator.size()) {
     return run_all(experiment, communicator, cut_so);
   }

@@ -78,6 +78,13 @@ void Descriptor::write(const std::string& text) const {
   }
 }
 
+void Descriptor::write_at(std::uint64_t place, const std::string& text) const {
+  if (::lseek(descriptor_, static_cast<off_t>(place), SEEK_SET) < 0) {
+    throw_errno(path_, "find a place in the file");
+  }
+  write(text);
+}
+
 // Some file systems cannot sync a folder and say EINVAL; there is nothing better to do then.
 void Descriptor::sync() const {
   if (::fsync(descriptor_) != 0 && errno != EINVAL) {
@@ -135,6 +142,24 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   } catch (const IoError&) {
     ::unlink(aside.c_str());
     throw;
+  }
+}
+
+bool overwrite_file(const std::string& path, const std::string& text) {
+  try {
+    const Descriptor file(path, O_WRONLY);
+    const std::uint64_t before = std::filesystem::file_size(path);
+    if (text.size() > before) {
+      file.write_at(before, text.substr(before));
+    }
+    file.write_at(0, text.substr(0, before));
+    std::filesystem::resize_file(path, text.size());
+    file.sync();
+    return true;
+  } catch (const IoError&) {
+    return false;
+  } catch (const std::filesystem::filesystem_error&) {
+    return false;
   }
 }
 

@@ -35,6 +35,8 @@ class Descriptor {
   std::size_t read_at(std::uint64_t place, std::span<char> buffer) const;
   // All of the text.
   void write(const std::string& text) const;
+  // The same from a place in the file on.
+  void write_at(std::uint64_t place, const std::string& text) const;
   // Forces what was written to the disk.
   void sync() const;
   void close();

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "store/posix_file.hpp"
 #include "store/segment_json.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/trace/records.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/store/signed_json.hpp"
 #include "tessera/trace/trace_file.hpp"
@@ -101,40 +104,93 @@ void write_segments(const std::string& folder, const std::vector<Segment>& segme
   write_signed(folder + "/" + segments_name, segments_file_type, {{"segments", to_json(segments)}});
 }
 
-void settle_trace(const std::string& folder, const TracePart& part) {
+namespace {
+
+// Rows of each table that are there, and those of them that count; what is missing, in words.
+SettledTrace survey(const TraceReader& reader, const TracePart& part) {
+  SettledTrace found;
+  std::vector<std::string> missing;
+  for (const std::string& table : reader.table_names()) {
+    const std::uint64_t committed = reader.committed_rows(table);
+    const std::uint64_t expected = part.good_rows(table, committed);
+    found.rows[table] = std::min(committed, expected);
+    if (expected > committed) {
+      missing.push_back("table '" + table + "' has " + std::to_string(committed) +
+                        " good rows instead of " + std::to_string(expected));
+    }
+  }
+  if (!missing.empty()) {
+    found.loss = join(missing) + (reader.damage().empty() ? "" : " (" + reader.damage() + ")");
+  }
+  return found;
+}
+
+// A new trace of these rows of `reader`.
+void copy_trace(const TraceReader& reader, const RowCounts& rows, const std::string& path) {
+  const std::vector<std::string> names = reader.table_names();
+  std::vector<TableSpec> specs;
+  for (const std::string& table : names) {
+    specs.push_back(reader.spec(table));
+  }
+  Attributes attributes = reader.attributes();
+  std::erase_if(attributes, [](const auto& each) { return is_writers_own(each.first); });
+  TraceFile copy(path, specs, attributes);
+  for (std::size_t table = 0; table < names.size(); ++table) {
+    copy_rows(reader, names[table], rows.at(names[table]), copy, table);
+  }
+  copy.close(reader.committed_time());
+}
+
+// A trace without rows in the place of one that cannot be read.
+SettledTrace replace_unreadable(const std::string& path, const Attributes& attributes,
+                                const std::string& reason) {
+  SettledTrace settled;
+  for (const TableSpec& table : tables()) {
+    settled.rows[table.name] = 0;
+  }
+  settled.loss = "none of its rows can be read (" + reason + ")";
+  TraceFile empty(path, tables(), attributes);
+  empty.close(SimTime::zero());
+  return settled;
+}
+
+}  // namespace
+
+SettledTrace settle_trace(const std::string& folder, const TracePart& part, Losses losses,
+                          const Attributes& otherwise) {
   const std::string path = folder + "/" + part.name;
   const std::string aside = path + aside_suffix;
-  SimTime end;
-  {
-    const TraceReader reader(path);
-    const std::vector<std::string> names = reader.table_names();
-    for (const std::string& table : names) {
-      const std::uint64_t committed = reader.committed_rows(table);
-      if (part.good_rows(table, committed) > committed) {
-        throw IoError(path + ": error: damaged: table '" + table + "' has " +
-                      std::to_string(committed) + " good rows instead of " +
-                      std::to_string(part.good_rows(table, committed)));
-      }
+  std::error_code ignored;
+  std::filesystem::remove(aside, ignored);  // of an attempt that was cut short
+  std::optional<TraceReader> reader;
+  SettledTrace settled;
+  try {
+    reader.emplace(path);
+  } catch (const IoError& unreadable) {
+    if (losses == Losses::refused) {
+      throw DamagedTrace(unreadable.what());
     }
-    if (reader.closed()) {
-      return;
+    settled = replace_unreadable(aside, otherwise, unreadable.what());
+  }
+  if (reader) {
+    settled = survey(*reader, part);
+    if (!settled.loss.empty() && losses == Losses::refused) {
+      throw DamagedTrace(path + ": error: damaged: " + settled.loss);
     }
-    std::vector<TableSpec> specs;
-    for (const std::string& table : names) {
-      specs.push_back(reader.spec(table));
+    if (reader->closed() && settled.loss.empty()) {
+      return settled;
     }
-    Attributes attributes = reader.attributes();
-    std::erase_if(attributes, [](const auto& each) { return is_writers_own(each.first); });
-    std::error_code ignored;
-    std::filesystem::remove(aside, ignored);  // of an attempt that was cut short
-    TraceFile copy(aside, specs, attributes);
-    for (std::size_t table = 0; table < names.size(); ++table) {
-      const std::uint64_t committed = reader.committed_rows(names[table]);
-      copy_rows(reader, names[table], part.good_rows(names[table], committed), copy, table);
+    copy_trace(*reader, settled.rows, aside);
+    reader.reset();
+  }
+  if (!settled.loss.empty()) {
+    settled.loss = part.name + ": " + settled.loss;
+    if (std::filesystem::exists(path, ignored)) {
+      sync_and_rename(path, path + damaged_suffix);
     }
-    copy.close(reader.committed_time());
   }
   sync_and_rename(aside, path);
+  return settled;
 }
 
 }  // namespace tessera::trace

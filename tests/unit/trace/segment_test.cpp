@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/store/segment.hpp"
@@ -15,6 +17,11 @@ namespace {
 using namespace test;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 // Ten rows in segment 0, of which six count, and four in segment 1, that count from 6 on.
 std::vector<Segment> two_segments() {
@@ -77,6 +84,49 @@ TEST(Segments, SettlingRefusesATraceWithTooFewRows) {
   const TracePart part = trace_parts(two_segments()).front();
   EXPECT_THAT(message_of<IoError>([&] { settle_trace(folder.path(), part); }),
               HasSubstr("has 5 good rows instead of 6"));
+}
+
+TEST(Segments, SettlingKeepsWhatIsThereWhereLossesAreAccepted) {
+  const TempFolder folder;
+  const std::string path = folder.file(trace_name(0, 1));
+  write_rows(path, 0, 5);
+  const TracePart part = trace_parts(two_segments()).front();
+  const SettledTrace settled = settle_trace(folder.path(), part, Losses::accepted);
+  EXPECT_EQ(settled.rows.at("a"), 5U);
+  EXPECT_EQ(settled.loss, "trace.00000.h5: table 'a' has 5 good rows instead of 6");
+  EXPECT_EQ(TraceReader(path).committed_rows("a"), 5U);
+  EXPECT_TRUE(TraceReader(path).closed());
+  EXPECT_TRUE(std::filesystem::exists(path + ".damaged"));
+}
+
+TEST(Segments, ATraceThatCannotBeReadBecomesAnEmptyOne) {
+  const TempFolder folder;
+  const std::string path = folder.file(trace_name(0, 1));
+  const TracePart part = trace_parts(two_segments()).front();
+  for (const bool is_there : {true, false}) {
+    std::filesystem::remove(path);
+    if (is_there) {
+      write_file_atomically(path, "no trace at all");
+    }
+    EXPECT_THROW(settle_trace(folder.path(), part), DamagedTrace);
+    const SettledTrace settled =
+        settle_trace(folder.path(), part, Losses::accepted, {{"rank", "0"}});
+    EXPECT_THAT(settled.loss, HasSubstr("none of its rows can be read"));
+    const TraceReader reader(path);
+    EXPECT_EQ(reader.attribute("rank"), "0");
+    EXPECT_EQ(reader.committed_rows("operators"), 0U);
+  }
+}
+
+TEST(Segments, AFileIsOverwrittenWhereItStands) {
+  const TempFolder folder;
+  const std::string path = folder.file("summary.json");
+  write_file_atomically(path, "a longer text");
+  for (const std::string text : {"short", "longer than what was there before"}) {
+    EXPECT_TRUE(overwrite_file(path, text));
+    EXPECT_EQ(text_of(path), text);
+  }
+  EXPECT_FALSE(overwrite_file(folder.file("none"), "x"));
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.hpp"
+#include "tessera/trace/trace_file.hpp"
+
 namespace tessera::trace {
 
 // What one segment did, and what it cost.
@@ -55,9 +58,25 @@ std::vector<TracePart> trace_parts(int ranks);
 // the last segment all committed rows count. Throws IoError.
 void write_segments(const std::string& folder, const std::vector<Segment>& segments);
 
+// A trace does not hold the rows that it should, or cannot be read.
+class DamagedTrace : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+enum class Losses { refused, accepted };
+
+struct SettledTrace {
+  RowCounts rows;    // good rows by table
+  std::string loss;  // "trace.00001.h5: table 'operators' has 120 good rows instead of 4000"; or ""
+};
+
 // Makes a trace that its writer did not close readable without its writer's marks, and gives what
 // is there to keep: copies the good rows to a new file under the same name. Nothing for a trace
-// that was closed. Throws IoError when it holds fewer rows than `part` says.
-void settle_trace(const std::string& folder, const TracePart& part);
+// that was closed. When it holds fewer rows than `part` says, or cannot be read, throws
+// DamagedTrace, or keeps what can be read of it in a new file (with these attributes and no rows,
+// if that is nothing) and the damaged one as NAME.damaged. Throws IoError.
+SettledTrace settle_trace(const std::string& folder, const TracePart& part,
+                          Losses losses = Losses::refused, const Attributes& otherwise = {});
 
 }  // namespace tessera::trace
