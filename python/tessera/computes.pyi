@@ -70,7 +70,7 @@ class Npu(Compute):
     """Cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time."""
 
     clock: str | None
-    """of the core; frequency, at least 1 Hz; default: 1 GHz"""
+    """of the core; frequency, 1 Hz to 1 THz; default: 1 GHz"""
     array: Sequence[int] | None
     """[rows, columns] of the systolic array; list of integer; default: [128, 128]"""
     macs_per_pe: Mapping[str, Any] | str | None
@@ -131,7 +131,7 @@ class Systolic(Compute):
     dataflow: str | None
     """how operands go through the array: tessera list dataflows; name; default: tpu"""
     clock: str | None
-    """of the array; 0 Hz: the one at which it has the tile's peak; frequency; default: 0 Hz"""
+    """of the array; 0 Hz: the one at which it has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     variant: Literal["exact", "paper"] | None
@@ -157,7 +157,7 @@ class SystolicCycle(Compute):
     dataflow: str | None
     """how operands go through the array: tessera list dataflows; name; default: tpu"""
     clock: str | None
-    """of the array; 0 Hz: the one at which it has the tile's peak; frequency; default: 0 Hz"""
+    """of the array; 0 Hz: the one at which it has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     seed: int | None

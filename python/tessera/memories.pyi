@@ -72,7 +72,7 @@ class Dram(Memory):
     access: str | None
     """bytes of a burst: the access granularity; size, 1 B to 4 KiB; default: of the preset"""
     clock: str | None
-    """of commands; frequency, at least 1 Hz; default: of the preset"""
+    """of commands; frequency, 1 Hz to 1 THz; default: of the preset"""
     timing: Mapping[str, Any] | str | None
     """cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …; mapping; default: of the preset"""
     refresh: bool | None

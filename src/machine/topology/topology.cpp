@@ -36,6 +36,12 @@ std::size_t Topology::resident_bytes() const {
 }
 
 std::uint64_t Topology::links() const {
+  if (const std::optional<Grid> whole = grid(); whole && !has_dead_links()) {
+    const auto along = [&](std::uint64_t size) {
+      return whole->wraps && size > 1 ? 2 * size : 2 * (size - 1);
+    };
+    return whole->rows * along(whole->columns) + whole->columns * along(whole->rows);
+  }
   std::uint64_t count = 0;
   for (std::uint32_t n = 0; n < nodes(); ++n) {
     const EntityId node(n);
