@@ -34,7 +34,9 @@ void refuse_too_many_ranks(const std::string& cutter, std::size_t parts, const s
 Job::BytesByNode bytes_by_node(const machine::Machine& machine, const std::vector<Bytes>& bytes) {
   Job::BytesByNode sums;
   for (std::size_t channel = 0; channel < bytes.size(); ++channel) {
-    sums[machine.channels[channel].node] += bytes[channel];
+    if (bytes[channel] > Bytes()) {  // of many machines most hold nothing
+      sums[machine.channels[channel].node] += bytes[channel];
+    }
   }
   return sums;
 }

@@ -18,7 +18,7 @@ std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
 void refuse_too_many_ranks(const std::string& cutter, std::size_t parts, const std::string& what,
                            int ranks);
 
-// [channels] by the node of each.
+// [channels] by the node of each; those that hold nothing are left out.
 Job::BytesByNode bytes_by_node(const machine::Machine& machine, const std::vector<Bytes>& bytes);
 
 }  // namespace tessera::sim

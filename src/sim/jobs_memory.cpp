@@ -1,6 +1,7 @@
 #include "jobs_memory.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,10 +20,31 @@ namespace {
 using config::Section;
 using Kept = Job::BytesByNode;
 
+// Nodes of whose memory several tenants keep something.
+std::set<EntityId> shared_by(const std::vector<Kept>& kept) {
+  std::set<EntityId> used;
+  std::set<EntityId> shared;
+  for (const Kept& own : kept) {
+    for (const auto& [node, bytes] : own) {
+      if (bytes > Bytes() && !used.insert(node).second) {
+        shared.insert(node);
+      }
+    }
+  }
+  return shared;
+}
+
 // False: some memory cannot hold it all, which has been complained about.
 bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
                 std::vector<Section>& sections) {
-  for (const auto& [node, capacity] : memory_capacities(memory_parts(experiment))) {
+  const std::set<EntityId> shared = kept.size() > 1 ? shared_by(kept) : std::set<EntityId>();
+  if (shared.empty()) {
+    return true;
+  }
+  const std::map<EntityId, Bytes> capacities = memory_capacities(memory_parts(experiment));
+  for (const EntityId node : shared) {
+    const auto known = capacities.find(node);
+    const Bytes capacity = known == capacities.end() ? Bytes() : known->second;
     Bytes sum;
     std::vector<std::string> shares;
     std::size_t last = 0;
@@ -35,7 +57,7 @@ bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
         last = tenant;
       }
     }
-    if (capacity > Bytes() && sum > capacity && shares.size() > 1) {
+    if (capacity > Bytes() && sum > capacity) {
       sections[last].error("workload", "the memory at " +
                                            experiment.machine.topology->node_name(node) +
                                            " would hold " + to_short_string(sum) + " of tenants, " +

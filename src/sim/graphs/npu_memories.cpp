@@ -81,8 +81,9 @@ std::map<EntityId, Bytes> memory_capacities(const MemoryParts& parts) {
   for (const machine::MemoryNode& memory : machine.topology->memory_nodes()) {
     capacities[memory.node] = memory.capacity;
   }
+  const bool in_channels = remote_in_channels(parts);
   for (const machine::MemoryChannel& channel : machine.channels) {
-    if (remote_in_channels(parts)) {
+    if (in_channels) {
       capacities[channel.node] = channel.capacity;
     } else {
       capacities.emplace(channel.node, channel.capacity);

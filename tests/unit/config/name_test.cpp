@@ -26,7 +26,7 @@ TEST(Name, IsNoPath) {
 }
 
 TEST(Name, HasNothingThatATerminalObeys) {
-  for (const std::string name :
+  for (const std::string& name :
        {std::string("a\x1b[2J"), std::string("a\0b", 3), std::string("a\nb"), std::string("a\x7f"),
         std::string("a\xc2\x9b"
                     "2J")}) {
