@@ -11,6 +11,7 @@
 #include "terminal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::cli {
@@ -84,7 +85,7 @@ int guarded(const Words& words, comm::Communicator& world) {
     }
     return fail(world, what, error.exit_code(), concerns_all(error));
   } catch (const std::bad_alloc&) {
-    return fail(world, "error: out of memory", 74, false);
+    return fail(world, "error: " + sim::out_of_memory(0), 74, false);
   } catch (const std::exception& error) {
     return fail(world, std::string("internal error: ") + error.what(), 70, false);
   }

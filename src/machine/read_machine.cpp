@@ -5,6 +5,7 @@
 #include "faults.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/name.hpp"
+#include "tessera/core/memory.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tile_types.hpp"
@@ -55,6 +56,23 @@ void check_operands(const Machine& machine, config::Section& section) {
   }
 }
 
+// Whether its description alone has room in this computer's memory. As measured on meshes (9.5 GB
+// for 16383 x 16383; with a channel at each node 2.1 GB for 5000 x 5000), rounded down.
+bool has_room(config::Section& section, const Topology& topology) {
+  constexpr std::uint64_t bytes_a_node = 32;
+  constexpr std::uint64_t bytes_a_channel = 40;
+  const bool channels = section.has("dram") && section.section("dram").raw("at").text == "each";
+  const std::uint64_t bytes = topology.nodes() * (bytes_a_node + (channels ? bytes_a_channel : 0));
+  const MemoryThere there = memory_there();
+  if (there.most == 0 || bytes <= there.most) {
+    return true;
+  }
+  section.error("topology", std::to_string(topology.nodes()) + " nodes take at least " +
+                                to_short_string(Bytes(bytes)) + " to describe, and " + there.whose +
+                                " has " + to_short_string(Bytes(there.most)));
+  return false;
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> machine_parameters() {
@@ -70,7 +88,7 @@ std::optional<Machine> read_machine(config::Section& section) {
     machine.tile = read_tile(tile, {});
   }
   const std::vector<Tile> types = read_types(section, machine.tile);
-  if (!machine.topology) {
+  if (!machine.topology || !has_room(section, *machine.topology)) {
     for (const char* key : {"dram", "faults"}) {
       if (section.has(key)) {
         section.raw(key);  // cannot be judged without a topology

@@ -89,7 +89,7 @@ void check_memory(const Experiment& experiment, const CutChoice& cut,
 std::string out_of_memory(std::uint64_t predicted_bytes) {
   const MemoryThere there = memory_there();
   const std::uint64_t space = address_space();
-  std::string text = "out of memory: this process holds " + mebibytes(resident_bytes()) +
+  std::string text = "out of memory: this process held " + mebibytes(peak_resident_bytes()) +
                      (predicted_bytes > 0 ? ", and the run was predicted to need " +
                                                 mebibytes(predicted_bytes) + " on its largest rank"
                                           : "") +

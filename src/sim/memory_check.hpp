@@ -1,9 +1,6 @@
 // Whether a run can have the memory that it is predicted to need.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "tessera/comm/communicator.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -16,8 +13,5 @@ namespace tessera::sim {
 // `cut.ranks` are idle and need nothing. Collective.
 void check_memory(const Experiment& experiment, const CutChoice& cut,
                   comm::Communicator& communicator, const RunRequest& request);
-
-// What to say when there was no memory left: what was predicted and what there is.
-std::string out_of_memory(std::uint64_t predicted_bytes);
 
 }  // namespace tessera::sim

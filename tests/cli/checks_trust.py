@@ -299,5 +299,5 @@ def out_of_memory_says_how_much(program):
     expect_refusal(program.call(*words, preexec_fn=limit), 2, "ulimit -v")
     done = program.call(*words, "--ignore-memory", preexec_fn=limit)
     expect(done.returncode == 74, "exit code %d: %s" % (done.returncode, done.stderr_text))
-    expect(re.search("out of memory: this process holds [0-9]+ MiB.*predicted to need [0-9]+ MiB",
+    expect(re.search("out of memory: this process held [0-9]+ MiB.*predicted to need [0-9]+ MiB",
                      done.stderr_text), done.stderr_text)

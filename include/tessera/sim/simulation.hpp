@@ -102,6 +102,10 @@ std::uint64_t tiles_at_work(const Experiment& experiment);
 Forecast forecast(const Experiment& experiment, int ranks);
 Forecast forecast(const Experiment& experiment, machine::Partition partition);
 
+// What to say when there was no memory left: how much this process held, what was predicted for the
+// largest rank (0: nothing), and what there is.
+std::string out_of_memory(std::uint64_t predicted_bytes);
+
 // Peak and present resident memory of this process [B].
 std::uint64_t peak_resident_bytes();
 std::uint64_t resident_bytes();
