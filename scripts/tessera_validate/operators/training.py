@@ -5,9 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from operators.rows import errors
-from page import ROOT, rows_of
-from training_clusters.clusters import gpt, run_foundry, run_rows, run_vtrain, strategy
-from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
+from page import ROOT
+from training_clusters.clusters import run_rows
+from training_clusters.sets import sets
 
 HOST = "100 us"  # an operation, a collective: vTrain's stack, from its smallest runs on one GPU
 EVERY = 100      # one row in so many in the reduced form,
@@ -45,66 +45,6 @@ class Iteration:
     us: float
 
 
-def of_vtrain(recompute):
-    def run(cluster, rows, settings):
-        return run_vtrain(cluster, rows, settings, recompute)
-    return run
-
-
-def zero_plan(row):
-    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], zero=3, overlap_gradients=True,
-                    recompute="full", capacity="ignore")
-
-
-def of_megatron(plan_of):
-    def run(cluster, rows, settings):
-        found = []
-        for row in rows:
-            work = gpt(row["layers"], row["hidden"], row["heads"], row["seq"], row["batch"])
-            summary = cluster.run(row["model"], work, plan_of(row), settings)
-            found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * float(row["iter_time_s"])))
-        return found
-    return run
-
-
-def run_llama(cluster, rows, settings):
-    found = []
-    for name, replicas, parts, tokens, samples, published in rows:
-        plan = strategy(16, 8, replicas, 1, context=parts, sequence_parallel=True, chunks=8, zero=1,
-                        overlap_gradients=True, capacity="ignore")
-        summary = cluster.run(name, str(LLAMA), plan, [f"workload.batch={samples}",
-                                                       f"workload.sequence={tokens}", *settings])
-        ours = summary["achieved_flops_per_s"] / (128 * replicas * parts) / 1e12
-        found.append((name, published / ours, 1.0))  # times go as 1 / rate
-    return found
-
-
-def megatron_rows(source, scheme=""):
-    return [row for row in rows_of("megatron_sc21.csv")
-            if source in row["source"] and scheme in row["scheme"]]
-
-
-# Name, machine, server with the device's constants, rows, how to run them.
-def sets():
-    return [
-        ("vTrain, one node, whole set", "a100_cluster_4nic", "a100_server", rows_of("vtrain_single.csv"),
-         of_vtrain("none")),
-        ("vTrain, several nodes", "a100_cluster_4nic", "a100_server", rows_of("vtrain_multi.csv"),
-         of_vtrain("full")),
-        ("Megatron SC'21, table 1", "a100_cluster", "a100_server", megatron_rows("Table1"),
-         of_megatron(megatron_plan)),
-        ("Megatron SC'21, table 2, PTD-P", "a100_cluster", "a100_server", megatron_rows("Table2", "PTD-P"),
-         of_megatron(megatron_plan)),
-        ("Megatron SC'21, table 2, ZeRO-3", "a100_cluster", "a100_server", megatron_rows("Table2", "ZeRO-3"),
-         of_megatron(zero_plan)),
-        ("Korthikanti, table 5", "a100_cluster", "a100_server", megatron_rows("Table5"),
-         of_megatron(megatron_plan)),
-        ("llm-foundry, H100, one node", "h100_cluster", "h100_server", rows_of("llm_foundry_h100.csv"),
-         run_foundry),
-        ("Llama 3 405B, H100", "h100_cluster", "h100_server", LLAMA_ROWS, run_llama),
-    ]
-
-
 def degree(row):
     return next((row[key] for key in ("tensor parallelism", "tp") if isinstance(row, dict) and key in row), None)
 
@@ -122,15 +62,16 @@ def sections(report, program, folder, setting):
     report.say()
     table, by_degree = [], defaultdict(list)
     chosen = sets()[:QUICK if setting.reduced else None]
-    for number, (name, machine, server, rows, run) in enumerate(chosen):
-        device = constants_of(server)
+    for number, each in enumerate(chosen):
+        name, rows = each.name, each.rows
+        device = constants_of(each.server)
         if setting.reduced:
             rows = rows[::EVERY]
         cells = []
         for kind, settings in (("cluster", []), ("device", device),
                                ("host", [*device, f"machine.compute.issue={HOST}"])):
             own = folder / f"{number}-{kind}"
-            found = run_rows(program, own, machine, rows, run, settings)
+            found = run_rows(program, own, each.machine, rows, each.run, settings)
             whole = errors([(Iteration(row, measured), ours) for row, ours, measured in found])
             print(f"run     {name}, {kind}: {whole.absolute:.1f} %, {whole.bias:+.1f} %", flush=True)
             cells += [f"{whole.absolute:.1f} %", f"{whole.bias:+.1f} %"]
@@ -141,7 +82,7 @@ def sections(report, program, folder, setting):
     report.table(["set", "rows", "cluster file", "bias", "device", "bias", "device and host", "bias"], table)
     report.say("Mean errors of A100 by tensor degree:")
     report.say()
-    names = sorted({key[:2] for key in by_degree}, key=lambda key: ([each[0] for each in sets()].index(key[0]), key[1]))
+    names = sorted({key[:2] for key in by_degree}, key=lambda key: ([each.name for each in sets()].index(key[0]), key[1]))
     report.table(["set", "tensor degree", "rows", "cluster file", "device", "device and host"],
                  [[name, size, len(by_degree[name, size, "device"]),
                    *(f"{errors(by_degree[name, size, kind]).bias:+.1f} %" for kind in ("cluster", "device", "host"))]

@@ -7,6 +7,7 @@ from pathlib import Path
 from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
+PRODUCTS_OF_NEMO = {}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8
 
@@ -94,20 +95,84 @@ def mean_error(found):
     return 100 * sum(errors) / len(errors)
 
 
+# Layers, width, heads: scripts/train/yamls of llm-foundry, the same commit.
+MPT = {"125m": (12, 768, 12), "350m": (24, 1024, 16), "760m": (24, 1536, 12), "1b": (24, 2048, 16),
+       "3b": (32, 2560, 20), "7b": (32, 4096, 32), "13b": (40, 5120, 40), "30b": (48, 7168, 56),
+       "70b": (80, 8192, 64)}
+
+
+def mpt(model, tokens, batch):
+    """Flash attention, no biases, no dropout; vocabulary of 50368 (the same repository)."""
+    work = gpt(*MPT[model], tokens, batch, data_type="bf16", attention="flash", causal=True,
+               biases=False, dropout=False)
+    work["vocabulary"] = 50368
+    return work
+
+
+def fsdp_plan(gpus, micro_batch, recompute, zero=3, **more):
+    return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute,
+                    capacity="ignore", **more)
+
+
 def run_foundry(cluster, rows, settings=()):
     """[(row, ours in ms, measured in ms)] of MosaicML's runs: FSDP over one node."""
     found = []
     for row in rows:
         tokens, micro_batch = int(row["sequence"]), int(row["micro_batch"])
         batch = GPUS_A_NODE * micro_batch * int(row["accumulation"])
-        # MPT: flash attention, no biases, no dropout; vocabulary of 50368 (the same repository).
-        work = gpt(row["layers"], row["hidden"], row["heads"], tokens, batch, data_type="bf16",
-                   attention="flash", causal=True, biases=False, dropout=False)
-        work["vocabulary"] = 50368
-        plan = strategy(1, 1, GPUS_A_NODE, micro_batch, zero=3, overlap_gradients=True,
-                        recompute=row["recompute"], capacity="ignore")
-        summary = cluster.run(row["model"], work, plan, settings)
+        summary = cluster.run(row["model"], mpt(row["model"], tokens, batch),
+                              fsdp_plan(GPUS_A_NODE, micro_batch, row["recompute"]), settings)
         measured = batch * tokens / GPUS_A_NODE / float(row["tokens_per_s_per_gpu"])
+        found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * measured))
+    return found
+
+
+def run_mpt(cluster, rows, settings=()):
+    """The same of the table with seconds an iteration, on any number of nodes."""
+    found = []
+    for row in rows:
+        gpus, micro_batch = int(row["gpus"]), int(row["micro_batch"])
+        plan = fsdp_plan(gpus, micro_batch, "full" if row["recompute"] == "True" else "none",
+                         int(row["zero"]))
+        work = mpt(row["model"], int(row["sequence"]), gpus * micro_batch * int(row["accumulation"]))
+        summary = cluster.run(row["model"], work, plan, settings)
+        found.append((row, summary["iteration_time_ps"] / 1e9,
+                      1e3 * float(row["measured_s_per_iteration"])))
+    return found
+
+
+def llama(layers, hidden, heads, kv_heads, ffn, vocabulary):
+    return {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "ffn": ffn,
+            "vocabulary": vocabulary, "positions": "rotary", "normalisation": "rms_norm",
+            "mlp": "swiglu", "tie_embeddings": False, "biases": False, "dropout": False}
+
+
+# NeMo's recipes: GPT-3 (Brown et al., arXiv:2005.14165, table 2.1; 5B: 24 layers of 4096), Llama 2
+# (arXiv:2307.09288) and 3 (arXiv:2407.21783, table 3).
+NEMO = {"GPT3-5B": {"layers": 24, "hidden": 4096, "heads": 32, "vocabulary": VOCABULARY},
+        "GPT3-175B": {"layers": 96, "hidden": 12288, "heads": 96, "vocabulary": VOCABULARY},
+        "LLAMA2-7B": llama(32, 4096, 32, 32, 11008, 32000),
+        "LLAMA2-70B": llama(80, 8192, 64, 8, 28672, 32000),
+        "LLAMA3-8B": llama(32, 4096, 32, 8, 14336, 128256),
+        "LLAMA3-70B": llama(80, 8192, 64, 8, 28672, 128256)}
+
+
+def run_nemo(cluster, rows, settings=()):
+    """[(row, ours in ms, measured in ms)] of NVIDIA's runs in mixed FP8."""
+    found = []
+    for row in rows:
+        gpus, batch, tokens = int(row["gpus"]), int(row["global_batch"]), int(row["sequence"])
+        tensor, pipeline, context = (int(row[key]) for key in ("tensor", "pipeline", "context"))
+        data, chunks = gpus // (tensor * pipeline * context), int(row["virtual_stages"])
+        more = {"context": context} if context > 1 else {}
+        if chunks > 1:
+            more["chunks"] = chunks
+        plan = strategy(pipeline, tensor, data, row["micro_batch"], zero=1, overlap_gradients=True,
+                        sequence_parallel=tensor > 1, capacity="ignore", **more)
+        work = {"kind": "transformer", "sequence": tokens, "batch": batch, "data_type": "bf16",
+                "attention": "flash", "causal": True, **PRODUCTS_OF_NEMO, **NEMO[row["model"]]}
+        summary = cluster.run(row["model"], work, plan, settings)
+        measured = batch * tokens / gpus / float(row["tokens_per_s_per_gpu"])
         found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * measured))
     return found
 

@@ -1,0 +1,88 @@
+"""Every set of measured training iterations that we hold, and how each is run."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from page import rows_of
+from training_clusters.clusters import GPUS_A_NODE, gpt, run_foundry, run_mpt, run_nemo, run_vtrain, strategy
+from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
+
+
+@dataclass(frozen=True)
+class Set:
+    name: str
+    machine: str  # the file of the cluster
+    server: str   # that with the constants of the device
+    rows: list
+    run: Callable  # (cluster, rows, settings): [(row, ours, measured)]
+    stack: str
+
+
+def of_vtrain(recompute):
+    def run(cluster, rows, settings):
+        return run_vtrain(cluster, rows, settings, recompute)
+    return run
+
+
+def zero_plan(row):
+    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], zero=3, overlap_gradients=True,
+                    recompute="full", capacity="ignore")
+
+
+def of_megatron(plan_of):
+    def run(cluster, rows, settings):
+        found = []
+        for row in rows:
+            work = gpt(row["layers"], row["hidden"], row["heads"], row["seq"], row["batch"])
+            summary = cluster.run(row["model"], work, plan_of(row), settings)
+            found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * float(row["iter_time_s"])))
+        return found
+    return run
+
+
+def run_llama(cluster, rows, settings):
+    found = []
+    for name, replicas, parts, tokens, samples, published in rows:
+        plan = strategy(16, 8, replicas, 1, context=parts, sequence_parallel=True, chunks=8, zero=1,
+                        overlap_gradients=True, capacity="ignore")
+        summary = cluster.run(name, str(LLAMA), plan, [f"workload.batch={samples}",
+                                                       f"workload.sequence={tokens}", *settings])
+        ours = summary["achieved_flops_per_s"] / (128 * replicas * parts) / 1e12
+        found.append((name, published / ours, 1.0))  # times go as 1 / rate
+    return found
+
+
+def megatron_rows(source, scheme=""):
+    return [row for row in rows_of("megatron_sc21.csv")
+            if source in row["source"] and scheme in row["scheme"]]
+
+
+def foundry_rows(gpu, several):
+    return [row for row in rows_of("llm_foundry.csv")
+            if row["gpu"] == gpu and (int(row["gpus"]) > GPUS_A_NODE) == several]
+
+
+def sets():
+    return [
+        Set("vTrain, one node, whole set", "a100_cluster_4nic", "a100_server",
+            rows_of("vtrain_single.csv"), of_vtrain("none"), "deepspeed"),
+        Set("vTrain, several nodes", "a100_cluster_4nic", "a100_server", rows_of("vtrain_multi.csv"),
+            of_vtrain("full"), "deepspeed"),
+        Set("Megatron SC'21, table 1", "a100_cluster", "a100_server", megatron_rows("Table1"),
+            of_megatron(megatron_plan), "megatron"),
+        Set("Megatron SC'21, table 2, PTD-P", "a100_cluster", "a100_server",
+            megatron_rows("Table2", "PTD-P"), of_megatron(megatron_plan), "megatron"),
+        Set("Megatron SC'21, table 2, ZeRO-3", "a100_cluster", "a100_server",
+            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan), "deepspeed"),
+        Set("Korthikanti, table 5", "a100_cluster", "a100_server", megatron_rows("Table5"),
+            of_megatron(megatron_plan), "megatron"),
+        Set("llm-foundry, A100", "a100_cluster", "a100_server",
+            [*foundry_rows("a100", False), *foundry_rows("a100", True)], run_mpt, "fsdp"),
+        Set("llm-foundry, H100, one node", "h100_cluster", "h100_server",
+            rows_of("llm_foundry_h100.csv"), run_foundry, "fsdp"),
+        Set("llm-foundry, H100, several nodes", "h100_cluster", "h100_server",
+            foundry_rows("h100", True), run_mpt, "fsdp"),
+        Set("NeMo, FP8, H100", "h100_cluster", "h100_server", rows_of("nemo_h100_fp8.csv"), run_nemo,
+            "nemo"),
+        Set("Llama 3 405B, H100", "h100_cluster", "h100_server", LLAMA_ROWS, run_llama, "llama"),
+    ]
