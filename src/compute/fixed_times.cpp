@@ -4,15 +4,20 @@
 
 namespace tessera::compute {
 
-FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue)
+FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue,
+                       SimTime pass)
     : machine_(&setup.machine),
       operations_(setup.operations.size()),
-      host_(issue, setup.members.size()) {
+      host_(issue, setup.members.size(), pass) {
   const auto tiles = machine_->tiles();
+  const bool beside = model.slows_beside();
   durations_.reserve(tiles.size() * operations_);
   for (const machine::Tile& tile : tiles) {
     for (const workload::Operation& operation : setup.operations) {
       durations_.push_back(model.duration(setup.machine, tile, operation));
+      if (beside) {
+        beside_.push_back(model.duration_beside(setup.machine, tile, operation));
+      }
     }
   }
 }
@@ -20,7 +25,8 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, Sim
 void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   const auto request = event.as<ExecuteRequest>();
   const std::size_t type = machine_->types.empty() ? 0 : machine_->type_of[context.self().value()];
-  SimTime duration = durations_[type * operations_ + request.operation];
+  const auto& durations = request.beside && !beside_.empty() ? beside_ : durations_;
+  SimTime duration = durations[type * operations_ + request.operation];
   if (!machine_->speeds.empty()) {
     duration = machine_->time_at(context.self(), duration);
   }

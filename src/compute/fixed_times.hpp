@@ -11,8 +11,10 @@ namespace tessera::compute {
 // Keeps no state but that of the hosts: the program executes one operation at a time.
 class FixedTimes final : public Compute {
  public:
-  // `issue`: what the host takes to issue an operation beside the device.
-  FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue = {});
+  // `issue` and `pass`: what the host takes to issue an operation beside the device, and beside it
+  // for each pass.
+  FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue = {},
+             SimTime pass = {});
   void handle(pdes::Context& context, const pdes::Event& event) override;
   const char* name() const override { return "compute"; }
   // It sends to nobody; who waits for it knows what comes then.
@@ -30,6 +32,7 @@ class FixedTimes final : public Compute {
   const machine::Machine* machine_;
   std::size_t operations_ = 0;
   std::vector<SimTime> durations_;  // by type of tile, then operation; on a node of full speed
+  std::vector<SimTime> beside_;     // the same beside a collective; empty where it is the same
   HostStream host_;
 };
 

@@ -32,9 +32,17 @@ struct Settings {
   Fraction matrix_efficiency;
   Fraction memory_efficiency;
   Fraction vector_memory_efficiency;
+  Fraction norm_memory_efficiency;
+  Fraction activation_memory_efficiency;
+  Fraction sum_memory_efficiency;
+  std::optional<Fraction> attention_efficiency;
+  std::uint64_t attention_fill = 0;
+  Fraction sustained_clock;
+  std::uint64_t collective_units = 0;
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
   SimTime issue;
+  SimTime issue_pass;
 };
 
 class GemmModel final : public ComputeModel {
@@ -42,33 +50,73 @@ class GemmModel final : public ComputeModel {
   explicit GemmModel(Settings settings) : settings_(std::move(settings)) {}
 
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
-    return std::make_unique<FixedTimes>(*this, setup, settings_.issue);
+    return std::make_unique<FixedTimes>(*this, setup, settings_.issue, settings_.issue_pass);
   }
 
   bool is_fixed() const override { return true; }
   bool uses_shapes() const override { return true; }
-  bool has_hosts() const override { return settings_.issue > SimTime::zero(); }
+  bool has_hosts() const override {
+    return settings_.issue + settings_.issue_pass > SimTime::zero();
+  }
+  bool slows_beside() const override { return settings_.collective_units > 0; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
-    if (operation.flops == Flops() && operation.bytes == Bytes()) {
-      return SimTime::zero();  // nothing to launch
-    }
-    const FlopRate peak = tile.rate(operation.data_type);
-    const Bandwidth operands = machine.operand_bandwidth(tile);
-    const Bandwidth memory = scaled(operands, settings_.memory_efficiency);
-    const Bandwidth of_vectors = scaled(operands, settings_.vector_memory_efficiency);
-    const FlopRate vector_peak = settings_.vector_peak > FlopRate() ? settings_.vector_peak : peak;
-    const SimTime busy =
-        operation.is_matrix_product()
-            ? matrix_time(settings_.device, {scaled(peak, settings_.matrix_efficiency), memory},
-                          operation)
-            : vector_time(operation, vector_peak, of_vectors);
-    return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
+    return time_on(settings_.device, machine, tile, operation);
+  }
+  SimTime duration_beside(const machine::Machine& machine, const machine::Tile& tile,
+                          const workload::Operation& operation) const override {
+    MatrixDevice device = settings_.device;
+    device.units -= settings_.collective_units;
+    return time_on(device, machine, tile, operation);
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 
  private:
+  // `device`: with those units that are left.
+  SimTime time_on(const MatrixDevice& device, const machine::Machine& machine,
+                  const machine::Tile& tile, const workload::Operation& operation) const {
+    if (operation.flops == Flops() && operation.bytes == Bytes()) {
+      return SimTime::zero();  // nothing to launch
+    }
+    const Fraction left =
+        Fraction::millionths(Fraction::one * device.units / settings_.device.units);
+    const FlopRate peak = scaled(tile.rate(operation.data_type), left);
+    const Bandwidth operands = machine.operand_bandwidth(tile);
+    const Bandwidth memory = scaled(operands, settings_.memory_efficiency);
+    if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
+      const FlopRate rate = scaled(sustained(peak), *settings_.attention_efficiency);
+      return settings_.launch_overhead +
+             attention_time(rate, settings_.attention_fill, memory, operation) +
+             traffic_time(operation.added, memory);
+    }
+    const FlopRate vector_peak =
+        settings_.vector_peak > FlopRate() ? scaled(settings_.vector_peak, left) : peak;
+    const SimTime busy =
+        operation.is_matrix_product()
+            ? matrix_time(device, {scaled(sustained(peak), settings_.matrix_efficiency), memory},
+                          operation)
+            : vector_time(operation, vector_peak, scaled(operands, share_of(operation.kernel)));
+    return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
+  }
+
+  FlopRate sustained(FlopRate peak) const { return scaled(peak, settings_.sustained_clock); }
+
+  Fraction share_of(workload::Kernel kernel) const {
+    switch (kernel) {
+      case workload::Kernel::norm:
+        return settings_.norm_memory_efficiency;
+      case workload::Kernel::activation:
+        return settings_.activation_memory_efficiency;
+      case workload::Kernel::sum:
+        return settings_.sum_memory_efficiency;
+      case workload::Kernel::plain:
+      case workload::Kernel::fused_attention:
+        break;
+    }
+    return settings_.vector_memory_efficiency;
+  }
+
   Settings settings_;
 };
 
@@ -107,12 +155,44 @@ const config::DerivedKey<Fraction> vector_memory_efficiency{
     "vector_memory_efficiency", "memory_efficiency",
     "the same of work without a product, whose kernels reach less: norms, activations, softmax",
     config::at_least(some)};
+const config::DerivedKey<Fraction> norm_memory_efficiency{
+    "norm_memory_efficiency", "vector_memory_efficiency", "the same of norms",
+    config::at_least(some)};
+const config::DerivedKey<Fraction> activation_memory_efficiency{
+    "activation_memory_efficiency", "vector_memory_efficiency",
+    "the same of activations and rotary positions", config::at_least(some)};
+const config::DerivedKey<Fraction> sum_memory_efficiency{
+    "sum_memory_efficiency", "vector_memory_efficiency",
+    "the same of skip connections, dropout and the optimizer, which stream",
+    config::at_least(some)};
+const config::DerivedKey<Fraction> attention_efficiency{
+    "attention_efficiency", "as any product, by its tiles",
+    "share of the peak that fused (flash) attention reaches with long sequences; it has no tiles "
+    "then",
+    config::at_least(some)};
+const Key<std::uint64_t> attention_fill{
+    "attention_fill", 0,
+    "attention_efficiency: start of a block of queries, as long as so many keys",
+    between<std::uint64_t>(0, most)};
+const Key<Fraction> sustained_clock{
+    "sustained_clock", Fraction(),
+    "share of the clock that is left under the power limit where products follow one another",
+    config::at_least(some)};
+const Key<std::uint64_t> collective_units{
+    "collective_units", 0,
+    "units that a collective in the background takes from what is computed beside it",
+    between<std::uint64_t>(0, most)};
 const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
                                    config::at_least(SimTime::zero())};
 const Key<SimTime> issue_key{
     "issue", SimTime::zero(),
     "time of the host to issue an operation or a collective, while the device is at those before",
     config::at_least(SimTime::zero())};
+const Key<SimTime> issue_pass_key{"issue_pass", SimTime::zero(),
+                                  "time of the host for each pass of a micro-batch through its "
+                                  "stage beside issuing: the schedule, "
+                                  "batches, losses and timers of a framework",
+                                  config::at_least(SimTime::zero())};
 
 void read_tiles(config::Section& section, MatrixDevice& device) {
   const std::string_view tiles = tiles_key.key();
@@ -143,6 +223,15 @@ void refuse_tiles(config::Section& section) {
   }
 }
 
+void read_attention(config::Section& section, Settings& settings) {
+  settings.attention_fill = attention_fill.read(section);
+  if (section.has(attention_efficiency.key())) {
+    settings.attention_efficiency = attention_efficiency.read(section, Fraction());
+  } else if (section.has(attention_fill.key())) {
+    section.error(attention_fill.key(), "is of no effect without 'attention_efficiency'");
+  }
+}
+
 std::unique_ptr<ComputeModel> make(config::Section& section) {
   Settings settings;
   settings.device.units = units_key.read(section);
@@ -164,9 +253,21 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
   settings.memory_efficiency = memory_efficiency.read(section);
   settings.vector_memory_efficiency =
       vector_memory_efficiency.read(section, settings.memory_efficiency);
+  const Fraction vectors = settings.vector_memory_efficiency;
+  settings.norm_memory_efficiency = norm_memory_efficiency.read(section, vectors);
+  settings.activation_memory_efficiency = activation_memory_efficiency.read(section, vectors);
+  settings.sum_memory_efficiency = sum_memory_efficiency.read(section, vectors);
+  read_attention(section, settings);
+  settings.sustained_clock = sustained_clock.read(section);
+  settings.collective_units = collective_units.read(section);
+  if (settings.collective_units >= settings.device.units && settings.collective_units > 0) {
+    section.error(collective_units.key(), "must leave one of the 'units' at least");
+    settings.collective_units = 0;
+  }
   settings.vector_peak = vector_peak_key().read(section);
   settings.launch_overhead = launch_overhead.read(section);
   settings.issue = issue_key.read(section);
+  settings.issue_pass = issue_pass_key.read(section);
   return std::make_unique<GemmModel>(std::move(settings));
 }
 
@@ -183,9 +284,17 @@ std::vector<ParameterInfo> parameters() {
           matrix_efficiency,
           memory_efficiency,
           vector_memory_efficiency,
+          norm_memory_efficiency,
+          activation_memory_efficiency,
+          sum_memory_efficiency,
+          attention_efficiency,
+          attention_fill,
+          sustained_clock,
+          collective_units,
           vector_peak_key(),
           launch_overhead,
-          issue_key};
+          issue_key,
+          issue_pass_key};
 }
 
 const Registration registration(

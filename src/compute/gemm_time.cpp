@@ -83,4 +83,15 @@ SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
   return fastest;
 }
 
+SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
+                       const workload::Operation& operation) {
+  // Two products over the keys in one: the depth forward, the columns backward.
+  const std::uint64_t keys =
+      std::max<std::uint64_t>(std::max(operation.product.depth, operation.product.columns) / 2, 1);
+  const SimTime full = execution_time(operation.flops, rate);
+  const SimTime start =
+      execution_time(Flops(product_of({operation.flops.count() / keys, fill})), rate);
+  return std::max(full + start, traffic_time(operation.bytes, memory));
+}
+
 }  // namespace tessera::compute

@@ -52,4 +52,13 @@ struct MatrixRates {
 SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
                     const workload::Operation& operation);
 
+// Time of scores, softmax and values in one kernel [ps], rounded up: the longer of its memory
+// traffic and its FLOPs at `rate`, which long sequences reach. A block of queries that sees K keys
+// takes as long as K + fill of them: where only half of the keys are seen (causal) the start weighs
+// twice. The form follows measured kernels (Shah et al., FlashAttention-3, arXiv:2407.08608,
+// figures 5 and 6: FlashAttention-2 on H100 makes 309 to 370 TFLOP/s over 512 to 16k keys, causal
+// 191 to 335).
+SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
+                       const workload::Operation& operation);
+
 }  // namespace tessera::compute

@@ -4,7 +4,8 @@
 // Each operation takes the host `issue`, and so does each collective and message between two of
 // them. It is ahead of the device without limit, as launches of CUDA are as long as their queue
 // holds them (1024, general knowledge, unverified), but where it waits for the device:
-// `Issue::waits`.
+// `Issue::waits`. Before the first operation of a pass it takes `pass` for what no operator is for:
+// the schedule, batches, losses and timers of a framework.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace tessera::compute {
 class HostStream {
  public:
   // Without an issue time it keeps nothing.
-  HostStream(SimTime issue, std::size_t nodes)
-      : issue_(issue), until_(issue > SimTime::zero() ? nodes : 0) {}
+  HostStream(SimTime issue, std::size_t nodes, SimTime pass = {})
+      : issue_(issue), pass_(pass), until_(issue + pass > SimTime::zero() ? nodes : 0) {}
 
   // When the device can begin with an operation that it is free for now.
   SimTime begin(std::uint32_t node, SimTime now, Issue issue) {
@@ -32,6 +33,9 @@ class HostStream {
     SimTime& until = until_[node];
     const SimTime from = issue.waits ? std::max(until, now) : until;
     until = from + issue_ * (1 + std::int64_t{issue.others});
+    if (issue.begins) {
+      until = until + pass_;
+    }
     return std::max(now, until);
   }
 
@@ -48,6 +52,7 @@ class HostStream {
 
  private:
   SimTime issue_;
+  SimTime pass_;
   std::vector<SimTime> until_;  // by local node: busy with what it has issued
 };
 

@@ -113,9 +113,22 @@ Bytes Cutter::share_of(Bytes bytes, const Operator& op) const {
   return Bytes(divided_up(bytes.count() * strategy_.micro_batch, shares(op).all()));
 }
 
-Operation Cutter::forward(const Operator& op) const {
+// With its type and class; where inputs are cast before they are multiplied, a kernel of its own
+// reads `cast` elements and writes them narrow, as they are and transposed for the other product of
+// the backward pass (Micikevicius et al., arXiv:2209.05433; Transformer Engine's cast-transpose).
+Operation Cutter::operation_of(const Operator& op, std::uint64_t cast) const {
   Operation operation;
-  operation.data_type = workload_.data_type;
+  operation.data_type = op.narrow ? workload_.product_type : workload_.data_type;
+  operation.kernel = op.kernel;
+  if (operation.data_type != workload_.data_type) {
+    operation.added =
+        (element_size(workload_.data_type) + element_size(operation.data_type) * 2) * cast;
+  }
+  return operation;
+}
+
+Operation Cutter::forward(const Operator& op) const {
+  Operation operation = operation_of(op, elements(op).inputs);
   operation.flops = share_of(op.forward_flops, op);
   operation.bytes = moved(op) + share_of(op.more_moved_forward, op);
   if (op.is_matrix_product()) {
@@ -126,8 +139,7 @@ Operation Cutter::forward(const Operator& op) const {
 
 Operation Cutter::input_gradient(const Operator& op) const {
   const bool apart = op.weight_gradient_flops > Flops(0);
-  Operation operation;
-  operation.data_type = workload_.data_type;
+  Operation operation = operation_of(op, elements(op).outputs);
   operation.flops =
       share_of(Flops(op.backward_flops.count() - op.weight_gradient_flops.count()), op);
   if (op.is_matrix_product()) {
@@ -148,15 +160,14 @@ Operation Cutter::input_gradient(const Operator& op) const {
 }
 
 Operation Cutter::weight_gradient(const Operator& op) const {
-  Operation operation;
-  operation.data_type = workload_.data_type;
+  Operation operation = operation_of(op, 0);
   if (op.weight_gradient_flops == Flops(0)) {
     return operation;
   }
   operation.flops = share_of(op.weight_gradient_flops, op);
   operation.bytes = moved(op);
   // The new gradient is read, the sum so far read and written (Megatron-LM's main_grad).
-  operation.added =
+  operation.added +=
       (element_size(workload_.data_type) + workload_.gradient_bytes_per_parameter * 2) *
       tile_parameters(op);
   if (op.is_matrix_product()) {
@@ -201,14 +212,20 @@ Bytes Cutter::read_weights(const Operator& op) const {
   return op.kind == "embedding" ? std::min(all, tensor_bytes(op.output_elements)) : all;
 }
 
-Operands Cutter::operands(const Operator& op) const {
-  const Bytes element = element_size(workload_.data_type);
+Cutter::Elements Cutter::elements(const Operator& op) const {
   const Shares cut = shares(op);
   const std::uint64_t batch = strategy_.micro_batch;
+  return {divided_up(op.input_elements * batch, cut.input()),
+          divided_up(op.output_elements * batch, cut.output())};
+}
+
+Operands Cutter::operands(const Operator& op) const {
+  const Bytes element = element_size(workload_.data_type);
+  const Elements moved = elements(op);
   Operands operands;
   operands.weights = read_weights(op);
-  operands.inputs = element * divided_up(op.input_elements * batch, cut.input());
-  operands.outputs = element * divided_up(op.output_elements * batch, cut.output());
+  operands.inputs = element * moved.inputs;
+  operands.outputs = element * moved.outputs;
   operands.gradients = workload_.gradient_bytes_per_parameter * tile_parameters(op);
   return operands;
 }

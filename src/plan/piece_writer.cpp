@@ -144,7 +144,6 @@ void PieceWriter::prefetch_forward(std::size_t index) {
   const LayerStreams bytes = streams(index);
   access(Action::read, "read weights", slot_of(weights_slot, index), bytes.forward_weights);
   access(Action::read, "read inputs", slot_of(stored_read_slot, index), bytes.forward_inputs);
-  gather_weights(index);
 }
 
 void PieceWriter::await_forward(std::size_t index) {
@@ -165,7 +164,9 @@ void PieceWriter::await_weights(std::size_t index) {
 
 void PieceWriter::write_forward() {
   const LayerRange layers = range();
+  const bool ahead = strategy_.prefetch != Prefetch::none;
   prefetch_forward(layers.first);
+  gather_weights(layers.first);
   if (!takes_samples()) {
     transfer(Action::receive, Peer::previous_stage, Traffic::activation,
              layer(layers.first - 1).boundary_elements);
@@ -173,6 +174,9 @@ void PieceWriter::write_forward() {
   for (std::size_t index = layers.first; index < layers.end; ++index) {
     if (index + 1 < layers.end) {
       prefetch_forward(index + 1);
+      if (ahead) {
+        gather_weights(index + 1);
+      }
     }
     await_forward(index);
     for (const Operator& op : layer(index).operators) {
@@ -180,6 +184,9 @@ void PieceWriter::write_forward() {
     }
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
            streams(index).forward_outputs);
+    if (index + 1 < layers.end && !ahead) {
+      gather_weights(index + 1);
+    }
   }
   if (!gives_loss()) {
     transfer(Action::send, Peer::next_stage, Traffic::activation,
@@ -228,11 +235,13 @@ void PieceWriter::sum_forward(std::size_t index, const Operator& op) {
              cutter_.tensor_bytes(op.forward_all_reduce_elements));
 }
 
-void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
+void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients, bool gathers) {
   const LayerStreams bytes = streams(index);
   if (gradients != Gradients::weights) {  // which follow from inputs and gradients of outputs
     access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
-    gather_weights(index);
+    if (gathers) {
+      gather_weights(index);
+    }
   }
   access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
   if (gradients != Gradients::inputs) {
@@ -244,7 +253,8 @@ void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients) {
 void PieceWriter::write_backward(Gradients gradients, bool final) {
   const LayerRange layers = range();
   const bool passes_on = gradients != Gradients::weights;
-  prefetch_backward(layers.end - 1, gradients);
+  const bool ahead = strategy_.prefetch == Prefetch::both;
+  prefetch_backward(layers.end - 1, gradients, true);
   if (passes_on && !gives_loss()) {
     transfer(Action::receive, Peer::next_stage, Traffic::gradient,
              layer(layers.end - 1).boundary_elements);
@@ -252,7 +262,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
   for (std::size_t index = layers.end; index > layers.first;) {
     --index;
     if (index > layers.first) {
-      prefetch_backward(index - 1, gradients);
+      prefetch_backward(index - 1, gradients, ahead);
     }
     wait_accesses(bit(slot_of(weights_slot, index)) | bit(slot_of(stored_read_slot, index)) |
                   bit(slot_of(gradient_read_slot, index)));
@@ -260,6 +270,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
       await_weights(index);
     }
     backward_layer(index, gradients);
+    if (index > layers.first && passes_on && !ahead) {
+      gather_weights(index - 1);
+    }
     const LayerStreams streamed = streams(index);
     if (passes_on) {
       access(Action::write, "write gradients of inputs", slot_of(stored_write_slot, index),
@@ -412,6 +425,7 @@ void PieceWriter::write_update() {
   }
   workload::Operation update;
   update.data_type = workload_.data_type;
+  update.kernel = workload::Kernel::sum;
   update.bytes = read + written;
   execute("optimizer", update);
   if (streams_weights()) {

@@ -78,7 +78,7 @@ class PieceWriter {
   void prefetch_forward(std::size_t index);
   void await_forward(std::size_t index);
   void await_weights(std::size_t index);
-  void prefetch_backward(std::size_t index, Gradients gradients);
+  void prefetch_backward(std::size_t index, Gradients gradients, bool gathers);
   void forward_operator(std::size_t index, const workload::Operator& op);
   void gather_context(const workload::Operator& op);
   void exchange_tokens(const workload::Operator& op);

@@ -222,6 +222,12 @@ const ChoiceKey<Recompute> recompute{
 const Key<Count> zero{"zero", 0,
                       "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
                       config::between(0U, 3U)};
+const ChoiceKey<Prefetch> prefetch{
+    "prefetch",
+    {{"both", Prefetch::both}, {"forward", Prefetch::forward}, {"none", Prefetch::none}},
+    "both",
+    "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
+    "forward, or none: a gather begins when that layer is over"};
 const Key<bool> overlap_gradients{"overlap_gradients", false,
                                   "reduce gradients of a layer while earlier layers go on"};
 const Key<bool> overlap_tensor{"overlap_tensor", false,
@@ -256,10 +262,11 @@ std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
 
 std::vector<ParameterInfo> strategy_parameters() {
   std::vector<ParameterInfo> parameters{
-      pipeline,          tensor,         data,      context,   expert,       sequence_parallel,
-      micro_batch,       chunks,         schedule,  order_key, recompute,    zero,
-      overlap_gradients, overlap_tensor, boundary,  adapters,  sharding,     cut_samples,
-      cut_rows,          cut_columns,    cut_depth, sram,      capacity_key, aggregation,
+      pipeline,          tensor,        data,     context,           expert,
+      sequence_parallel, micro_batch,   chunks,   schedule,          order_key,
+      recompute,         zero,          prefetch, overlap_gradients, overlap_tensor,
+      boundary,          adapters,      sharding, cut_samples,       cut_rows,
+      cut_columns,       cut_depth,     sram,     capacity_key,      aggregation,
       tensor_algorithm,  data_algorithm};
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
@@ -301,6 +308,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   read_schedule(section, workload.training, strategy);
   strategy.recompute = recompute.read(section);
   strategy.zero = zero.read(section);
+  strategy.prefetch = prefetch.read(section);
   strategy.overlap_gradients = overlap_gradients.read(section);
   strategy.overlap_tensor = overlap_tensor.read(section);
   read_boundary(section, strategy);

@@ -131,6 +131,7 @@ Operator OperatorMaker::norm(std::string name, Norm norm, Sharding sharding, std
                              std::uint64_t features) const {
   Operator op =
       vector(std::move(name), to_string(norm), sharding, cost_of(norm), elements, elements);
+  op.kernel = Kernel::norm;
   op.parameters = (norm == Norm::rms ? 1 : 2) * features;
   keep(op, bytes(elements));
   return op;
@@ -141,6 +142,7 @@ Operator OperatorMaker::activation(std::string name, Activation activation, Shar
   const std::uint64_t inputs = (activation == Activation::swiglu ? 2 : 1) * outputs;
   Operator op =
       vector(std::move(name), "elementwise", sharding, cost_of(activation), inputs, outputs);
+  op.kernel = Kernel::activation;
   keep(op, activation == Activation::relu ? Bytes(outputs) : bytes(inputs));
   return op;
 }
@@ -178,6 +180,7 @@ Operator OperatorMaker::flash_attention(const std::string& name, Sharding shardi
   const std::uint64_t depth = shape.causal ? shape.keys : 2 * shape.keys;
   Operator op =
       product(name, "attention", sharding, {shape.queries, shape.head_width, depth, shape.heads});
+  op.kernel = Kernel::fused_attention;
   op.backward_flops = Flops(op.forward_flops.count() / 2 * 5);
   op.input_elements = shape.query_elements() + 2 * shape.key_elements();
   op.context_elements = 2 * shape.key_elements();
@@ -216,6 +219,7 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
 Operator OperatorMaker::skip(std::string name, std::uint64_t elements) const {
   Operator op = vector(std::move(name), "elementwise", Sharding::replicated,
                        with_dropout(sum_cost, dropout_), 2 * elements, elements);
+  op.kernel = Kernel::sum;
   op.stored_whole = dropout_mask(elements);
   op.additive = true;
   return op;
@@ -225,6 +229,7 @@ Operator OperatorMaker::dropout(std::string name, Sharding sharding, std::uint64
   Operator op = vector(std::move(name), "elementwise", sharding, with_dropout({}, dropout_),
                        elements, elements);
   keep(op, dropout_mask(elements));
+  op.kernel = Kernel::sum;
   op.additive = true;
   return op;
 }

@@ -53,6 +53,7 @@ std::optional<Workload> read_training(config::Section& section) {
   const Optimizer optimizer = training_keys().optimizer.read(section);
   const DataType gradient =
       training_keys().gradient_type.read(section, to_string(workload.data_type));
+  workload.product_type = workload.data_type;
   if (workload.samples == 0) {
     return std::nullopt;
   }

@@ -69,8 +69,14 @@ class ComputeModel {
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
+  // The same while a collective goes on in the background, which takes a part of the device.
+  virtual SimTime duration_beside(const machine::Machine& machine, const machine::Tile& tile,
+                                  const workload::Operation& operation) const {
+    return duration(machine, tile, operation);
+  }
+  virtual bool slows_beside() const { return false; }
   // Whether an operation takes its `duration` at a node of full speed, whatever else goes on, and
-  // more only where it waits for its host.
+  // more only where it waits for its host or is beside a collective.
   virtual bool is_fixed() const { return false; }
   // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
   virtual bool uses_shapes() const { return false; }

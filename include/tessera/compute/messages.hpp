@@ -14,7 +14,8 @@ inline constexpr unsigned execute_kind = 0;
 // How a host gets to an operation, for models in which it issues them on its own (host_stream.hpp).
 struct Issue {
   std::uint32_t others = 0;  // collectives and messages issued since the operation before
-  bool waits = true;  // it has waited for what came before; else it may be ahead of the device
+  bool waits = true;    // it has waited for what came before; else it may be ahead of the device
+  bool begins = false;  // the first of a pass of a micro-batch through the stage
 };
 
 // "Execute one operation, then raise an event on port `done` with the same tag."
@@ -22,12 +23,13 @@ struct ExecuteRequest {
   std::uint32_t operation = 0;  // place in ComputeSetup::operations
   pdes::Port done;
   Issue issue;
+  bool beside = false;  // a collective is under way in the background
 };
 
 inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation, pdes::Port done,
-                    std::uint16_t tag, Issue issue = {}) {
+                    std::uint16_t tag, Issue issue = {}, bool beside = false) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
-                    ExecuteRequest{operation, done, issue}, tag);
+                    ExecuteRequest{operation, done, issue, beside}, tag);
 }
 
 inline constexpr unsigned timed_kind = 1;

@@ -77,9 +77,17 @@ class Cutter {
     std::uint64_t weights() const { return columns * depth * heads; }
   };
 
+  // Of the micro-batch, on one tile.
+  struct Elements {
+    std::uint64_t inputs = 0;
+    std::uint64_t outputs = 0;
+  };
+
   // LAYER/OPERATOR, of an operator of the workload.
   std::string path_of(const workload::Operator& op) const;
   Shares shares(const workload::Operator& op) const;
+  Elements elements(const workload::Operator& op) const;
+  workload::Operation operation_of(const workload::Operator& op, std::uint64_t cast) const;
   workload::MatrixProduct cut_product(const workload::Operator& op) const;
   Flops share_of(Flops flops, const workload::Operator& op) const;
   Bytes share_of(Bytes bytes, const workload::Operator& op) const;

@@ -39,6 +39,12 @@ enum class Aggregation : std::uint8_t { none, tensor, stage };
 // `broadcast` with `reduced` too.
 enum class Boundary : std::uint8_t { full, scattered, broadcast, reduced };
 
+// In which passes weights that ZeRO 3 shares out are gathered while the layer before is computed.
+// In the others a gather begins when that layer is over, and is waited for. PyTorch's FSDP:
+// forward, the host runs ahead; backward, `BACKWARD_PRE` gathers ahead and `BACKWARD_POST` does not
+// (Zhao et al., arXiv:2304.11277, section 3.3.2).
+enum class Prefetch : std::uint8_t { both, forward, none };
+
 // Explicit parallelism of an operator's dimensions over its tensor group (PALM, section IV-B: b, m,
 // n, k): samples, columns of the output, rows, depth. Their product is the tensor degree. Members
 // are numbered with the depth fastest, then columns, rows, samples.
@@ -72,6 +78,7 @@ struct Strategy {
   std::string schedule;
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
+  Prefetch prefetch = Prefetch::both;
   std::uint32_t zero = 0;          // stage of ZeRO over the data group, 0 … 3
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights

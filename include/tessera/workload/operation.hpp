@@ -20,6 +20,15 @@ struct MatrixProduct {
   friend bool operator==(const MatrixProduct&, const MatrixProduct&) = default;
 };
 
+// Classes of kernels that reach different shares of a device.
+enum class Kernel : std::uint8_t {
+  plain,            // what has no class of its own
+  fused_attention,  // scores, softmax and values in one, never in memory
+  norm,             // goes through its rows more than once
+  activation,       // element by element, with arithmetic: GELU, SwiGLU, rotary positions
+  sum,              // streams: skip connections, dropout, the optimizer
+};
+
 // Compute models give the time of one; a plan lists those of its programs, each once.
 struct Operation {
   // A matrix product, or several of one shape (a backward pass has two); none: vector work.
@@ -32,6 +41,7 @@ struct Operation {
   // gradients of weights, over micro-batches.
   Bytes added = {};
   DataType data_type = DataType::fp16;
+  Kernel kernel = Kernel::plain;
 
   bool is_matrix_product() const { return product.count > 0; }
   friend bool operator==(const Operation&, const Operation&) = default;

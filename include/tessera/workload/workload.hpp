@@ -65,6 +65,9 @@ struct Operator {
   bool recomputed_selectively = false;
   // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
   bool recomputed_fully = true;
+  Kernel kernel = Kernel::plain;
+  // Whether it multiplies in the workload's `product_type`.
+  bool narrow = false;
   // Heads of keys and values that the operator works with, 0: none. Tensor parallelism shares them
   // out whole, and does not copy them.
   std::uint64_t kv_heads = 0;
@@ -108,10 +111,11 @@ struct Layer {
 struct Workload {
   std::string name;
   std::vector<Layer> layers;
-  DataType data_type = DataType::fp16;  // of weights, activations and gradients
-  bool training = true;                 // else inference: forward passes only
-  std::uint64_t sequence_length = 0;    // tokens, or positions, a sample
-  std::uint64_t samples = 0;            // global batch
+  DataType data_type = DataType::fp16;     // of weights, activations and gradients
+  DataType product_type = DataType::fp16;  // of products that are `narrow`
+  bool training = true;                    // else inference: forward passes only
+  std::uint64_t sequence_length = 0;       // tokens, or positions, a sample
+  std::uint64_t samples = 0;               // global batch
   // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
   // 12).
   Bytes gradient_bytes_per_parameter;

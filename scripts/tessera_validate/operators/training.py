@@ -1,41 +1,25 @@
-"""Training iterations with the constants of the devices, beside those of the cluster files."""
+"""Training iterations, whole sets, with the constants of the devices."""
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from operators.rows import errors
-from page import ROOT
+from operators.rows import HEAD, errors
 from training_clusters.clusters import run_rows
 from training_clusters.sets import sets
 
-HOST = "100 us"  # an operation, a collective: vTrain's stack, from its smallest runs on one GPU
 EVERY = 100      # one row in so many in the reduced form,
 QUICK = 3        # and so many of the sets: sharded weights over many servers take minutes
 
 MISSING = (
-    "vTrain, one node: one GPU's host takes some 3 ms a layer and 8 ms a micro-batch beside the "
-    "layers (width 1024, one sample: 43.8 ms with 12 layers, 79.9 ms with 24), and for the latter no "
-    "operators stand. With tensor degree 8 it takes half as long again as with 4, but less with "
+    "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each, some "
+    "17 GB/s a GPU over all gathers and sums, a tenth of what a server's NICs carry. FSDP on 512 H100 has "
+    "no such limit with smaller shards, so that it is neither message size nor ranks. The cause is not known.",
+    "vTrain, one node: with tensor degree 8 the host takes half as long again as with 4, but less with "
     "micro-batches of two than of one; the reason is not known.",
-    "vTrain, several nodes: with tensor degree 16 all-reduces between servers are too fast here, "
-    "for which the cluster file's launch overhead of 38 us makes up in part.",
-    "A100, the largest models and Korthikanti's: up to 11 % too slow. Products of more than 3 ms "
-    "reach 249 TFLOP/s at the most in Vidur's rows, others' best 268 to 271 (`gemm_rates.csv`), H100's 728 "
-    "and 780 to 795; which clocks and libraries Vidur had is not said.",
-    "ZeRO-3: 768 and 1536 GPUs took the same measured time, with half of the work each: gathers of "
-    "weights decide, which are all but hidden here.",
-    "H100: too fast throughout, where weights are shared out (gathers that are not hidden) and in "
-    "Llama 3's runs, where they are not. Clocks under power, kernels of each kind and what the "
-    "framework adds are not modelled; which of them it is, is not known.",
+    "vTrain, several nodes: tensor degrees 2 and 4 with 16 and 32 replicas are too fast, and four rows took up "
+    "to twice the time of their neighbours.",
+    "H100: small micro-batches of FSDP and narrow models are too fast.",
 )
-
-
-def constants_of(server):
-    """The section `compute` of a machine file, as settings."""
-    text = (ROOT / "configs" / "machines" / f"{server}.yaml").read_text(encoding="utf-8")
-    keys = re.findall(r"^  (\w+): ([^#\n]*?)\s*(?:#.*)?$", text[text.index("compute:\n"):], re.MULTILINE)
-    return [f"machine.compute.{key}={value}" for key, value in keys if key != "model"]
 
 
 @dataclass(frozen=True)
@@ -46,47 +30,39 @@ class Iteration:
 
 
 def degree(row):
-    return next((row[key] for key in ("tensor parallelism", "tp") if isinstance(row, dict) and key in row), None)
+    names = ("tensor parallelism", "tp", "tensor")
+    return next((row[name] for name in names if isinstance(row, dict) and name in row), None)
 
 
 def sections(report, program, folder, setting):
     report.say("## Training with the constants of devices")
     report.say()
-    report.say("Whole sets, each run three times: with the constants of the cluster files, two "
-               "of which were fitted to training iterations (`results/training-clusters.md`); "
-               "with those of single operators (`a100_server`, `h100_server`); and with these "
-               f"and a host that takes {HOST} to issue an operation or a collective "
-               "(`compute.issue`), which is of vTrain's stack and no property of the device. "
-               "No bound: this says what is missing before the second or third can replace the "
-               "first.")
+    report.say("Whole sets. The machine files of clusters have the constants of the device "
+               "(`a100_server`, `h100_server`): one set a device, from single operators alone. What software "
+               "does besides is set with its source in `scripts/tessera_validate/training_clusters/clusters.py`: "
+               "kernels of attention, fused losses, FP8 products, prefetch, and the host of vTrain's stack. No "
+               "bound.")
     report.say()
     table, by_degree = [], defaultdict(list)
     chosen = sets()[:QUICK if setting.reduced else None]
     for number, each in enumerate(chosen):
         name, rows = each.name, each.rows
-        device = constants_of(each.server)
         if setting.reduced:
             rows = rows[::EVERY]
-        cells = []
-        for kind, settings in (("cluster", []), ("device", device),
-                               ("host", [*device, f"machine.compute.issue={HOST}"])):
-            own = folder / f"{number}-{kind}"
-            found = run_rows(program, own, each.machine, rows, each.run, settings)
-            whole = errors([(Iteration(row, measured), ours) for row, ours, measured in found])
-            print(f"run     {name}, {kind}: {whole.absolute:.1f} %, {whole.bias:+.1f} %", flush=True)
-            cells += [f"{whole.absolute:.1f} %", f"{whole.bias:+.1f} %"]
-            for row, ours, measured in found:
-                if degree(row):
-                    by_degree[name, int(degree(row)), kind].append((Iteration(row, measured), ours))
-        table.append([name, len(rows), *cells])
-    report.table(["set", "rows", "cluster file", "bias", "device", "bias", "device and host", "bias"], table)
-    report.say("Mean errors of A100 by tensor degree:")
+        found = run_rows(program, folder / str(number), each.machine, rows, each.run)
+        whole = errors([(Iteration(row, measured), ours) for row, ours, measured in found])
+        print(f"run     {name}: {whole.absolute:.1f} %, {whole.bias:+.1f} %", flush=True)
+        for row, ours, measured in found:
+            if degree(row):
+                by_degree[name, int(degree(row))].append((Iteration(row, measured), ours))
+        table.append([name, each.machine, *whole.cells()])
+    report.table(["set", "machine", *HEAD], table)
+    report.say("By tensor degree:")
     report.say()
-    names = sorted({key[:2] for key in by_degree}, key=lambda key: ([each.name for each in sets()].index(key[0]), key[1]))
-    report.table(["set", "tensor degree", "rows", "cluster file", "device", "device and host"],
-                 [[name, size, len(by_degree[name, size, "device"]),
-                   *(f"{errors(by_degree[name, size, kind]).bias:+.1f} %" for kind in ("cluster", "device", "host"))]
-                  for name, size in names])
+    order = [each.name for each in sets()]
+    report.table(["set", "tensor degree", *HEAD],
+                 [[name, size, *errors(by_degree[name, size]).cells()]
+                  for name, size in sorted(by_degree, key=lambda key: (order.index(key[0]), key[1]))])
     report.say("What is missing, as far as it is known:")
     report.say()
     for line in MISSING:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fits constants of the machine files of clusters to iterations measured on one node.
+"""Fits constants of a machine to iterations measured on one node: what a user does who has those alone. The
+shipped files do without (results/operators.md).
 
     cluster_fit.py a100|a100-recompute|h100 [--program TESSERA] [--every N]
 

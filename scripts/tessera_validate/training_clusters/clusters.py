@@ -7,7 +7,14 @@ from pathlib import Path
 from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
-PRODUCTS_OF_NEMO = {}
+# Settings of software, not of devices. Megatron-DeepSpeed's host (vTrain's cluster): one GPU, width 1024, one
+# sample takes 43.8 ms with 12 layers and 79.9 ms with 24 (vtrain_single.csv): 3.0 ms for the 32 operations of a
+# layer, and 6.2 ms beside operations for a pass forward, one backward and an update.
+DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=2 ms")
+# llm-foundry (scripts/train/benchmarking/submit_benchmarks.py): attn_impl triton. FlashAttention-2 is 1.3 to 2.5
+# times as fast as FlashAttention in Triton (Dao, arXiv:2307.08691, section 4.1: 1.8 in the mean), and reaches 0.62
+# of the peak on A100 and 0.338 on H100 (334 TFLOP/s, Shah et al., arXiv:2407.08608).
+TRITON = {"a100": "0.34", "h100": "0.19"}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8
 
@@ -58,7 +65,7 @@ class Cluster:
         path.write_text(json.dumps(experiment), encoding="utf-8")
         output = self.folder / f"{self.count}"
         nodes = max(1, -(-tiles // GPUS_A_NODE))
-        extra = [f"machine.topology.nodes={nodes}", "machine.network.model=analytical",
+        extra = [f"machine.topology.nodes={nodes}",
                  *self.settings, *settings]
         words = [word for setting in extra for word in ("--set", setting)]
         call([str(self.program), "run", str(path), "-o", str(output), "-q", "-q", *words])
@@ -82,7 +89,7 @@ def vtrain_workload(row):
 
 def run_vtrain(cluster, rows, settings=(), recompute="full"):
     """[(row, ours in ms, measured in ms)]"""
-    found = []
+    found, settings = [], [*DEEPSPEED, *settings]
     for row in rows:
         summary = cluster.run("vtrain", vtrain_workload(row), vtrain_plan(row, recompute), settings)
         found.append((row, summary["iteration_time_ps"] / 1e9, float(row["iteration time (ms)"])))
@@ -102,16 +109,21 @@ MPT = {"125m": (12, 768, 12), "350m": (24, 1024, 16), "760m": (24, 1536, 12), "1
 
 
 def mpt(model, tokens, batch):
-    """Flash attention, no biases, no dropout; vocabulary of 50368 (the same repository)."""
+    """Flash attention, fused cross-entropy, no biases, no dropout; vocabulary of 50368 (the same repository)."""
     work = gpt(*MPT[model], tokens, batch, data_type="bf16", attention="flash", causal=True,
-               biases=False, dropout=False)
+               biases=False, dropout=False, loss="fused")
     work["vocabulary"] = 50368
     return work
 
 
-def fsdp_plan(gpus, micro_batch, recompute, zero=3, **more):
+def fsdp_plan(gpus, micro_batch, recompute, zero=3):
+    """Composer's defaults: backward_prefetch BACKWARD_POST."""
     return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute,
-                    capacity="ignore", **more)
+                    capacity="ignore", prefetch="forward")
+
+
+def triton(gpu):
+    return f"machine.compute.attention_efficiency={TRITON[gpu]}"
 
 
 def run_foundry(cluster, rows, settings=()):
@@ -121,7 +133,8 @@ def run_foundry(cluster, rows, settings=()):
         tokens, micro_batch = int(row["sequence"]), int(row["micro_batch"])
         batch = GPUS_A_NODE * micro_batch * int(row["accumulation"])
         summary = cluster.run(row["model"], mpt(row["model"], tokens, batch),
-                              fsdp_plan(GPUS_A_NODE, micro_batch, row["recompute"]), settings)
+                              fsdp_plan(GPUS_A_NODE, micro_batch, row["recompute"]),
+                              [triton("h100"), *settings])
         measured = batch * tokens / GPUS_A_NODE / float(row["tokens_per_s_per_gpu"])
         found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * measured))
     return found
@@ -135,7 +148,7 @@ def run_mpt(cluster, rows, settings=()):
         plan = fsdp_plan(gpus, micro_batch, "full" if row["recompute"] == "True" else "none",
                          int(row["zero"]))
         work = mpt(row["model"], int(row["sequence"]), gpus * micro_batch * int(row["accumulation"]))
-        summary = cluster.run(row["model"], work, plan, settings)
+        summary = cluster.run(row["model"], work, plan, [triton(row["gpu"]), *settings])
         found.append((row, summary["iteration_time_ps"] / 1e9,
                       1e3 * float(row["measured_s_per_iteration"])))
     return found
@@ -170,7 +183,8 @@ def run_nemo(cluster, rows, settings=()):
         plan = strategy(pipeline, tensor, data, row["micro_batch"], zero=1, overlap_gradients=True,
                         sequence_parallel=tensor > 1, capacity="ignore", **more)
         work = {"kind": "transformer", "sequence": tokens, "batch": batch, "data_type": "bf16",
-                "attention": "flash", "causal": True, **PRODUCTS_OF_NEMO, **NEMO[row["model"]]}
+                "attention": "flash", "causal": True, "product_type": "fp8", "loss": "fused",
+                **NEMO[row["model"]]}
         summary = cluster.run(row["model"], work, plan, settings)
         measured = batch * tokens / gpus / float(row["tokens_per_s_per_gpu"])
         found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * measured))

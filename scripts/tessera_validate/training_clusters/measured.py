@@ -1,8 +1,8 @@
 """Clusters of GPUs: ours beside measured training iterations."""
 
 from page import ROOT, rows_of
-from training_clusters.cluster_fit import CONSTANTS, DEVICE_BOUND, LONGEST, SETS, run_set, stated
-from training_clusters.clusters import Cluster, gpt, mean_error, run_vtrain, strategy
+from training_clusters.cluster_fit import DEVICE_BOUND, LONGEST, SETS, run_set
+from training_clusters.clusters import DEEPSPEED, Cluster, gpt, mean_error, run_vtrain, strategy
 
 LLAMA = ROOT / "workloads" / "llama3_405b.yaml"
 # (name, replicas, parts of the context, tokens a sample, samples, TFLOP/s a GPU):
@@ -10,8 +10,6 @@ LLAMA = ROOT / "workloads" / "llama3_405b.yaml"
 LLAMA_ROWS = [("8192 GPUs", 64, 1, 8192, 2048, 430),
               ("16384 GPUs", 128, 1, 8192, 2048, 400),
               ("16384 GPUs, 131072 tokens", 8, 16, 131072, 128, 380)]
-# What `cluster_fit.py a100-recompute --every 4` gives, and its mean absolute error.
-WITH_RECOMPUTATION = {"launch_overhead": "8 us", "memory_efficiency": "0.67"}
 SHARES = ("compute", "tensor", "data", "pipeline", "bubble")
 
 
@@ -30,31 +28,23 @@ def introduction(report):
     report.say()
     report.say("Command: `scripts/validate training-clusters`, part `measured`; one run is "
                "`build/release/tessera run` with `strategy.aggregation: stage`, `run.replay: exact` "
-               "and the analytical network, whose collectives share links. Machines: "
+               "and the files' own network, on which collectives share links. Machines: "
                "`configs/machines/a100_cluster.yaml` (Megatron), `a100_cluster_4nic.yaml` (vTrain) "
                "and `h100_cluster.yaml` (Llama 3), each number with its source. No number is keyed to "
                "a model or a row.")
     report.say()
-    report.say("Two constants for a type of device at most are fitted to iterations measured on one "
-               "node, by `scripts/tessera_validate/training_clusters/cluster_fit.py`, and left alone:")
+    report.say("Constants of computing are those of the device, from single operators "
+               "(`results/operators.md`, `a100_server` and `h100_server`), and the same for every set of a "
+               "device: none was fitted to a training iteration. On H100 the clock besides that products "
+               "keep which follow one another (`sustained_clock`). Overheads and bandwidths of "
+               "collectives come from NCCL's measured times (`nccl_fit.py`).")
     report.say()
-    report.table(["machine", *CONSTANTS, "fit set", "fitted to it"],
-                 [[machine, *(f"{stated(machine, key):g} {unit}"
-                              for key, (unit, _, _) in CONSTANTS.items()), rows,
-                   ", ".join(SETS[name][3])]
-                  for machine, rows, name in
-                  [("a100_cluster", "`vtrain_single.csv`", "a100"),
-                   ("a100_cluster_4nic", "`vtrain_single.csv`", "a100"),
-                   ("h100_cluster", "`llm_foundry_h100.csv`", "h100")]])
-    report.say("From measurements of parts, not of training: `matrix_efficiency`, from published rates "
-               "of single products (`gemm_fit.py`); overheads and bandwidths of collectives, from "
-               "NCCL's measured times (`nccl_fit.py`). Test sets, which no number was fitted to: all "
-               "from vTrain's several nodes on. They were not unseen, though: which effects to model, "
-               "which two constants to fit, and how vTrain's runs cut their boundary activations was "
-               "chosen with these errors in sight. Rows that nobody looked at are the real test. "
-               "Since the data sheets say nothing of it, the two "
-               "constants also stand for what is not modelled: clocks under load, kernels that move "
-               "more than their operands.")
+    report.say("Settings of software, each with its source in "
+               "`scripts/tessera_validate/training_clusters/clusters.py`: the host of "
+               f"Megatron-DeepSpeed in vTrain's runs (`{'`, `'.join(DEEPSPEED)}`), from its two smallest "
+               "runs on one GPU; llm-foundry's attention in Triton, fused loss, and gathers that are not "
+               "ahead in the backward pass. Which effects to model was chosen with these errors in sight; "
+               "rows that nobody looked at are the real test.")
     report.say()
 
 
@@ -66,18 +56,17 @@ def fit_set(report, program, folder, reduced, name):
 
 def single_node(report, program, folder, reduced):
     found = fit_set(report, program, folder, reduced, "a100")
-    report.say("### The fit sets")
+    report.say("### One node")
     report.say()
     report.say(f"A100: of vTrain's single-node set the {len(found)} rows count whose work the device "
                f"bounds, not the host: micro-batch · hidden / tensor degree from {DEVICE_BOUND} on. "
-               "Below, an iteration takes some 3.5 ms a layer and micro-batch whatever its size, "
-               "which is how fast the host issues kernels and is not modelled.")
+               "The whole set stands in `results/operators.md`, part `training`.")
     report.say()
     report.say("These runs are taken as without recomputation, although vTrain configures its own "
                "simulations with it. With it, one GPU (hidden 2048, micro-batch 8) would compute the "
                "products of a layer at 276 TFLOP/s beside its memory traffic, more than the best "
                "single product in `gemm_rates.csv` (271 TFLOP/s). The runs on several nodes agree with "
-               "recomputation. What the other choice would give stands below their table.")
+               "recomputation.")
     report.say()
     groups = []
     for key in ("tensor parallelism", "pipeline parallelism", "micro batch", "hidden size"):
@@ -96,19 +85,7 @@ def single_node(report, program, folder, reduced):
                  [[row["model"], row["sequence"], row["micro_batch"], row["recompute"],
                    f"{measured:.0f}", f"{ours:.0f}", percent(ours, measured)]
                   for row, ours, measured in found])
-    report.say(f"Mean absolute error {mean_error(found):.2f} %: one constant does not explain these "
-               "runs well.")
-    report.say()
-
-
-def other_choice(report, cluster, rows):
-    found = run_vtrain(cluster, rows, [f"machine.compute.{key}={value}"
-                                       for key, value in WITH_RECOMPUTATION.items()])
-    report.say("Were the single-node runs taken as with recomputation, their best constants "
-               f"(`cluster_fit.py a100-recompute --every 4`: "
-               f"{', '.join(f'{key} {value}' for key, value in WITH_RECOMPUTATION.items())}) would "
-               "leave 5.2 % there, against 4.0 % without, and "
-               f"{mean_error(found):.2f} % here.")
+    report.say(f"Mean absolute error {mean_error(found):.2f} %.")
     report.say()
 
 
@@ -132,17 +109,13 @@ def multi_node(report, program, folder, reduced):
                + report.at_most(error, 10, "vTrain, multi-node, mean absolute error [%]", "{:.2f}")
                + ".")
     report.say()
-    if not reduced:
-        other_choice(report, cluster, rows)
     report.say("What is left. Two runs of tensor degree 2 on 512 GPUs (39.1, micro-batches 3 and 6) and "
                "that with a micro-batch of 64 were measured at up to twice the time of their "
                "neighbours; nothing in the configuration says why. With tensor degrees 2 and 4 and 16 "
                "or 32 replicas, ours is up to 16 % too fast, and not with few replicas: gradients seem "
                "to be reduced slower than the NICs allow where members of a data group share a server "
                "but no NIC (a likely cause, not verified: NCCL keeps a ring on one NIC where it can, "
-               "and then goes through the host). Where the GPU waits for many small messages between "
-               "servers (tensor degree 16), the host catches up, and the launch overhead counted here "
-               "is hidden.")
+               "and then goes through the host).")
     report.say()
 
 

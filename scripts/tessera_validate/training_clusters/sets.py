@@ -1,7 +1,7 @@
 """Every set of measured training iterations that we hold, and how each is run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from page import rows_of
 from training_clusters.clusters import GPUS_A_NODE, gpt, run_foundry, run_mpt, run_nemo, run_vtrain, strategy
@@ -11,11 +11,9 @@ from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
 @dataclass(frozen=True)
 class Set:
     name: str
-    machine: str  # the file of the cluster
-    server: str   # that with the constants of the device
+    machine: str
     rows: list
     run: Callable  # (cluster, rows, settings): [(row, ours, measured)]
-    stack: str
 
 
 def of_vtrain(recompute):
@@ -64,25 +62,24 @@ def foundry_rows(gpu, several):
 
 def sets():
     return [
-        Set("vTrain, one node, whole set", "a100_cluster_4nic", "a100_server",
-            rows_of("vtrain_single.csv"), of_vtrain("none"), "deepspeed"),
-        Set("vTrain, several nodes", "a100_cluster_4nic", "a100_server", rows_of("vtrain_multi.csv"),
-            of_vtrain("full"), "deepspeed"),
-        Set("Megatron SC'21, table 1", "a100_cluster", "a100_server", megatron_rows("Table1"),
-            of_megatron(megatron_plan), "megatron"),
-        Set("Megatron SC'21, table 2, PTD-P", "a100_cluster", "a100_server",
-            megatron_rows("Table2", "PTD-P"), of_megatron(megatron_plan), "megatron"),
-        Set("Megatron SC'21, table 2, ZeRO-3", "a100_cluster", "a100_server",
-            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan), "deepspeed"),
-        Set("Korthikanti, table 5", "a100_cluster", "a100_server", megatron_rows("Table5"),
-            of_megatron(megatron_plan), "megatron"),
-        Set("llm-foundry, A100", "a100_cluster", "a100_server",
-            [*foundry_rows("a100", False), *foundry_rows("a100", True)], run_mpt, "fsdp"),
-        Set("llm-foundry, H100, one node", "h100_cluster", "h100_server",
-            rows_of("llm_foundry_h100.csv"), run_foundry, "fsdp"),
-        Set("llm-foundry, H100, several nodes", "h100_cluster", "h100_server",
-            foundry_rows("h100", True), run_mpt, "fsdp"),
-        Set("NeMo, FP8, H100", "h100_cluster", "h100_server", rows_of("nemo_h100_fp8.csv"), run_nemo,
-            "nemo"),
-        Set("Llama 3 405B, H100", "h100_cluster", "h100_server", LLAMA_ROWS, run_llama, "llama"),
+        Set("vTrain, one node, whole set", "a100_cluster_4nic",
+            rows_of("vtrain_single.csv"), of_vtrain("none")),
+        Set("vTrain, several nodes", "a100_cluster_4nic", rows_of("vtrain_multi.csv"),
+            of_vtrain("full")),
+        Set("Megatron SC'21, table 1", "a100_cluster", megatron_rows("Table1"),
+            of_megatron(megatron_plan)),
+        Set("Megatron SC'21, table 2, PTD-P", "a100_cluster",
+            megatron_rows("Table2", "PTD-P"), of_megatron(megatron_plan)),
+        Set("Megatron SC'21, table 2, ZeRO-3", "a100_cluster",
+            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan)),
+        Set("Korthikanti, table 5", "a100_cluster", megatron_rows("Table5"),
+            of_megatron(megatron_plan)),
+        Set("llm-foundry, A100", "a100_cluster",
+            [*foundry_rows("a100", False), *foundry_rows("a100", True)], run_mpt),
+        Set("llm-foundry, H100, one node", "h100_cluster",
+            rows_of("llm_foundry_h100.csv"), run_foundry),
+        Set("llm-foundry, H100, several nodes", "h100_cluster",
+            foundry_rows("h100", True), run_mpt),
+        Set("NeMo, FP8, H100", "h100_cluster", rows_of("nemo_h100_fp8.csv"), run_nemo),
+        Set("Llama 3 405B, H100", "h100_cluster", LLAMA_ROWS, run_llama),
     ]

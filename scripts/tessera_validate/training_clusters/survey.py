@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Runs all training sets and prints mean absolute and signed errors, by set and by dimension.
 
-    survey.py [--program TESSERA] [--device] [--set NAME]... [--every N] [--rows] [KEY=VALUE]...
+    survey.py [--program TESSERA] [--set NAME]... [--every N] [--rows] [KEY=VALUE]...
 
---device takes the constants of computing from the file of the device's server, not from that of the
-cluster. --set NAME: only sets whose names contain it; --every N: one row in N of sets of more than
+--set NAME: only sets whose names contain it; --every N: one row in N of sets of more than
 SMALL. KEY=VALUE are settings of all runs. --rows prints each.
 """
 import argparse
@@ -16,7 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from operators.rows import Errors
-from operators.training import constants_of
 from page import ROOT
 from training_clusters.clusters import run_rows
 from training_clusters.sets import sets
@@ -44,7 +42,6 @@ def label(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build/release/tessera"))
-    parser.add_argument("--device", action="store_true")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--rows", action="store_true")
@@ -54,9 +51,8 @@ def main():
         if options.set and not any(name in each.name for name in options.set):
             continue
         rows = each.rows[::options.every] if len(each.rows) > SMALL else each.rows
-        settings = [*(constants_of(each.server) if options.device else ()), *options.settings]
         with tempfile.TemporaryDirectory(prefix="tessera-survey-") as folder:
-            found = run_rows(options.program, folder, each.machine, rows, each.run, settings)
+            found = run_rows(options.program, folder, each.machine, rows, each.run, options.settings)
         values = [(row, ours / measured - 1) for row, ours, measured in found]
         _, absolute, bias, worst = Errors(tuple(error for _, error in values)).cells()
         print(f"{each.name}: {len(rows)} rows, {absolute}, bias {bias}, worst {worst}", flush=True)

@@ -27,6 +27,7 @@ compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t pl
         break;
     }
   }
+  issue.begins = true;
   issue.waits = issue.waits || first;
   return issue;
 }

@@ -26,6 +26,9 @@ struct Passes {
   std::uint64_t backward;
 };
 constexpr Passes loss_passes{9, 3};
+// One kernel each way: the logits are read once, and their gradient takes their place. In the data
+// type, which inputs and outputs already count.
+constexpr Passes fused_loss_passes{0, 0};
 
 using Operators = std::vector<Operator>;
 
@@ -38,6 +41,15 @@ void append(Operators& operators, Operators more) {
 Operators kept_whole(Operators operators) {
   for (Operator& op : operators) {
     op.recomputed_fully = false;
+  }
+  return operators;
+}
+
+// Of a repeated layer: products with weights are made in the narrow type, as Transformer Engine
+// does.
+Operators narrowed(Operators operators) {
+  for (Operator& op : operators) {
+    op.narrow = op.is_matrix_product() && op.parameters > 0;
   }
   return operators;
 }
@@ -105,6 +117,7 @@ class Builder {
       const std::uint64_t turned = attention.query_elements() + attention.key_elements();
       operators.push_back(
           make_.vector("rotary", "elementwise", Sharding::heads, rotary_cost, turned, turned));
+      operators.back().kernel = Kernel::activation;
     }
     append(operators, make_.attention("", Sharding::heads, attention));
     operators.push_back(
@@ -205,9 +218,10 @@ class Builder {
     const std::uint64_t logits = tokens_ * shape_.vocabulary;
     Operator op = make_.vector("loss", "loss", Sharding::heads, loss_cost, logits, logits);
     op.output_elements = tokens_;
-    op.stored_cut = Bytes(logit_bytes * logits);
-    op.more_moved_forward = Bytes(logit_bytes * loss_passes.forward * logits);
-    op.more_moved_backward = Bytes(logit_bytes * loss_passes.backward * logits);
+    const Passes passes = shape_.fused_loss ? fused_loss_passes : loss_passes;
+    op.stored_cut = shape_.fused_loss ? make_.bytes(logits) : Bytes(logit_bytes * logits);
+    op.more_moved_forward = Bytes(logit_bytes * passes.forward * logits);
+    op.more_moved_backward = Bytes(logit_bytes * passes.backward * logits);
     op.forward_all_reduce_elements = 3 * tokens_;
     return op;
   }
@@ -227,7 +241,7 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
     Operators operators = make.part("1", make.self_attention(false));
     append(operators, make.part("2", make.mlp(i)));
     layers.push_back(
-        {prefix + "layer " + std::to_string(i), std::move(operators), make.activation()});
+        {prefix + "layer " + std::to_string(i), narrowed(std::move(operators)), make.activation()});
   }
 }
 
@@ -250,7 +264,8 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
       append(operators, make.part("_cross", make.cross_attention()));
     }
     append(operators, make.part("2", make.mlp(i)));
-    layers.push_back({prefix + "layer " + std::to_string(i), std::move(operators), boundary});
+    layers.push_back(
+        {prefix + "layer " + std::to_string(i), narrowed(std::move(operators)), boundary});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/workload.hpp"
@@ -133,6 +134,15 @@ const Key<bool> causal{"causal", false, "flash attention of decoders skips the m
 const Key<bool> tie_embeddings{"tie_embeddings", true,
                                "the head uses the word embedding's weights"};
 const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
+const ChoiceKey<bool> loss{
+    "loss",
+    {{"plain", false}, {"fused", true}},
+    "plain",
+    "plain: an operation at a time over logits in fp32; fused: one kernel each way"};
+const ChoiceKey<DataType> product_type =
+    ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
+                        "of the inputs of a layer's products with weights, cast to it before each")
+        .derived();
 const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
 
 void read_names(config::Section& section, TransformerShape& shape) {
@@ -150,6 +160,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.tie_embeddings = tie_embeddings.read(section);
   shape.biases = biases.read(section);
   shape.dropout = dropout.read(section);
+  shape.fused_loss = loss.read(section);
 }
 
 const ChoiceKey<Architecture> architecture{"architecture",
@@ -248,9 +259,12 @@ bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
 std::optional<Workload> read_transformer(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
   std::optional<Workload> workload = read_training(section);
+  const DataType products =
+      product_type.read(section, to_string(workload ? workload->data_type : DataType::fp16));
   if (!shape || !workload) {
     return std::nullopt;  // the section holds the complaint
   }
+  workload->product_type = products;
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -295,7 +309,9 @@ std::vector<ParameterInfo> transformer_parameters() {
                                   head,
                                   tie_embeddings,
                                   biases,
-                                  dropout};
+                                  dropout,
+                                  loss,
+                                  product_type};
   for (ParameterInfo& info : training_parameters()) {
     list.push_back(std::move(info));
   }
@@ -315,6 +331,7 @@ const Registration registration(
 std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
   const DataType type = read_data_type(section);
+  section.raw(product_type.key());
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);
   }

@@ -239,5 +239,62 @@ TEST(Gemm, PointsAtWhatIsWrong) {
               HasSubstr("did you mean 'matrix_efficiency'"));
 }
 
+workload::Operation of_kernel(workload::Kernel kernel, workload::Operation operation) {
+  operation.kernel = kernel;
+  return operation;
+}
+
+// A thousand bytes at 1 B/ps, of which each class reaches its share; others that of `plain`.
+TEST(Gemm, KernelsReachTheShareOfTheirClass) {
+  using workload::Kernel;
+  const std::string shares = "vector_memory_efficiency: 0.5, norm_memory_efficiency: 0.25, ";
+  const Described device =
+      gemm("tiles: [16x16], " + shares + "sum_memory_efficiency: 1.0", fast_memory);
+  const auto time = [&](Kernel kernel) {
+    return device.time_of(of_kernel(kernel, vector_work(0, 1000)));
+  };
+  EXPECT_EQ(time(Kernel::plain), 2000);
+  EXPECT_EQ(time(Kernel::norm), 4000);
+  EXPECT_EQ(time(Kernel::activation), 2000);
+  EXPECT_EQ(time(Kernel::sum), 1000);
+}
+
+// 8 heads of 64 queries and width 16 over 64 keys, scores and values: depth 128. Backward has two
+// and a half times the FLOPs, and the keys among its columns.
+TEST(Gemm, FusedAttentionStartsEachBlockOfQueriesAnew) {
+  workload::Operation forward =
+      of_kernel(workload::Kernel::fused_attention, product_of(64, 16, 128, 8));
+  workload::Operation backward =
+      of_kernel(workload::Kernel::fused_attention, product_of(64, 128, 16, 16));
+  backward.flops = Flops(forward.flops.count() / 2 * 5);
+  const Described device = gemm("tiles: [16x16], attention_efficiency: 0.5, attention_fill: 16");
+  const auto flops = static_cast<std::int64_t>(forward.flops.count());
+  EXPECT_EQ(device.time_of(forward), 2 * flops + 2 * flops / 4);
+  EXPECT_EQ(device.time_of(backward), (2 * flops + 2 * flops / 4) / 2 * 5);
+  const Described tiled = gemm("tiles: [16x16]");
+  EXPECT_EQ(tiled.time_of(forward), tiled.time_of(product_of(64, 16, 128, 8)));
+}
+
+TEST(Gemm, ClocksUnderPowerSlowProductsAlone) {
+  const Described device = gemm("tiles: [16x16], sustained_clock: 0.5", fast_memory);
+  EXPECT_EQ(device.time_of(product_of(256, 256, 100)), 2 * 2 * 256 * 256 * 100);
+  EXPECT_EQ(device.time_of(vector_work(7, 1000)), 1000);
+}
+
+// Of four units a collective takes two: products take twice as long, and what streams the same.
+TEST(Gemm, CollectivesTakeUnits) {
+  const Described device = gemm("tiles: [16x16], collective_units: 2", fast_memory);
+  const auto beside = [&](const workload::Operation& operation) {
+    return device.model->duration_beside(device.machine, device.machine.tile, operation).ps();
+  };
+  EXPECT_TRUE(device.model->slows_beside());
+  EXPECT_EQ(beside(product_of(256, 256, 100)), 2 * device.time_of(product_of(256, 256, 100)));
+  EXPECT_EQ(beside(product_of(16, 16, 10)), wave_ps);
+  EXPECT_EQ(beside(vector_work(7, 1000)), 1000);
+  EXPECT_FALSE(gemm("tiles: [16x16]").model->slows_beside());
+  EXPECT_THROW(gemm("tiles: [16x16], collective_units: 4"), ConfigError);
+  EXPECT_THROW(gemm("tiles: [16x16], attention_fill: 4"), ConfigError);
+}
+
 }  // namespace
 }  // namespace tessera::compute

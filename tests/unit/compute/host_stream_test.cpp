@@ -29,6 +29,19 @@ TEST(HostStream, DecidesWhereTheDeviceIsFaster) {
 }
 
 // Operations of 30 us: the first waits for the host, and then the device decides; sums would be 40.
+// Three passes of two operations: 10 us to issue each, and 100 us before the first of a pass.
+TEST(HostStream, TakesTimeForEachPass) {
+  HostStream host(us(10), 1, us(100));
+  constexpr Issue first{0, false, true};
+  for (int pass = 1; pass <= 3; ++pass) {
+    EXPECT_EQ(host.begin(0, {}, first), us(120 * pass - 10));
+    EXPECT_EQ(host.begin(0, {}, ahead), us(120 * pass));
+  }
+  HostStream alone(SimTime::zero(), 1, us(100));
+  EXPECT_EQ(alone.begin(0, us(30), first), us(100));
+  EXPECT_EQ(alone.begin(0, us(130), ahead), us(130));
+}
+
 TEST(HostStream, IsHiddenWhereTheDeviceIsSlower) {
   HostStream host(us(10), 1);
   SimTime now;

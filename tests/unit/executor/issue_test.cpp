@@ -42,5 +42,12 @@ TEST(Issue, WaitsWhereAnIterationBegins) {
   EXPECT_EQ(issue_of(phase, 0, true).others, 0U);
 }
 
+TEST(Issue, KnowsTheFirstOperationOfAPass) {
+  const auto phase = phase_of({Action::receive, Action::start_collective, Action::execute,
+                               Action::collective, Action::execute});
+  EXPECT_TRUE(issue_of(phase, 2, false).begins);
+  EXPECT_FALSE(issue_of(phase, 4, false).begins);
+}
+
 }  // namespace
 }  // namespace tessera::executor

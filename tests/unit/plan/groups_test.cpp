@@ -186,6 +186,33 @@ TEST(Groups, ZeroGathersAndScattersWhatItSharesOut) {
   EXPECT_EQ(sum("3", Phase::update, Kind::all_gather), 0U);
 }
 
+// Where the gathers of a stage's layers stand between its operators: ahead of the layer before, or
+// behind it.
+TEST(Groups, WeightsAreGatheredAheadOrNot) {
+  const auto begins = [](const std::string& prefetch, Phase phase) {
+    const Planned work = planned("data: 4\nzero: 3\nprefetch: " + prefetch + "\n");
+    const Program& program = work.plan.stages[0].program;
+    const auto entry =
+        std::find_if(program.schedule.begin(), program.schedule.end(),
+                     [&](const ScheduleEntry& candidate) { return candidate.pass.phase == phase; });
+    std::string order;
+    for (const Instruction& instruction : program.instructions(*entry)) {
+      const bool gather = instruction.action == Action::start_collective &&
+                          instruction.collective == collective::Kind::all_gather;
+      const bool computes = instruction.action == Action::execute;
+      if (gather || (computes && (order.empty() || order.back() != 'c'))) {
+        order += gather ? 'g' : 'c';
+      }
+    }
+    return order.substr(0, 6);
+  };
+  EXPECT_EQ(begins("both", Phase::forward), "ggcgcg");
+  EXPECT_EQ(begins("forward", Phase::forward), "ggcgcg");
+  EXPECT_EQ(begins("none", Phase::forward), "gcgcgc");
+  EXPECT_EQ(begins("both", Phase::backward), "ggcgcg");
+  EXPECT_EQ(begins("forward", Phase::backward), "gcgcgc");
+}
+
 // PALM, Table III, linear: (BMN, k) forward, (BNK, m) backward, (MK, b and n) for the update; here
 // N rows (tokens), M columns, K depth.
 TEST(Groups, ExplicitShardingSendsWhatTableThreeSays) {

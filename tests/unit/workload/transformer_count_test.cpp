@@ -274,6 +274,28 @@ TEST(Operators, TheLossPassesOverItsLogitsInFp32) {
   EXPECT_EQ(loss.more_moved_backward, Bytes(3 * 4 * logits));
 }
 
+// In one kernel: the logits and their gradient are read and written once, in the data type.
+TEST(Operators, AFusedLossMovesItsLogitsOnce) {
+  const Workload workload = transformer(odd, "loss: fused\n");
+  const Operator& loss = workload.layers.back().operators.back();
+  EXPECT_EQ(loss.more_moved_forward, Bytes(0));
+  EXPECT_EQ(loss.more_moved_backward, Bytes(0));
+  EXPECT_EQ(loss.stored_cut, Bytes(2 * odd.sequence * odd.vocabulary));
+}
+
+TEST(Operators, ProductsWithWeightsOfALayerAreNarrow) {
+  const Workload workload = transformer(odd, "data_type: bf16\nproduct_type: fp8\n");
+  EXPECT_EQ(workload.data_type, DataType::bf16);
+  EXPECT_EQ(workload.product_type, DataType::fp8);
+  for (const Layer& layer : workload.layers) {
+    const bool repeated = layer.name.starts_with("layer");
+    for (const Operator& op : layer.operators) {
+      EXPECT_EQ(op.narrow, repeated && op.is_matrix_product() && op.parameters > 0) << op.name;
+    }
+  }
+  EXPECT_EQ(transformer(odd).product_type, transformer(odd).data_type);
+}
+
 TEST(StoredActivations, OfEmbeddingAndHead) {
   const Workload workload = transformer(odd);
   const std::uint64_t sh = odd.sequence * odd.hidden;

@@ -57,6 +57,7 @@ struct TransformerShape {
   bool tie_embeddings = true;
   bool biases = true;  // of the products; layer norm always has gain and shift
   bool loss = true;
+  bool fused_loss = false;  // one kernel each way; else an operation at a time, in fp32
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
 };
