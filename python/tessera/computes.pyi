@@ -41,12 +41,28 @@ class Gemm(Compute):
     """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
     vector_memory_efficiency: float | str | None
     """the same of work without a product, whose kernels reach less: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
+    norm_memory_efficiency: float | str | None
+    """the same of norms; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    activation_memory_efficiency: float | str | None
+    """the same of activations and rotary positions; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    sum_memory_efficiency: float | str | None
+    """the same of skip connections, dropout and the optimizer, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    attention_efficiency: float | str | None
+    """share of the peak that fused (flash) attention reaches with long sequences; it has no tiles then; fraction, at least 1e-06; default: as any product, by its tiles"""
+    attention_fill: int | None
+    """attention_efficiency: start of a block of queries, as long as so many keys; integer, 0 to 1048576; default: 0"""
+    sustained_clock: float | str | None
+    """share of the clock that is left under the power limit where products follow one another; fraction, at least 1e-06; default: 1"""
+    collective_units: int | None
+    """units that a collective in the background takes from what is computed beside it; integer, 0 to 1048576; default: 0"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     launch_overhead: str | None
     """time before each operation; time, at least 0 ps; default: 0 ps"""
     issue: str | None
     """time of the host to issue an operation or a collective, while the device is at those before; time, at least 0 ps; default: 0 ps"""
+    issue_pass: str | None
+    """time of the host for each pass of a micro-batch through its stage beside issuing: the schedule, batches, losses and timers of a framework; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -61,9 +77,17 @@ class Gemm(Compute):
         matrix_efficiency: float | str | None = ...,
         memory_efficiency: float | str | None = ...,
         vector_memory_efficiency: float | str | None = ...,
+        norm_memory_efficiency: float | str | None = ...,
+        activation_memory_efficiency: float | str | None = ...,
+        sum_memory_efficiency: float | str | None = ...,
+        attention_efficiency: float | str | None = ...,
+        attention_fill: int | None = ...,
+        sustained_clock: float | str | None = ...,
+        collective_units: int | None = ...,
         vector_peak: str | None = ...,
         launch_overhead: str | None = ...,
         issue: str | None = ...,
+        issue_pass: str | None = ...,
     ) -> None: ...
 
 class Npu(Compute):

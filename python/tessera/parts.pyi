@@ -316,6 +316,10 @@ class LanguageModel(Section):
     """the products of attention and MLP have biases; boolean; default: true"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
+    loss: Literal["plain", "fused"] | None
+    """plain: an operation at a time over logits in fp32; fused: one kernel each way; name, one of plain, fused; default: plain"""
+    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     batch: int | None
     """samples of one step over all replicas; integer, 1 to 4294967296"""
     mode: Literal["training", "inference"] | None
@@ -356,6 +360,8 @@ class LanguageModel(Section):
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
+        loss: Literal["plain", "fused"] | None = ...,
+        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         batch: int | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
@@ -459,6 +465,8 @@ class Strategy(Section):
     """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; name, one of none, selective, full; default: none"""
     zero: int | None
     """share out over data: 1 optimizer state, 2 and gradients, 3 and weights; integer, 0 to 3; default: 0"""
+    prefetch: Literal["both", "forward", "none"] | None
+    """of zero 3: passes that gather a layer's weights while the layer before is computed; both, forward, or none: a gather begins when that layer is over; name, one of both, forward, none; default: both"""
     overlap_gradients: bool | None
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
@@ -492,6 +500,7 @@ class Strategy(Section):
         order: Sequence[str | int | float] | None = ...,
         recompute: Literal["none", "selective", "full"] | None = ...,
         zero: int | None = ...,
+        prefetch: Literal["both", "forward", "none"] | None = ...,
         overlap_gradients: bool | None = ...,
         overlap_tensor: bool | None = ...,
         boundary: Literal["full", "scattered", "broadcast", "reduced"] | None = ...,

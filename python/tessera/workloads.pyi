@@ -306,6 +306,10 @@ class Transformer(Workload):
     """the products of attention and MLP have biases; boolean; default: true"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
+    loss: Literal["plain", "fused"] | None
+    """plain: an operation at a time over logits in fp32; fused: one kernel each way; name, one of plain, fused; default: plain"""
+    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
@@ -342,6 +346,8 @@ class Transformer(Workload):
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
+        loss: Literal["plain", "fused"] | None = ...,
+        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
