@@ -1,36 +1,9 @@
 #include "tessera/core/random.hpp"
 
-#include <cmath>
-
+#include "tessera/core/portable_math.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera {
-namespace {
-
-// Natural logarithm of a positive, normal number in additions, multiplications and divisions alone:
-// std::log differs in the last bit between mathematics libraries. log(2^e m) = e log 2 + 2 artanh
-// z, z = (m - 1)/(m + 1), with m in [sqrt(1/2), sqrt(2)], hence z^2 < 0.0295 and twelve terms of
-// the series of artanh leave less than 2^-60.
-double portable_log(double x) {
-  constexpr double log_of_two = 0x1.62e42fefa39efp-1;
-  constexpr double square_root_of_half = 0x1.6a09e667f3bcdp-1;
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);
-  if (mantissa < square_root_of_half) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double z = (mantissa - 1) / (mantissa + 1);
-  const double square = z * z;
-  double series = 0;
-  for (int power = 23; power >= 1; power -= 2) {
-    series = series * square + 1.0 / power;
-  }
-  return exponent * log_of_two + 2 * z * series;
-}
-
-}  // namespace
-
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key) {
   constexpr std::uint64_t multiplier0 = 0xD2511F53;

@@ -9,17 +9,13 @@ namespace tessera::serving {
 
 bool Cache::take(std::uint64_t blocks) {
   while (most_ && taken_ + blocks > *most_) {
-    const Prefix* oldest = nullptr;
-    for (const auto& [number, prefix] : prefixes_) {
-      if (prefix.users == 0 && (oldest == nullptr || prefix.last_use < oldest->last_use)) {
-        oldest = &prefix;
-      }
-    }
-    if (oldest == nullptr) {
+    if (idle_.empty()) {
       return false;
     }
-    taken_ -= oldest->blocks;
-    prefixes_.erase(oldest->number);
+    const auto oldest = prefixes_.find(idle_.begin()->second);
+    taken_ -= oldest->second.blocks;
+    prefixes_.erase(oldest);
+    idle_.erase(idle_.begin());
   }
   taken_ += blocks;
   most_taken_ = std::max(most_taken_, taken_);
@@ -35,7 +31,9 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   if (kept > tokens) {
     return 0;
   }
-  ++found->second.users;
+  if (found->second.users++ == 0) {
+    idle_.erase({found->second.last_use, prefix});
+  }
   found->second.last_use = ++uses_;
   return static_cast<std::uint32_t>(kept);
 }
@@ -43,8 +41,10 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
 void Cache::let_go(std::uint32_t prefix) {
   Prefix& found = prefixes_.at(prefix);
   ensure(found.users > 0, "a prefix that nobody uses is let go");
-  --found.users;
   found.last_use = ++uses_;
+  if (--found.users == 0) {
+    idle_.emplace(found.last_use, prefix);
+  }
 }
 
 std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
@@ -70,6 +70,8 @@ void Cache::save(pdes::StateWriter& writer) const {
   for (const auto& [number, prefix] : prefixes_) {
     all.push_back(prefix);
   }
+  std::sort(all.begin(), all.end(),
+            [](const Prefix& a, const Prefix& b) { return a.number < b.number; });
   writer.put_all(all);
 }
 
@@ -78,8 +80,12 @@ void Cache::restore(pdes::StateReader& reader) {
   most_taken_ = reader.get<std::uint64_t>();
   uses_ = reader.get<std::uint64_t>();
   prefixes_.clear();
+  idle_.clear();
   for (const Prefix& prefix : reader.get_all<Prefix>()) {
     prefixes_[prefix.number] = prefix;
+    if (prefix.users == 0) {
+      idle_.emplace(prefix.last_use, prefix.number);
+    }
   }
 }
 

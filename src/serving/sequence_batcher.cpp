@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -25,7 +26,9 @@ struct Sequence {
   std::uint32_t queries = 0;     // in that step
   std::uint32_t uses = 0;        // prefix in the cache that it uses; 0: none
   std::uint64_t blocks = 0;      // its own
-  std::uint64_t shared = 0;      // blocks of the prefix that it uses
+  std::uint64_t shared = 0;      // blocks of the prefix or the pieces that it uses
+  std::uint32_t pieces = 0;      // of its prompt that are in the cache and it uses
+  bool keeps_pieces = true;      // as it computes them; no more, once another one was faster
   SimTime begun = SimTime::never();
   SimTime first;
   SimTime last;  // token
@@ -35,8 +38,10 @@ struct Sequence {
 
 class SequenceBatcher final : public Batcher {
  public:
-  explicit SequenceBatcher(const BatchOptions& options)
-      : options_(options), cache_(options.block, options.blocks) {}
+  SequenceBatcher(const BatchOptions& options, const RequestSource* requests)
+      : options_(options),
+        cache_(options.block, options.blocks),
+        requests_(requests != nullptr && requests->piece_tokens() > 0 ? requests : nullptr) {}
 
   void arrive(std::uint64_t number, const Request& request) override {
     Sequence sequence;
@@ -76,6 +81,7 @@ class SequenceBatcher final : public Batcher {
         sequence.step = no_step;
         sequence.cached += sequence.queries;
         keep_prefix(sequence);
+        keep_pieces(sequence);
         if (sequence.cached == sequence.goal) {
           give_token(sequence, now, listener);
         }
@@ -196,9 +202,15 @@ class SequenceBatcher final : public Batcher {
     if (sequence.uses != 0) {
       cache_.let_go(sequence.uses);
     }
+    // The last ones first, so that they are given up before those that they need.
+    for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
+      cache_.let_go(requests_->pieces(sequence.request)[piece - 1]);
+    }
     sequence.blocks = 0;
     sequence.shared = 0;
     sequence.uses = 0;
+    sequence.pieces = 0;
+    sequence.keeps_pieces = true;
   }
 
   // Prompts that have begun.
@@ -234,6 +246,7 @@ class SequenceBatcher final : public Batcher {
     while (!waiting_.empty() && running_.size() < options_.sequences && tokens_ < budget) {
       Sequence sequence = waiting_.front();
       use_prefix(sequence);
+      use_pieces(sequence);
       const std::uint32_t left = sequence.goal - sequence.cached;
       // Whole prompts go together while they fit; one that never fits goes in parts.
       const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
@@ -270,6 +283,44 @@ class SequenceBatcher final : public Batcher {
     if (blocks > 0) {
       sequence.uses = what.prefix;
       sequence.shared = blocks;
+      sequence.blocks -= blocks;
+    }
+  }
+
+  // Pieces of a prompt that are whole and are not its last token.
+  std::span<const std::uint32_t> pieces_of(const Sequence& sequence, std::uint32_t tokens) const {
+    const auto all = requests_->pieces(sequence.request);
+    return all.first(std::min<std::size_t>(all.size(), tokens / requests_->piece_tokens()));
+  }
+
+  void use_pieces(Sequence& sequence) {
+    if (requests_ == nullptr) {
+      return;
+    }
+    for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt - 1)) {
+      if (cache_.use_prefix(piece, requests_->piece_tokens()) == 0) {
+        break;
+      }
+      ++sequence.pieces;
+    }
+    sequence.cached = sequence.pieces * requests_->piece_tokens();
+    sequence.shared = sequence.cached / options_.block;
+  }
+
+  void keep_pieces(Sequence& sequence) {
+    if (requests_ == nullptr || !sequence.keeps_pieces) {
+      return;
+    }
+    const auto pieces = pieces_of(sequence, std::min(sequence.cached, sequence.what.prompt));
+    while (sequence.pieces < pieces.size()) {
+      const std::uint64_t blocks =
+          cache_.keep_prefix(pieces[sequence.pieces], requests_->piece_tokens());
+      if (blocks == 0) {
+        sequence.keeps_pieces = false;  // another one has computed it meanwhile
+        return;
+      }
+      ++sequence.pieces;
+      sequence.shared += blocks;
       sequence.blocks -= blocks;
     }
   }
@@ -312,7 +363,8 @@ class SequenceBatcher final : public Batcher {
 
   BatchOptions options_;
   Cache cache_;
-  BatchCounts counts_;  // all but the blocks
+  const RequestSource* requests_;  // null: nothing is known of pieces
+  BatchCounts counts_;             // all but the blocks
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // in order of admission
   bool filling_ = false;           // not continuous: a batch is being put together
@@ -324,8 +376,9 @@ class SequenceBatcher final : public Batcher {
 
 }  // namespace
 
-std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options) {
-  return std::make_unique<SequenceBatcher>(options);
+std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
+                                               const RequestSource* requests) {
+  return std::make_unique<SequenceBatcher>(options, requests);
 }
 
 }  // namespace tessera::serving

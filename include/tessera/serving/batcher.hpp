@@ -9,7 +9,9 @@
 //                   prompts, in parts
 //   not continuous  a batch is admitted when the one before is over, to its last token
 // When the cache is full, the sequence that came last gives its blocks back and is computed again
-// later. A prompt's beginning that is in the cache is not computed again.
+// later. A prompt's beginning that is in the cache is not computed again: one with a name as a
+// whole, of one that is told by its blocks as many as are there from the first on; what nobody uses
+// goes when room is needed, that which was used longest ago first.
 //
 // Other models: waiting requests go together as long as their samples are at most `samples`.
 #pragma once
@@ -89,7 +91,10 @@ class Batcher {
   virtual void restore(pdes::StateReader& reader) = 0;
 };
 
-std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options);
+// `requests`: whose numbers `arrive` tells, and which outlives the batcher; of these alone it knows
+// blocks that prompts have in common (RequestSource::pieces). Null: of none.
+std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
+                                               const RequestSource* requests = nullptr);
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options);
 
 // Numbers of samples that batches of these requests may have, ascending; when there are more than

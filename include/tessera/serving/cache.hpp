@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tessera/pdes/state.hpp"
@@ -56,7 +58,8 @@ class Cache {
   std::uint64_t taken_ = 0;
   std::uint64_t most_taken_ = 0;
   std::uint64_t uses_ = 0;
-  std::map<std::uint32_t, Prefix> prefixes_;
+  std::unordered_map<std::uint32_t, Prefix> prefixes_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> idle_;  // last use and number of unused ones
 };
 
 }  // namespace tessera::serving

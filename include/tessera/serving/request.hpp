@@ -3,13 +3,17 @@
 // Arrivals are by name (`arrivals()`); each gives the same requests on every rank, from a seed.
 //   fixed    one every `interval`, the first at `begin`
 //   poisson  `rate` a second on average, independent of each other
-//   closed   `clients` that each send the next request when the one before is over
-//   list     each with its own time (a trace)
+//   gamma    the same with gaps of a gamma distribution: bursts, where they vary more
+//   diurnal  independent of each other, at a rate that goes up and down with the time of day
+//   closed   `clients` that each send the next request when the one before is over, after a while
+//   list     each with its own time
+//   trace    the same, of a file as services and benchmarks write them
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,10 +41,22 @@ class RequestSource {
   virtual Request request(std::uint64_t number) const = 0;
   // Of a closed loop; 0: requests come by themselves.
   virtual std::uint32_t clients() const { return 0; }
-  // The largest that can come.
+  // Of a closed loop: how long a client waits with request `number` after it was served before, or
+  // since the beginning.
+  virtual SimTime think(std::uint64_t /*number*/) const { return SimTime::zero(); }
+  // Numbers of the blocks of `piece_tokens` that a prompt begins with, which stand for these tokens
+  // and all before them; requests that have the same ones first have that much in common. None
+  // where nothing is known.
+  virtual std::span<const std::uint32_t> pieces(std::uint64_t /*number*/) const { return {}; }
+  virtual std::uint32_t piece_tokens() const { return 0; }
+  // The largest number of samples that can come; prompt and tokens to generate of the request that
+  // has most of both together.
   virtual Request largest() const = 0;
   // Numbers of samples that one may have, ascending.
   virtual std::vector<std::uint32_t> samples() const = 0;
+  virtual std::size_t resident_bytes() const { return 0; }
+  // What should be known of them: what a file has that was left out.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 // What is asked of a tenant's requests.

@@ -4,6 +4,7 @@
 #include "experiment_parts.hpp"
 #include "serving/experiment.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/serving/trace_time.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -66,7 +67,9 @@ Value parse_requests(const std::string& path, std::string_view text, Diagnostics
       value.kind = Value::Kind::scalar;
       value.place = place;
       const bool timed = head[i] == in_seconds;
-      value.text = timed ? fields[i] + " s" : fields[i];
+      const auto ps =
+          timed ? serving::ps_from(fields[i], 1) : std::optional<std::int64_t>();  // rounded
+      value.text = ps ? std::to_string(*ps) + " ps" : timed ? fields[i] + " s" : fields[i];
       entry.members.push_back({timed ? "at" : head[i], place, std::move(value)});
     }
     list.items.push_back(std::move(entry));

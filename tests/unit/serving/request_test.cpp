@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "tessera/serving/batcher.hpp"
 
 namespace tessera::serving {
@@ -69,6 +72,65 @@ TEST(Requests, OfAListAreSortedAndShareNamedPrefixes) {
   EXPECT_EQ(list->request(0).prefix, 0U);
   EXPECT_EQ(list->request(1).prefix, list->request(2).prefix);
   EXPECT_NE(list->request(1).prefix, 0U);
+}
+
+// Mean and variation of the gaps between 20 000 requests.
+std::pair<double, double> gaps_of(const RequestSource& requests) {
+  constexpr int count = 20'000;
+  double sum = 0;
+  double squares = 0;
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const double gap = (requests.request(i).arrival - requests.request(i - 1).arrival).seconds();
+    sum += gap;
+    squares += gap * gap;
+  }
+  const double mean = sum / (count - 1);
+  return {mean, std::sqrt(squares / (count - 1) - mean * mean) / mean};
+}
+
+TEST(Requests, ComeInBurstsWithTheVariationGiven) {
+  for (const double variation : {0.3, 1.0, 2.5}) {
+    const auto bursty = source("{arrivals: gamma, count: 20000, rate: 100, variation: " +
+                                   std::to_string(variation) + ", prompt: 5, generate: 4}",
+                               language);
+    const auto [mean, found] = gaps_of(*bursty);
+    EXPECT_NEAR(mean, 0.01, 0.01 * 4 * variation / std::sqrt(20'000)) << variation;
+    EXPECT_NEAR(found / variation, 1, 0.06) << variation;
+  }
+}
+
+TEST(Requests, ComeMoreOftenAtOneTimeOfDay) {
+  const auto diurnal = source(
+      "{arrivals: diurnal, count: 40000, rate: 100, period: 100 s, swing: 0.8, prompt: 5, "
+      "generate: 4}",
+      language);
+  std::vector<double> quarters(4);
+  for (std::uint64_t i = 0; i < 40'000; ++i) {
+    const double time = diurnal->request(i).arrival.seconds();
+    quarters[static_cast<std::size_t>(time / 25) % 4] += 1.0 / 40'000;
+  }
+  // Around the beginning of a period 1/4 - 0.8 / (2 pi) of a half's requests, on each side.
+  const double less = 0.25 - 0.8 / (2 * std::numbers::pi);
+  EXPECT_NEAR(quarters[0], less, 0.01);
+  EXPECT_NEAR(quarters[3], less, 0.01);
+  EXPECT_NEAR(quarters[1], 0.5 - less, 0.01);
+  EXPECT_NEAR(quarters[2], 0.5 - less, 0.01);
+  EXPECT_NEAR(diurnal->request(39'999).arrival.seconds(), 400, 8);
+}
+
+TEST(Requests, OfAClosedLoopMayThink) {
+  const auto random = source(
+      "{arrivals: closed, clients: 3, count: 9, think: 2 s, prompt: 5, generate: 4}", language);
+  double sum = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    sum += random->think(i).seconds() / 10'000;
+  }
+  EXPECT_NEAR(sum, 2, 0.08);
+  const auto even = source(
+      "{arrivals: closed, clients: 3, count: 9, think: 2 s, think_times: fixed, prompt: 5, "
+      "generate: 4}",
+      language);
+  EXPECT_EQ(even->think(7), SimTime::from_ps(2'000'000'000'000));
 }
 
 TEST(Requests, OfAClosedLoopHaveNoEndInTheBackground) {

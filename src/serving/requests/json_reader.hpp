@@ -1,0 +1,68 @@
+// JSON as a stream (RFC 8259): values are taken one after the other, and those that nobody asks for
+// are passed over without being kept, so that a file may have any length.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "requests/text_reader.hpp"
+
+namespace tessera::serving {
+
+// All throw ConfigError with the place where the text is not what it should be.
+class JsonReader {
+ public:
+  explicit JsonReader(TextReader& text) : text_(text) {}
+
+  // The first byte of the next value, behind white space; TextReader::end: there is none.
+  int first();
+  // Calls `visit(name)` for each member, which must take or pass over its value.
+  template <class Visit>
+  void object(Visit visit) {
+    begin('{', "expected an object '{'");
+    bool is_first = true;
+    while (more('}', is_first)) {
+      if (first() != '"') {
+        throw text_.error("expected the name of a member in quotes");
+      }
+      const std::string name = string();
+      if (first() != ':') {
+        throw text_.error("expected ':' behind the name of a member");
+      }
+      text_.next();
+      first();
+      visit(std::string_view(name));
+      is_first = false;
+    }
+    --depth_;
+  }
+  // Calls `visit()` for each item, which must take or pass over it.
+  template <class Visit>
+  void array(Visit visit) {
+    begin('[', "expected a list '['");
+    bool is_first = true;
+    while (more(']', is_first)) {
+      visit();
+      is_first = false;
+    }
+    --depth_;
+  }
+  // The first 256 bytes of a text.
+  std::string string();
+  // As it is written.
+  std::string number();
+  void pass_over();
+
+  TextReader& text() { return text_; }
+
+ private:
+  void begin(char bracket, const char* expected);
+  // Whether another item or member comes before `bracket`.
+  bool more(char bracket, bool is_first);
+  void escape(std::string& kept);
+
+  TextReader& text_;
+  int depth_ = 0;
+};
+
+}  // namespace tessera::serving

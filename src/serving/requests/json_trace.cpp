@@ -1,0 +1,240 @@
+// Files of requests that are objects: one a line, or a list of them.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "requests/json_reader.hpp"
+#include "requests/trace_rows.hpp"
+
+namespace tessera::serving {
+namespace {
+
+constexpr std::uint32_t mooncake_block = 512;  // tokens (R. Qin et al., FAST'25, section 4)
+
+constexpr std::array<std::string_view, 7> prompt_names{
+    "input_length", "prompt_tokens", "input_tokens", "input_len",
+    "prompt_len",   "prompt_length", "input_toks"};
+constexpr std::array<std::string_view, 7> answer_names{
+    "output_length", "output_tokens",    "completion_tokens", "output_len",
+    "output_toks",   "generated_tokens", "response_tokens"};
+constexpr std::array<std::string_view, 3> turn_names{"tokens", "token_count", "num_tokens"};
+
+template <class Names>
+bool is_among(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Text of a number, with its place.
+struct Number {
+  std::string text;
+  std::string name;
+  int line = 0;
+  int column = 0;
+  TraceField field() const { return {text, line, column}; }
+};
+
+struct Turn {
+  bool is_answer = false;
+  std::uint32_t tokens = 0;
+};
+
+class ObjectTrace {
+ public:
+  ObjectTrace(TextReader& text, TraceRows& rows)
+      : text_(text), json_(text), rows_(rows), format_(rows.options().format) {}
+
+  void read() {
+    if (json_.first() == '[') {
+      json_.array([this] { take(); });
+      if (json_.first() != TextReader::end) {
+        throw text_.error("something stands behind the list");
+      }
+    } else {
+      while (!rows_.is_full() && json_.first() != TextReader::end) {
+        take();
+      }
+    }
+    if (pieces_seen_) {
+      rows_.trace().requests->set_piece_tokens(mooncake_block);
+    }
+    rows_.trace().has_times = is_mooncake();
+    rows_.finish(true);
+  }
+
+ private:
+  bool is_mooncake() const { return format_ == "mooncake"; }
+
+  void take() {
+    if (rows_.is_full()) {
+      json_.pass_over();  // of a list, to its end
+      return;
+    }
+    line_ = text_.line();
+    column_ = text_.column();
+    prompt_.reset();
+    answer_.reset();
+    time_.reset();
+    pieces_.clear();
+    turns_.clear();
+    has_pieces_ = has_turns_ = false;
+    json_.object([this](std::string_view name) { member(name); });
+    if (format_.empty()) {
+      format_ = time_ && prompt_ && answer_ ? "mooncake" : "sharegpt";
+    }
+    if (is_mooncake()) {
+      add_timed();
+    } else if (format_ != "sharegpt") {
+      throw complaint("a file of the format '" + format_ + "' is a table with a head");
+    } else if (has_turns_) {
+      add_turns();
+    } else {
+      add_lengths();
+    }
+  }
+
+  void member(std::string_view name) {
+    if (is_among(prompt_names, name) && is_number()) {
+      prompt_ = number(name);
+    } else if (is_among(answer_names, name) && is_number()) {
+      answer_ = number(name);
+    } else if (name == "timestamp" && is_number()) {
+      time_ = number(name);
+    } else if (name == "hash_ids") {
+      read_pieces();
+    } else if (name == "conversations" || name == "messages") {
+      has_turns_ = true;
+      json_.array([this] { read_turn(); });
+    } else {
+      json_.pass_over();
+    }
+  }
+
+  bool is_number() {
+    const int byte = json_.first();
+    return byte == '-' || (byte >= '0' && byte <= '9');
+  }
+  Number number(std::string_view name) {
+    json_.first();
+    Number made;
+    made.line = text_.line();
+    made.column = text_.column();
+    made.name = name;
+    made.text = json_.number();
+    return made;
+  }
+
+  void read_pieces() {
+    has_pieces_ = pieces_seen_ = true;
+    json_.array([this] {
+      const Number one = number("hash_ids");
+      // 0 is none in the cache.
+      constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
+      pieces_.push_back(static_cast<std::uint32_t>(rows_.whole(one.field(), one.name, most) + 1));
+    });
+  }
+
+  void read_turn() {
+    json_.first();
+    const int line = text_.line();
+    const int column = text_.column();
+    std::string from;
+    std::optional<Number> tokens;
+    json_.object([&](std::string_view name) {
+      if ((name == "from" || name == "role") && json_.first() == '"') {
+        from = json_.string();
+      } else if (is_among(turn_names, name) && is_number()) {
+        tokens = number(name);
+      } else {
+        json_.pass_over();
+      }
+    });
+    if (!tokens) {
+      throw text_.error_at(line, column,
+                           "a turn without its number of tokens ('tokens'); texts are not counted");
+    }
+    turns_.push_back({from == "gpt" || from == "assistant" || from == "chatgpt" || from == "bard" ||
+                          from == "bing",
+                      rows_.tokens(tokens->field(), tokens->name, 0)});
+  }
+
+  ConfigError complaint(const std::string& message) const {
+    return text_.error_at(line_, column_, message);
+  }
+  void need(bool there, const char* what) const {
+    if (!there) {
+      throw complaint(std::string("a request without ") + what);
+    }
+  }
+
+  void add_timed() {
+    need(time_.has_value(), "'timestamp'");
+    need(prompt_.has_value(), "'input_length'");
+    need(answer_.has_value(), "'output_length'");
+    Request request;
+    request.arrival = rows_.time(time_->field(), 1000);
+    request.prompt = rows_.tokens(prompt_->field(), prompt_->name, 0);
+    request.generate = rows_.tokens(answer_->field(), answer_->name, 0);
+    const std::size_t blocks = (request.prompt + mooncake_block - 1) / mooncake_block;
+    if (has_pieces_ && pieces_.size() != blocks) {
+      throw complaint("a prompt of " + std::to_string(request.prompt) + " tokens has " +
+                      std::to_string(blocks) + " blocks of 512, not " +
+                      std::to_string(pieces_.size()) + " (hash_ids)");
+    }
+    rows_.add_logged(request, pieces_);
+  }
+
+  void add_lengths() {
+    need(prompt_.has_value(), "a number of tokens of its prompt ('input_tokens', 'prompt_tokens')");
+    need(answer_.has_value(),
+         "a number of tokens of its answer ('output_tokens', 'completion_tokens')");
+    Request request;
+    request.prompt = rows_.tokens(prompt_->field(), prompt_->name, 0);
+    request.generate = rows_.tokens(answer_->field(), answer_->name, 0);
+    rows_.add_logged(request);
+  }
+
+  // Each answer is a request, whose prompt is all that was said before.
+  void add_turns() {
+    constexpr std::uint64_t longest = 524'287;
+    std::uint64_t before = 0;
+    for (const Turn& turn : turns_) {
+      if (turn.is_answer && before > 0 && turn.tokens > 0 && !rows_.is_full()) {
+        Request request;
+        request.prompt = static_cast<std::uint32_t>(before);
+        request.generate = turn.tokens;
+        rows_.add(request);
+      }
+      before += turn.tokens;
+      if (before > longest) {
+        throw complaint("a conversation of more than 524287 tokens");
+      }
+    }
+  }
+
+  TextReader& text_;
+  JsonReader json_;
+  TraceRows& rows_;
+  std::string format_;
+  int line_ = 0;
+  int column_ = 0;
+  std::optional<Number> prompt_;
+  std::optional<Number> answer_;
+  std::optional<Number> time_;
+  std::vector<std::uint32_t> pieces_;
+  std::vector<Turn> turns_;
+  bool has_pieces_ = false;
+  bool has_turns_ = false;
+  bool pieces_seen_ = false;
+};
+
+}  // namespace
+
+void read_json(TextReader& text, TraceRows& rows) {
+  if (!rows.options().of_language) {
+    throw text.error("requests with prompts, of a model that is no language model");
+  }
+  ObjectTrace(text, rows).read();
+}
+
+}  // namespace tessera::serving

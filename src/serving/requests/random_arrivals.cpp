@@ -1,0 +1,149 @@
+// Arrivals at random times: independent of each other, in bursts, and by the time of day.
+#include <cmath>
+
+#include "requests/request_shape.hpp"
+#include "tessera/core/portable_math.hpp"
+
+namespace tessera::serving {
+namespace {
+
+using config::between;
+using config::Key;
+using config::Section;
+using Made = std::unique_ptr<RequestSource>;
+
+Made make_poisson(Section& section, const RequestNeeds& needs) {
+  refuse_endless(section, needs);
+  const RequestShape shape = read_shape(section, needs);
+  const std::uint64_t count = count_key().read(section);
+  const double rate = rate_key().read(section);
+  if (!(rate > 0)) {
+    return nullptr;
+  }
+  TimedRequests requests(shape);
+  double time = 0;  // [s]
+  while (requests.size() < count) {
+    time += random_of(needs.seed, requests.size(), Draw::interval).next_exponential(1 / rate);
+    if (!requests.add(section, "rate", time)) {
+      return nullptr;
+    }
+  }
+  return requests.take();
+}
+
+// Of the normal distribution (G. Marsaglia, T. A. Bray, SIAM Review 6(3), 1964: polar method).
+double next_normal(RandomStream& stream) {
+  while (true) {
+    const double x = 2 * stream.next_uniform() - 1;
+    const double y = 2 * stream.next_uniform() - 1;
+    const double square = x * x + y * y;
+    if (square < 1 && square > 0x1.0p-1000) {
+      return x * std::sqrt(-2 * portable_log(square) / square);
+    }
+  }
+}
+
+// Of the gamma distribution with this shape and mean `shape` (G. Marsaglia, W. W. Tsang, "A simple
+// method for generating gamma variables", ACM TOMS 26(3), 2000; below 1 by their section 6).
+double next_gamma(RandomStream& stream, double shape) {
+  if (shape < 1) {
+    const double larger = next_gamma(stream, shape + 1);
+    return larger * portable_exp(-stream.next_exponential(1) / shape);
+  }
+  const double d = shape - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = next_normal(stream);
+    const double root = 1 + c * x;
+    if (root <= 0x1.0p-300) {
+      continue;
+    }
+    const double v = root * root * root;
+    if (-stream.next_exponential(1) < 0.5 * x * x + d - d * v + d * portable_log(v)) {
+      return d * v;
+    }
+  }
+}
+
+const Key<double> variation{"variation", 2,
+                            "standard deviation of the gaps between requests, to their mean; 1: as "
+                            "poisson, more: bursts",
+                            between(0.05, 20.0)};
+
+// Gaps of a gamma distribution of shape 1 / variation^2, as of BurstGPT's measured services
+// (Y. Wang et al., arXiv:2401.17644, section 4).
+Made make_gamma(Section& section, const RequestNeeds& needs) {
+  refuse_endless(section, needs);
+  const RequestShape shape = read_shape(section, needs);
+  const std::uint64_t count = count_key().read(section);
+  const double rate = rate_key().read(section);
+  const double varies = variation.read(section);
+  if (!(rate > 0) || !(varies > 0)) {
+    return nullptr;
+  }
+  const double form = 1 / (varies * varies);
+  RandomStream stream = random_of(needs.seed, 0, Draw::interval);
+  TimedRequests requests(shape);
+  double time = 0;  // [s]
+  while (requests.size() < count) {
+    time += next_gamma(stream, form) / (form * rate);
+    if (!requests.add(section, "rate", time)) {
+      return nullptr;
+    }
+  }
+  return requests.take();
+}
+
+const Key<SimTime> period{
+    "period", SimTime::from_ps(86'400'000'000'000'000),
+    "after which it is the same time of day again",
+    between(SimTime::from_ps(1'000'000), SimTime::from_ps(9'000'000'000'000'000'000))};
+const Key<double> swing{
+    "swing", 0.5,
+    "of the rate around its mean, as a share: least at the beginning, most half "
+    "a period later",
+    between(0.0, 1.0)};
+
+// A Poisson process of changing rate by thinning (P. A. W. Lewis, G. S. Shedler, Naval Research
+// Logistics 26(3), 1979).
+Made make_diurnal(Section& section, const RequestNeeds& needs) {
+  refuse_endless(section, needs);
+  const RequestShape shape = read_shape(section, needs);
+  const std::uint64_t count = count_key().read(section);
+  const double rate = rate_key().read(section);
+  const double day = period.read(section).seconds();
+  const double swings = swing.read(section);
+  if (!(rate > 0) || !(day > 0)) {
+    return nullptr;
+  }
+  const double most = rate * (1 + swings);
+  RandomStream gaps = random_of(needs.seed, 0, Draw::interval);
+  RandomStream kept = random_of(needs.seed, 0, Draw::thinning);
+  TimedRequests requests(shape);
+  double time = 0;  // [s]
+  while (requests.size() < count) {
+    time += gaps.next_exponential(1 / most);
+    const double now = rate * (1 - swings * portable_cosine_of_turns(time / day));
+    if (kept.next_uniform() * most < now && !requests.add(section, "rate", time)) {
+      return nullptr;
+    }
+  }
+  return requests.take();
+}
+
+const Registration poisson(arrivals(),
+                           {"poisson", "requests that arrive independently of each other",
+                            with_shape({count_key(), rate_key()})},
+                           make_poisson);
+const Registration gamma_arrivals(arrivals(),
+                                  {"gamma", "requests that arrive in bursts",
+                                   with_shape({count_key(), rate_key(), variation})},
+                                  make_gamma);
+const Registration diurnal(
+    arrivals(),
+    {"diurnal", "requests that arrive independently of each other, more of them at one time of day",
+     with_shape({count_key(), rate_key(), period, swing})},
+    make_diurnal);
+
+}  // namespace
+}  // namespace tessera::serving

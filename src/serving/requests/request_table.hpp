@@ -1,0 +1,64 @@
+// Requests that are known before the run, in order of arrival: 16 bytes each of a language model;
+// what few have (samples, prefixes, blocks that others share) is kept beside only where some have
+// it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "tessera/serving/request.hpp"
+
+namespace tessera::serving {
+
+class RequestTable final : public RequestSource {
+ public:
+  void add(const Request& request) { add(request, {}); }
+  // `pieces`: numbers of the blocks that its prompt begins with, each of `piece_tokens`.
+  void add(const Request& request, std::span<const std::uint32_t> pieces);
+  void set_piece_tokens(std::uint32_t tokens) { piece_tokens_ = tokens; }
+  // Once all are there: puts them in order, those of the same time as they came. With `from_first`
+  // times count from the earliest one.
+  void finish(bool from_first);
+  void divide_times(double speed);
+  void add_note(const std::string& note) { notes_.push_back(note); }
+
+  std::optional<std::uint64_t> count() const override { return rows_.size(); }
+  Request request(std::uint64_t number) const override;
+  Request largest() const override { return largest_; }
+  std::vector<std::uint32_t> samples() const override {
+    return {different_samples_.begin(), different_samples_.end()};
+  }
+  std::span<const std::uint32_t> pieces(std::uint64_t number) const override;
+  std::uint32_t piece_tokens() const override { return piece_tokens_; }
+  std::size_t resident_bytes() const override;
+  std::vector<std::string> notes() const override { return notes_; }
+  bool was_in_order() const { return was_in_order_; }
+
+ private:
+  struct Row {
+    SimTime arrival;
+    std::uint32_t prompt = 0;
+    std::uint32_t generate = 0;
+  };
+  struct Prefix {
+    std::uint32_t number = 0;
+    std::uint32_t tokens = 0;
+  };
+
+  void sort();
+
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> samples_;     // [rows], or none: 1 each
+  std::vector<Prefix> prefixes_;           // [rows], or none
+  std::vector<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
+  std::vector<std::uint32_t> pieces_;
+  std::uint32_t piece_tokens_ = 0;
+  Request largest_;
+  std::set<std::uint32_t> different_samples_;
+  std::vector<std::string> notes_;
+  bool was_in_order_ = true;
+};
+
+}  // namespace tessera::serving

@@ -1,0 +1,288 @@
+// Requests from files as services and benchmarks write them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tessera/serving/batcher.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/serving/trace_time.hpp"
+
+namespace tessera::serving {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr RequestNeeds language{true, false, 7};
+
+class Traces : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("tessera_traces_" +
+               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<RequestSource> read(const std::string& content, const std::string& keys = "",
+                                      const RequestNeeds& needs = language,
+                                      const std::string& arrivals = "trace") const {
+    const std::filesystem::path file = folder_ / "requests";
+    std::ofstream(file, std::ios::binary) << content;
+    config::Diagnostics diagnostics;
+    config::Section section(
+        config::parse("requests.yaml",
+                      "{arrivals: " + arrivals + ", file: " + file.string() + keys + "}",
+                      diagnostics),
+        "", diagnostics);
+    auto made = read_requests(section, needs);
+    section.finish();
+    diagnostics.throw_if_any();
+    return made;
+  }
+
+  // "LINE:COLUMN: message" of the one complaint.
+  std::string complaint(const std::string& content, const std::string& keys = "",
+                        const RequestNeeds& needs = language) const {
+    try {
+      read(content, keys, needs);
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.diagnostics().size(), 1U);
+      const Diagnostic& one = error.diagnostics().front();
+      return std::to_string(one.line) + ":" + std::to_string(one.column) + ": " + one.message;
+    }
+    return "none";
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::int64_t ps(const RequestSource& source, std::uint64_t number) {
+  return source.request(number).arrival.ps();
+}
+
+TEST_F(Traces, OfAzureCountFromTheFirst) {
+  const auto trace = read(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
+      "2023-11-16 18:15:50.9951690,396,109\n");
+  ASSERT_EQ(trace->count(), 2U);
+  EXPECT_EQ(ps(*trace, 0), 0);
+  EXPECT_EQ(ps(*trace, 1), 4'314'579'000'000);
+  EXPECT_EQ(trace->request(1).prompt, 396U);
+  EXPECT_EQ(trace->request(1).generate, 109U);
+}
+
+TEST_F(Traces, OfAzureMayHaveZonesAndRunOverMidnight) {
+  const auto trace = read(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2024-05-10 23:59:59.500000+00:00,10,1\r\n"
+      "2024-05-11T02:00:00.25+02:00,11,2\r\n2024-05-11 00:00:00Z,12,0\r\n");
+  ASSERT_EQ(trace->count(), 2U);
+  EXPECT_EQ(ps(*trace, 1), 750'000'000'000);
+  EXPECT_THAT(trace->notes(), ElementsAre(HasSubstr("1 requests without a prompt or an answer")));
+}
+
+TEST_F(Traces, OfBurstGptAreKnownByTheirColumns) {
+  const auto trace = read(
+      "Timestamp,Session ID,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+      "5,1,ChatGPT,472,18,490,\"Conversation, log\"\n7.5,2,GPT-4,417.0,276,693,API log\n"
+      "8,3,GPT-4,417,0,417,API log\n");
+  ASSERT_EQ(trace->count(), 2U);
+  EXPECT_EQ(ps(*trace, 1), 2'500'000'000'000);
+  EXPECT_EQ(trace->request(1).prompt, 417U);
+}
+
+TEST_F(Traces, OfVllmAreRequestsOfALog) {
+  const auto trace = read(
+      "request,arrival_s,input_tokens,output_tokens,queued_s,scheduled_s,first_token_s,"
+      "last_token_s\nb-0,0.000000,2358,531,0.1,0.2,0.3,15.7\nb-1,0.285059,1034,769,0.2,0.2,0.3,"
+      "23\n");
+  EXPECT_EQ(ps(*trace, 1), 285'059'000'000);
+  EXPECT_EQ(trace->largest().prompt, 2358U);
+  EXPECT_EQ(trace->largest().generate, 531U);
+}
+
+TEST_F(Traces, OfMooncakeHaveBlocksInCommon) {
+  const auto trace =
+      read(R"({"timestamp": 0, "input_length": 1100, "output_length": 20, "hash_ids": [0, 1, 2]})"
+           "\n"
+           R"({"timestamp": 27.5, "input_length": 1024, "output_length": 3, "hash_ids": [0, 9]})"
+           "\n");
+  EXPECT_EQ(ps(*trace, 1), 27'500'000'000);
+  EXPECT_EQ(trace->piece_tokens(), 512U);
+  EXPECT_THAT(trace->pieces(0), ElementsAre(1, 2, 3));
+  EXPECT_THAT(trace->pieces(1), ElementsAre(1, 10));
+}
+
+TEST_F(Traces, WithoutTimesGiveLengthsToOtherArrivals) {
+  const std::string list =
+      R"([{"id": "a", "conversations": [{"from": "human", "value": "\"é\" \u00e9", "tokens": 12},
+          {"from": "gpt", "tokens": 40}, {"from": "human", "tokens": 9}, {"from": "gpt", "tokens": 5}]},
+          {"prompt_tokens": 7, "completion_tokens": 3, "more": [{}, [], null, true, -1.5e3]}])";
+  EXPECT_THAT(complaint(list), HasSubstr("the file has no times"));
+  const auto lengths = read(list, ", count: 4, rate: 10", language, "poisson");
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    found.emplace_back(lengths->request(number).prompt, lengths->request(number).generate);
+  }
+  EXPECT_THAT(found, ElementsAre(std::pair(12U, 40U), std::pair(61U, 5U), std::pair(7U, 3U),
+                                 std::pair(12U, 40U)));
+  EXPECT_EQ(lengths->largest().prompt, 61U);
+}
+
+TEST_F(Traces, OfOurOwnRoundTimes) {
+  const auto trace = read(
+      "# ours\nat [s],prompt,generate,prefix,prefix_tokens\n0.00000000000051,5,1,a,3\n"
+      "1e-3,6,2,,\n0.0005,7,3,a,3\n");
+  EXPECT_EQ(ps(*trace, 0), 1);
+  EXPECT_EQ(ps(*trace, 1), 500'000'000);
+  EXPECT_EQ(ps(*trace, 2), 1'000'000'000);
+  EXPECT_EQ(trace->request(1).prefix, trace->request(0).prefix);
+  EXPECT_EQ(trace->request(2).prefix, 0U);
+  EXPECT_THAT(trace->notes(), ElementsAre(HasSubstr("in order of their times")));
+  const auto samples = read("at,samples\n1 ms,4\n2.5 us,2\n", "", {false, false, 1});
+  EXPECT_EQ(ps(*samples, 0), 2'500'000);
+  EXPECT_THAT(samples->samples(), ElementsAre(2, 4));
+}
+
+TEST_F(Traces, MayBeCutAndSpedUp) {
+  const std::string log = "arrival_s,input_tokens,output_tokens\n0,1,1\n4,1,1\n8,1,1\n";
+  const auto trace = read(log, ", count: 2, speed: 4");
+  ASSERT_EQ(trace->count(), 2U);
+  EXPECT_EQ(ps(*trace, 1), 1'000'000'000'000);
+}
+
+TEST_F(Traces, TakeSixteenBytesARequest) {
+  std::string log = "arrival_s,input_tokens,output_tokens\n";
+  for (int number = 0; number < 50'000; ++number) {
+    log += std::to_string(number) + ".25,100,200\n";
+  }
+  const auto trace = read(log);
+  EXPECT_EQ(trace->resident_bytes(), 16U * 50'000);
+}
+
+TEST_F(Traces, ThatAreBrokenSayWhere) {
+  const std::string vllm = "arrival_s,input_tokens,output_tokens\n";
+  EXPECT_THAT(complaint(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(complaint(vllm), HasSubstr("there is no request in the file"));
+  EXPECT_THAT(complaint(vllm + "0,0,0\n"), HasSubstr("no request in the file has a prompt"));
+  EXPECT_EQ(complaint(vllm + "0,1,1\n0,1\n"), "3:1: file: expected 3 fields as in the head, not 2");
+  EXPECT_EQ(complaint(vllm + "0,1,1\n0,12x,1\n"),
+            "3:3: file: input_tokens: '12x' is no whole number");
+  EXPECT_EQ(complaint(vllm + "0,-1,1\n"), "2:3: file: input_tokens: '-1' is no whole number");
+  EXPECT_EQ(complaint(vllm + "0,1,1.5\n"), "2:5: file: output_tokens: '1.5' is no whole number");
+  EXPECT_EQ(complaint(vllm + "0,600000,1\n"),
+            "2:3: file: input_tokens: '600000' is more than 524287");
+  EXPECT_EQ(complaint(vllm + "soon,1,1\n"),
+            "2:1: file: a time must be a number below 9.2e6 s, not 'soon'");
+  EXPECT_EQ(complaint(vllm + "-1,1,1\n"), "2:1: file: a time must not be negative");
+  EXPECT_EQ(complaint(vllm + "1e7,1,1\n"),
+            "2:1: file: a time must be a number below 9.2e6 s, not '1e7'");
+  EXPECT_EQ(complaint(vllm + "\"0,1,1\n"), "2:1: file: a quote that nothing ends");
+  EXPECT_EQ(complaint(vllm + "\"0\"1,1,1\n"), "2:4: file: expected a comma behind a quote");
+  EXPECT_EQ(complaint(vllm + std::string("0,1,1\n0,\0,1\n", 12)),
+            "3:3: file: a byte that is no text");
+  EXPECT_THAT(complaint("a,b\n1,2\n"), HasSubstr("1:1: file: the columns are of no known format"));
+  EXPECT_EQ(complaint("arrival_s,input_tokens\n0,1\n", ", format: vllm"),
+            "1:1: file: no column 'output_tokens'");
+  EXPECT_THAT(complaint(vllm + "0,1,1\n", ", format: mooncake"),
+              HasSubstr("has an object a line, or a list of them"));
+  EXPECT_EQ(complaint("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-02-30 00:00:00,1,1\n"),
+            "2:1: file: expected a time such as 2023-11-16 18:15:46.680590, not "
+            "'2023-02-30 00:00:00'");
+  EXPECT_EQ(complaint("at,prompt,generate\n5,1,1\n"),
+            "2:1: file: a time needs its unit, e.g. '12 ms', or the column 'at [s]'");
+  EXPECT_EQ(complaint("at [s],prompt,generate\n0,0,1\n"), "2:3: file: prompt: must be at least 1");
+  EXPECT_EQ(complaint("at [s],prompt,generate,color\n0,0,1,red\n"),
+            "1:24: file: unknown column 'color'");
+  EXPECT_EQ(complaint("at [s],prompt,generate,prefix,prefix_tokens\n0,2,1,a,3\n"),
+            "2:9: file: prefix_tokens: more than the prompt has");
+  EXPECT_THAT(complaint(vllm + "0,1,1\n", "", {false, false, 1}),
+              HasSubstr("a model that is no language model"));
+}
+
+TEST_F(Traces, OfObjectsThatAreBrokenSayWhere) {
+  const std::string good =
+      R"({"timestamp": 0, "input_length": 8, "output_length": 2, "hash_ids": [4]})"
+      "\n";
+  EXPECT_EQ(complaint(good + R"({"timestamp": 0, "input_length": 8)"),
+            "2:35: file: the file ends inside a list or an object");
+  EXPECT_EQ(complaint(good + R"({"timestamp": 0, "input_length": 8})"),
+            "2:1: file: a request without 'output_length'");
+  EXPECT_EQ(complaint(good + R"({"timestamp": 0 "input_length": 8})"),
+            "2:17: file: expected ',' or '}'");
+  EXPECT_EQ(complaint(good + R"({"timestamp" 0})"),
+            "2:14: file: expected ':' behind the name of a member");
+  EXPECT_EQ(complaint(good + R"({timestamp: 0})"),
+            "2:2: file: expected the name of a member in quotes");
+  EXPECT_EQ(complaint(good + R"({"timestamp": nil})"), "2:16: file: expected 'null'");
+  EXPECT_EQ(complaint(good + R"({"a": 1,})"), "2:9: file: nothing stands behind the comma");
+  EXPECT_EQ(complaint(good + R"({"a": "b)"), "2:7: file: a text without a quote at its end");
+  EXPECT_EQ(
+      complaint(good +
+                R"({"timestamp": 1, "input_length": 600, "output_length": 2, "hash_ids": [1]})"),
+      "2:1: file: a prompt of 600 tokens has 2 blocks of 512, not 1 (hash_ids)");
+  EXPECT_EQ(complaint("[" + good + "] 5"), "2:3: file: something stands behind the list");
+  EXPECT_EQ(complaint(R"([{"conversations": [{"from": "human", "value": "hello"}]}])"),
+            "1:21: file: a turn without its number of tokens ('tokens'); texts are not counted");
+  EXPECT_EQ(complaint(R"([{"prompt": "hello"}])"),
+            "1:2: file: a request without a number of tokens of its prompt ('input_tokens', "
+            "'prompt_tokens')");
+  std::string deep = R"({"a": )";
+  for (int level = 0; level < 100; ++level) {
+    deep += "[";
+  }
+  EXPECT_THAT(complaint(deep), HasSubstr("more than 64 levels"));
+  EXPECT_THAT(complaint(good, ", format: azure"), HasSubstr("is a table with a head"));
+}
+
+TEST(TraceTimes, AreRoundedToPicoseconds) {
+  EXPECT_EQ(ps_from("0.1234567890125", 1), 123'456'789'013);
+  EXPECT_EQ(ps_from("604800.000000000001", 1), 604'800'000'000'000'001);
+  EXPECT_EQ(ps_from("2.5", 1000), 2'500'000'000);
+  EXPECT_EQ(ps_from("1e-12", 1), 1);
+  EXPECT_EQ(ps_from("-3", 1), -3'000'000'000'000);
+  EXPECT_EQ(ps_from("1.", 1), 1'000'000'000'000);
+  for (const char* const bad : {"", "-", ".5", "1.x", "1e", "nan", "inf", "1e30", "99999999999"}) {
+    EXPECT_FALSE(ps_from(bad, 1)) << bad;
+  }
+}
+
+// A prompt's first blocks are there where another one computed them.
+TEST_F(Traces, OfMooncakeComputeBlocksOnce) {
+  const auto trace =
+      read(R"({"timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": [0, 1, 2]})"
+           "\n"
+           R"({"timestamp": 1, "input_length": 1500, "output_length": 1, "hash_ids": [0, 1, 7]})"
+           "\n"
+           R"({"timestamp": 2, "input_length": 1024, "output_length": 1, "hash_ids": [0, 1]})"
+           "\n");
+  struct Silent : BatchListener {
+    void on_token(std::uint64_t, std::optional<SimTime>) override {}
+    void on_served(const Served&) override {}
+  } silent;
+  BatchOptions options;
+  options.chunk = 2048;
+  options.blocks = 200;
+  const auto batcher = make_sequence_batcher(options, trace.get());
+  std::vector<std::uint64_t> tokens;
+  for (std::uint32_t number = 0; number < 3; ++number) {
+    batcher->arrive(number, trace->request(number));
+    const auto batch = batcher->next(number, SimTime::zero());
+    ASSERT_TRUE(batch);
+    tokens.push_back(batch->tokens());
+    batcher->end(number, SimTime::zero(), silent);
+  }
+  // Of the last one a block is computed in any case, since its last token is needed.
+  EXPECT_THAT(tokens, ElementsAre(1100, 1500 - 1024, 512));
+  EXPECT_EQ(batcher->counts().reused, 1024U + 512);
+  EXPECT_EQ(batcher->counts().blocks_taken, 64U);
+  EXPECT_EQ(batcher->counts().blocks_of_prefixes, 64U);
+  EXPECT_EQ(batcher->unfinished(), 0U);
+}
+
+}  // namespace
+}  // namespace tessera::serving
