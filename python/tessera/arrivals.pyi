@@ -11,7 +11,11 @@ from .sections import Section
 
 ClosedPrefix = TypedDict("ClosedPrefix", {"tokens": int, "count": int}, total=False)
 
+DiurnalPrefix = TypedDict("DiurnalPrefix", {"tokens": int, "count": int}, total=False)
+
 FixedPrefix = TypedDict("FixedPrefix", {"tokens": int, "count": int}, total=False)
+
+GammaPrefix = TypedDict("GammaPrefix", {"tokens": int, "count": int}, total=False)
 
 ListList = TypedDict("ListList", {"at": str, "prompt": int, "generate": int, "prefix": str | int | float, "prefix_tokens": int, "samples": int}, total=False)
 
@@ -27,10 +31,18 @@ class Closed(Requests):
     """requests; none for a tenant in the background; integer, 1 to 10000000"""
     clients: int | None
     """requests under way at a time; integer, 1 to 1048576; default: 1"""
+    think: str | None
+    """between an answer and the client's next request, on average; time, 0 ps to 1000000 s; default: 0 ps"""
+    think_times: Literal["exponential", "fixed"] | None
+    """whether they are all the same; name, one of exponential, fixed; default: exponential"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
+    file: str | PathLike[str] | None
+    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
     prefix: ClosedPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -39,9 +51,50 @@ class Closed(Requests):
         *,
         count: int | None = ...,
         clients: int | None = ...,
+        think: str | None = ...,
+        think_times: Literal["exponential", "fixed"] | None = ...,
         prompt: Any | None = ...,
         generate: Any | None = ...,
+        file: str | PathLike[str] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
         prefix: ClosedPrefix | None = ...,
+        samples: Any | None = ...,
+    ) -> None: ...
+
+class Diurnal(Requests):
+    """Requests that arrive independently of each other, more of them at one time of day."""
+
+    count: int
+    """requests; integer, 1 to 10000000"""
+    rate: float
+    """requests a second, on average; number, 0.001 to 1e+09"""
+    period: str | None
+    """after which it is the same time of day again; time, 1 us to 9000000 s; default: 86400 s"""
+    swing: float | None
+    """of the rate around its mean, as a share: least at the beginning, most half a period later; number, 0 to 1; default: 0.5"""
+    prompt: Any | None
+    """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
+    generate: Any | None
+    """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
+    file: str | PathLike[str] | None
+    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    prefix: DiurnalPrefix | None
+    samples: Any | None
+    """of models that are no language models; integer or range; default: 1"""
+    def __init__(
+        self,
+        *,
+        count: int,
+        rate: float,
+        period: str | None = ...,
+        swing: float | None = ...,
+        prompt: Any | None = ...,
+        generate: Any | None = ...,
+        file: str | PathLike[str] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        prefix: DiurnalPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
 
@@ -58,6 +111,10 @@ class Fixed(Requests):
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
+    file: str | PathLike[str] | None
+    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
     prefix: FixedPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -69,7 +126,43 @@ class Fixed(Requests):
         begin: str | None = ...,
         prompt: Any | None = ...,
         generate: Any | None = ...,
+        file: str | PathLike[str] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
         prefix: FixedPrefix | None = ...,
+        samples: Any | None = ...,
+    ) -> None: ...
+
+class Gamma(Requests):
+    """Requests that arrive in bursts."""
+
+    count: int
+    """requests; integer, 1 to 10000000"""
+    rate: float
+    """requests a second, on average; number, 0.001 to 1e+09"""
+    variation: float | None
+    """standard deviation of the gaps between requests, to their mean; 1: as poisson, more: bursts; number, 0.05 to 20; default: 2"""
+    prompt: Any | None
+    """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
+    generate: Any | None
+    """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
+    file: str | PathLike[str] | None
+    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    prefix: GammaPrefix | None
+    samples: Any | None
+    """of models that are no language models; integer or range; default: 1"""
+    def __init__(
+        self,
+        *,
+        count: int,
+        rate: float,
+        variation: float | None = ...,
+        prompt: Any | None = ...,
+        generate: Any | None = ...,
+        file: str | PathLike[str] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        prefix: GammaPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
 
@@ -95,6 +188,10 @@ class Poisson(Requests):
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
+    file: str | PathLike[str] | None
+    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
     prefix: PoissonPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -105,6 +202,28 @@ class Poisson(Requests):
         rate: float,
         prompt: Any | None = ...,
         generate: Any | None = ...,
+        file: str | PathLike[str] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
         prefix: PoissonPrefix | None = ...,
         samples: Any | None = ...,
+    ) -> None: ...
+
+class Trace(Requests):
+    """Requests of a file, as services and benchmarks write them."""
+
+    file: str | PathLike[str]
+    """of requests with their times, as services and benchmarks write them; file"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    count: int | None
+    """requests, the first ones of the file; integer, 1 to 1000000000; default: all"""
+    speed: float | None
+    """times of the file are divided by it: 2 gives twice the rate; number, 1e-06 to 1e+06; default: 1"""
+    def __init__(
+        self,
+        *,
+        file: str | PathLike[str],
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        count: int | None = ...,
+        speed: float | None = ...,
     ) -> None: ...

@@ -24,7 +24,7 @@ FaultsLinks = TypedDict("FaultsLinks", {"from": str | int | float, "to": str | i
 
 FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": float | str}, total=False)
 
-ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "samples": int}, total=False)
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "host": str, "samples": int}, total=False)
 
 ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
 

@@ -226,6 +226,8 @@ class Serving(Workload):
     """two begin a core's share of an operator, one ends it; on tiles four begin a step, one ends it; size, at least 1 B; default: 32 B"""
     all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
     """algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
+    steps: Literal["walked", "whole"] | None
+    """on tiles, whole: a step is one event, as long as its operators and exchanges where nothing is shared; name, one of walked, whole; default: walked"""
     scheduler: schedulers.Scheduler | Mapping[str, Any] | None
     """how tenants share cores; mapping"""
     def __init__(
@@ -237,6 +239,7 @@ class Serving(Workload):
         npu_cores: int | None = ...,
         message: str | None = ...,
         all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None = ...,
+        steps: Literal["walked", "whole"] | None = ...,
         scheduler: schedulers.Scheduler | Mapping[str, Any] | None = ...,
     ) -> None: ...
 

@@ -60,6 +60,10 @@ class SampleBatcher final : public Batcher {
     return waiting;
   }
   std::uint64_t unfinished() const override { return all_.size(); }
+  bool is_last(std::uint32_t number) const override {
+    return std::all_of(all_.begin(), all_.end(),
+                       [number](const Waiter& waiter) { return waiter.step == number; });
+  }
 
   void save(pdes::StateWriter& writer) const override {
     writer.put_all(std::vector<Waiter>(all_.begin(), all_.end()));

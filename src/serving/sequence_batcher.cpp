@@ -109,6 +109,14 @@ class SequenceBatcher final : public Batcher {
   }
 
   std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
+  bool is_last(std::uint32_t number) const override {
+    return waiting_.empty() &&
+           std::all_of(running_.begin(), running_.end(), [number](const Sequence& sequence) {
+             return sequence.step == number &&
+                    sequence.cached + sequence.queries == sequence.goal &&
+                    sequence.generated + 1 == sequence.what.generate;
+           });
+  }
   std::uint64_t most_blocks() const override { return cache_.most_taken(); }
   BatchCounts counts() const override {
     BatchCounts counts = counts_;

@@ -83,6 +83,8 @@ class Batcher {
   };
   virtual Waiting waiting(std::uint32_t number) const = 0;
   virtual std::uint64_t unfinished() const = 0;
+  // Whether step `number`, which is under way, is the last of all requests that have come.
+  virtual bool is_last(std::uint32_t number) const = 0;
   // Most blocks of the cache that were taken at a time; 0: there is none.
   virtual std::uint64_t most_blocks() const { return 0; }
   virtual BatchCounts counts() const { return {}; }

@@ -46,6 +46,20 @@ void ServingCore::end(pdes::Context& context, const ServingSetup& setup, std::ui
   begun.erase(part);
 }
 
+void ServingCore::learn_spent(SpentWord word, SimTime time) {
+  switch (word) {
+    case SpentWord::busy:
+      busy_ps = time.ps();
+      break;
+    case SpentWord::exchanging:
+      exchange_ps = time.ps();
+      break;
+    case SpentWord::end:
+      since = time;
+      break;
+  }
+}
+
 void ServingCore::book(SimTime now) {
   const bool computes =
       std::any_of(begun.begin(), begun.end(), [](const Begun& one) { return !one.exchanges; });

@@ -55,6 +55,9 @@ struct ServingCore {
   // Of the part in that place, which is over; tells the observer.
   void end(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot);
 
+  // Of whole steps, at the end.
+  void learn_spent(SpentWord word, SimTime time);
+
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
 

@@ -61,6 +61,17 @@ class ServingExecutor final : public Executor, public FindsFlops {
       case serving_heard_kind:
         host_->hear(context, event.tag);
         break;
+      case serving_prepared_kind:
+        host_->prepared(context, event.as<std::uint32_t>());
+        break;
+      case serving_whole_kind:
+        host_->hear(context, event.tag);
+        break;
+      case serving_spent_kind:
+        core_at(context).learn_spent(
+            static_cast<SpentWord>(event.tag),
+            SimTime::from_ps(static_cast<std::int64_t>(event.as<network::Arrival>().word)));
+        break;
       case serving_named_kind:
       case serving_shared_kind:
         be_told(context, event.tag, event.as<network::Arrival>().word,

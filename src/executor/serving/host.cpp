@@ -26,7 +26,7 @@ class ServingHost::Listener final : public serving::BatchListener {
     Service& service = host_.tenants_[tenant_].service;
     ++service.tokens;
     if (since) {
-      service.between_tokens.push_back(ps(now - *since));
+      service.between_tokens.add(ps(now - *since));
       const bool is_late = now - *since > host_.work_.tenants[tenant_].targets.between_tokens;
       service.late_tokens += is_late ? 1 : 0;
     }
@@ -44,9 +44,9 @@ class ServingHost::Listener final : public serving::BatchListener {
     ++service.served;
     service.samples += what.samples;
     service.again += served.again;
-    service.latency.push_back(ps(latency));
+    service.latency.add(ps(latency));
     if (tenant.of_language) {
-      service.first_token.push_back(ps(first));
+      service.first_token.add(ps(first));
     }
     const bool is_late =
         tenant.of_language ? first > tenant.targets.first_token : latency > tenant.targets.latency;
@@ -62,7 +62,7 @@ class ServingHost::Listener final : public serving::BatchListener {
       ++host_.served_;
     }
     if (tenant.requests->clients() > 0 && host_.may_ask(tenant_)) {
-      host_.take_request(context_, tenant_);
+      host_.ask(context_, tenant_);
     }
   }
 
@@ -82,8 +82,17 @@ ServingHost::ServingHost(const ServingSetup& setup)
       unserved_(work_.requests()) {
   for (const ServedTenant& tenant : work_.tenants) {
     TenantState& state = tenants_.emplace_back();
-    state.batcher = tenant.of_language ? serving::make_sequence_batcher(tenant.batching)
-                                       : serving::make_sample_batcher(tenant.batching);
+    state.batcher = tenant.of_language
+                        ? serving::make_sequence_batcher(tenant.batching, tenant.requests.get())
+                        : serving::make_sample_batcher(tenant.batching);
+    if (work_.whole_steps) {
+      state.spent.end.resize(tenant.npus.size());
+      state.spent.busy.resize(tenant.npus.size());
+      state.spent.exchanging.resize(tenant.npus.size());
+    }
+  }
+  if (work_.whole_steps) {
+    whole_ = std::make_unique<WholeSteps>(setup_);
   }
 }
 
@@ -97,7 +106,7 @@ void ServingHost::begin(pdes::Context& context) {
       schedule_arrival(context, tenant);
     }
     for (std::uint32_t client = 0; client < clients && may_ask(tenant); ++client) {
-      take_request(context, tenant);
+      ask(context, tenant);
     }
   }
   go_on(context);
@@ -105,8 +114,19 @@ void ServingHost::begin(pdes::Context& context) {
 
 bool ServingHost::may_ask(std::uint32_t tenant) const {
   const ServedTenant& asked = work_.tenants[tenant];
+  const TenantState& state = tenants_[tenant];
   const auto count = asked.requests->count();
-  return (!asked.background || unserved_ > 0) && (!count || tenants_[tenant].arrived < *count);
+  const std::uint64_t so_far = asked.requests->clients() > 0 ? state.asked : state.arrived;
+  return (!asked.background || unserved_ > 0) && (!count || so_far < *count);
+}
+
+void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
+  const SimTime think = work_.tenants[tenant].requests->think(tenants_[tenant].asked++);
+  if (think == SimTime::zero()) {
+    take_request(context, tenant);
+  } else {
+    context.send_self(think, pdes::Port(setup_.slot, serving_arrive_kind), tenant);
+  }
 }
 
 void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
@@ -130,6 +150,17 @@ SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
 }
 
 void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
+  if (work_.tenants[tenant].requests->clients() > 0) {
+    // Others may have been served meanwhile, so that nobody waits for a tenant in the background.
+    if (!work_.tenants[tenant].background || unserved_ > 0) {
+      take_request(context, tenant);
+      go_on(context);
+    } else {
+      --tenants_[tenant].asked;
+      tell_spent(context, tenant);
+    }
+    return;
+  }
   while (may_ask(tenant) && arrival_of(tenant) <= context.now()) {
     take_request(context, tenant);
   }
@@ -177,14 +208,31 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   step.deadline = step.target.is_never() ? step.target : step.since + step.target;
   for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
     step.awaited.push_back(static_cast<std::uint32_t>(step.parts[part].after.size()));
-    if (step.awaited.back() == 0) {
-      ready_.push_back({number, part});
-    }
+  }
+  const SimTime host = work_.tenants[tenant].host;
+  if (host > SimTime::zero()) {
+    context.send_self(host, pdes::Port(setup_.slot, serving_prepared_kind), number);
+  } else {
+    make_ready(number, step);
   }
   step.left = static_cast<std::uint32_t>(step.parts.size());
   ++tenants_[tenant].in_flight;
   tenants_[tenant].counts.begin(batch);
   tenants_[tenant].flops += work_.tenants[tenant].model->flops(batch);
+}
+
+// Parts that wait for nothing.
+void ServingHost::make_ready(std::uint32_t number, const StepState& step) {
+  for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
+    if (step.awaited[part] == 0) {
+      ready_.push_back({number, part});
+    }
+  }
+}
+
+void ServingHost::prepared(pdes::Context& context, std::uint32_t number) {
+  make_ready(number, steps_.at(number));
+  go_on(context);
 }
 
 // What follows from the batch.
@@ -246,7 +294,11 @@ bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const S
   const StepState& step = steps_.at(ready.step);
   const StepPart& part = step.parts[ready.part];
   if (work_.on_tiles) {
-    begin_walk(context, ready, start);
+    if (whole_) {
+      begin_whole(context, ready);
+    } else {
+      begin_walk(context, ready, start);
+    }
     return true;
   }
   const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
@@ -288,6 +340,49 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
     parts_told_ += model.walk(unit, sums).size();
   }
   count_running(step, part, 1);
+}
+
+void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
+  const StepState& step = steps_.at(ready.step);
+  const ServedTenant& tenant = tenant_of(step);
+  const WholeStep whole = whole_->of(step.tenant, tenant.model->on_tiles()->sizes_of(step.batch));
+  SpentTime& spent = tenants_[step.tenant].spent;
+  for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
+    spent.end[unit] = context.now() + whole.end[unit];
+    spent.busy[unit] += whole.busy[unit];
+    spent.exchanging[unit] += whole.exchanging[unit];
+  }
+  const std::uint16_t slot = take_slot(ready);
+  slots_[slot].outstanding = 1;
+  context.send_self(whole.over, pdes::Port(setup_.slot, serving_whole_kind), std::uint32_t{0},
+                    slot);
+  count_running(step, step.parts[ready.part], 1);
+  tell_spent(context, step.tenant, ready.step);
+}
+
+void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
+                             std::optional<std::uint32_t> step) {
+  const ServedTenant& served = work_.tenants[tenant];
+  TenantState& state = tenants_[tenant];
+  const bool is_closed = served.requests->clients() > 0;
+  if (!whole_ || state.spent.is_told || may_ask(tenant) ||
+      (is_closed && state.asked > state.arrived)) {
+    return;
+  }
+  if (step ? !state.batcher->is_last(*step) : state.batcher->unfinished() > 0) {
+    return;
+  }
+  state.spent.is_told = true;
+  for (std::size_t unit = 0; unit < served.npus.size(); ++unit) {
+    const EntityId tile = work_.npus[served.npus[unit]].front();
+    const auto say_spent = [&](SpentWord word, SimTime time) {
+      say(context, tile, serving_spent_kind, static_cast<std::uint16_t>(word),
+          static_cast<std::uint64_t>(time.ps()));
+    };
+    say_spent(SpentWord::busy, state.spent.busy[unit]);
+    say_spent(SpentWord::exchanging, state.spent.exchanging[unit]);
+    say_spent(SpentWord::end, state.spent.end[unit]);
+  }
 }
 
 // Of NPUs of cores those of the part, of tiles all that the step goes through.
@@ -386,6 +481,7 @@ void ServingHost::end_step(pdes::Context& context, std::uint32_t number) {
   steps_.erase(found);
   Listener listener(*this, context, tenant);
   tenants_[tenant].batcher->end(number, context.now(), listener);
+  tell_spent(context, tenant);
 }
 
 // --- reports -------------------------------------------------------------------------------------

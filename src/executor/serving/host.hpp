@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "serving/counts.hpp"
+#include "serving/whole_steps.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/state.hpp"
@@ -20,7 +22,9 @@ class ServingHost {
 
   void begin(pdes::Context& context);
   void arrive(pdes::Context& context, std::uint32_t tenant);
-  // A core has done its share of a part.
+  // A step has been prepared.
+  void prepared(pdes::Context& context, std::uint32_t number);
+  // A core has done its share of a part, or a whole step is over.
   void hear(pdes::Context& context, std::uint16_t slot);
 
   std::uint64_t unserved() const { return unserved_; }
@@ -67,10 +71,12 @@ class ServingHost {
   struct TenantState {
     std::unique_ptr<serving::Batcher> batcher;
     std::uint64_t arrived = 0;    // requests
+    std::uint64_t asked = 0;      // of closed loops: arrived, or being thought of
     std::uint32_t in_flight = 0;  // steps
     Service service;
     ServingCounts counts;
     Wide flops = 0;
+    SpentTime spent;  // in whole steps
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
@@ -78,6 +84,8 @@ class ServingHost {
     return tenant_of(step).npus[part.unit];
   }
   void take_request(pdes::Context& context, std::uint32_t tenant);
+  // A client of a closed loop asks, once it has thought.
+  void ask(pdes::Context& context, std::uint32_t tenant);
   bool may_ask(std::uint32_t tenant) const;
   SimTime arrival_of(std::uint32_t tenant) const;
   void schedule_arrival(pdes::Context& context, std::uint32_t tenant);
@@ -91,6 +99,12 @@ class ServingHost {
   bool begin_part(pdes::Context& context, const Ready& ready, const serving::Start& start);
   // Tells all NPUs of the tenant of a step.
   void begin_walk(pdes::Context& context, const Ready& ready, const serving::Start& start);
+  void begin_whole(pdes::Context& context, const Ready& ready);
+  // Tells the tiles of a tenant how their time was spent, once: as its last step begins, so that
+  // the end of the run is that of the step; or where that was not known, as it ends.
+  void tell_spent(pdes::Context& context, std::uint32_t tenant,
+                  std::optional<std::uint32_t> step = {});
+  void make_ready(std::uint32_t number, const StepState& step);
   void count_running(const StepState& step, const serving::StepPart& part, int change);
   void begin_exchange(pdes::Context& context, const Ready& ready);
   void tell(pdes::Context& context, EntityId core, std::uint16_t slot, std::uint64_t number,
@@ -116,6 +130,7 @@ class ServingHost {
   std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
   std::uint64_t served_ = 0;            // of these
   std::uint64_t parts_told_ = 0;
+  std::unique_ptr<WholeSteps> whole_;  // null: steps are walked
 };
 
 }  // namespace tessera::executor

@@ -7,6 +7,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   for (const TenantState& tenant : tenants_) {
     tenant.batcher->save(writer);
     writer.put(tenant.arrived);
+    writer.put(tenant.asked);
     writer.put(tenant.in_flight);
     writer.put(tenant.counts);
     writer.put(tenant.flops);
@@ -15,9 +16,10 @@ void ServingHost::save(pdes::StateWriter& writer) const {
                                       service.again, service.late_requests, service.late_tokens}) {
       writer.put(count);
     }
-    writer.put_all(service.first_token);
-    writer.put_all(service.between_tokens);
-    writer.put_all(service.latency);
+    service.first_token.save(writer);
+    service.between_tokens.save(writer);
+    service.latency.save(writer);
+    tenant.spent.save(writer);
   }
   policy_->save(writer);
   writer.put(static_cast<std::uint64_t>(steps_.size()));
@@ -48,6 +50,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   for (TenantState& tenant : tenants_) {
     tenant.batcher->restore(reader);
     tenant.arrived = reader.get<std::uint64_t>();
+    tenant.asked = reader.get<std::uint64_t>();
     tenant.in_flight = reader.get<std::uint32_t>();
     tenant.counts = reader.get<ServingCounts>();
     tenant.flops = reader.get<Wide>();
@@ -57,9 +60,10 @@ void ServingHost::restore(pdes::StateReader& reader) {
           &service.late_requests, &service.late_tokens}) {
       *count = reader.get<std::uint64_t>();
     }
-    service.first_token = reader.get_all<std::uint64_t>();
-    service.between_tokens = reader.get_all<std::uint64_t>();
-    service.latency = reader.get_all<std::uint64_t>();
+    service.first_token.restore(reader);
+    service.between_tokens.restore(reader);
+    service.latency.restore(reader);
+    tenant.spent.restore(reader);
   }
   policy_->restore(reader);
   const auto count = reader.get<std::uint64_t>();
@@ -88,11 +92,12 @@ void ServingHost::restore(pdes::StateReader& reader) {
 }
 
 std::size_t ServingHost::resident_bytes() const {
-  std::size_t bytes = slots_.capacity() * sizeof(Running) + ready_.capacity() * sizeof(Ready);
+  std::size_t bytes = slots_.capacity() * sizeof(Running) + ready_.capacity() * sizeof(Ready) +
+                      (whole_ ? whole_->resident_bytes() : 0);
   for (const TenantState& tenant : tenants_) {
-    bytes += (tenant.service.first_token.capacity() + tenant.service.between_tokens.capacity() +
-              tenant.service.latency.capacity()) *
-             sizeof(std::uint64_t);
+    bytes += tenant.service.first_token.resident_bytes() +
+             tenant.service.between_tokens.resident_bytes() +
+             tenant.service.latency.resident_bytes();
   }
   for (const auto& [number, step] : steps_) {
     constexpr std::size_t of_part = 128;  // with what it waits for

@@ -21,6 +21,13 @@ constexpr unsigned serving_keys_kind = 7;      // the same tag; word: of serving
 constexpr unsigned serving_pairs_kind = 8;     // the same
 constexpr unsigned serving_accessed_kind = 9;  // memory; tag: the same, or with `writes_flag`
 
+// At the host: it has prepared a step (payload: its number); a whole step is over (tag: slot).
+constexpr unsigned serving_prepared_kind = 10;
+constexpr unsigned serving_whole_kind = 11;
+// At a tile, once all whole steps are over; tag: SpentWord; word: [ps].
+constexpr unsigned serving_spent_kind = 12;
+enum class SpentWord : std::uint16_t { busy, exchanging, end };
+
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;
 

@@ -154,6 +154,36 @@ void check_length(const ServedTenant& tenant, Section& section, std::uint32_t lo
   }
 }
 
+// Blocks that prompts have in common are whole blocks of the cache.
+void check_pieces(const ServedTenant& tenant, Section& section) {
+  const std::uint32_t tokens = tenant.requests->piece_tokens();
+  if (tokens % tenant.batching.block != 0) {
+    Section batching = section.section("batching");
+    batching.error("block", "prompts have blocks of " + std::to_string(tokens) +
+                                " tokens in common, which must be a multiple of it");
+  }
+}
+
+// Steps whose times are sums share nothing with others.
+void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
+  std::set<std::uint32_t> taken;
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    const ServedTenant& tenant = work.tenants[place];
+    if (tenant.model->stages() > 1) {
+      sections[place].error("pipeline",
+                            "steps of several stages go beside each other; 'steps' of "
+                            "the workload must be walked");
+    }
+    for (const std::uint32_t npu : tenant.npus) {
+      if (!taken.insert(npu).second) {
+        workload.error("steps", "NPU " + std::to_string(npu) +
+                                    " serves two tenants, whose steps must be walked");
+        return;
+      }
+    }
+  }
+}
+
 // `longest`: tokens of a sequence, of a language model.
 ServedTenant read_tenant(Section& section, const ServingWork& work,
                          const std::vector<const machine::Tile*>& tiles, std::size_t place,
@@ -176,6 +206,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
                                            {of_language, tenant.background, mix64(seed + place)});
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
+  tenant.host = served_keys().host.read(batching);
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
   }
@@ -280,6 +311,10 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   work.message = serving_keys().message.read(workload);
   read_npus(workload, nodes, work);
   read_all_reduce(workload, work);
+  work.whole_steps = serving_keys().steps.read(workload);
+  if (work.whole_steps && !work.on_tiles) {
+    workload.error("steps", "NPU cores share operators, so that steps are walked");
+  }
   std::vector<Section> sections = workload.sections("tenants");
   if (sections.empty() || sections.size() > most_tenants) {
     workload.raw("tenants");
@@ -322,6 +357,12 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     if (work.tenants[place].of_language) {
       check_length(work.tenants[place], sections[place], longest[place]);
     }
+  }
+  for (std::size_t place = 0; place < sections.size(); ++place) {
+    check_pieces(work.tenants[place], sections[place]);
+  }
+  if (work.whole_steps) {
+    check_whole_steps(work, workload, sections);
   }
   number_names(work);
   return made;

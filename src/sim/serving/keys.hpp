@@ -24,6 +24,12 @@ struct ServingKeys {
                              "algorithm between NPUs"};
   config::NameKey policy{"scheduler.policy", [] { return serving::policies().names(); },
                          "first-come", "how tenants share cores"};
+  config::ChoiceKey<bool> steps{
+      "steps",
+      {{"walked", false}, {"whole", true}},
+      "walked",
+      "on tiles, whole: a step is one event, as long as its operators and exchanges where nothing "
+      "is shared"};
   config::OtherKey tenants{"tenants", "list", "", "those that requests are to"};
 };
 
@@ -59,6 +65,10 @@ struct ServedKeys {
   config::OptionalKey<Bytes> cache{"batching.cache", "memory beside weights",
                                    "room for keys and values on each NPU",
                                    config::at_least(Bytes(1))};
+  config::Key<SimTime> host{"batching.host", SimTime::zero(),
+                            "of the host for each step, before it begins: choosing requests, "
+                            "inputs, sampling, outputs",
+                            config::at_least(SimTime::zero())};
   config::Key<std::uint32_t> samples{"batching.samples", 1,
                                      "of a step of a model that is no language model",
                                      config::between(1U, 65'536U)};

@@ -27,15 +27,16 @@ ParameterInfo any_npu_cores() {
 
 std::vector<ParameterInfo> serving_parameters() {
   const ServingKeys& keys = serving_keys();
-  return {keys.seed, any_npu_cores(), keys.message, keys.all_reduce, keys.policy, keys.tenants};
+  return {keys.seed,  any_npu_cores(), keys.message, keys.all_reduce,
+          keys.steps, keys.policy,     keys.tenants};
 }
 
 std::vector<ParameterInfo> keys_beside_models() {
   const ServedKeys& keys = served_keys();
   std::vector<ParameterInfo> all{
-      keys.name,        keys.continuous,     keys.sequences, keys.tokens,    keys.chunk, keys.block,
-      keys.cache,       keys.samples,        keys.tensor,    keys.pipeline,  keys.npus,  keys.cores,
-      keys.first_token, keys.between_tokens, keys.latency,   keys.background};
+      keys.name,  keys.continuous,  keys.sequences,      keys.tokens,  keys.chunk,     keys.block,
+      keys.cache, keys.host,        keys.samples,        keys.tensor,  keys.pipeline,  keys.npus,
+      keys.cores, keys.first_token, keys.between_tokens, keys.latency, keys.background};
   for (ParameterInfo& one : npu::stored_weights_parameters()) {
     all.push_back(std::move(one));
   }

@@ -73,7 +73,7 @@ SectionInfo tenants_section() {
 SectionInfo describe_serving(const PartInfo& kind) {
   const ServingKeys& keys = serving_keys();
   SectionInfo serving = choice_of(kind);
-  serving.parameters = {keys.seed, any_npu_cores(), keys.message, keys.all_reduce};
+  serving.parameters = {keys.seed, any_npu_cores(), keys.message, keys.all_reduce, keys.steps};
   serving.sections = {of_parts(keys.policy, serving::policies().infos()), tenants_section()};
   return serving;
 }

@@ -236,6 +236,10 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
   for (std::size_t place = 0; place < work.tenants.size(); ++place) {
     ServedTenant& tenant = work.tenants[place];
     note_streams(npus, tenant);
+    if (work.whole_steps && (tenant.streams_weights || tenant.streams_cache)) {
+      workload.error("steps", "operands of tenant " + tenant.name +
+                                  " stream from memory, which others share; steps must be walked");
+    }
     if (!tenant.of_language) {
       check_weights(npus, tenant, sections[place]);
       continue;

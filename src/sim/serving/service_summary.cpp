@@ -1,30 +1,17 @@
 // How those fared whose requests were served, from the ranks that know to all.
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "results.hpp"
-#include "tessera/core/wide.hpp"
 
 namespace tessera::sim {
 namespace {
 
-trace::Quantiles quantiles_of(std::vector<std::uint64_t> times) {
+trace::Quantiles quantiles_of(const executor::TimeDistribution& times) {
   trace::Quantiles quantiles;
-  if (times.empty()) {
-    return quantiles;
+  if (times.count() > 0) {
+    const std::vector<std::uint64_t> at = times.percentiles({50, 95, 99});
+    quantiles = {times.count(), times.mean(), at[0], at[1], at[2], times.most()};
   }
-  std::sort(times.begin(), times.end());
-  const std::size_t count = times.size();
-  const auto at = [&](std::size_t percent) {  // nearest rank
-    return times[(percent * count + 99) / 100 - 1];
-  };
-  Wide sum = 0;
-  for (const std::uint64_t time : times) {
-    sum += time;
-  }
-  quantiles = {count,       static_cast<std::uint64_t>(sum / count), at(50), at(95), at(99),
-               times.back()};
   return quantiles;
 }
 

@@ -31,6 +31,15 @@ class TilesPrediction {
       : work_(work), events_(platform), moved_(work.npus.size()) {}
 
   std::vector<std::uint64_t> make() {
+    if (work_.whole_steps) {  // all of them at the host
+      for (const ServedTenant& tenant : work_.tenants) {
+        events_.add(work_.host(), tenant.requests->count().value_or(1));
+        for (const TypicalSteps& some : typical_steps(tenant)) {
+          events_.add(work_.host(), some.count);
+        }
+      }
+      return events_.take();
+    }
     for (const bool background : {false, true}) {
       const std::uint64_t busiest = *std::max_element(moved_.begin(), moved_.end());
       for (const ServedTenant& tenant : work_.tenants) {

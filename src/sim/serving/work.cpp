@@ -42,6 +42,10 @@ class ServedWork final : public Work {
       notes.emplace_back(
           "machine.network.collective_overhead has no effect on exchanges of served models");
     }
+    if (work_.whole_steps && exchanges()) {
+      notes.emplace_back(
+          "steps are whole: exchanges take the time of an idle network, message by message");
+    }
     if (work_.on_tiles && serves(true)) {
       notes.emplace_back(
           "sequences of a batch are one attention of their mean length; FLOPs and bytes are exact");
@@ -50,6 +54,10 @@ class ServedWork final : public Work {
       notes.emplace_back(
           "of ONNX models weights alone take room in memory and stream from it; activations are "
           "where operators find them");
+    }
+    for (const executor::ServedTenant& tenant : work_.tenants) {
+      const std::vector<std::string> of_requests = tenant.requests->notes();
+      notes.insert(notes.end(), of_requests.begin(), of_requests.end());
     }
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
@@ -133,7 +141,16 @@ class ServedWork final : public Work {
          [&platform](const machine::Tile& tile, const workload::Operation& operation) {
            return platform.compute->duration(platform.machine, tile, operation);
          },
-         memory_slot});
+         memory_slot,
+         [&platform, routing = std::shared_ptr<machine::Routing>(machine::make_routing(
+                         platform.network->routing(), *platform.machine.topology))](
+             EntityId from, EntityId to, Bytes bytes) {
+           return from == to
+                      ? SimTime::zero()
+                      : platform.network->idle_time(
+                            machine::path_between(*platform.machine.topology, *routing, from, to),
+                            bytes);
+         }});
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/executor/time_distribution.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
@@ -131,7 +132,7 @@ struct TileResult {
   std::array<SimTime, activities> time;  // sums to `end` on a tile that has finished
 };
 
-// How a tenant's requests fared; all times in picoseconds, in order of their end.
+// How a tenant's requests fared; all times in picoseconds.
 struct Service {
   std::uint64_t served = 0;
   std::uint64_t samples = 0;
@@ -140,9 +141,9 @@ struct Service {
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
-  std::vector<std::uint64_t> first_token;
-  std::vector<std::uint64_t> between_tokens;
-  std::vector<std::uint64_t> latency;
+  TimeDistribution first_token;
+  TimeDistribution between_tokens;
+  TimeDistribution latency;
 };
 
 // What an executor needs to tell its outlook; of a run on several ranks, else empty.

@@ -4,6 +4,10 @@
 // of the model `npu`. What follows is of cores; on tiles a step is told whole, by four messages to
 // each NPU, which goes through it by itself (serving/tile_model.hpp) and tells when it is over.
 //
+// With whole steps tiles are told nothing until the end: the host adds up what a step takes
+// (src/executor/serving/whole_steps.hpp) and waits that long; at last it tells each tile by three
+// messages how its time was spent.
+//
 // An NPU of cores is a number of cores that share the operators of a step. The first core of the
 // machine is where requests arrive: it puts them together to batches (serving/batcher.hpp), takes
 // each batch through its model part by part, and lets a policy say which part begins on which cores
@@ -53,6 +57,7 @@ struct ServedTenant {
   std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
+  SimTime host;                       // from putting a step together to its beginning
   std::optional<DataType> data_type;  // that it computes in; none: several
   // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
   bool streams_weights = false;
@@ -61,7 +66,10 @@ struct ServedTenant {
 
 struct ServingWork {
   bool on_tiles = false;  // NPUs are tiles
-  npu::CoreConfig core;   // that the models refer to, of NPUs of cores
+  // On tiles: a step is one event, and takes as long as operators and exchanges do where nothing is
+  // shared. No unit has two tenants then, and models have one stage.
+  bool whole_steps = false;
+  npu::CoreConfig core;  // that the models refer to, of NPUs of cores
   std::vector<std::vector<EntityId>> npus;
   std::vector<ServedTenant> tenants;
   serving::PolicyFactory policy;
@@ -95,6 +103,8 @@ struct ServingSetup {
   // On tiles: of an operation on an idle tile of full speed, and where accesses go.
   std::function<SimTime(const machine::Tile&, const workload::Operation&)> time_of{};
   unsigned memory_slot = 0;
+  // Of whole steps: of a message on an idle network; none from a node to itself.
+  std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};
 };
 
 // TileResult::role is the core's NPU.

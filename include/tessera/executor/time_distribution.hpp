@@ -1,0 +1,48 @@
+// Many times, of which mean, largest and percentiles are asked for in the end.
+//
+// Up to a million are kept as they are, and percentiles are exact. Of more, counts are kept of
+// spans that are 1/1024 of their times wide (G. Tene's HdrHistogram, in binary): a percentile is
+// then the middle of its span, off by at most 0.05 %, and memory does not grow any more. Count,
+// mean and largest are exact in any case.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/core/wide.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::executor {
+
+class TimeDistribution {
+ public:
+  TimeDistribution() = default;
+  explicit TimeDistribution(std::size_t most_exact) : most_exact_(most_exact) {}
+
+  void add(std::uint64_t ps);
+  std::uint64_t count() const { return count_; }
+  std::uint64_t mean() const;  // rounded down; 0 of none
+  std::uint64_t most() const { return most_; }
+  // By nearest rank, each of 1 to 100; 0 of none.
+  std::vector<std::uint64_t> percentiles(const std::vector<std::uint32_t>& percents) const;
+  bool is_exact() const { return spans_.empty(); }
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+  std::size_t resident_bytes() const {
+    return (exact_.capacity() + spans_.capacity()) * sizeof(std::uint64_t);
+  }
+
+ private:
+  void count_span(std::uint64_t ps);
+
+  std::size_t most_exact_ = std::size_t{1} << 20U;
+  std::uint64_t count_ = 0;
+  std::uint64_t most_ = 0;
+  Wide sum_ = 0;
+  std::vector<std::uint64_t> exact_;
+  std::vector<std::uint64_t> spans_;  // counts, once there are more
+};
+
+}  // namespace tessera::executor

@@ -1,0 +1,102 @@
+"""The requests of a real vLLM server's log (RTX PRO 6000, Llama-3.1-8B), served once more."""
+
+from math import ceil
+
+from page import EXPERIMENTS, Runner, call, rows_of, trace_rows
+
+EXPERIMENT = EXPERIMENTS / "serving_vllm_log.yaml"
+LOG = "vllm_llama31_8b_rtx_pro_6000.csv"
+WITHIN = 5.0  # percent
+
+
+def measured():
+    """Arrival, begin of the first step, first token and end of each request [s], and tokens given."""
+    return [tuple(float(row[key]) for key in ("arrival_s", "scheduled_s", "first_token_s", "last_token_s",
+                                              "output_tokens")) for row in rows_of(LOG)]
+
+
+def simulated(folder):
+    rows = sorted(trace_rows(folder, "requests"), key=lambda row: row["request"])
+    return [(*(1e-12 * row[key] for key in ("arrival", "begun", "first", "end")), row["generated"]) for row in rows]
+
+
+def first_token(request):
+    return request[2] - request[0]
+
+
+def a_token(request):
+    return (request[3] - request[2]) / (request[4] - 1)
+
+
+def whole(request):
+    return request[3] - request[0]
+
+
+def of_all(requests, what):
+    """Of requests with more than one token: there is no time between tokens of others."""
+    return sorted(what(one) for one in requests if one[4] > 1)
+
+
+def statistics(times):
+    """Mean, and percentiles by nearest rank."""
+    return [("mean", sum(times) / len(times))] + [
+        (name, times[ceil(percent * len(times) / 100) - 1])
+        for name, percent in (("median", 50), ("90 %", 90), ("99 %", 99))]
+
+
+def at_work(requests, time):
+    waiting = sum(one[0] <= time < one[1] for one in requests)
+    return waiting, sum(one[1] <= time < one[3] for one in requests)
+
+
+def compare(report, real, ours, bounded):
+    rows = []
+    for name, what, unit, factor in (("first token", first_token, "s", 1), ("between tokens", a_token, "ms", 1e3),
+                                     ("end to end", whole, "s", 1)):
+        for (part, theirs), (_, mine) in zip(statistics(of_all(real, what)), statistics(of_all(ours, what))):
+            error = 100 * (mine / theirs - 1)
+            cell = f"{error:+.1f} %"
+            if bounded:
+                held = report.bound(abs(error) <= WITHIN, f"{name}, {part}: {error:+.1f} %, within {WITHIN:.0f} %")
+                cell = f"{error:+.1f} % (within {WITHIN:.0f} %: {held})"
+            rows.append((f"{name} [{unit}], {part}", f"{factor * theirs:.3f}", f"{factor * mine:.3f}", cell))
+    report.table(("time", "vLLM", "ours", "error"), rows)
+
+
+def over_time(report, real, ours):
+    last = max(one[3] for one in real)
+    rows, differences, sums = [], [0, 0], [0, 0]
+    for second in range(int(last) + 1):
+        theirs, mine = at_work(real, second), at_work(ours, second)
+        for which in (0, 1):
+            differences[which] += abs(mine[which] - theirs[which])
+            sums[which] += theirs[which]
+        if second % 5 == 0:
+            rows.append((second, theirs[0], mine[0], theirs[1], mine[1]))
+    report.table(("second", "waiting, vLLM", "waiting, ours", "running, vLLM", "running, ours"), rows)
+    report.say("Mean difference, each second, of the log's mean: waiting "
+               f"{100 * differences[0] / sums[0]:.1f} %, running {100 * differences[1] / sums[1]:.1f} %.")
+    report.say()
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    report.say("## Serving: the log of a real server")
+    report.say()
+    report.say("`configs/experiments/serving_vllm_log.yaml`: the 300 requests of a vLLM 0.19 server that ran "
+               "Llama-3.1-8B on one RTX PRO 6000 (`tests/validation/reference/" + LOG + "`, from LLMServingSim, "
+               "MIT licence), at the same times, with at most 128 sequences and 2048 tokens a step, prompts in chunks "
+               "behind tokens as vLLM's scheduler has them. Operators take the time of the compute model `gemm` with "
+               "the constants of `configs/machines/rtx_pro_6000.yaml`, which were fitted to single products and not to "
+               "the log. One number is of the log: `batching.host`, what vLLM's host does between steps (choosing "
+               "requests, inputs, sampling, outputs), from the mean time between tokens. Times between tokens are "
+               "means of requests with more than one.")
+    report.say()
+    real = measured()
+    output = runner.new_folder(EXPERIMENT)
+    call(runner.command(EXPERIMENT, output, 1, ["-q", "-q", "--trace", "full"]))
+    ours = simulated(output)
+    compare(report, real, ours, True)
+    report.say("Requests that waited and ran, of both:")
+    report.say()
+    over_time(report, real, ours)

@@ -1,0 +1,61 @@
+"""What requests cost at the coarsest level: a million of them to Llama 2 70B on 64 H100."""
+
+from page import ROOT, Runner
+
+REPLICAS, GPUS = 8, 8
+REQUESTS, REDUCED = 1_000_000, 8_000
+MINUTES = 10
+RATE = 8  # requests a second and replica: not far below what one can serve
+
+
+def experiment(folder, layers, requests, steps="whole"):
+    """Eight replicas, over a server each; with other layers, to say what depth costs."""
+    model = (ROOT / "workloads" / "llama2_70b.yaml").read_text(encoding="utf-8")
+    path = folder / f"llama_{layers}.yaml"
+    path.write_text(model.replace("layers: 80 ", f"layers: {layers} "), encoding="utf-8")
+    tenants = "".join(
+        f"    - name: replica{replica}\n      language_model: {path}\n      tensor: {GPUS}\n"
+        f"      npus: {[GPUS * replica + gpu for gpu in range(GPUS)]}\n"
+        f"      requests: {{arrivals: poisson, rate: {RATE}, count: {requests // REPLICAS}, prompt: [64, 960], "
+        "generate: [16, 384]}\n      batching: {chunk: 1024}\n" for replica in range(REPLICAS))
+    name = folder / f"million_{layers}_{requests}_{steps}.yaml"
+    name.write_text(
+        f"name: million\nmachine: {ROOT / 'configs' / 'machines' / 'h100_servers.yaml'}\nworkload:\n"
+        f"  kind: serving\n  steps: {steps}\n  all_reduce: halving-doubling\n  tenants:\n{tenants}", encoding="utf-8")
+    return name
+
+
+def row(what, summary, requests):
+    services = summary["services"]
+    tokens = sum(one["tokens"] for one in services)
+    return (what, requests, f"{1e-12 * summary['simulated_time_ps']:.0f}", f"{1e-6 * tokens:.1f}",
+            f"{summary['events'] / requests:.1f}", f"{summary['cpu_s']:.1f}",
+            f"{1e6 * summary['cpu_s'] / requests:.0f}", f"{max(summary['peak_rss_bytes']) / 1e6:.0f}")
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    requests = REDUCED if setting.reduced else REQUESTS
+    report.say("## Serving: a million requests")
+    report.say()
+    report.say(f"Llama 2 70B on 64 H100 (`configs/machines/h100_servers.yaml`: compute `gemm`, network `analytical`), "
+               f"{REPLICAS} replicas of {GPUS} GPUs, Poisson {RATE} requests a second each, prompts of 64 to 960 tokens, "
+               "16 to 384 generated, `steps: whole`. One rank, no trace. Beside it the same with fewer requests, of a "
+               "model of a quarter of the layers, and with steps that are walked.")
+    report.say()
+    whole = runner.run(str(experiment(folder, 80, requests)), 1, ("--trace", "none"))
+    rows = [row("whole", whole, requests)]
+    if not setting.reduced:
+        tenth = runner.run(str(experiment(folder, 80, requests // 10)), 1, ("--trace", "none"))
+        shallow = runner.run(str(experiment(folder, 20, requests // 10)), 1, ("--trace", "none"))
+        few = requests // 10_000
+        walked = runner.run(str(experiment(folder, 80, few, "walked")), 1, ("--trace", "none"))
+        rows += [row("whole", tenth, requests // 10), row("whole, 20 layers", shallow, requests // 10),
+                 row("walked", walked, few)]
+    report.table(("steps", "requests", "simulated [s]", "million tokens", "events a request", "processor [s]",
+                  "µs a request", "memory [MB]"), rows)
+    if not setting.reduced:
+        report.say("Processor minutes: "
+                   + report.at_most(whole["cpu_s"] / 60, MINUTES, "processor minutes of a million requests", "{:.2f}")
+                   + ".")
+        report.say()

@@ -1,0 +1,217 @@
+#include "serving/whole_steps.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::executor {
+
+using serving::StepSizes;
+using serving::WalkPart;
+
+void SpentTime::save(pdes::StateWriter& writer) const {
+  writer.put_all(end);
+  writer.put_all(busy);
+  writer.put_all(exchanging);
+  writer.put(is_told);
+}
+
+void SpentTime::restore(pdes::StateReader& reader) {
+  end = reader.get_all<SimTime>();
+  busy = reader.get_all<SimTime>();
+  exchanging = reader.get_all<SimTime>();
+  is_told = reader.get<bool>();
+}
+
+WholeSteps::WholeSteps(const ServingSetup& setup)
+    : setup_(setup), times_(setup), exchanges_(setup_) {
+  for (std::uint32_t tenant = 0; tenant < setup_.work.tenants.size(); ++tenant) {
+    alike_.push_back(are_alike(tenant) ? 1 : 0);
+  }
+}
+
+EntityId WholeSteps::node_of(std::uint32_t tenant, std::uint32_t unit) const {
+  return setup_.work.npus[setup_.work.tenants[tenant].npus[unit]].front();
+}
+
+// Of one type, and as fast as each other.
+bool WholeSteps::are_alike(std::uint32_t tenant) const {
+  constexpr SimTime some = SimTime::from_ps(1'000'000'007);
+  const machine::Machine& machine = setup_.machine;
+  const EntityId first = node_of(tenant, 0);
+  for (std::uint32_t unit = 1; unit < setup_.work.tenants[tenant].npus.size(); ++unit) {
+    const EntityId node = node_of(tenant, unit);
+    const bool same_type =
+        machine.types.empty() || machine.type_of[node.value()] == machine.type_of[first.value()];
+    if (!same_type || machine.time_at(node, some) != machine.time_at(first, some)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
+  const StepSizes all{3, 2, 1, 5, 1, 7, 11};  // nothing is zero
+  StepSizes needed = served.model->on_tiles()->needed(op, all);
+  Repeated made{op, 1, true, false};
+  needed.tokens = 0;
+  made.of_tokens = needed == StepSizes{};
+  needed.emitting = 0;
+  made.of_keys = needed != StepSizes{};
+  return made;
+}
+
+void WholeSteps::add_piece(const ServedTenant& served, const Piece& piece, Plan& plan) const {
+  const auto kind = [&](std::uint32_t op) { return served.model->kind_of(op); };
+  const auto is_same = [&](const Piece& other) {
+    return other.reduces == piece.reduces && kind(other.exchange) == kind(piece.exchange) &&
+           std::equal(other.operators.begin(), other.operators.end(), piece.operators.begin(),
+                      piece.operators.end(), [&](const Repeated& a, const Repeated& b) {
+                        return kind(a.op) == kind(b.op) && a.times == b.times;
+                      });
+  };
+  const auto known = std::find_if(plan.pieces.begin(), plan.pieces.end(), is_same);
+  plan.order.push_back(static_cast<std::uint32_t>(known - plan.pieces.begin()));
+  if (known == plan.pieces.end()) {
+    plan.pieces.push_back(piece);
+  }
+  for (const Repeated& one : piece.operators) {
+    if (one.of_tokens) {
+      continue;
+    }
+    const auto found =
+        std::find_if(plan.beyond_tokens.begin(), plan.beyond_tokens.end(),
+                     [&](const Repeated& other) { return kind(other.op) == kind(one.op); });
+    if (found == plan.beyond_tokens.end()) {
+      plan.beyond_tokens.push_back(one);
+    } else {
+      found->times += one.times;
+    }
+  }
+}
+
+const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSizes& sizes) {
+  const auto [found, is_new] = plans_.try_emplace({tenant, sizes.emitting > 0});
+  Plan& plan = found->second;
+  if (!is_new) {
+    return plan;
+  }
+  const ServedTenant& served = setup_.work.tenants[tenant];
+  Piece piece;
+  for (const WalkPart& part : served.model->on_tiles()->walk(0, sizes)) {
+    if (part.kind == WalkPart::Kind::all_reduce) {
+      piece.reduces = true;
+      piece.exchange = part.op;
+      add_piece(served, piece, plan);
+      piece = {};
+      continue;
+    }
+    ensure(part.kind == WalkPart::Kind::operation, "a whole step has one stage");
+    const std::uint32_t kind = served.model->kind_of(part.op);
+    const auto known =
+        std::find_if(piece.operators.begin(), piece.operators.end(),
+                     [&](const Repeated& one) { return served.model->kind_of(one.op) == kind; });
+    if (known == piece.operators.end()) {
+      piece.operators.push_back(operator_of(served, part.op));
+    } else {
+      ++known->times;
+    }
+  }
+  add_piece(served, piece, plan);
+  return plan;
+}
+
+SimTime WholeSteps::time_of(std::uint32_t tenant, std::uint32_t unit,
+                            const std::vector<Repeated>& operators, const StepSizes& sizes,
+                            bool all) {
+  const EntityId node = node_of(tenant, unit);
+  const machine::Machine& machine = setup_.machine;
+  SimTime sum;
+  for (const Repeated& one : operators) {
+    if (!all && !one.of_tokens) {
+      continue;
+    }
+    const SimTime time =
+        one.of_keys
+            ? setup_.time_of(
+                  machine.tile_of(node),
+                  setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes).operation)
+            : times_.of(tenant, one.op, sizes, node).time;
+    sum += machine.time_at(node, time) * one.times;
+  }
+  return sum;
+}
+
+WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepSizes& sizes,
+                             bool all) {
+  const ServingWork& work = setup_.work;
+  const ServedTenant& served = work.tenants[tenant];
+  const auto units = static_cast<std::uint32_t>(served.npus.size());
+  WholeStep step;
+  step.busy.resize(units);
+  step.exchanging.resize(units);
+  for (std::uint32_t unit = 0; unit < units; ++unit) {
+    step.end.push_back(setup_.message_time(work.host(), node_of(tenant, unit), work.message));
+  }
+  std::vector<std::vector<SimTime>> of_pieces;  // [pieces][units]
+  for (const Piece& piece : plan.pieces) {
+    std::vector<SimTime>& times = of_pieces.emplace_back();
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+      times.push_back(alike_[tenant] != 0 && unit > 0
+                          ? times.front()
+                          : time_of(tenant, unit, piece.operators, sizes, all));
+    }
+  }
+  for (const std::uint32_t number : plan.order) {
+    const Piece& piece = plan.pieces[number];
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+      step.busy[unit] += of_pieces[number][unit];
+      step.end[unit] += of_pieces[number][unit];
+    }
+    if (piece.reduces) {
+      const std::vector<SimTime> before = step.end;
+      exchanges_.pass(tenant, served.model->exchange(piece.exchange, sizes.tokens), step.end);
+      for (std::uint32_t unit = 0; unit < units; ++unit) {
+        step.exchanging[unit] += step.end[unit] - before[unit];
+      }
+    }
+  }
+  for (std::uint32_t unit = 0; unit < units; ++unit) {
+    step.over = std::max(
+        step.over,
+        step.end[unit] + setup_.message_time(node_of(tenant, unit), work.host(), work.message));
+  }
+  return step;
+}
+
+WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes) {
+  const Plan& plan = plan_of(tenant, sizes);
+  if (alike_[tenant] == 0) {
+    return add_up(tenant, plan, sizes, true);
+  }
+  if (known_.size() >= most_kept) {
+    known_.clear();
+  }
+  const auto [found, is_new] = known_.try_emplace({tenant, sizes.emitting > 0, sizes.tokens});
+  if (is_new) {
+    found->second = add_up(tenant, plan, sizes, false);
+  }
+  WholeStep step = found->second;
+  const SimTime beyond = time_of(tenant, 0, plan.beyond_tokens, sizes, true);
+  step.over += beyond;
+  for (std::size_t unit = 0; unit < step.end.size(); ++unit) {
+    step.end[unit] += beyond;
+    step.busy[unit] += beyond;
+  }
+  return step;
+}
+
+std::size_t WholeSteps::resident_bytes() const {
+  std::size_t bytes = times_.resident_bytes() + exchanges_.resident_bytes();
+  for (const auto& [key, step] : known_) {
+    bytes += sizeof(key) + sizeof(step) + 3 * step.end.size() * sizeof(SimTime) + 64;
+  }
+  return bytes;
+}
+
+}  // namespace tessera::executor

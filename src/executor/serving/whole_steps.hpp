@@ -1,0 +1,95 @@
+// The time of a whole step of a model that has its units for itself: what walks.hpp does event by
+// event, as a sum, where nothing is shared.
+//
+// Of a step the host's messages, operators and all-reduces follow from each other at each unit.
+// Where units are alike, operators that depend on more than the tokens of a step (attention, what
+// gives tokens) take as long at each and only move what comes behind, all-reduces among it: they
+// are summands, and the rest is kept by the number of tokens. So a step costs a look-up and the
+// times of those operators, whatever the number of layers. Where units differ, the sum is made anew
+// each time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "serving/exchange_time.hpp"
+#include "serving/times.hpp"
+#include "tessera/pdes/state.hpp"
+
+namespace tessera::executor {
+
+// From the host's telling on.
+struct WholeStep {
+  SimTime over;  // the last unit has told the host
+  // [units]
+  std::vector<SimTime> end;
+  std::vector<SimTime> busy;
+  std::vector<SimTime> exchanging;
+};
+
+// What the units of a tenant have done so far.
+struct SpentTime {
+  std::vector<SimTime> end;  // of the last step
+  std::vector<SimTime> busy;
+  std::vector<SimTime> exchanging;
+  bool is_told = false;
+
+  void save(pdes::StateWriter& writer) const;
+  void restore(pdes::StateReader& reader);
+};
+
+class WholeSteps {
+ public:
+  explicit WholeSteps(const ServingSetup& setup);
+
+  // Of the tenant's model with a batch of these sizes.
+  WholeStep of(std::uint32_t tenant, const serving::StepSizes& sizes);
+  std::size_t resident_bytes() const;
+
+ private:
+  // An operator that occurs so often.
+  struct Repeated {
+    std::uint32_t op = 0;
+    std::int64_t times = 0;
+    bool of_tokens = true;  // its time depends on them alone
+    bool of_keys = false;   // and on what sequences look at, so that it is hardly ever the same
+  };
+  // What units do until an all-reduce, or the end.
+  struct Piece {
+    std::vector<Repeated> operators;
+    bool reduces = false;
+    std::uint32_t exchange = 0;  // op
+  };
+  // A walk as pieces, each kept once, and their order.
+  struct Plan {
+    std::vector<Piece> pieces;
+    std::vector<std::uint32_t> order;
+    std::vector<Repeated> beyond_tokens;  // of all pieces
+  };
+
+  const Plan& plan_of(std::uint32_t tenant, const serving::StepSizes& sizes);
+  void add_piece(const ServedTenant& served, const Piece& piece, Plan& plan) const;
+  Repeated operator_of(const ServedTenant& served, std::uint32_t op) const;
+  // `all`: also operators that depend on more than tokens.
+  WholeStep add_up(std::uint32_t tenant, const Plan& plan, const serving::StepSizes& sizes,
+                   bool all);
+  SimTime time_of(std::uint32_t tenant, std::uint32_t unit, const std::vector<Repeated>& operators,
+                  const serving::StepSizes& sizes, bool all);
+  EntityId node_of(std::uint32_t tenant, std::uint32_t unit) const;
+  bool are_alike(std::uint32_t tenant) const;
+
+  static constexpr std::size_t most_kept = 20'000;
+
+  ServingSetup setup_;
+  OperatorTimes times_;
+  ExchangeTimes exchanges_;
+  std::vector<char> alike_;                               // [tenants] their units
+  std::map<std::pair<std::uint32_t, bool>, Plan> plans_;  // by tenant, and whether tokens come out
+  // By tenant, whether tokens come out, and tokens: all that depends on nothing else.
+  std::map<std::tuple<std::uint32_t, bool, std::uint64_t>, WholeStep> known_;
+};
+
+}  // namespace tessera::executor

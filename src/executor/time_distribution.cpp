@@ -1,0 +1,109 @@
+#include "tessera/executor/time_distribution.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tessera::executor {
+namespace {
+
+constexpr unsigned span_bits = 10;  // spans of an octave: 2^10
+
+// Times below 2^10 ps have a span each.
+std::size_t span_of(std::uint64_t ps) {
+  const auto width = static_cast<unsigned>(std::bit_width(ps));
+  if (width <= span_bits) {
+    return static_cast<std::size_t>(ps);
+  }
+  const unsigned shift = width - span_bits - 1;
+  return (std::size_t{shift} << span_bits) + static_cast<std::size_t>(ps >> shift);
+}
+
+std::uint64_t middle_of(std::size_t span) {
+  const std::size_t octave = span >> span_bits;
+  if (octave < 2) {
+    return span;
+  }
+  const auto shift = static_cast<unsigned>(octave - 1);
+  const std::uint64_t low = (std::uint64_t{span} - (std::uint64_t{shift} << span_bits)) << shift;
+  return low + (std::uint64_t{1} << shift) / 2;
+}
+
+std::uint64_t rank_of(std::uint64_t count, std::uint32_t percent) {
+  return static_cast<std::uint64_t>((Wide{count} * percent + 99) / 100);
+}
+
+}  // namespace
+
+void TimeDistribution::add(std::uint64_t ps) {
+  ++count_;
+  sum_ += ps;
+  most_ = std::max(most_, ps);
+  if (!spans_.empty()) {
+    count_span(ps);
+    return;
+  }
+  exact_.push_back(ps);
+  if (exact_.size() > most_exact_) {
+    for (const std::uint64_t one : exact_) {
+      count_span(one);
+    }
+    exact_ = {};
+  }
+}
+
+void TimeDistribution::count_span(std::uint64_t ps) {
+  const std::size_t span = span_of(ps);
+  if (span >= spans_.size()) {
+    spans_.resize(span + 1);
+  }
+  ++spans_[span];
+}
+
+std::uint64_t TimeDistribution::mean() const {
+  return count_ == 0 ? 0 : static_cast<std::uint64_t>(sum_ / count_);
+}
+
+std::vector<std::uint64_t> TimeDistribution::percentiles(
+    const std::vector<std::uint32_t>& percents) const {
+  std::vector<std::uint64_t> found;
+  if (count_ == 0) {
+    found.resize(percents.size());
+    return found;
+  }
+  if (is_exact()) {
+    std::vector<std::uint64_t> sorted = exact_;
+    std::sort(sorted.begin(), sorted.end());
+    for (const std::uint32_t percent : percents) {
+      found.push_back(sorted[rank_of(count_, percent) - 1]);
+    }
+    return found;
+  }
+  for (const std::uint32_t percent : percents) {
+    const std::uint64_t rank = rank_of(count_, percent);
+    std::uint64_t below = 0;
+    std::size_t span = 0;
+    while (below + spans_[span] < rank) {
+      below += spans_[span++];
+    }
+    found.push_back(std::min(middle_of(span), most_));
+  }
+  return found;
+}
+
+void TimeDistribution::save(pdes::StateWriter& writer) const {
+  writer.put(count_);
+  writer.put(most_);
+  writer.put(sum_);
+  writer.put_all(exact_);
+  writer.put_all(spans_);
+}
+
+void TimeDistribution::restore(pdes::StateReader& reader) {
+  count_ = reader.get<std::uint64_t>();
+  most_ = reader.get<std::uint64_t>();
+  sum_ = reader.get<Wide>();
+  exact_ = reader.get_all<std::uint64_t>();
+  spans_ = reader.get_all<std::uint64_t>();
+}
+
+}  // namespace tessera::executor

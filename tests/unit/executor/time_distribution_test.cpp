@@ -1,0 +1,58 @@
+#include "tessera/executor/time_distribution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/core/random.hpp"
+
+namespace tessera::executor {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(TimeDistribution, HasPercentilesByNearestRank) {
+  TimeDistribution times;
+  EXPECT_THAT(times.percentiles({50, 99}), ElementsAre(0, 0));
+  for (std::uint64_t ps = 200; ps > 0; --ps) {
+    times.add(ps);
+  }
+  EXPECT_THAT(times.percentiles({1, 50, 95, 99, 100}), ElementsAre(2, 100, 190, 198, 200));
+  EXPECT_EQ(times.mean(), 100U);  // 100.5
+  EXPECT_EQ(times.most(), 200U);
+  EXPECT_TRUE(times.is_exact());
+}
+
+TEST(TimeDistribution, OfManyIsOffByHalfAThousandthAtMost) {
+  TimeDistribution exact;
+  TimeDistribution counted(100);
+  RandomStream random(1, EntityId(0), 0);
+  for (int i = 0; i < 50'000; ++i) {
+    const auto ps = static_cast<std::uint64_t>(random.next_exponential(1e10));
+    exact.add(ps);
+    counted.add(ps);
+  }
+  EXPECT_TRUE(exact.is_exact());
+  EXPECT_FALSE(counted.is_exact());
+  EXPECT_EQ(counted.count(), exact.count());
+  EXPECT_EQ(counted.mean(), exact.mean());
+  EXPECT_EQ(counted.most(), exact.most());
+  const std::vector<std::uint32_t> percents{1, 10, 50, 90, 95, 99, 100};
+  const auto rough = counted.percentiles(percents);
+  const auto right = exact.percentiles(percents);
+  for (std::size_t i = 0; i < percents.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(rough[i]) / static_cast<double>(right[i]), 1, 0.0005)
+        << percents[i];
+  }
+  EXPECT_LT(counted.resident_bytes(), 600'000U);
+}
+
+TEST(TimeDistribution, OfSmallTimesIsExactInAnyCase) {
+  TimeDistribution counted(0);
+  for (const std::uint64_t ps : {0, 1, 1023, 1024, 2047}) {
+    counted.add(ps);
+  }
+  EXPECT_THAT(counted.percentiles({20, 40, 60, 80, 100}), ElementsAre(0, 1, 1023, 1024, 2047));
+}
+
+}  // namespace
+}  // namespace tessera::executor

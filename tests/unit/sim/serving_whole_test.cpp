@@ -1,0 +1,187 @@
+// Steps of served models as single events, beside the same steps walked operator by operator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/collective/algorithm.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+
+const std::string mesh =
+    "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+    "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+    "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
+    "  network: {model: analytical, message_overhead: 300 ns}\n";
+const std::string roofline = "  compute: {model: roofline}\n";
+const std::string gemm = "  compute: {model: gemm, tiles: [16x16], launch_overhead: 1 us}\n";
+
+Files experiment_of(const std::string& workload, const std::string& machine) {
+  return {{"lab/experiment.yaml", "name: whole\nmachine:\n  name: mesh\n" + machine +
+                                      "run: {trace: none}\nworkload:\n  kind: serving\n" +
+                                      workload}};
+}
+
+std::string model_of(int layers) {
+  return "{layers: " + std::to_string(layers) +
+         ", hidden: 64, heads: 4, sequence: 128, vocabulary: 64, biases: false, normalisation: "
+         "rms_norm, positions: rotary, tie_embeddings: false}";
+}
+
+// One over four tiles, and one beside it on the others, whose cache is too small.
+std::string two(const std::string& all_reduce, const std::string& more = "") {
+  return "  all_reduce: " + all_reduce + "\n  tenants:\n    - language_model: " + model_of(3) +
+         "\n      tensor: 4\n      npus: [5, 0, 3, 6]\n      batching: {chunk: 24" + more +
+         "}\n      requests: {arrivals: gamma, rate: 20000, count: 30, prompt: [4, 60], "
+         "generate: [1, 9]}\n      target: {first_token: 400 us}\n"
+         "    - name: beside\n      language_model: " +
+         model_of(2) +
+         "\n      tensor: 2\n      npus: [1, 7]\n      batching: {block: 4, cache: 8 KiB}\n"
+         "      requests: {arrivals: closed, clients: 5, count: 12, think: 50 us, prompt: 20, "
+         "generate: 6}\n";
+}
+
+trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, request);
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+void expect_same(const trace::Quantiles& walked, const trace::Quantiles& whole,
+                 const std::string& what) {
+  EXPECT_EQ(walked.count, whole.count) << what;
+  EXPECT_EQ(walked.mean, whole.mean) << what;
+  EXPECT_EQ(walked.p50, whole.p50) << what;
+  EXPECT_EQ(walked.p99, whole.p99) << what;
+  EXPECT_EQ(walked.most, whole.most) << what;
+}
+
+void expect_same(const std::string& workload, const std::string& machine, const std::string& what) {
+  const trace::Summary walked = run_on(1, read(experiment_of(workload, machine)));
+  const trace::Summary whole =
+      run_on(1, read(experiment_of("  steps: whole\n" + workload, machine)));
+  ASSERT_EQ(whole.status, "finished") << what;
+  EXPECT_EQ(walked.simulated_time_ps, whole.simulated_time_ps) << what;
+  EXPECT_EQ(walked.achieved_flops_per_s, whole.achieved_flops_per_s) << what;
+  ASSERT_EQ(walked.services.size(), whole.services.size());
+  for (std::size_t i = 0; i < walked.services.size(); ++i) {
+    const trace::Service& a = walked.services[i];
+    const trace::Service& b = whole.services[i];
+    expect_same(a.first_token, b.first_token, what);
+    expect_same(a.between_tokens, b.between_tokens, what);
+    expect_same(a.latency, b.latency, what);
+    EXPECT_EQ(a.served, b.served) << what;
+    EXPECT_EQ(a.again, b.again) << what;
+    EXPECT_EQ(a.late_requests, b.late_requests) << what;
+    EXPECT_EQ(a.cache_blocks, b.cache_blocks) << what;
+  }
+  ASSERT_EQ(walked.breakdown.size(), whole.breakdown.size());
+  for (std::size_t i = 0; i < walked.breakdown.size(); ++i) {
+    EXPECT_EQ(walked.breakdown[i].mean_ps, whole.breakdown[i].mean_ps) << what << ", group " << i;
+  }
+  EXPECT_LT(whole.events * 5, walked.events) << what;
+}
+
+TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereNothingIsShared) {
+  for (const std::string& name : collective::algorithms().names()) {
+    expect_same(two(name), mesh + roofline, name);
+  }
+  expect_same(two("ring"), mesh + gemm, "gemm");
+  expect_same(two("ring", ", host: 20 us"), mesh + gemm, "with a host");
+  expect_same(two("direct"), mesh + "  compute: {model: systolic, array: [8, 8]}\n", "systolic");
+}
+
+// Tiles of two kinds, so that shards wait for the slower ones.
+TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereUnitsDiffer) {
+  std::string mixed = mesh;
+  mixed.insert(mixed.find("  dram:"),
+               "  types:\n    slow: {nodes: [3], peak: {fp16: 0.1 TFLOP/s}}\n");
+  expect_same(two("ring"), mixed + gemm, "types");
+}
+
+TEST(WholeSteps, AreTheSameOnAnyNumberOfRanks) {
+  const Experiment experiment =
+      read(experiment_of("  steps: whole\n" + two("halving-doubling"), mesh + gemm));
+  const trace::Summary expected = run_on(1, experiment);
+  EXPECT_EQ(expected.services.at(0).served, 30U);
+  for (const int ranks : {2, 3, 4}) {
+    const trace::Summary summary = run_on(ranks, experiment);
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+    EXPECT_EQ(summary.events, expected.events) << ranks;
+  }
+}
+
+TEST(WholeSteps, CostEventsByRequestsAndNotByLayers) {
+  const auto events = [](int layers) {
+    const std::string one =
+        "  steps: whole\n  tenants:\n    - language_model: " + model_of(layers) +
+        "\n      tensor: 4\n      requests: {arrivals: closed, count: 20, prompt: 9, generate: "
+        "5}\n";
+    return run_on(1, read(experiment_of(one, mesh + roofline))).events;
+  };
+  EXPECT_EQ(events(1), events(9));
+  // A step gives a token here; the last one tells four tiles.
+  EXPECT_LT(events(1), 20U * 5 + 60);
+}
+
+TEST(WholeSteps, GoOnFromACheckpoint) {
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / "tessera_whole_checkpoint").string();
+  const Experiment experiment =
+      read(experiment_of("  steps: whole\n" + two("ring", ", host: 5 us"), mesh + gemm));
+  const trace::Summary expected = run_on(1, experiment);
+  for (int part = 1; part <= 3; ++part) {
+    std::filesystem::remove_all(folder);
+    bool written = false;
+    RunRequest request;
+    request.folder = folder;
+    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
+    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
+    request.hooks.stop_requested = [&] { return written; };
+    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
+    const trace::Summary summary =
+        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
+    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
+    EXPECT_EQ(summary.services.at(0).latency.p99, expected.services.at(0).latency.p99);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(WholeSteps, AreRefusedWhereSomethingIsShared) {
+  const std::string requests =
+      "\n      requests: {arrivals: closed, count: 1, prompt: 9, "
+      "generate: 5}\n";
+  const std::string head = "  steps: whole\n  tenants:\n    - language_model: " + model_of(4);
+  EXPECT_THAT(complaint_of(experiment_of(head + "\n      pipeline: 2" + requests, mesh + gemm)),
+              HasSubstr("steps of several stages"));
+  EXPECT_THAT(complaint_of(experiment_of(head + requests +
+                                             "    - name: beside\n"
+                                             "      language_model: " +
+                                             model_of(1) + requests,
+                                         mesh + gemm)),
+              HasSubstr("NPU 0 serves two tenants"));
+  const std::string small =
+      "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+      "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB, sram_bandwidth: 64 GB/s}\n"
+      "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 MB}\n";
+  EXPECT_THAT(complaint_of(experiment_of(head + requests, small + gemm)),
+              HasSubstr("stream from memory, which others share"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
