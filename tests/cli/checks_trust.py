@@ -240,6 +240,7 @@ def damaged_trace_need_not_end_a_run(program):
         expect((program.folder / (trace.name + ".damaged")).exists(), "the damaged trace is gone")
         shown = program.call("show", program.folder)
         expect(shown.returncode == 0, shown.stderr_text)
+        shutil.rmtree(program.folder)
     expect_refusal(program.call("run", HERE / "short.yaml", "--accept-loss"), 2, "with --resume alone")
 
 
