@@ -181,7 +181,8 @@ def run_nemo(cluster, rows, settings=()):
         if chunks > 1:
             more["chunks"] = chunks
         plan = strategy(pipeline, tensor, data, row["micro_batch"], zero=1, overlap_gradients=True,
-                        sequence_parallel=tensor > 1, capacity="ignore", **more)
+                        sequence_parallel=tensor > 1, overlap_tensor=tensor > 1, capacity="ignore",
+                        **more)
         work = {"kind": "transformer", "sequence": tokens, "batch": batch, "data_type": "bf16",
                 "attention": "flash", "causal": True, "product_type": "fp8", "loss": "fused",
                 **NEMO[row["model"]]}

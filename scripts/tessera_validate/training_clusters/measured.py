@@ -126,6 +126,10 @@ def megatron_plan(row):
         else int(row["interleave_chunks_v"] or 1)
     if chunks > 1:
         more["chunks"] = chunks
+    if "Table5" in row["source"]:
+        # Of 2022: Megatron-LM sums gradients of inputs while those of weights are computed
+        # (tensor_parallel/layers.py: LinearWithGradAccumulationAndAsyncAllreduce); SC'21 is older.
+        more["overlap_tensor"] = True
     if "SP" in row["scheme"]:
         more["sequence_parallel"] = True
     elif int(row["tp"]) > 1:
