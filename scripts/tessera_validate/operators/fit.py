@@ -9,7 +9,9 @@ DEVICE is one of those of operators/rows.py, or `all`. The constants of products
 absolute relative error over the device's rows, found by a search that multiplies and divides each
 constant in turn by ever smaller steps, from the machine file's own. vector_memory_efficiency is bytes
 over time of all norms, activations, rotations and sums from LARGE tokens on, over the memory's
-bandwidth, and 1 at most. With --check nothing is searched: ends with 1 where the file's constants are
+bandwidth, and 1 at most. sustained_clock of the device's cluster file is ours over the measured time in
+the mean of all products of more than LONG microseconds: isolated ones are over before the clock falls
+under the power limit. With --check nothing is searched: ends with 1 where the file's constants are
 more than a twentieth worse than neighbours of theirs, a tenth up and down, or the share is off by
 that.
 """
@@ -32,6 +34,8 @@ CONSTANTS = {"matrix_efficiency": lambda value: f"{value:.4f}",
              "cache_bandwidth": lambda value: f"{value / 1e9:.0f} GB/s"}
 SHARES = ("matrix_efficiency", "memory_efficiency")
 CHECKED, WITHIN = 1.1, 1.05
+LONG = 2000
+CLUSTERS = {"H100": "h100_cluster"}  # files that state a sustained_clock
 LARGE = 2048  # tokens: launches and caches say little then
 
 
@@ -90,6 +94,16 @@ def vector_share_holds(device):
     return 1 / WITHIN <= stated / share <= WITHIN
 
 
+def clock_holds(device, program):
+    if device not in CLUSTERS:
+        return True
+    rows = [each for each in measured(device, PRODUCTS) if each.us > LONG]
+    share = 1 + errors(zip(rows, times_us(program, device, rows))).bias / 100
+    stated = value_of(CLUSTERS[device], "compute", "sustained_clock")
+    print(f"{device}: sustained_clock {share:.3f} of {len(rows)} products, the file states {stated}")
+    return 1 / WITHIN <= stated / share <= WITHIN
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device", choices=[*DEVICES, "all"])
@@ -100,7 +114,8 @@ def main():
     for device in DEVICES if options.device == "all" else (options.device,):
         search = Search(device, options.program)
         if options.check:
-            held = all([held, search.holds(), vector_share_holds(device)])
+            held = all([held, search.holds(), vector_share_holds(device),
+                        clock_holds(device, options.program)])
         else:
             search.best()
             print(f"vector_memory_efficiency {vector_share(device):.3f}")
