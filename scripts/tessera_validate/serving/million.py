@@ -44,14 +44,14 @@ def sections(report, program, folder, setting):
                "model of a quarter of the layers, and with steps that are walked.")
     report.say()
     whole = runner.run(str(experiment(folder, 80, requests)), 1, ("--trace", "none"))
-    rows = [row("whole", whole, requests)]
+    rows = [row(f"whole, {requests}", whole, requests)]
     if not setting.reduced:
         tenth = runner.run(str(experiment(folder, 80, requests // 10)), 1, ("--trace", "none"))
         shallow = runner.run(str(experiment(folder, 20, requests // 10)), 1, ("--trace", "none"))
         few = requests // 10_000
         walked = runner.run(str(experiment(folder, 80, few, "walked")), 1, ("--trace", "none"))
-        rows += [row("whole", tenth, requests // 10), row("whole, 20 layers", shallow, requests // 10),
-                 row("walked", walked, few)]
+        rows += [row(f"whole, {requests // 10}", tenth, requests // 10),
+                 row("whole, 20 layers", shallow, requests // 10), row("walked", walked, few)]
     report.table(("steps", "requests", "simulated [s]", "million tokens", "events a request", "processor [s]",
                   "µs a request", "memory [MB]"), rows)
     if not setting.reduced:
