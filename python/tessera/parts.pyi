@@ -239,8 +239,12 @@ class ServedTenant(Section):
     """NPUs that share each layer; integer, 1 to 4096; default: 1"""
     pipeline: int | None
     """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
+    replicas: int | None
+    """of the model, each on NPUs of its own, for the same requests; integer, 1 to 64; default: 1"""
+    router: Literal["round-robin", "least-work"] | None
+    """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; name, one of round-robin, least-work; default: round-robin"""
     npus: Sequence[int] | None
-    """NPUs that the model runs on, stage by stage; list of integer; default: from 0 on"""
+    """NPUs that the model runs on, replica by replica, stage by stage; list of integer; default: from 0 on"""
     cores: str | int | float | None
     """FIRST-LAST of an NPU, for the policy spatial; text; default: an even part"""
     target: ServedTenantTarget | None
@@ -259,6 +263,8 @@ class ServedTenant(Section):
         batching: ServedTenantBatching | None = ...,
         tensor: int | None = ...,
         pipeline: int | None = ...,
+        replicas: int | None = ...,
+        router: Literal["round-robin", "least-work"] | None = ...,
         npus: Sequence[int] | None = ...,
         cores: str | int | float | None = ...,
         target: ServedTenantTarget | None = ...,

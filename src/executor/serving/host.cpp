@@ -41,6 +41,7 @@ class ServingHost::Listener final : public serving::BatchListener {
     const Request& what = served.what;
     const SimTime latency = served.last - what.arrival;
     const SimTime first = served.first - what.arrival;
+    host_.tenants_[tenant_].prompt_tokens -= what.prompt;
     ++service.served;
     service.samples += what.samples;
     service.again += served.again;
@@ -61,8 +62,8 @@ class ServingHost::Listener final : public serving::BatchListener {
       --host_.unserved_;
       ++host_.served_;
     }
-    if (tenant.requests->clients() > 0 && host_.may_ask(tenant_)) {
-      host_.ask(context_, tenant_);
+    if (tenant.requests->clients() > 0 && host_.may_ask(tenant.lead)) {
+      host_.ask(context_, tenant.lead);
     }
   }
 
@@ -101,6 +102,9 @@ ServingHost::ServingHost(const ServingSetup& setup)
 void ServingHost::begin(pdes::Context& context) {
   begin_ = context.now();
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    if (work_.tenants[tenant].lead != tenant) {
+      continue;
+    }
     const std::uint32_t clients = work_.tenants[tenant].requests->clients();
     if (clients == 0) {
       schedule_arrival(context, tenant);
@@ -130,11 +134,30 @@ void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
 }
 
 void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
-  TenantState& state = tenants_[tenant];
-  Request request = work_.tenants[tenant].requests->request(state.arrived);
+  const std::uint64_t number = tenants_[tenant].arrived++;
+  Request request = work_.tenants[tenant].requests->request(number);
   request.arrival = context.now();
+  TenantState& state = tenants_[choose_replica(tenant)];
   state.counts.arrive(request);
-  state.batcher->arrive(state.arrived++, request);
+  state.prompt_tokens += request.prompt;
+  state.batcher->arrive(number, request);
+}
+
+std::uint32_t ServingHost::choose_replica(std::uint32_t lead) {
+  const ServedTenant& tenant = work_.tenants[lead];
+  if (tenant.router == Router::round_robin) {
+    const std::uint32_t next = tenants_[lead].next_replica;
+    tenants_[lead].next_replica = (next + 1) % tenant.replicas;
+    return lead + next;
+  }
+  const auto work = [this](std::uint32_t replica) {
+    return std::pair(tenants_[replica].prompt_tokens, tenants_[replica].batcher->unfinished());
+  };
+  std::uint32_t best = lead;
+  for (std::uint32_t replica = lead + 1; replica < lead + tenant.replicas; ++replica) {
+    best = work(replica) < work(best) ? replica : best;
+  }
+  return best;
 }
 
 void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
@@ -362,16 +385,24 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
 
 void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
                              std::optional<std::uint32_t> step) {
+  const ServedTenant& lead = work_.tenants[work_.tenants[tenant].lead];
+  const TenantState& state = tenants_[lead.lead];
+  const bool is_closed = lead.requests->clients() > 0;
+  if (!whole_ || may_ask(lead.lead) || (is_closed && state.asked > state.arrived)) {
+    return;
+  }
+  for (std::uint32_t replica = lead.lead; replica < lead.lead + lead.replicas; ++replica) {
+    const serving::Batcher& batcher = *tenants_[replica].batcher;
+    const bool is_last = replica == tenant && step && batcher.is_last(*step);
+    if (!tenants_[replica].spent.is_told && (is_last || batcher.unfinished() == 0)) {
+      tell_spent_of(context, replica);
+    }
+  }
+}
+
+void ServingHost::tell_spent_of(pdes::Context& context, std::uint32_t tenant) {
   const ServedTenant& served = work_.tenants[tenant];
   TenantState& state = tenants_[tenant];
-  const bool is_closed = served.requests->clients() > 0;
-  if (!whole_ || state.spent.is_told || may_ask(tenant) ||
-      (is_closed && state.asked > state.arrived)) {
-    return;
-  }
-  if (step ? !state.batcher->is_last(*step) : state.batcher->unfinished() > 0) {
-    return;
-  }
   state.spent.is_told = true;
   for (std::size_t unit = 0; unit < served.npus.size(); ++unit) {
     const EntityId tile = work_.npus[served.npus[unit]].front();

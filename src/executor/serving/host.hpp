@@ -76,7 +76,9 @@ class ServingHost {
     Service service;
     ServingCounts counts;
     Wide flops = 0;
-    SpentTime spent;  // in whole steps
+    SpentTime spent;                  // in whole steps
+    std::uint64_t prompt_tokens = 0;  // of requests that are not served
+    std::uint32_t next_replica = 0;   // of the lead
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
@@ -84,6 +86,8 @@ class ServingHost {
     return tenant_of(step).npus[part.unit];
   }
   void take_request(pdes::Context& context, std::uint32_t tenant);
+  // Of the model whose requests come at `lead`: the replica that the next one goes to.
+  std::uint32_t choose_replica(std::uint32_t lead);
   // A client of a closed loop asks, once it has thought.
   void ask(pdes::Context& context, std::uint32_t tenant);
   bool may_ask(std::uint32_t tenant) const;
@@ -104,6 +108,7 @@ class ServingHost {
   // the end of the run is that of the step; or where that was not known, as it ends.
   void tell_spent(pdes::Context& context, std::uint32_t tenant,
                   std::optional<std::uint32_t> step = {});
+  void tell_spent_of(pdes::Context& context, std::uint32_t tenant);
   void make_ready(std::uint32_t number, const StepState& step);
   void count_running(const StepState& step, const serving::StepPart& part, int change);
   void begin_exchange(pdes::Context& context, const Ready& ready);

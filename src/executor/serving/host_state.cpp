@@ -20,6 +20,8 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     service.between_tokens.save(writer);
     service.latency.save(writer);
     tenant.spent.save(writer);
+    writer.put(tenant.prompt_tokens);
+    writer.put(tenant.next_replica);
   }
   policy_->save(writer);
   writer.put(static_cast<std::uint64_t>(steps_.size()));
@@ -64,6 +66,8 @@ void ServingHost::restore(pdes::StateReader& reader) {
     service.between_tokens.restore(reader);
     service.latency.restore(reader);
     tenant.spent.restore(reader);
+    tenant.prompt_tokens = reader.get<std::uint64_t>();
+    tenant.next_replica = reader.get<std::uint32_t>();
   }
   policy_->restore(reader);
   const auto count = reader.get<std::uint64_t>();

@@ -8,8 +8,9 @@ namespace tessera::executor {
 
 std::uint64_t ServingWork::requests() const {
   std::uint64_t sum = 0;
-  for (const ServedTenant& tenant : tenants) {
-    sum += tenant.background ? 0 : tenant.requests->count().value_or(0);
+  for (std::uint32_t i = 0; i < tenants.size(); ++i) {
+    const bool counts = tenants[i].lead == i && !tenants[i].background;
+    sum += counts ? tenants[i].requests->count().value_or(0) : 0;
   }
   return sum;
 }

@@ -115,7 +115,7 @@ executor::Targets read_targets(Section section, bool of_language) {
 
 // As many NPUs as the model takes; none after a complaint.
 void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
-  const std::uint32_t units = tenant.model ? tenant.model->units() : 1;
+  const std::uint32_t units = (tenant.model ? tenant.model->units() : 1) * tenant.replicas;
   if (!section.has("npus") && units > npus) {
     section.error(section.has("pipeline") ? "pipeline" : "tensor",
                   "the model takes " + std::to_string(units) + " NPUs; the machine has " +
@@ -167,12 +167,11 @@ void check_pieces(const ServedTenant& tenant, Section& section) {
 // Steps whose times are sums share nothing with others.
 void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
   std::set<std::uint32_t> taken;
-  for (std::size_t place = 0; place < sections.size(); ++place) {
-    const ServedTenant& tenant = work.tenants[place];
+  for (const ServedTenant& tenant : work.tenants) {
     if (tenant.model->stages() > 1) {
-      sections[place].error("pipeline",
-                            "steps of several stages go beside each other; 'steps' of "
-                            "the workload must be walked");
+      sections[tenant.section].error("pipeline",
+                                     "steps of several stages go beside each other; 'steps' of "
+                                     "the workload must be walked");
     }
     for (const std::uint32_t npu : tenant.npus) {
       if (!taken.insert(npu).second) {
@@ -215,9 +214,27 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.model = of_language           ? read_language_model(section, tenant, work, tiles, longest)
                  : section.has("onnx") ? read_onnx(section, tenant, work, tiles)
                                        : nullptr;
+  tenant.replicas = served_keys().replicas.read(section);
+  tenant.router = served_keys().router.read(section);
   tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   read_npus_of(section, tenant, work.npus.size());
   return tenant;
+}
+
+// A tenant for each replica, `first` being the number of the first one.
+std::vector<ServedTenant> replicas_of(const ServedTenant& served, std::size_t first) {
+  std::vector<ServedTenant> all;
+  const std::size_t units = served.npus.size() / served.replicas;
+  for (std::uint32_t replica = 0; replica < served.replicas; ++replica) {
+    ServedTenant& made = all.emplace_back(served);
+    made.lead = static_cast<std::uint32_t>(first);
+    if (served.replicas > 1) {
+      made.name += "." + std::to_string(replica);
+      const auto begin = served.npus.begin() + static_cast<std::ptrdiff_t>(replica * units);
+      made.npus.assign(begin, begin + static_cast<std::ptrdiff_t>(units));
+    }
+  }
+  return all;
 }
 
 void number_names(ServingWork& work) {
@@ -331,15 +348,23 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     ServedTenant served =
         read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
     is_complete = is_complete && served.model && served.requests;
+    served.section = place;
     for (const ServedTenant& other : work.tenants) {
       if (other.name == served.name) {
         sections[place].error("name", "two tenants are called '" + served.name + "'");
       }
     }
-    sharer.npus = served.npus;
     sharer.has_target = served.targets.any();
-    policy.tenants.push_back(std::move(sharer));
-    work.tenants.push_back(std::move(served));
+    for (ServedTenant& replica : replicas_of(served, work.tenants.size())) {
+      sharer.npus = replica.npus;
+      policy.tenants.push_back(sharer);
+      work.tenants.push_back(std::move(replica));
+    }
+  }
+  if (work.tenants.size() > most_tenants) {
+    workload.error("tenants",
+                   "more than " + std::to_string(most_tenants) + " tenants, each replica counted");
+    return nullptr;
   }
   if (work.on_tiles) {
     drop_idle_npus(work);
@@ -354,12 +379,13 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     return nullptr;
   }
   for (std::size_t place = 0; place < sections.size(); ++place) {
-    if (work.tenants[place].of_language) {
-      check_length(work.tenants[place], sections[place], longest[place]);
+    const ServedTenant& served =
+        *std::find_if(work.tenants.begin(), work.tenants.end(),
+                      [place](const ServedTenant& one) { return one.section == place; });
+    if (served.of_language) {
+      check_length(served, sections[place], longest[place]);
+      check_pieces(served, sections[place]);
     }
-  }
-  for (std::size_t place = 0; place < sections.size(); ++place) {
-    check_pieces(work.tenants[place], sections[place]);
   }
   if (work.whole_steps) {
     check_whole_steps(work, workload, sections);

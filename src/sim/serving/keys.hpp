@@ -8,6 +8,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/executor/serving/serving.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/policy.hpp"
 
@@ -76,8 +77,18 @@ struct ServedKeys {
                                     config::between(1U, 4096U)};
   config::Key<std::uint32_t> pipeline{"pipeline", 1, "stages, each of that many NPUs",
                                       config::between(1U, 4096U)};
+  config::Key<std::uint32_t> replicas{
+      "replicas", 1, "of the model, each on NPUs of its own, for the same requests",
+      config::between(1U, 64U)};
+  config::ChoiceKey<executor::Router> router{
+      "router",
+      {{"round-robin", executor::Router::round_robin},
+       {"least-work", executor::Router::least_work}},
+      "round-robin",
+      "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
+      "prompts"};
   config::OtherKey npus{"npus", "list of integer", "from 0 on",
-                        "NPUs that the model runs on, stage by stage"};
+                        "NPUs that the model runs on, replica by replica, stage by stage"};
   config::OtherKey cores{"cores", "text", "an even part",
                          "FIRST-LAST of an NPU, for the policy spatial"};
   config::DerivedKey<SimTime> first_token{"target.first_token", "none",

@@ -233,22 +233,21 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
                 Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
   const Npus npus(machine, memory, work);
-  for (std::size_t place = 0; place < work.tenants.size(); ++place) {
-    ServedTenant& tenant = work.tenants[place];
+  for (ServedTenant& tenant : work.tenants) {
     note_streams(npus, tenant);
     if (work.whole_steps && (tenant.streams_weights || tenant.streams_cache)) {
       workload.error("steps", "operands of tenant " + tenant.name +
                                   " stream from memory, which others share; steps must be walked");
     }
     if (!tenant.of_language) {
-      check_weights(npus, tenant, sections[place]);
+      check_weights(npus, tenant, sections[tenant.section]);
       continue;
     }
     const bool is_given = tenant.cache.has_value();
     const std::optional<Bytes> room =
-        is_given ? tenant.cache : room_for_cache(npus, tenant, sections[place]);
+        is_given ? tenant.cache : room_for_cache(npus, tenant, sections[tenant.section]);
     if (is_given && work.on_tiles) {
-      check_given(npus, tenant, sections[place]);
+      check_given(npus, tenant, sections[tenant.section]);
     }
     if (!room) {
       continue;
@@ -257,7 +256,7 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
     const serving::Request largest = tenant.requests->largest();
     const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
     if (tokens > *tenant.batching.blocks * tenant.batching.block) {
-      sections[place].error(
+      sections[tenant.section].error(
           is_given ? "batching" : "requests",
           "a request of " + std::to_string(tokens) + " tokens does not fit the cache of " +
               std::to_string(room->count()) + " B (" +

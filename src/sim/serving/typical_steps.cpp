@@ -17,7 +17,8 @@ constexpr std::uint64_t requests_looked_at = 100;  // for their mean
 
 std::vector<TypicalSteps> typical_steps(const executor::ServedTenant& tenant) {
   const serving::RequestSource& requests = *tenant.requests;
-  const std::uint64_t count = tenant.background ? 1 : requests.count().value_or(1);
+  const std::uint64_t count =
+      tenant.background ? 1 : quotient_up(requests.count().value_or(1), tenant.replicas);
   const std::uint64_t some = std::min(requests.count().value_or(1), requests_looked_at);
   std::uint64_t samples = 0;
   std::uint64_t prompt = 0;

@@ -47,12 +47,24 @@ struct Targets {
   }
 };
 
+// How requests are shared out to replicas of a model.
+enum class Router : std::uint8_t {
+  round_robin,  // one after the other
+  least_work,   // to that whose unfinished requests have the fewest tokens of prompts
+};
+
+// One model on NPUs of its own; of a model with replicas each of them.
 struct ServedTenant {
   std::string name;
+  // Of replicas: the number of the first one, by which requests come, and how many there are.
+  std::uint32_t lead = 0;
+  std::uint32_t replicas = 1;
+  Router router = Router::round_robin;
+  std::size_t section = 0;  // that it was read from
   bool of_language = false;
-  bool background = false;  // asks as long as others are not served
-  std::unique_ptr<serving::ServedModel> model;
-  std::unique_ptr<serving::RequestSource> requests;
+  bool background = false;                                 // asks as long as others are not served
+  std::shared_ptr<const serving::ServedModel> model;       // of all replicas
+  std::shared_ptr<const serving::RequestSource> requests;  // the same
   serving::BatchOptions batching;
   std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
   std::vector<std::uint32_t> npus;  // [units of the model]

@@ -1,0 +1,114 @@
+// Replicas of a served model, and how requests are shared out to them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+
+// One tenant on a mesh of eight tiles.
+Files experiment_of(const std::string& tenant, const std::string& steps = "whole") {
+  return {
+      {"lab/experiment.yaml",
+       "name: replicas\nmachine:\n  name: mesh\n"
+       "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
+       "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+       "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
+       "  network: {model: analytical}\n  compute: {model: roofline}\n"
+       "run: {trace: none}\nworkload:\n  kind: serving\n  steps: " +
+           steps +
+           "\n  tenants:\n    - name: chat\n      language_model: {layers: 2, hidden: 64, heads: "
+           "4, sequence: 512, vocabulary: 64, biases: false, normalisation: rms_norm, "
+           "positions: rotary, tie_embeddings: false}\n" +
+           tenant}};
+}
+
+trace::Summary run_on(int ranks, const Files& files) {
+  const Experiment experiment = read(files);
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, {});
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+const std::string poisson =
+    "      requests: {arrivals: poisson, rate: 30000, count: 60, prompt: [4, 300], generate: [1, "
+    "9]}\n";
+
+TEST(Replicas, AreAskedInTurn) {
+  const trace::Summary summary =
+      run_on(1, experiment_of("      replicas: 3\n      tensor: 2\n" + poisson));
+  ASSERT_EQ(summary.services.size(), 3U);
+  for (std::size_t replica = 0; replica < 3; ++replica) {
+    EXPECT_EQ(summary.services[replica].tenant, "chat." + std::to_string(replica));
+    EXPECT_EQ(summary.services[replica].served, 20U);
+  }
+  EXPECT_EQ(summary.samples_per_iteration, 60U);
+}
+
+std::uint64_t longest_wait(const std::string& router) {
+  const trace::Summary summary =
+      run_on(1, experiment_of("      replicas: 4\n      router: " + router + "\n" + poisson));
+  std::uint64_t longest = 0;
+  std::uint64_t served = 0;
+  for (const trace::Service& service : summary.services) {
+    longest = std::max(longest, service.first_token.most);
+    served += service.served;
+  }
+  EXPECT_EQ(served, 60U);
+  return longest;
+}
+
+TEST(Replicas, WithTheLeastWorkAreBetterThanInTurn) {
+  EXPECT_LT(longest_wait("least-work"), longest_wait("round-robin"));
+}
+
+TEST(Replicas, AreTheSameWalkedAndOnRanks) {
+  for (const std::string& requests :
+       {poisson,
+        std::string("      requests: {arrivals: closed, clients: 7, count: 40, think: 20 us, "
+                    "prompt: [4, 300], generate: [1, 9]}\n")}) {
+    const std::string tenant =
+        "      replicas: 3\n      tensor: 2\n      router: least-work\n      npus: [4, 1, 2, 7, 0, "
+        "5]\n" +
+        requests;
+    const trace::Summary whole = run_on(1, experiment_of(tenant));
+    const trace::Summary walked = run_on(1, experiment_of(tenant, "walked"));
+    EXPECT_EQ(whole.simulated_time_ps, walked.simulated_time_ps);
+    for (std::size_t replica = 0; replica < 3; ++replica) {
+      EXPECT_EQ(whole.services[replica].served, walked.services[replica].served);
+      EXPECT_EQ(whole.services[replica].latency.mean, walked.services[replica].latency.mean);
+    }
+    for (const int ranks : {2, 4}) {
+      EXPECT_EQ(run_on(ranks, experiment_of(tenant)).result_digest, whole.result_digest);
+      EXPECT_EQ(run_on(ranks, experiment_of(tenant, "walked")).result_digest, walked.result_digest);
+    }
+  }
+}
+
+TEST(Replicas, NeedNpusOfTheirOwn) {
+  EXPECT_THAT(complaint_of(experiment_of("      replicas: 5\n      tensor: 2\n" + poisson)),
+              HasSubstr("the model takes 10 NPUs; the machine has 8"));
+  EXPECT_THAT(complaint_of(experiment_of("      replicas: 2\n      npus: [0, 1, 2]\n" + poisson)),
+              HasSubstr("the model takes 2 NPUs"));
+  EXPECT_THAT(complaint_of(experiment_of("      router: best\n" + poisson)),
+              HasSubstr("unknown name 'best'"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
