@@ -122,7 +122,7 @@ class Runner:
 
 
 def rows_of(name):
-    """A table of tests/validation/reference."""
+    """A table of tests/validation/reference, or one with its whole path."""
     with open(REFERENCE / name, encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 

@@ -224,9 +224,9 @@ void refuse_tiles(config::Section& section) {
 }
 
 void read_attention(config::Section& section, Settings& settings) {
-  settings.attention_fill = attention_fill.read(section);
   if (section.has(attention_efficiency.key())) {
     settings.attention_efficiency = attention_efficiency.read(section, Fraction());
+    settings.attention_fill = attention_fill.read(section);
   } else if (section.has(attention_fill.key())) {
     section.error(attention_fill.key(), "is of no effect without 'attention_efficiency'");
   }

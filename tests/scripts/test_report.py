@@ -17,7 +17,7 @@ TESSERA = pathlib.Path(os.environ["TESSERA"]).resolve()
 WAFER = """
 name: small
 machine: "{machine}"
-workload: {{kind: transformer, name: "two </script> layers", layers: 2, hidden: 64, heads: 4,
+workload: {{kind: transformer, name: "two <!--<script> layers", layers: 2, hidden: 64, heads: 4,
   sequence: 16, vocabulary: 64, batch: 4, data_type: fp16, optimizer: adam}}
 strategy: {{pipeline: 2, tensor: 2, data: 1, micro_batch: 1, schedule: 1f1b,
   placement: {{layout: s-shape}}}}
@@ -74,6 +74,7 @@ def chromium():
 def embedded(text, name):
     """JSON in an element of the page."""
     found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)
+    assert not re.search("<!--|</", found[1]), "texts of a run may end the element, or keep it from ending"
     return json.loads(found[1])
 
 

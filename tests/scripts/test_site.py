@@ -118,6 +118,7 @@ class Blocks(WithFolder):
         self.assertNotEqual(self.run_page("Not run by the tests: so.\n\n```bash\nfalse\n```\n"), [])
 
     def test_blocks_have_a_form(self):
+        self.write("README.md", "Text\n\n```bash\ntrue\n```\n")
         self.write("docs/good.md", "Text\n\n```bash\ntrue\n```\n")
         self.assertEqual(list(blocks.form(self.root)), [])
         for text in ("Text\n\n    tessera run\n", "```\ntessera run\n```\n", "```sh\ntessera run\n```\n"):
