@@ -161,62 +161,17 @@ TEST(Resolved, EveryNumberReadsBackExactly) {
 }
 
 TEST(Resolved, EveryTextReadsBackAsText) {
-  for (const char* text : {"",
-                           " ",
-                           "plain",
-                           "two words",
-                           "010",
-                           "1e3",
-                           "true",
-                           "No",
-                           "y",
-                           "null",
-                           "~",
-                           "Null",
-                           "NaN",
-                           ".inf",
-                           "-",
-                           "--- x",
-                           "...",
-                           "- a",
-                           "a: b",
-                           "a:",
-                           "a #b",
-                           "#a",
-                           "[a]",
-                           "{a}",
-                           "a, b",
-                           "it's",
-                           "'",
-                           "\"",
-                           "\\",
-                           "a\nb\n",
-                           "\n",
-                           "tab\there",
-                           "%x",
-                           "@x",
-                           "`x",
-                           "&x",
-                           "*x",
-                           "!x",
-                           "|",
-                           ">",
-                           "?",
-                           "? a",
-                           ":",
-                           "<<",
-                           "=",
-                           " lead",
-                           "trail ",
-                           "\xC3\xA9t\xC3\xA9",
-                           "4 KiB",
-                           "16x16",
-                           "a/b.c-d_e+f",
-                           "0x10",
-                           "2001-01-01",
-                           "-5",
-                           "+x",
-                           "\xE2\x80\xA8"}) {
+  for (const char* text :
+       {"",      " ",           "plain",       "two words", "010",        "1e3",
+        "true",  "No",          "y",           "null",      "~",          "Null",
+        "NaN",   ".inf",        "-",           "--- x",     "...",        "- a",
+        "a: b",  "a:",          "a #b",        "#a",        "[a]",        "{a}",
+        "a, b",  "it's",        "'",           "\"",        "\\",         "a\nb\n",
+        "\n",    "tab\there",   "%x",          "@x",        "`x",         "&x",
+        "*x",    "!x",          "|",           ">",         "?",          "? a",
+        ":",     "<<",          "=",           " lead",     "trail ",     "\xC3\xA9t\xC3\xA9",
+        "4 KiB", "16x16",       "a/b.c-d_e+f", "0x10",      "2001-01-01", "-5",
+        "+x",    "\xE2\x80\xA8"}) {
     expect_round_trip(std::string(text));
     Reading reading("{}\n");
     reading.root.get_or<std::string>("a", text);
@@ -231,7 +186,7 @@ TEST(Resolved, EveryTextReadsBackAsText) {
 }
 
 TEST(Resolved, TextsWithControlCharactersAreRefusedBefore) {
-  for (const char* text : {"\\x01", "\\x7F", "\\0", "\\N", "\\e[2J"}) {
+  for (const char* text : {"\\x01", "\\x7F", "\\0", "\\x85", "\\e[2J"}) {
     Reading reading("a: \"b" + std::string(text) + "\"\n");
     reading.root.get_or<std::string>("a", "");
     EXPECT_EQ(reading.lines(),
