@@ -5,7 +5,7 @@ from math import ceil
 from page import EXPERIMENTS, ROOT, Runner, call, rows_of, trace_rows
 
 EXPERIMENT = EXPERIMENTS / "serving_vllm_log.yaml"
-LOG = ROOT / "workloads" / "vllm_llama31_8b_rtx_pro_6000.csv"
+LOG = ROOT / "configs" / "requests" / "vllm_llama31_8b_rtx_pro_6000.csv"
 WITHIN = 5.0  # percent
 
 
@@ -84,7 +84,7 @@ def sections(report, program, folder, setting):
     report.say("## Serving: the log of a real server")
     report.say()
     report.say("`configs/experiments/serving_vllm_log.yaml`: the 300 requests of a vLLM 0.19 server that ran "
-               "Llama-3.1-8B on one RTX PRO 6000 (`workloads/" + LOG.name + "`, from LLMServingSim, "
+               "Llama-3.1-8B on one RTX PRO 6000 (`configs/requests/" + LOG.name + "`, from LLMServingSim, "
                "MIT licence), at the same times, with at most 128 sequences and 2048 tokens a step, prompts in chunks "
                "behind tokens as vLLM's scheduler has them. Operators take the time of the compute model `gemm` with "
                "the constants of `configs/machines/rtx_pro_6000.yaml`, which were fitted to single products and not to "
