@@ -92,6 +92,8 @@ TEST(FolderLock, OfANumberThatWasGivenAgainIsTakenOver) {
   write_lock(folder, lock.text());
   FolderLock taken;
   taken.take(folder.path());
+  EXPECT_EQ(read_lock(folder).at("pid").get<std::int64_t>(), ::getpid());
+  EXPECT_NE(read_lock(folder).text(), lock.text());
 }
 
 TEST(FolderLock, OfAHostThatWasStartedAgainIsTakenOver) {
@@ -105,6 +107,8 @@ TEST(FolderLock, OfAHostThatWasStartedAgainIsTakenOver) {
   write_lock(folder, lock.text());
   FolderLock taken;
   taken.take(folder.path());
+  EXPECT_EQ(read_lock(folder).at("pid").get<std::int64_t>(), ::getpid());
+  EXPECT_NE(read_lock(folder).text(), lock.text());
 }
 
 TEST(FolderLock, OfAnotherHostOrContainerIsNeverTaken) {
