@@ -47,7 +47,10 @@ def introduction(report):
                "so were four choices between sources: A100's `matrix_efficiency` (0.775 to 0.82 were tried), "
                "cuDNN's attention for H100 (FlashAttention-2's makes Llama 3 with 131072 tokens 19 % too "
                "slow), dropout among what streams (among activations vTrain's several nodes are 10.8 % off), "
-               "and the host's times (six pairs were tried). Rows that nobody looked at are the real test.")
+               "and the host's times (six pairs were tried). Sums of tensor groups beside weight gradients "
+               "(`overlap_tensor`), for Korthikanti's and NVIDIA's runs in FP8, are assumed: no source says "
+               "since when that software does so (without, Korthikanti's are about 5 % off). Rows that nobody "
+               "looked at are the real test.")
     report.say()
 
 
