@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "counted_network.hpp"
@@ -45,13 +47,50 @@ struct Port {
   LinkState in;
 };
 
+// A packet is on its way to its target's port as soon as its message is sent, so that the outlook
+// has nothing under way, and nothing passes through a region.
 class CrossbarNetwork final : public CountedNetwork {
  public:
   CrossbarNetwork(const NetworkSetup& setup, const CrossbarSettings& settings)
       : settings_(settings),
         wire_(settings.port),
+        regions_(setup.regions),
         packet_port_(setup.slot, packet_kind),
         ports_(setup.members.size()) {}
+
+  const char* name() const override { return "network crossbar"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t, const pdes::Moment&) override {
+    return regions_ != nullptr ? std::optional(pdes::Outlook{}) : std::nullopt;
+  }
+  pdes::Exit exit_of(EntityId, EntityId to) override {
+    if (regions_ == nullptr || regions_->is_here(to)) {
+      return {};
+    }
+    return {regions_->owner[to.value()], wire_.latency()};
+  }
+  // One port after the other would take longer; both at once take no less.
+  SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
+    return from == to ? SimTime::zero()
+                      : settings_.overheads.message + wire_.latency() +
+                            floor_time(bytes, wire_.bandwidth());
+  }
+  void report_progress(IncomingSink incoming, ProgressSink) override {
+    incoming_sink_ = std::move(incoming);
+  }
+  // Tells of messages by their last packet, which its target's port lets go no sooner than its tail
+  // comes.
+  void take_in(pdes::Event& event) override {
+    if (!incoming_sink_ || event.port.kind() != packet_kind ||
+        (event.flags & last_packet_flag) == 0) {
+      return;
+    }
+    const auto packet = event.as<Packet>();
+    incoming_sink_({packet.source, EntityId(event.target), deliver_port(event.flags), event.tag,
+                    packet.word,
+                    event.time + SimTime::from_ps(packet.tail_lag_ps) +
+                        settings_.overheads.message});
+  }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     if (event.port.kind() == packet_kind) {
@@ -111,6 +150,8 @@ class CrossbarNetwork final : public CountedNetwork {
 
   CrossbarSettings settings_;
   WireClass wire_;
+  const pdes::RegionView* regions_;  // of a run on several ranks; else null
+  IncomingSink incoming_sink_;
   pdes::Port packet_port_;
   std::vector<Port> ports_;
 };
@@ -131,6 +172,7 @@ class CrossbarModel final : public NetworkModel {
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return settings_.overheads; }
+  bool promises() const override { return true; }
   SimTime idle_time(const machine::Path&, Bytes bytes) const override {
     return settings_.overheads.message + settings_.port.latency +
            serialization_time(bytes, settings_.port.bandwidth);

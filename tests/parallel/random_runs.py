@@ -45,7 +45,7 @@ def machine(draw):
     else:
         dram.update(at="each")
     network = {"model": draw.choices(["packet", "analytical", "crossbar", "flow", "flit"],
-                                     [16, 6, 1, 1, 1 if grid else 0])[0]}
+                                     [16, 6, 4, 1, 1 if grid else 0])[0]}
     if network["model"] == "packet":
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B",
                        max_packets=draw.choice([1, 4, 16]),
@@ -58,6 +58,10 @@ def machine(draw):
         network["ports"] = draw.choice(["free", "shared"])
         if draw.random() < 0.3:
             network.update(message_overhead="300 ns", message_tick="1 ns")
+    elif network["model"] == "crossbar":
+        network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B")
+        if draw.random() < 0.3:
+            network.update(message_overhead="300 ns", port_latency=f"{draw.choice([1, 40, 700])} ns")
     memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth"])}
     return {"topology": topology, "dram": dram, "network": network, "memory": memory,
             "tile": {"peak": {"fp16": f"{draw.choice([100, 1000])} GFLOP/s"},

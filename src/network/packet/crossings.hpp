@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packet/owned_runs.hpp"
+#include "packet/wire.hpp"
 #include "tessera/core/divisor.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/topology/topology.hpp"
@@ -255,12 +256,6 @@ class Crossings {
       node = fabric_.neighbour(node, port);
     }
     return line;
-  }
-
-  // Never more than the time that links book.
-  static SimTime floor_time(Bytes bytes, Bandwidth bandwidth) {
-    const SimTime rounded_up = serialization_time(bytes, bandwidth);
-    return rounded_up > SimTime::zero() ? rounded_up - SimTime::from_ps(1) : rounded_up;
   }
 
   // Whether a message may come in and leave again. A straight route meets no more than the

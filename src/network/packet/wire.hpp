@@ -24,6 +24,12 @@ struct LinkState {
 };
 static_assert(sizeof(LinkState) == 32);
 
+// Of so many bytes, in one packet or many: never more than the time that a wire books.
+inline SimTime floor_time(Bytes bytes, Bandwidth bandwidth) {
+  const SimTime rounded_up = serialization_time(bytes, bandwidth);
+  return rounded_up > SimTime::zero() ? rounded_up - SimTime::from_ps(1) : rounded_up;
+}
+
 // When a packet is on a wire.
 struct WireTimes {
   SimTime start;

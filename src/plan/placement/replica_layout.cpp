@@ -43,10 +43,38 @@ std::vector<EntityId> along_bands(const Field& field, std::uint32_t height) {
   return nodes;
 }
 
+// Places of replicas around a ring, [replicas], in the order of their numbers.
+std::vector<std::uint32_t> around_ring(const Field& field, std::uint32_t height,
+                                       const Degrees& degrees) {
+  const std::uint64_t tiles = std::uint64_t{degrees.pipeline} * degrees.tensor;
+  const std::uint64_t of_band = std::uint64_t{height} * field.grid.columns;
+  const auto columns = static_cast<std::uint32_t>(of_band / tiles);
+  const std::uint32_t bands = columns == 0 ? 0 : degrees.data / columns;
+  const bool rectangles = tiles % height == 0 && of_band % tiles == 0;
+  if (!rectangles || degrees.data % columns != 0 || bands * height > field.grid.rows ||
+      (bands == field.grid.rows / height && field.grid.rows % height != 0)) {
+    throw ConfigError("placement.replica_order: a ring wants bands that hold whole replicas, all "
+                      "equally many; " +
+                      std::to_string(degrees.data) + " replicas of " + std::to_string(tiles) +
+                      " tiles in bands of " + std::to_string(height) + " of " +
+                      std::to_string(field.grid.rows) + " rows and " +
+                      std::to_string(field.grid.columns) + " columns do not lie so");
+  }
+  std::vector<std::uint32_t> places;
+  places.reserve(degrees.data);
+  for (const auto& [band, column] : ring_order(bands, columns)) {
+    places.push_back(band * columns + column);
+  }
+  return places;
+}
+
 // Places of replicas along the bands, [replicas], in the order of their numbers. Where the last
 // band is higher, its replicas are the last, from the east.
 std::vector<std::uint32_t> numbering(const Field& field, std::uint32_t height,
                                      const PlacementRequest& request) {
+  if (request.replica_order == ReplicaOrder::ring) {
+    return around_ring(field, height, request.degrees);
+  }
   std::vector<std::uint32_t> places(request.degrees.data);
   std::iota(places.begin(), places.end(), 0U);
   if (request.replica_order == ReplicaOrder::rows) {

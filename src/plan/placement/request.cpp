@@ -40,10 +40,13 @@ const OptionalKey<std::uint32_t> band =
                            "of layout replicas: rows of a band", between<std::uint32_t>(1, most)));
 const ChoiceKey<ReplicaOrder> replica_order{
     "placement.replica_order",
-    {{"rows", ReplicaOrder::rows}, {"columns", ReplicaOrder::columns}},
+    {{"rows", ReplicaOrder::rows},
+     {"columns", ReplicaOrder::columns},
+     {"ring", ReplicaOrder::ring}},
     "rows",
     "of layout replicas: rows: band after band; columns: down the first column of replicas and up "
-    "the next, so that each is beside the next one, as rings over replicas want it"};
+    "the next, so that each is beside the next one, as rings over replicas want it; ring: so that "
+    "the last is beside the first as well (all bands hold equally many whole replicas)"};
 const OtherKey tiles{"placement.tiles", "list or file", "none",
                      "of layout given: the tiles of each stage, or a file of them"};
 const Key<std::uint64_t> seed{"placement.seed", 1, "of layout optimized: of its random numbers"};

@@ -285,6 +285,28 @@ TEST(Placement, ReplicasInOrderOfColumnsAreEachBesideTheNext) {
   }
 }
 
+// Rings: folded where replicas fill whole rows, else around the rectangle of replicas. The last is
+// as near to the first as any other to the next one.
+TEST(Placement, ReplicasInOrderOfARingCloseIt) {
+  const auto machine = mesh(10, 15);
+  const machine::Grid grid = *machine.topology->grid();
+  PlacementRequest asked = request(3, 5, 10);
+  asked.band = 2;
+  asked.replica_order = ReplicaOrder::ring;
+  const Placement rows = placements().at("replicas")(machine, asked, no_traffic);
+  expect_all_different(rows);
+  for (const auto& [replica, top] : {std::pair{0U, 0U}, {1U, 4U}, {2U, 8U}, {3U, 6U}, {4U, 2U}}) {
+    EXPECT_EQ(box_of(rows, grid, replica), (Box{{top, 0}, {top + 2, 15}})) << replica;
+  }
+  asked.degrees = request(1, 8, 10).degrees;
+  const auto square = mesh(8, 10);
+  const machine::Grid field = *square.topology->grid();
+  const Placement two = placements().at("replicas")(square, asked, no_traffic);
+  EXPECT_EQ(box_of(two, field, 0), (Box{{0, 0}, {2, 5}}));
+  EXPECT_EQ(box_of(two, field, 1), (Box{{0, 5}, {2, 10}}));
+  EXPECT_EQ(box_of(two, field, 7), (Box{{2, 0}, {4, 5}}));
+}
+
 // As high as a square of a tensor group of five, or as there are rows.
 TEST(Placement, BandsAreAsHighAsASquareOfATensorGroup) {
   const auto wide = mesh(6, 10);
@@ -318,6 +340,11 @@ TEST(Placement, SaysWhatDoesNotFit) {
   asked.group = {1, 4};
   asked.degrees.pipeline = 5;
   EXPECT_THAT(complaint_of(machine, "line", asked), HasSubstr("5 groups of 1 x 4 do not fit"));
+  asked = request(1, 3, 4);
+  asked.band = 2;
+  asked.replica_order = ReplicaOrder::ring;
+  EXPECT_THAT(complaint_of(machine, "replicas", asked),
+              HasSubstr("3 replicas of 4 tiles in bands"));
   asked = request(2, 2, 2);
   asked.band = 5;
   EXPECT_THAT(complaint_of(machine, "replicas", asked),

@@ -76,9 +76,12 @@ class Placement {
 //   near  comm1: in a rectangle of their own, as close together as possible
 //   far   comm2: spread over the whole rectangle, one in each of `tensor` equal parts; the tiles of
 //         one part, which lie close together, are a data group
-// Of `replicas`: which replica is which, band after band, or down the first column of replicas and
-// up the next.
-enum class ReplicaOrder : std::uint8_t { rows, columns };
+// Of `replicas`: which replica is which.
+//   rows     band after band
+//   columns  down the first column of replicas and up the next
+//   ring     around a ring (ring_order), so that the last replica is beside the first as well; bands
+//            must hold whole replicas, and all bands equally many
+enum class ReplicaOrder : std::uint8_t { rows, columns, ring };
 
 enum class TensorMembers : std::uint8_t { near, far };
 
