@@ -36,7 +36,7 @@ StrategySharding = TypedDict("StrategySharding", {"samples": int, "rows": int, "
 
 StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halving-doubling", "line", "ring", "ring-relay"], "data": Literal["halving-doubling", "line", "ring", "ring-relay"]}, total=False)
 
-StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
+StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
 ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
 
