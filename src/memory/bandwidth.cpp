@@ -74,6 +74,9 @@ class BandwidthModel final : public MemoryModel {
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t) const override { return 0; }
   bool sends_along_links() const override { return true; }
   bool promises() const override { return true; }
+  SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
+    return serialization_time(bytes, channel.bandwidth) + channel.latency;
+  }
   Account account() const override { return Account::none; }
   std::vector<std::string> notes(const machine::Machine& machine) const override {
     if (machine.channels.empty()) {

@@ -426,6 +426,9 @@ class ChannelModel final : public MemoryModel {
   }
   bool sends_along_links() const override { return true; }
   bool promises() const override { return true; }
+  SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
+    return serialization_time(bytes, channel.bandwidth) + channel.latency;
+  }
 
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
                       const EventVisit& events, const MessageVisit& messages) const override {

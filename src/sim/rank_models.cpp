@@ -51,6 +51,19 @@ bool accesses_travel(const Experiment& experiment) {
   return travel;
 }
 
+// As if each channel of the machine was as wide and as quick as any.
+std::function<SimTime(Bytes)> least_access(const Experiment& experiment) {
+  if (experiment.machine.channels.empty()) {
+    return [](Bytes) { return SimTime::zero(); };
+  }
+  machine::MemoryChannel best = experiment.machine.channels.front();
+  for (const machine::MemoryChannel& channel : experiment.machine.channels) {
+    best.bandwidth = std::max(best.bandwidth, channel.bandwidth);
+    best.latency = std::min(best.latency, channel.latency);
+  }
+  return [&experiment, best](Bytes bytes) { return experiment.memory->least_time(best, bytes); };
+}
+
 // Of a run on several ranks.
 executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::RegionView& regions,
                                      network::Network& network) {
@@ -72,6 +85,7 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
                                                        experiment.plan().operations[operation]))
                             : SimTime::zero();
   };
+  setup.least_access = least_access(experiment);
   return setup;
 }
 

@@ -69,6 +69,10 @@ class MemoryModel {
   virtual bool sends_along_links() const { return false; }
   // As of a network.
   virtual bool promises() const { return false; }
+  // Of an access that this channel serves, from the request to its end at the tile, at least.
+  virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const {
+    return SimTime::zero();
+  }
   // What Memory::visit_channels tells of bytes.
   enum class Account : std::uint8_t {
     none,

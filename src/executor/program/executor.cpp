@@ -353,7 +353,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         }
         break;
       case Action::wait_access:
-        behind(outlook.access(index));
+        behind(outlook.access(index, instruction.bytes));
         break;
       default:
         here({});
@@ -431,6 +431,10 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         const std::uint32_t bit = std::uint32_t{1} << instruction.slot;
         ensure((tile.accesses & bit) == 0, "a memory slot used twice at a time");
         tile.accesses |= bit;
+        if (outlook_) {
+          outlook_->begin_access(context.index(), instruction.slot, Bytes(instruction.bytes),
+                                 context.now());
+        }
         memory::access(context, setup_.memory_slot, Bytes(instruction.bytes),
                        instruction.action == Action::write, port(accessed_kind), instruction.slot);
         return true;

@@ -1,6 +1,8 @@
 #include "program/program_outlook.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -19,6 +21,28 @@ constexpr std::size_t fewest_entries = 1024;
 constexpr std::int64_t horizon_part = 64;
 // A promise as far ahead as this part of the horizon is enough for anybody.
 constexpr std::int64_t enough_part = 4;
+
+// By place: where a tile waits for the access that it asks for there.
+std::vector<std::uint32_t> waits_of(std::span<const plan::Instruction> code) {
+  constexpr std::size_t slots = 32;
+  constexpr std::uint32_t nowhere = 0xFFFFFFFFU;
+  std::vector<std::uint32_t> waits(code.size(), nowhere);
+  std::array<std::uint32_t, slots> next;
+  next.fill(nowhere);
+  for (std::size_t at = code.size(); at-- > 0;) {
+    const plan::Instruction& instruction = code[at];
+    if (instruction.action == Action::read || instruction.action == Action::write) {
+      waits[at] = next[instruction.slot];
+    } else if (instruction.action == Action::wait_access) {
+      for (std::size_t slot = 0; slot < slots; ++slot) {
+        if ((instruction.bytes >> slot & 1) != 0) {
+          next[slot] = static_cast<std::uint32_t>(at);
+        }
+      }
+    }
+  }
+  return waits;
+}
 
 }  // namespace
 
@@ -196,6 +220,42 @@ SimTime ProgramOutlook::latency_to(const Regions* regions, std::uint32_t region)
   return found == regions->end() ? SimTime::never() : found->second;
 }
 
+std::vector<SimTime> ProgramOutlook::times_to_end(const Class& of,
+                                                  std::span<const Instruction> code,
+                                                  const Waits& waits) const {
+  std::vector<SimTime> times(code.size() + 1, SimTime::zero());
+  for (std::size_t at = code.size(); at-- > 0;) {
+    times[at] = cost(of, code[at]) + times[at + 1];
+    if (waits[at] != none) {
+      times[at] = std::max(
+          times[at], setup_.outlook.least_access(Bytes(code[at].bytes)) + times[waits[at] + 1]);
+    }
+  }
+  return times;
+}
+
+// What lies behind the wait for an access comes no sooner than the access takes; what lies before
+// it is not held up.
+std::vector<SimTime> ProgramOutlook::times_to_exit(const Class& of,
+                                                   std::span<const Instruction> code,
+                                                   const Waits& waits, std::uint32_t region) const {
+  std::vector<SimTime> times(code.size() + 1, SimTime::never());
+  for (std::size_t at = code.size(); at-- > 0;) {
+    SimTime further = cost(of, code[at]) + times[at + 1];
+    if (waits[at] != none) {
+      SimTime behind = setup_.outlook.least_access(Bytes(code[at].bytes)) + times[waits[at] + 1];
+      SimTime passed;
+      for (std::size_t before = at + 1; before < waits[at] && passed < behind; ++before) {
+        behind = std::min(behind, passed + latency_to(exits(of.leaving, code[before]), region));
+        passed += cost(of, code[before]);
+      }
+      further = std::max(further, behind);
+    }
+    times[at] = std::min(latency_to(exits(of.leaving, code[at]), region), further);
+  }
+  return times;
+}
+
 void ProgramOutlook::make_tables(Class& of) {
   const plan::Program& program = plan_.stages[of.stage].program;
   for (const Regions* regions :
@@ -209,19 +269,14 @@ void ProgramOutlook::make_tables(Class& of) {
       of.tables[region].beside = SimTime::never();
     }
   }
+  std::vector<Waits> waits;
   for (const auto& code : program.pieces) {
-    auto& to_end = of.to_end.emplace_back(code.size() + 1, SimTime::zero());
-    for (std::size_t at = code.size(); at-- > 0;) {
-      to_end[at] = cost(of, code[at]) + to_end[at + 1];
-    }
+    waits.push_back(waits_of(code));
+    of.to_end.push_back(times_to_end(of, code, waits.back()));
   }
   for (auto& [region, table] : of.tables) {
-    for (const auto& code : program.pieces) {
-      auto& least = table.in_piece.emplace_back(code.size() + 1, SimTime::never());
-      for (std::size_t at = code.size(); at-- > 0;) {
-        least[at] = std::min(latency_to(exits(of.leaving, code[at]), region),
-                             cost(of, code[at]) + least[at + 1]);
-      }
+    for (std::size_t piece = 0; piece < program.pieces.size(); ++piece) {
+      table.in_piece.push_back(times_to_exit(of, program.pieces[piece], waits[piece], region));
     }
     const std::size_t entries = program.schedule.size();
     table.from_entry.assign(entries + 1, SimTime::never());
@@ -392,15 +447,30 @@ Resumption ProgramOutlook::message(std::uint32_t index, EntityId source, std::ui
   return {Resumption::Kind::next, setup_.outlook.least_time(source, here, bytes)};
 }
 
-Resumption ProgramOutlook::access(std::uint32_t index) const {
+// Known of tiles that were watched exactly when they asked.
+void ProgramOutlook::begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes,
+                                  SimTime now) {
+  if ((marks_[index] & is_exact) != 0) {
+    expect(setup_.members[index],
+           {EntityId::none(), slot, asked_for, now + setup_.outlook.least_access(bytes)});
+  }
+}
+
+Resumption ProgramOutlook::access(std::uint32_t index, std::uint64_t mask) const {
   const EntityId here = setup_.members[index];
   const EntityId memory = setup_.outlook.memory_node(here);
-  const auto& under_way = watches_[watch_of_[index]].under_way;
-  const bool is_coming = std::ranges::any_of(
-      under_way, [](const UnderWay& message) { return !message.source.valid(); });
-  const bool is_local = !memory.valid() || setup_.outlook.regions->is_here(memory);
-  return {is_coming || is_local ? Resumption::Kind::next : Resumption::Kind::input,
-          SimTime::zero()};
+  bool is_here = !memory.valid() || setup_.outlook.regions->is_here(memory);
+  SimTime earliest;
+  for (const UnderWay& access : watches_[watch_of_[index]].under_way) {
+    if (!access.source.valid() && (mask >> access.tag & 1) != 0) {
+      earliest = std::max(earliest, access.earliest);
+      is_here = is_here || access.word != asked_for;
+    }
+  }
+  if (!is_here) {
+    return {Resumption::Kind::input, SimTime::zero()};
+  }
+  return earliest > SimTime::zero() ? Resumption{Resumption::Kind::at, earliest} : Resumption{};
 }
 
 void ProgramOutlook::stand(const Stand& stand) {

@@ -72,11 +72,12 @@ class ProgramOutlook {
   // several: of a ring over and over again, where a member need not wait for the next one. They may
   // overtake each other.
   struct UnderWay {
-    EntityId source;  // none: a reply
+    EntityId source;  // none: a reply, or an access that was asked for
     std::uint16_t tag = 0;
-    std::uint64_t word = 0;  // that the message carries: when it was sent
+    std::uint64_t word = 0;  // that the message carries: when it was sent; of an access: asked_for
     SimTime earliest;
   };
+  static constexpr std::uint64_t asked_for = 1;
   // Messages under way to watched tiles; of one that is not, false.
   bool send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
   bool expect(EntityId target, const UnderWay& message);
@@ -87,9 +88,12 @@ class ProgramOutlook {
   void expect_reply(EntityId target, std::uint16_t tag, SimTime earliest);
   void end_access(std::uint32_t index, std::uint16_t tag);
 
-  // What to wait for a message, or for the memory, means.
+  // An access of a tile begins; it ends with `end_access`.
+  void begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes, SimTime now);
+
+  // What to wait for a message, or for the memory (all slots of a mask), means.
   Resumption message(std::uint32_t index, EntityId source, std::uint16_t tag, Bytes bytes) const;
-  Resumption access(std::uint32_t index) const;
+  Resumption access(std::uint32_t index, std::uint64_t mask) const;
   SimTime least_duration(std::uint32_t index, std::uint32_t operation) const;
 
   // Where a thread stands. `program`: goes on at `instruction` of the schedule's `entry`; with
@@ -131,6 +135,8 @@ class ProgramOutlook {
     std::map<CollectiveOf, Regions> collectives;
     bool empty() const;
   };
+  // For each place of some code that asks for an access: where the tile waits for it, or none.
+  using Waits = std::vector<std::uint32_t>;
   // Least times from a place in a program to the next event in one other region.
   struct Table {
     std::vector<std::vector<SimTime>> in_piece;  // [pieces][instructions + 1], inside the piece
@@ -181,6 +187,10 @@ class ProgramOutlook {
   SimTime time_to_exit(const Class& of, const Table& table, std::uint32_t entry,
                        std::uint32_t instruction) const;
   SimTime cost(const Class& of, const Instruction& instruction) const;
+  std::vector<SimTime> times_to_end(const Class& of, std::span<const Instruction> code,
+                                    const Waits& waits) const;
+  std::vector<SimTime> times_to_exit(const Class& of, std::span<const Instruction> code,
+                                     const Waits& waits, std::uint32_t region) const;
   static const Regions* exits(const Leaving& leaving, const Instruction& instruction);
   static SimTime latency_to(const Regions* regions, std::uint32_t region);
   SimTime from(const Class& of, const Table& table, const Stand& stand) const;

@@ -43,11 +43,16 @@ class Crossings {
       }
     }
     pending_.resize(ranks);
-    if (Fabric::is_straight && grid && !grid->wraps) {
+    if (Fabric::is_straight && grid) {
+      columns_ = Divisor(grid->columns);
+      find_inner_box(*grid);
+    }
+    if (Fabric::is_straight && grid && grid->wraps) {
+      ring_rows_ = grid->rows;
+      ring_columns_ = grid->columns;
+    } else if (Fabric::is_straight && grid) {
       grid_ = grid;
       is_box_ = box_.area() == here;
-      columns_ = Divisor(grid->columns);
-      find_inner_box();
       if (uniform_) {
         const auto is_own = [&](std::uint32_t row, std::uint32_t column) {
           return is_here(grid->node(row, column));
@@ -64,7 +69,7 @@ class Crossings {
 
   // Where a message from an entity here first leaves the region.
   pdes::Exit exit_of(EntityId from, EntityId to) {
-    if (is_inside(to) && is_inside(from)) {
+    if (stays_inside(from, to)) {
       return {};
     }
     if (from == to) {
@@ -137,9 +142,25 @@ class Crossings {
                                           : std::uint64_t{bottom - top + 1} * (right - left + 1);
     }
   };
-  bool is_inside(EntityId node) const {
-    const std::uint32_t row = columns_.quotient(node.value());
-    return inner_.holds(row, columns_.remainder(node.value()));
+  // Whether both are inside the inner box and the way between them is known to be: on a torus where
+  // it is shorter than around, or where the box goes all around.
+  bool stays_inside(EntityId from, EntityId to) const {
+    const std::uint32_t row = columns_.quotient(to.value());
+    const std::uint32_t column = columns_.remainder(to.value());
+    if (!inner_.holds(row, column)) {
+      return false;
+    }
+    const std::uint32_t from_row = columns_.quotient(from.value());
+    const std::uint32_t from_column = columns_.remainder(from.value());
+    return inner_.holds(from_row, from_column) &&
+           is_direct(row, from_row, inner_.bottom - inner_.top, ring_rows_) &&
+           is_direct(column, from_column, inner_.right - inner_.left, ring_columns_);
+  }
+  // `ring` nodes, 0: no ring; the box goes `extent` beyond its first.
+  static bool is_direct(std::uint32_t a, std::uint32_t b, std::uint32_t extent,
+                        std::uint32_t ring) {
+    const std::uint32_t apart = a > b ? a - b : b - a;
+    return ring == 0 || extent + 1 == ring || 2 * apart < ring;
   }
 
   // As `walk`, run by run, on a grid with links that are all alike.
@@ -170,7 +191,7 @@ class Crossings {
   }
 
   // The longest run of rows, or of columns, in which all that lies in the box is of this region.
-  void find_inner_box() {
+  void find_inner_box(const machine::Grid& grid) {
     const auto longest = [](std::uint32_t first, std::uint32_t last, const auto& is_whole) {
       std::pair<std::uint32_t, std::uint32_t> best{~0U, 0};
       for (std::uint32_t begin = first; begin <= last; ++begin) {
@@ -185,10 +206,10 @@ class Crossings {
       }
       return best;
     };
-    const auto is_whole = [this](Box part) {
+    const auto is_whole = [&](Box part) {
       for (std::uint32_t row = part.top; row <= part.bottom; ++row) {
         for (std::uint32_t column = part.left; column <= part.right; ++column) {
-          if (!is_here(grid_->node(row, column))) {
+          if (!is_here(grid.node(row, column))) {
             return false;
           }
         }
@@ -303,6 +324,8 @@ class Crossings {
   std::vector<Known> known_;
   std::vector<Line> lines_ = std::vector<Line>(known_routes);
   std::optional<machine::Grid> grid_;  // without wrapping
+  std::uint32_t ring_rows_ = 0;        // of a torus
+  std::uint32_t ring_columns_ = 0;
   Divisor columns_{1};
   Box box_;              // around this region
   bool is_box_ = false;  // this region is all of it

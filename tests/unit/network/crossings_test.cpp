@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness.hpp"
@@ -55,8 +56,12 @@ TEST(Crossings, SayWhereARouteFirstLeavesTheRegion) {
   constexpr std::uint32_t rows = 7;
   constexpr std::uint32_t columns = 9;
   RandomStream random(2026, EntityId(0), 0);
-  for (const std::string& routing : {std::string("xy"), std::string("yx")}) {
-    const testing::Described network = testing::network_of(testing::mesh(rows, columns));
+  const std::string torus = testing::mesh(rows, columns, "10 GB/s", "2 ns", "torus");
+  for (const auto& [shape, routing] : {std::pair{testing::mesh(rows, columns), std::string("xy")},
+                                       {testing::mesh(rows, columns), std::string("yx")},
+                                       {torus, std::string("xy")},
+                                       {torus, std::string("yx")}}) {
+    const testing::Described network = testing::network_of(shape);
     const machine::Topology& topology = *network.machine.topology;
     const GridFabric fabric(topology, routing);
     for (int round = 0; round < 30; ++round) {

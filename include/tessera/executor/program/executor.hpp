@@ -156,6 +156,8 @@ struct OutlookSetup {
   std::function<EntityId(EntityId tile)> memory_node;
   // Of an operation of the plan.
   std::function<SimTime(EntityId tile, std::uint32_t operation)> least_duration;
+  // Of an access to memory, from the request to its end at the tile.
+  std::function<SimTime(Bytes bytes)> least_access;
 };
 
 struct ExecutorSetup {
