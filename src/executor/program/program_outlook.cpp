@@ -549,7 +549,8 @@ pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& mo
   moment_ = moment;
   const SimTime enough =
       moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
-  moment_.wanted = std::clamp(moment.wanted, moment.next, enough);
+  moment_.wanted =
+      moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
   for (const std::uint32_t number : touched_) {
     watches_[number].is_touched = false;
     look_at(number, teller);
