@@ -127,7 +127,10 @@ class ChannelMemory final : public Memory {
       reply_sink_(here, event.tag, event.time);
     }
   }
-  void report_replies(ReplySink sink) override { reply_sink_ = std::move(sink); }
+  void report_replies(ReplySink incoming, ReplySink booked) override {
+    reply_sink_ = std::move(incoming);
+    booked_sink_ = std::move(booked);
+  }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
@@ -323,6 +326,9 @@ class ChannelMemory final : public Memory {
         replies_->reached(context.now());
         replies_->answer_at(state.free_at + spec.latency, context.self(), burst.requester);
       }
+      if (burst.last != 0 && booked_sink_) {
+        booked_sink_(burst.requester, tag, state.free_at + spec.latency);
+      }
       context.send_self(state.free_at + spec.latency - context.now(),
                         pdes::Port(slot_, burst_ready_kind), burst, tag);
     }
@@ -412,6 +418,7 @@ class ChannelMemory final : public Memory {
   SimTime bin_begin_;
   std::optional<LeavingReplies> replies_;  // of a run on several ranks
   ReplySink reply_sink_;
+  ReplySink booked_sink_;
 };
 
 class ChannelModel final : public MemoryModel {

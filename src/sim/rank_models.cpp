@@ -154,9 +154,14 @@ void RankModels::learn_routes() {
         return executor->expect(message);
       },
       [this](const network::Progress& message) { executor->follow(message); });
-  memory->report_replies([this](EntityId tile, std::uint16_t tag, SimTime at) {
-    executor->expect({EntityId::none(), tile, pdes::Port(memory_slot, 0), tag, 0, at});
-  });
+  const auto reply = [](EntityId tile, std::uint16_t tag, SimTime at) {
+    return network::Progress{EntityId::none(), tile, pdes::Port(memory_slot, 0), tag, 0, at};
+  };
+  memory->report_replies([this, reply](EntityId tile, std::uint16_t tag,
+                                       SimTime at) { executor->expect(reply(tile, tag, at)); },
+                         [this, reply](EntityId tile, std::uint16_t tag, SimTime at) {
+                           executor->follow(reply(tile, tag, at));
+                         });
   if (work->knows_pairs()) {
     network->learn_routes(
         [this](const std::function<void(EntityId, EntityId)>& visit) { work->visit_pairs(visit); });

@@ -53,10 +53,11 @@ class Memory : public pdes::Component {
   // A message from `source` to a port of this component at `target` has come in from another rank,
   // or out of a checkpoint.
   virtual void expect(EntityId /*source*/, EntityId /*target*/) {}
-  // From now on calls `sink` for each reply to a tile here that has come in from another rank, or
-  // out of a checkpoint, with the time at which it is at the tile.
+  // From now on calls `incoming` for each reply to a tile here that has come in from another rank,
+  // or out of a checkpoint, with the time at which it is at the tile; and `booked` for each access,
+  // of any tile, that a channel here will have served at `at`.
   using ReplySink = std::function<void(EntityId tile, std::uint16_t tag, SimTime at)>;
-  virtual void report_replies(ReplySink /*sink*/) {}
+  virtual void report_replies(ReplySink /*incoming*/, ReplySink /*booked*/) {}
 };
 
 class MemoryModel {

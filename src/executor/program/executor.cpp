@@ -110,6 +110,10 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
 
   void follow(const network::Progress& message) override {
+    if (message.deliver.component() == setup_.memory_slot) {
+      outlook_->follow_access(message.target, message.tag, message.earliest);
+      return;
+    }
     outlook_->follow(message.target, {message.source, message.tag, message.word, message.earliest});
   }
 

@@ -456,6 +456,13 @@ void ProgramOutlook::begin_access(std::uint32_t index, std::uint16_t slot, Bytes
   }
 }
 
+void ProgramOutlook::follow_access(EntityId target, std::uint16_t slot, SimTime earliest) {
+  const std::uint32_t number = watch_at_node_[target.value()];
+  if (number != none && (marks_[watches_[number].index] & expects) != 0) {
+    follow(target, {EntityId::none(), slot, asked_for, earliest});
+  }
+}
+
 Resumption ProgramOutlook::access(std::uint32_t index, std::uint64_t mask) const {
   const EntityId here = setup_.members[index];
   const EntityId memory = setup_.outlook.memory_node(here);
@@ -549,8 +556,7 @@ pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& mo
   moment_ = moment;
   const SimTime enough =
       moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
-  moment_.wanted =
-      moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
+  moment_.wanted = moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
   for (const std::uint32_t number : touched_) {
     watches_[number].is_touched = false;
     look_at(number, teller);

@@ -90,6 +90,8 @@ class ProgramOutlook {
 
   // An access of a tile begins; it ends with `end_access`.
   void begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes, SimTime now);
+  // A channel will have served it at `earliest`.
+  void follow_access(EntityId target, std::uint16_t slot, SimTime earliest);
 
   // What to wait for a message, or for the memory (all slots of a mask), means.
   Resumption message(std::uint32_t index, EntityId source, std::uint16_t tag, Bytes bytes) const;
