@@ -36,7 +36,7 @@ struct Settings {
   Fraction activation_memory_efficiency;
   Fraction sum_memory_efficiency;
   std::optional<Fraction> attention_efficiency;
-  std::uint64_t attention_fill = 0;
+  AttentionBlocks attention;
   Fraction sustained_clock;
   std::uint64_t collective_units = 0;
   FlopRate vector_peak;  // 0: the tile's of the data type
@@ -57,6 +57,9 @@ class GemmModel final : public ComputeModel {
   bool uses_shapes() const override { return true; }
   bool has_hosts() const override {
     return settings_.issue + settings_.issue_pass > SimTime::zero();
+  }
+  bool joins_sequences() const override {
+    return settings_.attention_efficiency && settings_.attention.rows > 0;
   }
   bool slows_beside() const override { return settings_.collective_units > 0; }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
@@ -86,9 +89,12 @@ class GemmModel final : public ComputeModel {
     const Bandwidth memory = scaled(operands, settings_.memory_efficiency);
     if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
       const FlopRate rate = scaled(sustained(peak), *settings_.attention_efficiency);
-      return settings_.launch_overhead +
-             attention_time(rate, settings_.attention_fill, memory, operation) +
-             traffic_time(operation.added, memory);
+      const bool in_blocks = operation.attention && joins_sequences();
+      const SimTime busy =
+          in_blocks ? attention_time({device.units, rate, memory, settings_.launch_overhead},
+                                     settings_.attention, operation)
+                    : attention_time(rate, settings_.attention.fill, memory, operation);
+      return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
     }
     const FlopRate vector_peak =
         settings_.vector_peak > FlopRate() ? scaled(settings_.vector_peak, left) : peak;
@@ -174,6 +180,16 @@ const Key<std::uint64_t> attention_fill{
     "attention_fill", 0,
     "attention_efficiency: start of a block of queries, as long as so many keys",
     between<std::uint64_t>(0, most)};
+const Key<std::uint64_t> attention_rows{
+    "attention_rows", 0,
+    "attention_efficiency: queries of a block; blocks of all sequences of a batch go in waves over "
+    "the units then, in one kernel (FlashAttention-2); 0: as if blocks were any number",
+    between<std::uint64_t>(0, most)};
+const Key<std::uint64_t> attention_skip{
+    "attention_skip", 0,
+    "attention_rows: a block of the kernel's grid behind a sequence's last query, as long as so "
+    "many keys",
+    between<std::uint64_t>(0, most)};
 const Key<Fraction> sustained_clock{
     "sustained_clock", Fraction(),
     "share of the clock that is left under the power limit where products follow one another",
@@ -226,9 +242,19 @@ void refuse_tiles(config::Section& section) {
 void read_attention(config::Section& section, Settings& settings) {
   if (section.has(attention_efficiency.key())) {
     settings.attention_efficiency = attention_efficiency.read(section, Fraction());
-    settings.attention_fill = attention_fill.read(section);
-  } else if (section.has(attention_fill.key())) {
-    section.error(attention_fill.key(), "is of no effect without 'attention_efficiency'");
+    settings.attention = {attention_rows.read(section), attention_fill.read(section),
+                          attention_skip.read(section)};
+    if (settings.attention.rows == 0 && settings.attention.skip > 0) {
+      section.error(attention_skip.key(), "is of no effect without 'attention_rows'");
+    }
+    return;
+  }
+  for (const std::string_view key :
+       {attention_fill.key(), attention_rows.key(), attention_skip.key()}) {
+    if (section.has(key)) {
+      section.raw(key);
+      section.error(key, "is of no effect without 'attention_efficiency'");
+    }
   }
 }
 
@@ -289,6 +315,8 @@ std::vector<ParameterInfo> parameters() {
           sum_memory_efficiency,
           attention_efficiency,
           attention_fill,
+          attention_rows,
+          attention_skip,
           sustained_clock,
           collective_units,
           vector_peak_key(),

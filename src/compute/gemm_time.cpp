@@ -94,4 +94,50 @@ SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
   return std::max(full + start, traffic_time(operation.bytes, memory));
 }
 
+SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blocks,
+                       const workload::Operation& operation) {
+  const workload::AttentionSizes& sizes = *operation.attention;
+  const std::uint64_t units = device.units;
+  // Of so many blocks' keys, on all units together.
+  const auto time_of = [&](std::uint64_t keys) {
+    const std::uint64_t of_key = 4 * blocks.rows * operation.product.columns;
+    return execution_time(Flops(product_of({keys, of_key})), device.rate);
+  };
+  const SimTime traffic = traffic_time(operation.bytes, device.memory);
+  if (sizes.prompts == 0) {
+    const std::uint64_t of_sequence = product_of(
+        {sizes.kv_heads, rounded_up_quotient(sizes.heads / sizes.kv_heads, blocks.rows)});
+    const std::uint64_t count = product_of({sizes.generating, of_sequence});
+    const SimTime sums = count < units ? device.launch : SimTime::zero();
+    return sums + time_of(product_of({std::max(count, units), blocks.fill})) +
+           std::max(time_of(product_of({sizes.generating_keys, of_sequence})), traffic);
+  }
+  // Sizes are of blocks of block_rows.
+  const auto of_rows = [&](std::uint64_t count) {
+    return rounded_up_quotient(product_of({count, workload::AttentionSizes::block_rows}),
+                               blocks.rows);
+  };
+  const std::uint64_t prompt_blocks = std::max(of_rows(sizes.blocks), sizes.prompts);
+  const std::uint64_t count = product_of({sizes.heads, sum_of({prompt_blocks, sizes.generating})});
+  const std::uint64_t keys =
+      product_of({sizes.heads, sum_of({of_rows(sizes.block_keys), sizes.generating_keys})});
+  const std::uint64_t grid =
+      product_of({sizes.heads, sizes.prompts + sizes.generating, of_rows(sizes.most_blocks)});
+  std::uint64_t longest_keys = sizes.longest_keys;
+  std::uint64_t longest_blocks = of_rows(sizes.longest_blocks);
+  const std::uint64_t generating_keys =
+      sizes.generating > 0 ? sizes.generating_keys / sizes.generating : 0;
+  if (generating_keys > longest_keys) {
+    longest_keys = generating_keys;
+    longest_blocks = sizes.generating;
+  }
+  const auto waves = [&](std::uint64_t some) { return rounded_up_quotient(some, units); };
+  const std::uint64_t in_waves =
+      product_of({waves(product_of({sizes.heads, longest_blocks})), units, longest_keys});
+  const std::uint64_t empty = grid - std::min(grid, count);
+  return time_of(sum_of({product_of({waves(count), units, blocks.fill}),
+                         product_of({empty, blocks.skip})})) +
+         std::max(time_of(std::max(keys, in_waves)), traffic);
+}
+
 }  // namespace tessera::compute

@@ -61,4 +61,30 @@ SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
 SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
                        const workload::Operation& operation);
 
+// How kernels of fused attention cut the queries of a batch.
+struct AttentionBlocks {
+  std::uint64_t rows = 0;  // queries of a block; 0: not known
+  std::uint64_t fill = 0;  // keys' worth of time before a block's first key
+  std::uint64_t skip = 0;  // and of a block of the grid that has no query
+};
+struct AttentionDevice {
+  std::uint64_t units = 1;
+  FlopRate rate;     // of all units together, that long sequences reach
+  Bandwidth memory;  // 0: no limit
+  SimTime launch;
+};
+
+// The same of sequences that differ (operation.attention), as FlashAttention-2 takes them (T. Dao,
+// arXiv:2307.08691, section 3.3; its varlen kernel). Each unit works on one block at a time, of
+// `rows` queries of one head, over all keys that they see.
+//   prompts, alone or beside sequences that generate: one grid of heads, sequences and as many
+//     blocks as the longest prompt has; what generates takes a block a head, which has one query.
+//     Blocks begin in waves of `units`. Arithmetic takes as long as the keys of all blocks, shared
+//     out evenly, or as the waves that the blocks with most keys need.
+//   generating alone: heads that share keys are rows of one block. Where there are fewer blocks
+//     than units, keys are cut among units, and a second kernel adds up.
+// Starts (`fill`, `skip`) come before the longer of arithmetic and memory traffic.
+SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blocks,
+                       const workload::Operation& operation);
+
 }  // namespace tessera::compute

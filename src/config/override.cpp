@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "excerpt.hpp"
@@ -39,6 +41,27 @@ Value::Member& member(Value& mapping, const Segment& segment, const std::string&
   return mapping.members.back();
 }
 
+// The item of a list that a segment names: a number from 0 on.
+std::optional<std::size_t> item_of(const Value& list, const Segment& segment) {
+  std::size_t number = 0;
+  const char* const end = segment.text.data() + segment.text.size();
+  const std::from_chars_result read = std::from_chars(segment.text.data(), end, number);
+  const bool is_there = read.ec == std::errc() && read.ptr == end && number < list.items.size();
+  return is_there ? std::optional(number) : std::nullopt;
+}
+
+bool is_number(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string what_is(const Value& at, const Segment& segment) {
+  if (at.kind == Value::Kind::scalar) {
+    return "single value";
+  }
+  return is_number(segment.text) ? "list of " + std::to_string(at.items.size()) + ", from 0 on"
+                                 : "list";
+}
+
 bool is_plain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F && c != '[' && c != ']';
 }
@@ -71,11 +94,17 @@ void apply_override(Value& root, const std::string& assignment, Diagnostics& dia
   // Checked before anything changes: a refused override leaves the document as it was.
   const Value* at = &root;
   for (const Segment& segment : segments) {
+    if (at->kind == Value::Kind::sequence) {
+      if (const auto item = item_of(*at, segment)) {
+        at = &at->items[*item];
+        continue;
+      }
+    }
     if (at->kind == Value::Kind::scalar || at->kind == Value::Kind::sequence) {
       const std::string above =
           segment.offset == 0 ? "the document" : path.substr(0, segment.offset - 1);
       return refuse(segment.offset,
-                    above + " is a " + (at->kind == Value::Kind::scalar ? "single value" : "list") +
+                    above + " is a " + what_is(*at, segment) +
                         "; " + excerpt(segment.text) + " cannot be set in it");
     }
     const Value::Member* next = at->find(segment.text);
@@ -97,6 +126,10 @@ void apply_override(Value& root, const std::string& assignment, Diagnostics& dia
   for (const Segment& segment : segments) {
     if (target->kind == Value::Kind::null) {
       target->kind = Value::Kind::mapping;
+    }
+    if (target->kind == Value::Kind::sequence) {
+      target = &target->items[*item_of(*target, segment)];
+      continue;
     }
     Value::Member& next = member(*target, segment, file);
     if (&segment == &segments.back()) {

@@ -78,6 +78,23 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer) const {
   return all;
 }
 
+// Blocks of queries of prompts that are alike. With a mask the last block looks at all keys, and
+// each before it at `block_rows` fewer.
+void add_blocks(const SequenceGroup& group, bool halves, StepSizes& sizes) {
+  constexpr std::uint64_t rows = workload::AttentionSizes::block_rows;
+  const std::uint64_t of_each = quotient_up(group.queries, rows);
+  const std::uint64_t hidden = halves && group.queries > rows ? (group.queries - rows) / 2 : 0;
+  const std::uint64_t keys = group.keys - hidden;
+  const std::uint64_t all = group.sequences * of_each;
+  sizes.blocks += all;
+  sizes.block_keys += all * keys;
+  sizes.most_blocks = std::max(sizes.most_blocks, of_each);
+  if (keys > sizes.longest_keys) {
+    sizes.longest_keys = keys;
+    sizes.longest_blocks = all;
+  }
+}
+
 StepSizes LanguageModel::sizes_of_batch(const Batch& batch) const {
   const bool halves = shape_.causal && shape_.attention == workload::AttentionKind::flash;
   StepSizes sizes;
@@ -93,6 +110,7 @@ StepSizes LanguageModel::sizes_of_batch(const Batch& batch) const {
       sizes.prompt_keys += keys;
       const std::uint64_t pairs = 2 * std::uint64_t{group.keys} - (halves ? group.queries : 0);
       sizes.twice_pairs += group.sequences * group.queries * pairs;
+      add_blocks(group, halves, sizes);
     }
   }
   return sizes;

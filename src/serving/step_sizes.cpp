@@ -2,6 +2,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/serving/language_model.hpp"
+#include "tessera/workload/operation.hpp"
 
 namespace tessera::serving {
 namespace {
@@ -10,6 +11,13 @@ constexpr unsigned token_bits = 20;
 constexpr unsigned sequence_bits = 11;
 constexpr unsigned sum_bits = 32;   // of keys
 constexpr unsigned pair_bits = 52;  // of twice_pairs
+constexpr unsigned block_bits = 15;  // of a step
+constexpr unsigned key_bits = 19;    // of a sequence
+constexpr unsigned wide_bits = 8;    // blocks of a prompt
+constexpr std::uint64_t block_rows = workload::AttentionSizes::block_rows;
+static_assert(most_tokens / block_rows + most_sequences < 1U << block_bits);
+static_assert(most_keys < 1U << key_bits && most_queries / block_rows < 1U << wide_bits);
+static_assert(2 * block_bits + key_bits + wide_bits <= 64);
 static_assert(token_bits + 2 * sequence_bits == OperatorName::shape_bits);
 static_assert(most_tokens == 1U << token_bits && most_sequences < 1U << sequence_bits);
 static_assert(std::uint64_t{most_sequences} * most_keys < std::uint64_t{1} << sum_bits);
@@ -21,13 +29,16 @@ constexpr std::uint64_t bits(std::uint64_t word, unsigned from, unsigned count) 
 
 }  // namespace
 
-std::array<std::uint64_t, 3> StepSizes::words() const {
+std::array<std::uint64_t, 5> StepSizes::words() const {
   ensure(tokens > 0 && tokens <= most_tokens, "a step has tokens, and not too many");
   return {(tokens - 1) | emitting << token_bits | generating << (token_bits + sequence_bits),
-          generating_keys | prompt_keys << sum_bits, twice_pairs | prompts << pair_bits};
+          generating_keys | prompt_keys << sum_bits, twice_pairs | prompts << pair_bits,
+          blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
+              most_blocks << (2 * block_bits + key_bits),
+          block_keys};
 }
 
-StepSizes StepSizes::from(const std::array<std::uint64_t, 3>& words) {
+StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
   StepSizes sizes;
   sizes.tokens = bits(words[0], 0, token_bits) + 1;
   sizes.emitting = bits(words[0], token_bits, sequence_bits);
@@ -36,6 +47,11 @@ StepSizes StepSizes::from(const std::array<std::uint64_t, 3>& words) {
   sizes.prompt_keys = words[1] >> sum_bits;
   sizes.twice_pairs = bits(words[2], 0, pair_bits);
   sizes.prompts = words[2] >> pair_bits;
+  sizes.blocks = bits(words[3], 0, block_bits);
+  sizes.longest_blocks = bits(words[3], block_bits, block_bits);
+  sizes.longest_keys = bits(words[3], 2 * block_bits, key_bits);
+  sizes.most_blocks = bits(words[3], 2 * block_bits + key_bits, wide_bits);
+  sizes.block_keys = words[4];
   return sizes;
 }
 

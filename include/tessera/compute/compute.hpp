@@ -80,6 +80,9 @@ class ComputeModel {
   virtual bool is_fixed() const { return false; }
   // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
   virtual bool uses_shapes() const { return false; }
+  // Whether kernels of fused attention take prompts and sequences that generate together
+  // (workload::AttentionSizes).
+  virtual bool joins_sequences() const { return false; }
   // Whether hosts issue operations beside the device (Issue in messages.hpp).
   virtual bool has_hosts() const { return false; }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;

@@ -97,8 +97,8 @@ std::string to_yaml(const Value& mapping);
 std::string to_inline_yaml(const Value& value);
 
 // Applies "key.path=value" on top of `root`, adding missing mappings; the value is parsed as YAML.
-// The place of the new value is file "--set key.path=value", line 1, column of the value. `[n]` is
-// not supported in paths: a list is replaced whole.
+// The place of the new value is file "--set key.path=value", line 1, column of the value. A number
+// in the path is an item of a list, from 0 on, which must be there; `[n]` is not supported.
 void apply_override(Value& root, const std::string& assignment, Diagnostics& diagnostics);
 
 // What a key may hold, see Section.

@@ -17,6 +17,12 @@ struct StepSizes {
   std::uint64_t prompt_keys = 0;
   // Of prompts: tokens times those that each looks at, twice, since a mask leaves out halves.
   std::uint64_t twice_pairs = 0;
+  // Of prompts, in blocks of workload::AttentionSizes::block_rows queries, each for itself.
+  std::uint64_t blocks = 0;
+  std::uint64_t block_keys = 0;      // tokens that queries of a block look at in the mean, added up
+  std::uint64_t longest_blocks = 0;  // of the prompt that looks at most
+  std::uint64_t longest_keys = 0;    // that each of these looks at
+  std::uint64_t most_blocks = 0;     // of the prompt with most tokens
 
   std::uint64_t sequences() const { return generating + prompts; }
   std::uint64_t keys() const { return generating_keys + prompt_keys; }
@@ -24,8 +30,8 @@ struct StepSizes {
 
   // As messages carry them; the first has OperatorName::shape_bits. Steps are of at least one
   // token.
-  std::array<std::uint64_t, 3> words() const;
-  static StepSizes from(const std::array<std::uint64_t, 3>& words);
+  std::array<std::uint64_t, 5> words() const;
+  static StepSizes from(const std::array<std::uint64_t, 5>& words);
 
   friend auto operator<=>(const StepSizes&, const StepSizes&) = default;
 };

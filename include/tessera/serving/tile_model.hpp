@@ -19,6 +19,9 @@ struct Batch;
 // Of the operation's bytes, those in memory that a tile may be too small to hold.
 struct TileOperation {
   workload::Operation operation;
+  // The same in several, one after the other, where kernels do not take sequences of different
+  // kinds together; empty: there is but one kind.
+  std::vector<workload::Operation> apart;
   Bytes weights;
   Bytes cached;    // keys and values that are read
   Bytes appended;  // and written

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/units.hpp"
@@ -29,6 +30,26 @@ enum class Kernel : std::uint8_t {
   sum,              // streams: skip connections, dropout, the optimizer
 };
 
+// What one kernel of fused attention goes through for sequences of different lengths: sums over
+// them. Queries of a prompt are cut into blocks of `block_rows`, each of which goes over the keys
+// that its queries see in the mean; a sequence that generates has one query.
+struct AttentionSizes {
+  static constexpr std::uint64_t block_rows = 64;
+
+  std::uint64_t heads = 0;     // of queries, each with blocks of its own
+  std::uint64_t kv_heads = 0;  // of keys, which heads / kv_heads of them share
+  std::uint64_t generating = 0;
+  std::uint64_t generating_keys = 0;
+  std::uint64_t prompts = 0;
+  std::uint64_t blocks = 0;          // of prompts, of one head
+  std::uint64_t block_keys = 0;      // keys that these go over, added up
+  std::uint64_t longest_blocks = 0;  // of the prompt whose blocks go over most keys
+  std::uint64_t longest_keys = 0;    // that each of these goes over
+  std::uint64_t most_blocks = 0;     // of the prompt with most queries
+
+  friend bool operator==(const AttentionSizes&, const AttentionSizes&) = default;
+};
+
 // Compute models give the time of one; a plan lists those of its programs, each once.
 struct Operation {
   // A matrix product, or several of one shape (a backward pass has two); none: vector work.
@@ -42,6 +63,8 @@ struct Operation {
   Bytes added = {};
   DataType data_type = DataType::fp16;
   Kernel kernel = Kernel::plain;
+  // Of fused attention of sequences that differ; none: all are of the product's shape.
+  std::optional<AttentionSizes> attention = {};
 
   bool is_matrix_product() const { return product.count > 0; }
   friend bool operator==(const Operation&, const Operation&) = default;

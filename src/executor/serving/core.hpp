@@ -18,7 +18,7 @@ namespace tessera::executor {
 struct Told {
   std::uint16_t slot = 0;
   std::uint16_t heard = 0;               // a bit for each word
-  std::array<std::uint64_t, 4> words{};  // number, share, keys, pairs
+  std::array<std::uint64_t, 6> words{};  // number, share, and of tiles serving::StepSizes
 };
 
 // A share of an operator or an exchange that has begun.
@@ -41,7 +41,7 @@ struct Walking {
   std::uint32_t order = 0;      // among those of the tile
   std::uint32_t at = 0;         // part of its walk
   std::uint32_t exchanges = 0;  // all-reduces begun before
-  std::array<std::uint64_t, 3> sizes{};
+  std::array<std::uint64_t, 5> sizes{};
 };
 
 struct ServingCore {

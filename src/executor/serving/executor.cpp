@@ -79,8 +79,10 @@ class ServingExecutor final : public Executor, public FindsFlops {
         break;
       case serving_keys_kind:
       case serving_pairs_kind:
+      case serving_blocks_kind:
+      case serving_block_keys_kind:
         be_told(context, event.tag, event.as<network::Arrival>().word,
-                event.port.kind() - serving_keys_kind + of_core);
+                of_core + place_of_size(event.port.kind()));
         break;
       case serving_computed_kind:
         computed(context, event.tag);
@@ -187,7 +189,13 @@ class ServingExecutor final : public Executor, public FindsFlops {
   static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
   // Words that the host says of a part.
   static constexpr std::size_t of_core = 2;
-  static constexpr std::size_t of_tile = 4;
+  static constexpr std::size_t of_tile = of_core + serving_size_kinds.size();
+
+  static std::size_t place_of_size(unsigned kind) {
+    return static_cast<std::size_t>(
+        std::find(serving_size_kinds.begin(), serving_size_kinds.end(), kind) -
+        serving_size_kinds.begin());
+  }
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
   ServingCore& core_at(const pdes::Context& context) { return cores_[core_of_[context.index()]]; }

@@ -358,8 +358,9 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
     tell(context, tile, slot, number, share);
-    say(context, tile, serving_keys_kind, slot, sizes[1]);
-    say(context, tile, serving_pairs_kind, slot, sizes[2]);
+    for (std::size_t word = 1; word < sizes.size(); ++word) {
+      say(context, tile, serving_size_kinds[word - 1], slot, sizes[word]);
+    }
     parts_told_ += model.walk(unit, sums).size();
   }
   count_running(step, part, 1);

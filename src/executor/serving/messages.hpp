@@ -1,6 +1,7 @@
 // What the host of a serving system and its cores tell each other.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "tessera/serving/policy.hpp"
@@ -27,6 +28,13 @@ constexpr unsigned serving_whole_kind = 11;
 // At a tile, once all whole steps are over; tag: SpentWord; word: [ps].
 constexpr unsigned serving_spent_kind = 12;
 enum class SpentWord : std::uint16_t { busy, exchanging, end };
+
+// At a tile; as serving_pairs_kind.
+constexpr unsigned serving_blocks_kind = 13;
+constexpr unsigned serving_block_keys_kind = 14;
+// Of the words of serving::StepSizes behind the first.
+inline constexpr std::array serving_size_kinds{serving_keys_kind, serving_pairs_kind, serving_blocks_kind,
+                                        serving_block_keys_kind};
 
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;

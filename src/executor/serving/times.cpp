@@ -17,7 +17,7 @@ const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
   if (is_new) {
     const serving::TileOperation made = model.operation(op, sizes);
     OperatorTime& known = found->second;
-    known.time = setup_.time_of(machine.tile_of(node), made.operation);
+    known.time = setup_.time_of(machine.tile_of(node), made);
     known.read = (served.streams_weights ? made.weights : Bytes()) +
                  (served.streams_cache ? made.cached : Bytes());
     known.written = served.streams_cache ? made.appended : Bytes();

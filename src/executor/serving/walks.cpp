@@ -38,7 +38,7 @@ bool ServingWalks::begin(pdes::Context& context, ServingCore& core, const Told& 
   walking.unit = place_of(work_.tenants[name.tenant].npus, core.place.npu);
   walking.step = share.step;
   walking.order = core.walked++;
-  walking.sizes = {name.shape, told.words[2], told.words[3]};
+  walking.sizes = {name.shape, told.words[2], told.words[3], told.words[4], told.words[5]};
   core.walks.push_back(walking);
   return go_on(context, core, told.slot);
 }

@@ -51,7 +51,7 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
 }
 
 WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
-  const StepSizes all{3, 2, 1, 5, 1, 7, 11};  // nothing is zero
+  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1};  // nothing is zero
   StepSizes needed = served.model->on_tiles()->needed(op, all);
   Repeated made{op, 1, true, false};
   needed.tokens = 0;
@@ -135,7 +135,7 @@ SimTime WholeSteps::time_of(std::uint32_t tenant, std::uint32_t unit,
         one.of_keys
             ? setup_.time_of(
                   machine.tile_of(node),
-                  setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes).operation)
+                  setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes))
             : times_.of(tenant, one.op, sizes, node).time;
     sum += machine.time_at(node, time) * one.times;
   }

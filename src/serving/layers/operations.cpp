@@ -148,22 +148,43 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
   return made;
 }
 
-// The queries of a sequence's heads that share keys are rows of one product with these, which go
-// through the array twice: for scores and for values.
 TileOperation LayerOperations::attention(const StepSizes& sizes) const {
-  const std::uint64_t width = shapes_.model().head_width;
-  const std::uint64_t sharing = shapes_.heads() / shapes_.kv_heads();
   const Wide of_token = shapes_.cache_of_token().count();
   TileOperation made;
   made.cached = Bytes(narrow(of_token * sizes.keys()));
   made.appended = Bytes(narrow(of_token * sizes.tokens));
-  made.operation.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), width,
-                            quotient_up(sizes.all_twice_pairs(), sizes.tokens),
-                            sizes.sequences() * shapes_.kv_heads()};
-  made.operation.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
-  const Bytes queries =
-      Bytes(narrow(Wide{shapes_.element().count()} * sizes.tokens * shapes_.heads() * width));
-  made.operation.bytes = queries * 2 + made.cached + made.appended;
+  made.operation = attention_of(sizes);
+  if (sizes.generating > 0 && sizes.prompts > 0) {
+    StepSizes prompts = sizes;
+    prompts.tokens -= sizes.generating;
+    prompts.generating = prompts.generating_keys = 0;
+    StepSizes generating;
+    generating.tokens = generating.generating = sizes.generating;
+    generating.generating_keys = sizes.generating_keys;
+    made.apart = {attention_of(prompts), attention_of(generating)};
+  }
+  return made;
+}
+
+// The queries of a sequence's heads that share keys are rows of one product with these, which go
+// through the array twice: for scores and for values.
+workload::Operation LayerOperations::attention_of(const StepSizes& sizes) const {
+  const std::uint64_t width = shapes_.model().head_width;
+  const std::uint64_t sharing = shapes_.heads() / shapes_.kv_heads();
+  const Wide of_token = shapes_.cache_of_token().count();
+  workload::Operation made;
+  made.kernel = workload::Kernel::fused_attention;
+  made.data_type = shapes_.model().data_type;
+  made.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), width,
+                  quotient_up(sizes.all_twice_pairs(), sizes.tokens),
+                  sizes.sequences() * shapes_.kv_heads()};
+  made.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
+  const Wide queries = Wide{2 * shapes_.element().count()} * sizes.tokens * shapes_.heads() * width;
+  made.bytes = Bytes(narrow(queries + of_token * (sizes.keys() + sizes.tokens)));
+  made.attention = {shapes_.heads(),      shapes_.kv_heads(),   sizes.generating,
+                    sizes.generating_keys, sizes.prompts,       sizes.blocks,
+                    sizes.block_keys,      sizes.longest_blocks, sizes.longest_keys,
+                    sizes.most_blocks};
   return made;
 }
 

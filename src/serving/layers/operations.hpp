@@ -20,6 +20,8 @@ class LayerOperations {
   TileOperation product(Part part, std::uint64_t rows) const;
   TileOperation stream(Part part, std::uint64_t rows) const;
   TileOperation attention(const StepSizes& sizes) const;
+  // Of all sequences of the sizes in one.
+  workload::Operation attention_of(const StepSizes& sizes) const;
   // Of what is done to each element beside products, by one unit.
   Wide vector_flops(Part part, std::uint64_t rows, bool adds_skipped) const;
 

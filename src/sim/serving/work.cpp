@@ -11,6 +11,21 @@
 namespace tessera::sim {
 namespace {
 
+SimTime time_of(const Platform& platform, const machine::Tile& tile,
+                const serving::TileOperation& made) {
+  const auto time = [&](const workload::Operation& operation) {
+    return platform.compute->duration(platform.machine, tile, operation);
+  };
+  if (made.apart.empty() || platform.compute->of(tile).joins_sequences()) {
+    return time(made.operation);
+  }
+  SimTime sum;
+  for (const workload::Operation& operation : made.apart) {
+    sum += time(operation);
+  }
+  return sum;
+}
+
 class ServedWork final : public Work {
  public:
   ServedWork(const Platform& platform, const executor::ServingWork& work)
@@ -48,7 +63,8 @@ class ServedWork final : public Work {
     }
     if (work_.on_tiles && serves(true)) {
       notes.emplace_back(
-          "sequences of a batch are one attention of their mean length; FLOPs and bytes are exact");
+          "attention of a step is timed by sums over its prompts and over its sequences that "
+          "generate");
     }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
@@ -138,8 +154,8 @@ class ServedWork final : public Work {
     return executor::make_serving_executor(
         {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
          observer,
-         [&platform](const machine::Tile& tile, const workload::Operation& operation) {
-           return platform.compute->duration(platform.machine, tile, operation);
+         [&platform](const machine::Tile& tile, const serving::TileOperation& made) {
+           return time_of(platform, tile, made);
          },
          memory_slot,
          [&platform, routing = std::shared_ptr<machine::Routing>(machine::make_routing(

@@ -275,6 +275,36 @@ TEST(Gemm, FusedAttentionStartsEachBlockOfQueriesAnew) {
   EXPECT_EQ(tiled.time_of(forward), tiled.time_of(product_of(64, 16, 128, 8)));
 }
 
+// Heads of width 8, whose blocks of 64 queries all take as long a key.
+workload::Operation attention_of(const workload::AttentionSizes& sizes) {
+  workload::Operation operation =
+      of_kernel(workload::Kernel::fused_attention, product_of(16, 8, 128, 4));
+  operation.attention = sizes;
+  return operation;
+}
+
+TEST(Gemm, AttentionOfABatchGoesInWavesOfBlocks) {
+  const std::string keys =
+      "tiles: [16x16], attention_efficiency: 0.5, attention_rows: 64, attention_fill: 3";
+  const Described device = gemm(keys + ", attention_skip: 1");
+  const auto of_key = gemm("tiles: [16x16], attention_efficiency: 0.5, attention_rows: 64")
+                          .time_of(attention_of({4, 2, 0, 0, 1, 1, 1, 1, 1, 1}));
+  ASSERT_GT(of_key, 0);
+  // 4 heads of a prompt of one block over 10 keys: one wave.
+  EXPECT_EQ(device.time_of(attention_of({4, 2, 0, 0, 1, 1, 10, 1, 10, 1})), (3 + 10) * of_key);
+  // Two blocks over 10 and 12 keys, in two waves of the same prompt: 11 in the mean.
+  EXPECT_EQ(device.time_of(attention_of({4, 2, 0, 0, 1, 2, 22, 2, 11, 2})), (6 + 22) * of_key);
+  // Beside it a sequence that generates over 100 keys, in a grid of two blocks, one of them empty.
+  EXPECT_EQ(device.time_of(attention_of({4, 2, 1, 100, 1, 2, 22, 2, 11, 2})),
+            (9 + 1 + 122) * of_key);
+  // Alone, heads that share keys are one block: of two blocks on four units keys are cut in two.
+  EXPECT_EQ(device.time_of(attention_of({4, 2, 1, 100, 0, 0, 0, 0, 0, 0})), (3 + 50) * of_key);
+  EXPECT_TRUE(device.model->joins_sequences());
+  EXPECT_FALSE(gemm("tiles: [16x16], attention_efficiency: 0.5").model->joins_sequences());
+  EXPECT_THROW(gemm("tiles: [16x16], attention_rows: 64"), ConfigError);
+  EXPECT_THROW(gemm("tiles: [16x16], attention_efficiency: 0.5, attention_skip: 1"), ConfigError);
+}
+
 TEST(Gemm, ClocksUnderPowerSlowProductsAlone) {
   const Described device = gemm("tiles: [16x16], sustained_clock: 0.5", fast_memory);
   EXPECT_EQ(device.time_of(product_of(256, 256, 100)), 2 * 2 * 256 * 256 * 100);

@@ -59,6 +59,22 @@ TEST_F(Override, TakesListsMappingsQuotesAndNothing) {
   EXPECT_EQ(root_.find("expression")->value.text, "a=b");
 }
 
+TEST(OverrideOfAList, ANumberNamesAnItem) {
+  Diagnostics diagnostics;
+  Value root = parse("m.yaml", "list: [{a: {b: 1}}, 2, [3, 4]]", diagnostics);
+  apply_override(root, "list.0.a.b=5", diagnostics);
+  apply_override(root, "list.0.c.d=6", diagnostics);
+  apply_override(root, "list.2.1=7", diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_EQ(to_inline_yaml(root), "{list: [{a: {b: 5}, c: {d: 6}}, 2, [3, 7]]}");
+  apply_override(root, "list.3=1", diagnostics);
+  apply_override(root, "list.2.-1=1", diagnostics);
+  EXPECT_EQ(
+      lines_of(diagnostics),
+      (Lines{"--set list.3=1:1:6: error: list is a list of 3, from 0 on; '3' cannot be set in it",
+             "--set list.2.-1=1:1:8: error: list.2 is a list; '-1' cannot be set in it"}));
+}
+
 TEST_F(Override, RefusesABadPathAndChangesNothing) {
   const Value before = root_;
   apply("a.b");

@@ -385,14 +385,49 @@ TEST(TileModel, SaysAStepInWords) {
   EXPECT_EQ(sizes.generating, 5U);
   EXPECT_EQ(sizes.generating_keys, 3U * 64 + 2 * 96);
   EXPECT_EQ(sizes.twice_pairs, 2U * 40 * 48);
+  EXPECT_EQ(sizes.blocks, 1U);
+  EXPECT_EQ(sizes.block_keys, 48U);
   EXPECT_EQ(StepSizes::from(sizes.words()), sizes);
   StepSizes most;
   most.tokens = most_tokens;
   most.emitting = most.generating = most.prompts = most_sequences;
   most.generating_keys = most.prompt_keys = std::uint64_t{most_sequences} * most_keys;
   most.twice_pairs = 2 * std::uint64_t{most_tokens} * most_keys;
+  most.blocks = most.longest_blocks = most_tokens / 64 + most_sequences;
+  most.longest_keys = most_keys;
+  most.most_blocks = most_queries / 64;
+  most.block_keys = most.blocks * most_keys;
   EXPECT_EQ(StepSizes::from(most.words()), most);
   EXPECT_LT(most.words()[0], std::uint64_t{1} << OperatorName::shape_bits);
+}
+
+// Prompts in blocks of 64 queries, whose last one looks at all keys; sequences of both kinds are
+// operations of their own where kernels do not take them together.
+TEST(TileModel, CutsPromptsIntoBlocks) {
+  workload::TransformerShape shape = gpt3_small();
+  shape.attention = workload::AttentionKind::flash;
+  shape.causal = true;
+  const auto model = make_language_model({shape});
+  Batch batch;
+  batch.groups = {{2, 130, 1000}, {1, 64, 2000}, {1, 16, 500}, {5, 1, 300}};
+  const StepSizes sizes = model->on_tiles()->sizes_of(batch);
+  EXPECT_EQ(sizes.blocks, 2U * 3 + 1 + 1);
+  EXPECT_EQ(sizes.block_keys, 6U * (1000 - 33) + 2000 + 500);
+  EXPECT_EQ(sizes.longest_keys, 2000U);
+  EXPECT_EQ(sizes.longest_blocks, 1U);
+  EXPECT_EQ(sizes.most_blocks, 3U);
+  for (const WalkPart& part : model->on_tiles()->walk(0, sizes)) {
+    const TileOperation made = model->on_tiles()->operation(part.op, sizes);
+    if (made.cached == Bytes()) {
+      EXPECT_TRUE(made.apart.empty());
+      continue;
+    }
+    ASSERT_EQ(made.apart.size(), 2U);
+    EXPECT_EQ(made.apart[0].flops + made.apart[1].flops, made.operation.flops);
+    EXPECT_EQ(made.apart[0].bytes + made.apart[1].bytes, made.operation.bytes);
+    EXPECT_EQ(made.apart[0].attention->generating, 0U);
+    EXPECT_EQ(made.apart[1].attention->prompts, 0U);
+  }
 }
 
 // Every unit adds up with the others of its stage, and stages hand on.

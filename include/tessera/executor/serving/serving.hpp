@@ -1,7 +1,7 @@
 // Requests to models of several tenants, served by the NPUs of a machine.
 //
 // An NPU is a tile whose compute model gives times of operations (a GPU, say), or a number of cores
-// of the model `npu`. What follows is of cores; on tiles a step is told whole, by four messages to
+// of the model `npu`. What follows is of cores; on tiles a step is told whole, by six messages to
 // each NPU, which goes through it by itself (serving/tile_model.hpp) and tells when it is over.
 //
 // With whole steps tiles are told nothing until the end: the host adds up what a step takes
@@ -112,8 +112,8 @@ struct ServingSetup {
   unsigned network_slot = 0;
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
-  // On tiles: of an operation on an idle tile of full speed, and where accesses go.
-  std::function<SimTime(const machine::Tile&, const workload::Operation&)> time_of{};
+  // On tiles: of an operator on an idle tile of full speed, and where accesses go.
+  std::function<SimTime(const machine::Tile&, const serving::TileOperation&)> time_of{};
   unsigned memory_slot = 0;
   // Of whole steps: of a message on an idle network; none from a node to itself.
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};

@@ -1,0 +1,93 @@
+"""Attention of steps of a served model beside measured times of one kernel, on one device."""
+
+import subprocess
+from collections import namedtuple
+from pathlib import Path
+
+from operators.rows import HEAD, Errors
+from page import ROOT, rows_of
+
+TABLE, MACHINE = "attention_rtx_pro_6000.csv", "rtx_pro_6000"
+SHAPE = "32 8 128 bf16"  # heads, those of keys, width, type
+BOUND = 10  # percent, mean absolute error
+CACHE = 128e6  # bytes of the level-2 cache
+KEY_BYTES = 2 * 128 * 2  # keys and values of a token and head
+
+Step = namedtuple("Step", "chunk context generating keys us")
+
+
+def measured():
+    return [Step(*(int(row[key]) for key in Step._fields[:-1]), float(row["us"])) for row in rows_of(TABLE)]
+
+
+def line_of(step):
+    whole = step.chunk + step.context if step.chunk else 0
+    return f"{SHAPE} {step.generating} {step.keys} {step.chunk} {whole}\n"
+
+
+def times_us(program, steps, settings=()):
+    """Ours, by the machine file with these settings."""
+    tool = Path(program).resolve().parent / "tests" / "attention_rates"
+    machine = ROOT / "configs" / "machines" / f"{MACHINE}.yaml"
+    done = subprocess.run([tool, machine, *settings], check=True, capture_output=True, text=True,
+                          input="".join(line_of(step) for step in steps))
+    return [int(line) / 1e6 for line in done.stdout.split()]
+
+
+def errors(steps, ours):
+    return Errors(tuple(mine / step.us - 1 for step, mine in zip(steps, ours)))
+
+
+def is_prompt(step):
+    return step.generating == 0
+
+
+def generates(step):
+    return step.chunk == 0
+
+
+def is_mixed(step):
+    return step.chunk > 0 and step.generating > 0
+
+
+def keeps_keys(step):
+    """Keys of a head stay in the cache, until the heads that share them have been there."""
+    return is_mixed(step) and step.generating * step.keys * KEY_BYTES < CACHE
+
+
+SETS = (("prompts alone", is_prompt, True),
+        ("generating alone", generates, False),
+        ("generating alone, from 64 sequences and 512 keys on",
+         lambda step: generates(step) and step.generating >= 64 and step.keys >= 512, True),
+        ("both, keys of a head fit the level-2 cache", keeps_keys, True),
+        ("both, they do not", lambda step: is_mixed(step) and not keeps_keys(step), False))
+
+
+def sections(report, program, _, __):
+    report.say("## Attention of steps")
+    report.say()
+    report.say(f"`tests/validation/reference/{TABLE}` (LLMServingSim, MIT licence): attention of Llama-3.1-8B on RTX PRO "
+               "6000 under vLLM 0.19, a prompt's chunk behind cached tokens, sequences that generate, and both in one "
+               "step. Ours is the time that `gemm` gives the attention of such a step with `configs/machines/"
+               f"{MACHINE}.yaml` (`attention_rates`). Three constants are fitted to these rows "
+               "(`scripts/tessera_validate/operators/fit_attention.py`): `attention_efficiency`, `attention_fill`, "
+               "`attention_skip`; `attention_rows` is seen in them, and the memory's share is that of products.")
+    report.say()
+    steps = measured()
+    ours = times_us(program, steps)
+    table = []
+    for name, belongs, bounded in SETS:
+        some = [(step, mine) for step, mine in zip(steps, ours) if belongs(step)]
+        found = errors(*zip(*some))
+        cells = found.cells()
+        if bounded:
+            cells[1] = report.at_most(found.absolute, BOUND, f"attention, {name}, mean absolute error [%]")
+        table.append([name, *cells])
+    report.table(["steps", *HEAD], table)
+    report.say("Sequences that generate beside a prompt take a block of 64 queries for each head in FlashAttention-2's "
+               "kernel, of which one is used, and keys are read once for each head that shares them; blocks of the grid "
+               "behind a sequence's last query begin and end. Hence a step of both takes longer than its parts apart. "
+               "Few sequences with few keys are too fast: two or three kernels in a row, of some microseconds each, "
+               "which the model knows as one or two. Where keys of a head are more than the cache, they come from "
+               "memory for each head again, which is not modelled: no bound.")
+    report.say()
