@@ -51,6 +51,26 @@ void TimeDistribution::add(std::uint64_t ps) {
   }
 }
 
+void TimeDistribution::add_all(const TimeDistribution& other) {
+  if (other.is_exact()) {
+    for (const std::uint64_t ps : other.exact_) {
+      add(ps);
+    }
+    return;
+  }
+  for (const std::uint64_t one : exact_) {
+    count_span(one);
+  }
+  exact_ = {};
+  spans_.resize(std::max(spans_.size(), other.spans_.size()));
+  for (std::size_t span = 0; span < other.spans_.size(); ++span) {
+    spans_[span] += other.spans_[span];
+  }
+  count_ += other.count_;
+  sum_ += other.sum_;
+  most_ = std::max(most_, other.most_);
+}
+
 void TimeDistribution::count_span(std::uint64_t ps) {
   const std::size_t span = span_of(ps);
   if (span >= spans_.size()) {

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tessera/core/error.hpp"
 #include "tessera/serving/batcher.hpp"
 
 namespace tessera::serving {
@@ -79,6 +80,10 @@ class SampleBatcher final : public Batcher {
 };
 
 }  // namespace
+
+void Batcher::take_over(const Carried& /*carried*/) {
+  throw InternalError("keys and values are of language models");
+}
 
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options) {
   return std::make_unique<SampleBatcher>(options);

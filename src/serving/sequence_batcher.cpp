@@ -51,10 +51,24 @@ class SequenceBatcher final : public Batcher {
     waiting_.push_back(sequence);
   }
 
+  void take_over(const Carried& carried) override {
+    Sequence sequence;
+    sequence.request = carried.request;
+    sequence.what = carried.what;
+    sequence.again = carried.again;
+    sequence.begun = carried.begun;
+    sequence.first = sequence.last = carried.first;
+    sequence.cached = carried.what.prompt;
+    sequence.generated = 1;
+    sequence.goal = carried.what.prompt + 1;
+    waiting_.push_back(sequence);
+  }
+
   std::optional<Batch> next(std::uint32_t number, SimTime now) override {
     step_ = number;
     tokens_ = 0;
     picked_ = 0;
+    carried_ = 0;
     if (!options_.continuous && running_.empty()) {
       filling_ = true;
     }
@@ -65,7 +79,7 @@ class SequenceBatcher final : public Batcher {
     } else {
       pick_prompts(options_.tokens);
       admit(options_.tokens);
-      if (picked_ == 0) {
+      if (picked_ == carried_) {
         pick_generating(options_.tokens);
       }
     }
@@ -109,6 +123,9 @@ class SequenceBatcher final : public Batcher {
   }
 
   std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
+  BatchLoad load() const override {
+    return {running_.size(), waiting_.size(), cache_.taken()};
+  }
   bool is_last(std::uint32_t number) const override {
     return waiting_.empty() &&
            std::all_of(running_.begin(), running_.end(), [number](const Sequence& sequence) {
@@ -253,8 +270,11 @@ class SequenceBatcher final : public Batcher {
     filling_ = false;
     while (!waiting_.empty() && running_.size() < options_.sequences && tokens_ < budget) {
       Sequence sequence = waiting_.front();
-      use_prefix(sequence);
-      use_pieces(sequence);
+      const bool is_carried = sequence.cached > 0;
+      if (!is_carried) {
+        use_prefix(sequence);
+        use_pieces(sequence);
+      }
       const std::uint32_t left = sequence.goal - sequence.cached;
       // Whole prompts go together while they fit; one that never fits goes in parts.
       const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
@@ -262,6 +282,7 @@ class SequenceBatcher final : public Batcher {
         release(sequence);
         return;
       }
+      carried_ += is_carried ? 1 : 0;
       // What it has not computed was there.
       counts_.reused += sequence.cached;
       waiting_.pop_front();
@@ -380,6 +401,7 @@ class SequenceBatcher final : public Batcher {
   std::uint32_t step_ = no_step;
   std::uint32_t tokens_ = 0;
   std::uint32_t picked_ = 0;
+  std::uint32_t carried_ = 0;  // of these, whose keys and values were handed over
 };
 
 }  // namespace

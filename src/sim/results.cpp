@@ -373,7 +373,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_counts(models, summary);
   fill_costs(segments, summary);
   fill_digest(models, summary);
-  fill_services(models, summary);
+  fill_services(models, end, summary);
   fill_notes(models, end, complete, summary);
   if (complete) {
     fill_bytes(models, summary);

@@ -33,7 +33,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
                     bool complete, trace::Summary& summary);
 
 // Of tenants whose requests are served. Collective.
-void fill_services(const RankModels& models, trace::Summary& summary);
+void fill_services(const RankModels& models, SimTime end, trace::Summary& summary);
 
 // Time of an iteration and what follows from it, given the simulated time of all.
 void note_iteration(const Experiment& experiment, trace::Summary& summary);

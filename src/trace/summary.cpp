@@ -49,6 +49,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("memory_written_bytes", summary.memory_written_bytes);
   visit("breakdown", summary.breakdown);
   visit("services", summary.services);
+  visit("service_totals", summary.service_totals);
   visit("tenants", summary.tenants);
   visit("tiles", summary.tiles);
   visit("events", summary.events);
@@ -88,9 +89,28 @@ void visit_service(AnyService& service, Visit visit) {
   visit("late_requests", service.late_requests);
   visit("late_tokens", service.late_tokens);
   visit("cache_blocks", service.cache_blocks);
+  visit("met", service.met);
+  visit("npus", service.npus);
+  visit("met_per_s", service.met_per_s);
+  visit("cost_a_million_tokens", service.cost_a_million_tokens);
   visit("first_token_ps", service.first_token);
   visit("between_tokens_ps", service.between_tokens);
   visit("latency_ps", service.latency);
+  visit("window_ps", service.window_ps);
+  visit("windows", service.windows);
+}
+
+template <class AnyWindow, class Visit>
+void visit_window(AnyWindow& window, Visit visit) {
+  visit("arrived", window.arrived);
+  visit("served", window.served);
+  visit("met", window.met);
+  visit("tokens", window.tokens);
+  visit("running", window.running);
+  visit("waiting", window.waiting);
+  visit("cache_blocks", window.cache_blocks);
+  visit("first_token_ps", window.first_token);
+  visit("a_token_ps", window.a_token);
 }
 
 template <class AnyQuantiles, class Visit>
@@ -167,6 +187,16 @@ Json json_of(const Quantiles& quantiles) {
   Json json = Json::object();
   visit_quantiles(quantiles, [&](const char* key, std::uint64_t value) { json[key] = value; });
   return json;
+}
+
+Json json_of(const std::vector<ServiceWindow>& windows) {
+  Json list = Json::list();
+  for (const ServiceWindow& window : windows) {
+    Json json = Json::object();
+    visit_window(window, [&](const char* key, const auto& member) { json[key] = json_of(member); });
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 Json json_of(const std::vector<Service>& services) {
@@ -257,6 +287,7 @@ void check_object(const Json& json, const Spot& spot) {
 }
 
 void read(const Json& json, const Spot& spot, Quantiles& value);
+void read(const Json& json, const Spot& spot, std::vector<ServiceWindow>& value);
 
 // Leaves `value` alone when the key is missing or null.
 template <class Value>
@@ -328,6 +359,17 @@ void read(const Json& json, const Spot& spot, std::vector<SegmentCost>& value) {
 void read(const Json& json, const Spot& spot, Quantiles& value) {
   check_object(json, spot);
   visit_quantiles(value, [&](const char* key, auto& member) { take(json, spot, key, member); });
+}
+
+void read(const Json& json, const Spot& spot, std::vector<ServiceWindow>& value) {
+  if (!json.is_list()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json.items()) {
+    check_object(item, spot);
+    visit_window(value.emplace_back(),
+                 [&](const char* key, auto& member) { take(item, spot, key, member); });
+  }
 }
 
 void read(const Json& json, const Spot& spot, std::vector<Service>& value) {

@@ -21,6 +21,7 @@ class TimeDistribution {
   explicit TimeDistribution(std::size_t most_exact) : most_exact_(most_exact) {}
 
   void add(std::uint64_t ps);
+  void add_all(const TimeDistribution& other);
   std::uint64_t count() const { return count_; }
   std::uint64_t mean() const;  // rounded down; 0 of none
   std::uint64_t most() const { return most_; }

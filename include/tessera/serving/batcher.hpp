@@ -60,6 +60,23 @@ struct BatchCounts {
   std::uint64_t blocks_beyond = 0;       // taken at a time, more than there are
 };
 
+// A request whose prompt others have computed, with its first token, and whose keys and values have
+// been handed over.
+struct Carried {
+  std::uint64_t request = 0;
+  Request what;
+  SimTime begun;
+  SimTime first;
+  std::uint32_t again = 0;
+};
+
+// What is held at a time.
+struct BatchLoad {
+  std::uint64_t running = 0;  // requests
+  std::uint64_t waiting = 0;
+  std::uint64_t blocks = 0;  // of the cache
+};
+
 class BatchListener {
  public:
   virtual ~BatchListener() = default;
@@ -72,6 +89,8 @@ class Batcher {
  public:
   virtual ~Batcher() = default;
   virtual void arrive(std::uint64_t number, const Request& request) = 0;
+  // Its next token is the second; a sequence that gives its cache back is computed again here.
+  virtual void take_over(const Carried& carried);
   // The next step, if there is something to do that is not in one; `number` is the caller's.
   virtual std::optional<Batch> next(std::uint32_t number, SimTime now) = 0;
   virtual void end(std::uint32_t number, SimTime now, BatchListener& listener) = 0;
@@ -83,6 +102,7 @@ class Batcher {
   };
   virtual Waiting waiting(std::uint32_t number) const = 0;
   virtual std::uint64_t unfinished() const = 0;
+  virtual BatchLoad load() const { return {0, unfinished(), 0}; }
   // Whether step `number`, which is under way, is the last of all requests that have come.
   virtual bool is_last(std::uint32_t number) const = 0;
   // Most blocks of the cache that were taken at a time; 0: there is none.

@@ -90,6 +90,8 @@ class Work {
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
   // Of those whose requests are served; computing is for them then.
   virtual std::vector<std::string> services() const { return {}; }
+  // Of models with replicas, whose services are also told together.
+  virtual std::vector<std::string> service_totals() const { return {}; }
   // None: one job has the machine alone.
   virtual std::vector<Share> shares() const { return {}; }
   virtual std::size_t share_of(std::uint32_t /*role*/) const { return 0; }

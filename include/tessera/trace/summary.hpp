@@ -30,6 +30,21 @@ struct Quantiles {
   std::uint64_t most = 0;
 };
 
+// Of a service, in a part of the time of the run.
+struct ServiceWindow {
+  std::uint64_t arrived = 0;  // requests
+  std::uint64_t served = 0;
+  std::uint64_t met = 0;     // of these, that met all targets
+  std::uint64_t tokens = 0;  // given
+  // Means over its time.
+  double running = 0;  // requests
+  double waiting = 0;
+  double cache_blocks = 0;
+  // Of requests that were served in it.
+  Quantiles first_token;
+  Quantiles a_token;  // the mean of each request after its first token
+};
+
 // How a tenant's requests were served.
 struct Service {
   std::string tenant;
@@ -40,9 +55,16 @@ struct Service {
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than the target
   std::uint64_t late_tokens = 0;    // that came later after the one before than the target
   std::uint64_t cache_blocks = 0;   // most that were taken
+  std::uint64_t met = 0;            // requests that met all targets
+  std::uint64_t npus = 0;           // that served it
+  double met_per_s = 0;             // requests
+  double cost_a_million_tokens = 0;  // where a price is given
   Quantiles first_token;            // since the arrival
   Quantiles between_tokens;
   Quantiles latency;  // from arrival to end
+  // Over time, each as long.
+  std::uint64_t window_ps = 0;
+  std::vector<ServiceWindow> windows;
 };
 
 // One of several jobs that shared the machine.
@@ -91,6 +113,7 @@ struct Summary {
   std::vector<Breakdown> breakdown;   // total first, then each stage
   std::vector<TenantResult> tenants;  // none: one job had all of the machine
   std::vector<Service> services;      // of tenants whose requests are served
+  std::vector<Service> service_totals;  // of models with replicas, of all of them
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;

@@ -27,6 +27,13 @@ struct ServingCounts {
     held += std::uint64_t{request.prompt} + request.generate - 1;
     generated += request.generate;
   }
+  // A request whose prompt others have computed, with its first token.
+  void take_over(const serving::Request& request) {
+    ++requests;
+    samples += request.samples;
+    held += std::uint64_t{request.prompt} + request.generate - 1;
+    generated += request.generate - 1;
+  }
   void begin(const serving::Batch& batch) {
     computed_samples += batch.samples;
     computed_tokens += batch.tokens();

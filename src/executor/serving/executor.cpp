@@ -84,6 +84,9 @@ class ServingExecutor final : public Executor, public FindsFlops {
         be_told(context, event.tag, event.as<network::Arrival>().word,
                 of_core + place_of_size(event.port.kind()));
         break;
+      case serving_carry_kind:
+        carry(context, event.tag, CarryOf::from(event.as<network::Arrival>().word));
+        break;
       case serving_computed_kind:
         computed(context, event.tag);
         break;
@@ -131,6 +134,8 @@ class ServingExecutor final : public Executor, public FindsFlops {
     if (work_.on_tiles) {
       all.push_back({"parts of steps that tiles were told of and did",
                      host_ ? host_->parts_told() : 0, walks_.parts_done()});
+      all.push_back({"bytes of keys and values that tiles were told to hand over and got",
+                     host_ ? host_->carried_bytes() : 0, carried_});
     }
     return all;
   }
@@ -149,6 +154,10 @@ class ServingExecutor final : public Executor, public FindsFlops {
   }
   std::vector<Service> services() const override {
     return host_ ? host_->services() : std::vector<Service>{};
+  }
+
+  std::vector<Service> service_totals() const override {
+    return host_ ? host_->service_totals() : std::vector<Service>{};
   }
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
@@ -174,10 +183,12 @@ class ServingExecutor final : public Executor, public FindsFlops {
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(instructions_done());
     walks_.save_totals(writer);
+    writer.put(carried_);
   }
   void add_totals(pdes::StateReader& reader) override {
     earlier_ += reader.get<std::uint64_t>();
     walks_.add_totals(reader);
+    carried_ += reader.get<std::uint64_t>();
   }
 
   std::size_t resident_bytes() const override {
@@ -263,6 +274,17 @@ class ServingExecutor final : public Executor, public FindsFlops {
     tell_host(context, slot);
   }
 
+  void carry(pdes::Context& context, std::uint16_t slot, CarryOf of) {
+    if (of.has_come) {
+      carried_ += of.bytes;
+      tell_host(context, slot);
+      return;
+    }
+    of.has_come = true;
+    network::send(context, setup_.network_slot, work_.npus[of.npu].front(), Bytes(of.bytes),
+                  port(serving_carry_kind), slot, of.word());
+  }
+
   void tell_host(pdes::Context& context, std::uint16_t slot) {
     network::send(context, setup_.network_slot, work_.host(), work_.message,
                   port(serving_heard_kind), slot, 0);
@@ -275,6 +297,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
   ServingWalks walks_;
   std::unique_ptr<ServingHost> host_;  // where requests arrive
   std::uint64_t earlier_ = 0;          // requests served before a checkpoint
+  std::uint64_t carried_ = 0;          // bytes of keys and values that have come
 };
 
 }  // namespace

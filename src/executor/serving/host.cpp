@@ -11,69 +11,8 @@ namespace tessera::executor {
 
 using serving::Batch;
 using serving::OperatorName;
-using serving::Request;
 using serving::Start;
 using serving::StepPart;
-
-// Hears of tokens and requests of one tenant.
-class ServingHost::Listener final : public serving::BatchListener {
- public:
-  Listener(ServingHost& host, pdes::Context& context, std::uint32_t tenant)
-      : host_(host), context_(context), tenant_(tenant) {}
-
-  void on_token(std::uint64_t request, std::optional<SimTime> since) override {
-    const SimTime now = context_.now();
-    Service& service = host_.tenants_[tenant_].service;
-    ++service.tokens;
-    if (since) {
-      service.between_tokens.add(ps(now - *since));
-      const bool is_late = now - *since > host_.work_.tenants[tenant_].targets.between_tokens;
-      service.late_tokens += is_late ? 1 : 0;
-    }
-    if (host_.setup_.observer != nullptr) {
-      host_.setup_.observer->on_token({static_cast<std::uint16_t>(tenant_), request, now, since});
-    }
-  }
-
-  void on_served(const serving::Served& served) override {
-    const ServedTenant& tenant = host_.work_.tenants[tenant_];
-    Service& service = host_.tenants_[tenant_].service;
-    const Request& what = served.what;
-    const SimTime latency = served.last - what.arrival;
-    const SimTime first = served.first - what.arrival;
-    host_.tenants_[tenant_].prompt_tokens -= what.prompt;
-    ++service.served;
-    service.samples += what.samples;
-    service.again += served.again;
-    service.latency.add(ps(latency));
-    if (tenant.of_language) {
-      service.first_token.add(ps(first));
-    }
-    const bool is_late =
-        tenant.of_language ? first > tenant.targets.first_token : latency > tenant.targets.latency;
-    service.late_requests += is_late ? 1 : 0;
-    if (host_.setup_.observer != nullptr) {
-      host_.setup_.observer->on_request({static_cast<std::uint16_t>(tenant_), served.request,
-                                         tenant.of_language ? 0 : what.samples, what.prompt,
-                                         what.generate, served.again, what.arrival, served.begun,
-                                         served.first, served.last});
-    }
-    if (!tenant.background) {
-      --host_.unserved_;
-      ++host_.served_;
-    }
-    if (tenant.requests->clients() > 0 && host_.may_ask(tenant.lead)) {
-      host_.ask(context_, tenant.lead);
-    }
-  }
-
- private:
-  static std::uint64_t ps(SimTime time) { return static_cast<std::uint64_t>(time.ps()); }
-
-  ServingHost& host_;
-  pdes::Context& context_;
-  std::uint32_t tenant_;
-};
 
 ServingHost::ServingHost(const ServingSetup& setup)
     : setup_(setup),
@@ -95,100 +34,6 @@ ServingHost::ServingHost(const ServingSetup& setup)
   if (work_.whole_steps) {
     whole_ = std::make_unique<WholeSteps>(setup_);
   }
-}
-
-// --- requests ------------------------------------------------------------------------------------
-
-void ServingHost::begin(pdes::Context& context) {
-  begin_ = context.now();
-  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
-    if (work_.tenants[tenant].lead != tenant) {
-      continue;
-    }
-    const std::uint32_t clients = work_.tenants[tenant].requests->clients();
-    if (clients == 0) {
-      schedule_arrival(context, tenant);
-    }
-    for (std::uint32_t client = 0; client < clients && may_ask(tenant); ++client) {
-      ask(context, tenant);
-    }
-  }
-  go_on(context);
-}
-
-bool ServingHost::may_ask(std::uint32_t tenant) const {
-  const ServedTenant& asked = work_.tenants[tenant];
-  const TenantState& state = tenants_[tenant];
-  const auto count = asked.requests->count();
-  const std::uint64_t so_far = asked.requests->clients() > 0 ? state.asked : state.arrived;
-  return (!asked.background || unserved_ > 0) && (!count || so_far < *count);
-}
-
-void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
-  const SimTime think = work_.tenants[tenant].requests->think(tenants_[tenant].asked++);
-  if (think == SimTime::zero()) {
-    take_request(context, tenant);
-  } else {
-    context.send_self(think, pdes::Port(setup_.slot, serving_arrive_kind), tenant);
-  }
-}
-
-void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
-  const std::uint64_t number = tenants_[tenant].arrived++;
-  Request request = work_.tenants[tenant].requests->request(number);
-  request.arrival = context.now();
-  TenantState& state = tenants_[choose_replica(tenant)];
-  state.counts.arrive(request);
-  state.prompt_tokens += request.prompt;
-  state.batcher->arrive(number, request);
-}
-
-std::uint32_t ServingHost::choose_replica(std::uint32_t lead) {
-  const ServedTenant& tenant = work_.tenants[lead];
-  if (tenant.router == Router::round_robin) {
-    const std::uint32_t next = tenants_[lead].next_replica;
-    tenants_[lead].next_replica = (next + 1) % tenant.replicas;
-    return lead + next;
-  }
-  const auto work = [this](std::uint32_t replica) {
-    return std::pair(tenants_[replica].prompt_tokens, tenants_[replica].batcher->unfinished());
-  };
-  std::uint32_t best = lead;
-  for (std::uint32_t replica = lead + 1; replica < lead + tenant.replicas; ++replica) {
-    best = work(replica) < work(best) ? replica : best;
-  }
-  return best;
-}
-
-void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
-  if (may_ask(tenant)) {
-    const SimTime at = arrival_of(tenant);
-    context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_arrive_kind), tenant);
-  }
-}
-
-// Of its next request.
-SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
-  return begin_ + work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
-}
-
-void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
-  if (work_.tenants[tenant].requests->clients() > 0) {
-    // Others may have been served meanwhile, so that nobody waits for a tenant in the background.
-    if (!work_.tenants[tenant].background || unserved_ > 0) {
-      take_request(context, tenant);
-      go_on(context);
-    } else {
-      --tenants_[tenant].asked;
-      tell_spent(context, tenant);
-    }
-    return;
-  }
-  while (may_ask(tenant) && arrival_of(tenant) <= context.now()) {
-    take_request(context, tenant);
-  }
-  schedule_arrival(context, tenant);
-  go_on(context);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -241,6 +86,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   step.left = static_cast<std::uint32_t>(step.parts.size());
   ++tenants_[tenant].in_flight;
   tenants_[tenant].counts.begin(batch);
+  hold(context, tenant);
   tenants_[tenant].flops += work_.tenants[tenant].model->flops(batch);
 }
 
@@ -395,7 +241,8 @@ void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
   for (std::uint32_t replica = lead.lead; replica < lead.lead + lead.replicas; ++replica) {
     const serving::Batcher& batcher = *tenants_[replica].batcher;
     const bool is_last = replica == tenant && step && batcher.is_last(*step);
-    if (!tenants_[replica].spent.is_told && (is_last || batcher.unfinished() == 0)) {
+    if (!tenants_[replica].spent.is_told && (is_last || batcher.unfinished() == 0) &&
+        nothing_comes(replica)) {
       tell_spent_of(context, replica);
     }
   }
@@ -481,6 +328,11 @@ void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
   }
   const Ready over{running.step, running.part};
   free_slots_.push_back(slot);
+  if (over.part == carry_part) {
+    end_carry(context, over.step);
+    go_on(context);
+    return;
+  }
   const StepState& step = steps_.at(over.step);
   const StepPart& part = step.parts[over.part];
   if (!part.exchanges) {
@@ -511,8 +363,7 @@ void ServingHost::end_step(pdes::Context& context, std::uint32_t number) {
     policy_->step_over(tenant, context.now() - step.since, step.target);
   }
   steps_.erase(found);
-  Listener listener(*this, context, tenant);
-  tenants_[tenant].batcher->end(number, context.now(), listener);
+  end_batch(context, tenant, number);
   tell_spent(context, tenant);
 }
 
@@ -529,7 +380,11 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
     }
   }
   for (const Running& running : slots_) {
-    if (running.outstanding > 0 && lines.size() < most) {
+    if (running.outstanding > 0 && running.part == carry_part && lines.size() < most) {
+      lines.push_back("keys and values of a request of " +
+                      work_.tenants[carries_.at(running.step).to].name + ": " +
+                      std::to_string(running.outstanding) + " parts have not come");
+    } else if (running.outstanding > 0 && lines.size() < most) {
       const StepState& step = steps_.at(running.step);
       const StepPart& part = step.parts[running.part];
       lines.push_back((work_.on_tiles
@@ -543,9 +398,29 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
 
 std::vector<Service> ServingHost::services() const {
   std::vector<Service> all;
-  for (const TenantState& tenant : tenants_) {
-    all.push_back(tenant.service);
-    all.back().cache_blocks = tenant.batcher->most_blocks();
+  for (std::size_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    Service& service = all.emplace_back(tenants_[tenant].service);
+    service.cache_blocks = tenants_[tenant].batcher->most_blocks();
+    service.npus = work_.tenants[tenant].npus.size();
+    service.price = work_.tenants[tenant].price * static_cast<double>(service.npus);
+  }
+  return all;
+}
+
+std::vector<Service> ServingHost::service_totals() const {
+  std::vector<Service> all;
+  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    const ServedTenant& served = work_.tenants[tenant];
+    if (served.lead != tenant || served.replicas == 1) {
+      continue;
+    }
+    Service& total = all.emplace_back(tenants_[tenant].total);
+    for (std::uint32_t replica = tenant; replica < tenant + served.replicas; ++replica) {
+      total.cache_blocks += tenants_[replica].batcher->most_blocks();
+      total.again += tenants_[replica].service.again;
+      total.npus += work_.tenants[replica].npus.size();
+    }
+    total.price = served.price * static_cast<double>(total.npus);
   }
   return all;
 }

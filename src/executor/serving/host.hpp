@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "serving/counts.hpp"
+#include "serving/prefix_routes.hpp"
 #include "serving/whole_steps.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -33,11 +34,14 @@ class ServingHost {
   SimTime last() const { return last_; }
   std::vector<std::string> waiting(std::size_t most) const;
   std::vector<Service> services() const;
+  std::vector<Service> service_totals() const;  // of models with replicas
   std::vector<Balance> balances(std::size_t tenant) const;
   // Of steps that have begun.
   Wide flops(std::size_t tenant) const { return tenants_[tenant].flops; }
   // Of these, on tiles, of all NPUs: what they had to go through.
   std::uint64_t parts_told() const { return parts_told_; }
+  // Of keys and values, by all units.
+  std::uint64_t carried_bytes() const { return carried_bytes_; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -68,17 +72,25 @@ class ServingHost {
     std::uint32_t part = 0;
     std::uint32_t outstanding = 0;  // cores; 0: the place is free
   };
+  // A request whose keys and values are on their way to a replica.
+  struct Carry {
+    serving::Carried what;
+    std::uint32_t to = 0;
+  };
   struct TenantState {
     std::unique_ptr<serving::Batcher> batcher;
     std::uint64_t arrived = 0;    // requests
     std::uint64_t asked = 0;      // of closed loops: arrived, or being thought of
     std::uint32_t in_flight = 0;  // steps
     Service service;
+    Service total;  // of the lead of several replicas, of all of them
     ServingCounts counts;
     Wide flops = 0;
     SpentTime spent;                  // in whole steps
     std::uint64_t prompt_tokens = 0;  // of requests that are not served
-    std::uint32_t next_replica = 0;   // of the lead
+    std::uint32_t next_replica = 0;   // of the lead, as the next ones
+    std::uint64_t left = 0;           // requests that have come and are not over
+    PrefixRoutes routes;
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
@@ -87,7 +99,23 @@ class ServingHost {
   }
   void take_request(pdes::Context& context, std::uint32_t tenant);
   // Of the model whose requests come at `lead`: the replica that the next one goes to.
-  std::uint32_t choose_replica(std::uint32_t lead);
+  std::uint32_t choose_replica(std::uint32_t lead, std::uint64_t number,
+                               const serving::Request& request);
+  std::uint32_t choose_generating(std::uint32_t lead) const;
+  void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
+  void end_carry(pdes::Context& context, std::uint32_t number);
+  bool nothing_comes(std::uint32_t replica) const;
+  // What a tenant's service says, and that of all replicas.
+  template <class Change>
+  void count(std::uint32_t tenant, Change change) {
+    change(tenants_[tenant].service);
+    if (work_.tenants[tenant].replicas > 1) {
+      change(tenants_[work_.tenants[tenant].lead].total);
+    }
+  }
+  // Tells windows of what the tenant holds from now on.
+  void hold(pdes::Context& context, std::uint32_t tenant);
+  void end_batch(pdes::Context& context, std::uint32_t tenant, std::uint32_t step);
   // A client of a closed loop asks, once it has thought.
   void ask(pdes::Context& context, std::uint32_t tenant);
   bool may_ask(std::uint32_t tenant) const;
@@ -120,6 +148,9 @@ class ServingHost {
   void end_part(pdes::Context& context, const Ready& ready);
   void end_step(pdes::Context& context, std::uint32_t number);
 
+  // In place of a part: keys and values are under way, whose number stands in place of a step.
+  static constexpr std::uint32_t carry_part = 0xFFFFFFFF;
+
   ServingSetup setup_;
   const ServingWork& work_;
   std::unique_ptr<serving::Policy> policy_;
@@ -135,6 +166,9 @@ class ServingHost {
   std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
   std::uint64_t served_ = 0;            // of these
   std::uint64_t parts_told_ = 0;
+  std::map<std::uint32_t, Carry> carries_;  // under way
+  std::uint32_t next_carry_ = 0;
+  std::uint64_t carried_bytes_ = 0;
   std::unique_ptr<WholeSteps> whole_;  // null: steps are walked
 };
 

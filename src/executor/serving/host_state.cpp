@@ -1,6 +1,8 @@
 // The state of a host, for checkpoints and reports.
 #include "serving/host.hpp"
 
+#include "serving/service_counts.hpp"
+
 namespace tessera::executor {
 
 void ServingHost::save(pdes::StateWriter& writer) const {
@@ -11,17 +13,13 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(tenant.in_flight);
     writer.put(tenant.counts);
     writer.put(tenant.flops);
-    const Service& service = tenant.service;
-    for (const std::uint64_t count : {service.served, service.samples, service.tokens,
-                                      service.again, service.late_requests, service.late_tokens}) {
-      writer.put(count);
-    }
-    service.first_token.save(writer);
-    service.between_tokens.save(writer);
-    service.latency.save(writer);
+    executor::save(tenant.service, writer);
+    executor::save(tenant.total, writer);
     tenant.spent.save(writer);
     writer.put(tenant.prompt_tokens);
     writer.put(tenant.next_replica);
+    writer.put(tenant.left);
+    tenant.routes.save(writer);
   }
   policy_->save(writer);
   writer.put(static_cast<std::uint64_t>(steps_.size()));
@@ -37,6 +35,13 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put_all(step.awaited);
     writer.put(step.left);
   }
+  writer.put(static_cast<std::uint64_t>(carries_.size()));
+  for (const auto& [number, carry] : carries_) {
+    writer.put(number);
+    writer.put(carry);
+  }
+  writer.put(next_carry_);
+  writer.put(carried_bytes_);
   writer.put(next_step_);
   writer.put_all(ready_);
   writer.put_all(slots_);
@@ -56,18 +61,13 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.in_flight = reader.get<std::uint32_t>();
     tenant.counts = reader.get<ServingCounts>();
     tenant.flops = reader.get<Wide>();
-    Service& service = tenant.service;
-    for (std::uint64_t* const count :
-         {&service.served, &service.samples, &service.tokens, &service.again,
-          &service.late_requests, &service.late_tokens}) {
-      *count = reader.get<std::uint64_t>();
-    }
-    service.first_token.restore(reader);
-    service.between_tokens.restore(reader);
-    service.latency.restore(reader);
+    executor::restore(tenant.service, reader);
+    executor::restore(tenant.total, reader);
     tenant.spent.restore(reader);
     tenant.prompt_tokens = reader.get<std::uint64_t>();
     tenant.next_replica = reader.get<std::uint32_t>();
+    tenant.left = reader.get<std::uint64_t>();
+    tenant.routes.restore(reader);
   }
   policy_->restore(reader);
   const auto count = reader.get<std::uint64_t>();
@@ -84,6 +84,12 @@ void ServingHost::restore(pdes::StateReader& reader) {
     step.awaited = reader.get_all<std::uint32_t>();
     step.left = reader.get<std::uint32_t>();
   }
+  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+    const auto number = reader.get<std::uint32_t>();
+    carries_[number] = reader.get<Carry>();
+  }
+  next_carry_ = reader.get<std::uint32_t>();
+  carried_bytes_ = reader.get<std::uint64_t>();
   next_step_ = reader.get<std::uint32_t>();
   ready_ = reader.get_all<Ready>();
   slots_ = reader.get_all<Running>();
@@ -101,7 +107,11 @@ std::size_t ServingHost::resident_bytes() const {
   for (const TenantState& tenant : tenants_) {
     bytes += tenant.service.first_token.resident_bytes() +
              tenant.service.between_tokens.resident_bytes() +
-             tenant.service.latency.resident_bytes();
+             tenant.service.latency.resident_bytes() +
+             tenant.service.windows.resident_bytes() + tenant.total.first_token.resident_bytes() +
+             tenant.total.between_tokens.resident_bytes() +
+             tenant.total.latency.resident_bytes() + tenant.total.windows.resident_bytes() +
+             tenant.routes.resident_bytes();
   }
   for (const auto& [number, step] : steps_) {
     constexpr std::size_t of_part = 128;  // with what it waits for

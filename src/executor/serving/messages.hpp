@@ -79,6 +79,24 @@ struct ShareOf {
   }
 };
 
+// At a tile: keys and values are to go to another, or have come from one. Tag: place at the host.
+constexpr unsigned serving_carry_kind = 15;
+struct CarryOf {
+  static constexpr unsigned byte_bits = 43;
+
+  std::uint32_t npu = 0;    // that they go to
+  std::uint64_t bytes = 0;
+  bool has_come = false;
+
+  std::uint64_t word() const {
+    return bytes | std::uint64_t{npu} << byte_bits | std::uint64_t{has_come ? 1U : 0U} << 63U;
+  }
+  static CarryOf from(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word << 1U >> (byte_bits + 1)),
+            word & ((std::uint64_t{1} << byte_bits) - 1), (word >> 63U) != 0};
+  }
+};
+
 // Tag of a message that hands on.
 constexpr std::uint16_t hand_on_tag = 0xFFFF;
 

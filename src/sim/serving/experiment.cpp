@@ -107,9 +107,8 @@ executor::Targets read_targets(Section section, bool of_language) {
   if (of_language) {
     targets.first_token = keys.first_token.read(section, SimTime::never());
     targets.between_tokens = keys.between_tokens.read(section, SimTime::never());
-  } else {
-    targets.latency = keys.latency.read(section, SimTime::never());
   }
+  targets.latency = keys.latency.read(section, SimTime::never());
   return targets;
 }
 
@@ -140,6 +139,19 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
   if (tenant.npus.size() != units) {
     section.error("npus", "the model takes " + std::to_string(units) + " NPUs");
     tenant.npus.clear();
+  }
+}
+
+// Replicas that compute prompts alone, and how they hand over.
+void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section& section) {
+  if (tenant.prefill == 0) {
+    return;
+  }
+  if (!tenant.of_language || !work.on_tiles) {
+    section.error("prefill", "is of language models on tiles of other compute models than npu");
+  } else if (tenant.prefill >= tenant.replicas) {
+    section.error("prefill", "of " + std::to_string(tenant.replicas) +
+                                 " replicas, some must be left that generate");
   }
 }
 
@@ -216,6 +228,9 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
                                        : nullptr;
   tenant.replicas = served_keys().replicas.read(section);
   tenant.router = served_keys().router.read(section);
+  tenant.prefill = served_keys().prefill.read(section);
+  tenant.price = served_keys().price.read(section);
+  check_prefill(work, tenant, section);
   tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   read_npus_of(section, tenant, work.npus.size());
   return tenant;

@@ -18,7 +18,7 @@ struct ServingKeys {
   config::Key<std::int64_t> seed{"seed", 1, "of random arrivals and lengths",
                                  config::at_least<std::int64_t>(0)};
   config::Key<Bytes> message{"message", Bytes(32),
-                             "two begin a core's share of an operator, one ends it; on tiles four "
+                             "two begin a core's share of an operator, one ends it; on tiles six "
                              "begin a step, one ends it",
                              config::at_least(Bytes(1))};
   config::NameKey all_reduce{"all_reduce", [] { return collective::algorithms().names(); }, "ring",
@@ -83,10 +83,19 @@ struct ServedKeys {
   config::ChoiceKey<executor::Router> router{
       "router",
       {{"round-robin", executor::Router::round_robin},
-       {"least-work", executor::Router::least_work}},
+       {"least-work", executor::Router::least_work},
+       {"prefix", executor::Router::prefix}},
       "round-robin",
       "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
-      "prompts"};
+      "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
+      "there before share with it"};
+  config::Key<std::uint32_t> prefill{
+      "prefill", 0,
+      "of the replicas, the first ones, which compute prompts alone; the others generate, with keys "
+      "and values that come over the network; 0: all do both",
+      config::between(0U, 63U)};
+  config::Key<double> price{"price", 0, "of an NPU for an hour, in any currency",
+                            config::between(0.0, 1e9)};
   config::OtherKey npus{"npus", "list of integer", "from 0 on",
                         "NPUs that the model runs on, replica by replica, stage by stage"};
   config::OtherKey cores{"cores", "text", "an even part",
@@ -96,7 +105,7 @@ struct ServedKeys {
                                           config::at_least(SimTime::from_ps(1))};
   config::DerivedKey<SimTime> between_tokens{"target.between_tokens", "none", "wanted at most",
                                              config::at_least(SimTime::from_ps(1))};
-  config::DerivedKey<SimTime> latency{"target.latency", "none", "wanted at most, of other models",
+  config::DerivedKey<SimTime> latency{"target.latency", "none", "wanted at most, from arrival to end",
                                       config::at_least(SimTime::from_ps(1))};
   config::Key<bool> background{"background", false, "asks as long as others are not served"};
 };

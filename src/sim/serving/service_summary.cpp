@@ -1,4 +1,5 @@
 // How those fared whose requests were served, from the ranks that know to all.
+#include <bit>
 #include <utility>
 
 #include "results.hpp"
@@ -22,55 +23,126 @@ void visit(trace::Quantiles& quantiles, std::vector<std::uint64_t*>& numbers) {
   }
 }
 
-// All that is known of a service but its tenant.
+// All whole numbers that are known of a service.
 std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
   std::vector<std::uint64_t*> numbers{
-      &service.served,        &service.samples,     &service.tokens,      &service.again,
-      &service.late_requests, &service.late_tokens, &service.cache_blocks};
+      &service.served,      &service.samples,      &service.tokens, &service.again,
+      &service.late_requests, &service.late_tokens, &service.cache_blocks, &service.met,
+      &service.npus,        &service.window_ps};
   visit(service.first_token, numbers);
   visit(service.between_tokens, numbers);
   visit(service.latency, numbers);
+  for (trace::ServiceWindow& window : service.windows) {
+    for (std::uint64_t* const number :
+         {&window.arrived, &window.served, &window.met, &window.tokens}) {
+      numbers.push_back(number);
+    }
+    visit(window.first_token, numbers);
+    visit(window.a_token, numbers);
+  }
   return numbers;
 }
 
-}  // namespace
-
-void fill_services(const RankModels& models, trace::Summary& summary) {
-  const std::vector<std::string> names = models.work->services();
-  if (names.empty()) {
-    return;
-  }
-  std::vector<trace::Service> services(names.size());
-  const std::vector<executor::Service> known = models.executor->services();
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const executor::Service& one = known[i];
-    services[i] = {"",
-                   one.served,
-                   one.samples,
-                   one.tokens,
-                   one.again,
-                   one.late_requests,
-                   one.late_tokens,
-                   one.cache_blocks,
-                   quantiles_of(one.first_token),
-                   quantiles_of(one.between_tokens),
-                   quantiles_of(one.latency)};
-  }
-  std::vector<std::uint64_t> sums;
-  for (trace::Service& service : services) {
-    for (const std::uint64_t* const number : numbers_of(service)) {
-      sums.push_back(*number);
+// And those that are not whole.
+std::vector<double*> fractions_of(trace::Service& service) {
+  std::vector<double*> fractions{&service.cost_a_million_tokens};
+  for (trace::ServiceWindow& window : service.windows) {
+    for (double* const fraction : {&window.running, &window.waiting, &window.cache_blocks}) {
+      fractions.push_back(fraction);
     }
   }
-  models.communicator.reduce_sum(sums);  // one rank knows a service, the others have zeros
+  return fractions;
+}
+
+trace::ServiceWindow window_of(const executor::ServiceWindow& window, SimTime width) {
+  const auto mean = [&](Wide sum) {
+    return static_cast<double>(sum) / static_cast<double>(width.ps());
+  };
+  return {window.arrived,
+          window.served,
+          window.met,
+          window.tokens,
+          mean(window.running),
+          mean(window.waiting),
+          mean(window.cache_blocks),
+          quantiles_of(window.first_token),
+          quantiles_of(window.a_token)};
+}
+
+trace::Service service_of(const executor::Service& one, SimTime end) {
+  trace::Service service;
+  service.served = one.served;
+  service.samples = one.samples;
+  service.tokens = one.tokens;
+  service.again = one.again;
+  service.late_requests = one.late_requests;
+  service.late_tokens = one.late_tokens;
+  service.cache_blocks = one.cache_blocks;
+  service.met = one.met;
+  service.npus = one.npus;
+  constexpr double hour = 3600;
+  service.cost_a_million_tokens =
+      one.tokens == 0 ? 0
+                      : one.price * end.seconds() / hour / static_cast<double>(one.tokens) * 1e6;
+  service.first_token = quantiles_of(one.first_token);
+  service.between_tokens = quantiles_of(one.between_tokens);
+  service.latency = quantiles_of(one.latency);
+  service.window_ps = static_cast<std::uint64_t>(one.windows.width().ps());
+  for (const executor::ServiceWindow& window : one.windows.all()) {
+    service.windows.push_back(window_of(window, one.windows.width()));
+  }
+  return service;
+}
+
+// One rank knows services, the others have zeros.
+std::vector<trace::Service> gathered(const RankModels& models,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<executor::Service>& known, SimTime end) {
+  std::vector<trace::Service> services(names.size());
+  std::vector<std::uint64_t> windows(names.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    services[i] = service_of(known[i], end);
+    windows[i] = services[i].windows.size();
+  }
+  models.communicator.reduce_sum(windows);
+  std::vector<std::uint64_t> sums;
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    services[i].windows.resize(windows[i]);
+    for (const std::uint64_t* const number : numbers_of(services[i])) {
+      sums.push_back(*number);
+    }
+    for (const double* const fraction : fractions_of(services[i])) {
+      sums.push_back(std::bit_cast<std::uint64_t>(*fraction));
+    }
+  }
+  models.communicator.reduce_sum(sums);
   std::size_t at = 0;
   for (std::size_t i = 0; i < services.size(); ++i) {
     services[i].tenant = names[i];
     for (std::uint64_t* const number : numbers_of(services[i])) {
       *number = sums[at++];
     }
+    for (double* const fraction : fractions_of(services[i])) {
+      *fraction = std::bit_cast<double>(sums[at++]);
+    }
+    services[i].met_per_s =
+        end > SimTime::zero() ? static_cast<double>(services[i].met) / end.seconds() : 0.0;
   }
-  summary.services = std::move(services);
+  return services;
+}
+
+}  // namespace
+
+void fill_services(const RankModels& models, SimTime end, trace::Summary& summary) {
+  const std::vector<std::string> names = models.work->services();
+  if (names.empty()) {
+    return;
+  }
+  summary.services = gathered(models, names, models.executor->services(), end);
+  const std::vector<std::string> totals = models.work->service_totals();
+  if (!totals.empty()) {
+    summary.service_totals = gathered(models, totals, models.executor->service_totals(), end);
+  }
 }
 
 }  // namespace tessera::sim

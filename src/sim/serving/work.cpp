@@ -66,6 +66,10 @@ class ServedWork final : public Work {
           "attention of a step is timed by sums over its prompts and over its sequences that "
           "generate");
     }
+    if (hands_over()) {
+      notes.emplace_back(
+          "keys and values are handed over once a prompt is computed, those of all layers together");
+    }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
           "of ONNX models weights alone take room in memory and stream from it; activations are "
@@ -85,6 +89,16 @@ class ServedWork final : public Work {
     std::vector<std::string> names;
     for (const executor::ServedTenant& tenant : work_.tenants) {
       names.push_back(tenant.name);
+    }
+    return names;
+  }
+  std::vector<std::string> service_totals() const override {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
+      const executor::ServedTenant& tenant = work_.tenants[i];
+      if (tenant.lead == i && tenant.replicas > 1) {
+        names.push_back(tenant.name.substr(0, tenant.name.rfind('.')));
+      }
     }
     return names;
   }
@@ -183,6 +197,11 @@ class ServedWork final : public Work {
                        [of_language](const executor::ServedTenant& tenant) {
                          return tenant.of_language == of_language;
                        });
+  }
+  bool hands_over() const {
+    return std::any_of(
+        work_.tenants.begin(), work_.tenants.end(),
+        [](const executor::ServedTenant& tenant) { return tenant.prefill > 0; });
   }
   bool exchanges() const {
     return std::any_of(

@@ -141,9 +141,13 @@ struct Service {
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
+  std::uint64_t met = 0;            // requests that met all targets
+  std::uint64_t npus = 0;           // that serve it
+  double price = 0;                 // of these together, an hour
   TimeDistribution first_token;
   TimeDistribution between_tokens;
   TimeDistribution latency;
+  ServiceWindows windows;
 };
 
 // What an executor needs to tell its outlook; of a run on several ranks, else empty.
@@ -203,6 +207,8 @@ class Executor : public pdes::Component {
   // Of those whose requests are served, in their order, on the rank where requests arrive; else
   // none, or such as have served nothing.
   virtual std::vector<Service> services() const { return {}; }
+  // The same of all replicas of a model together, where it has several, by its first tenant.
+  virtual std::vector<Service> service_totals() const { return {}; }
   // A message to a port of any component at `target`, with this tag, has come in from another rank,
   // or out of a checkpoint; it does not arrive before `earliest`. Whether it is to be followed.
   virtual bool expect(const network::Progress& /*message*/) { return false; }

@@ -41,7 +41,7 @@ namespace tessera::executor {
 struct Targets {
   SimTime first_token = SimTime::never();
   SimTime between_tokens = SimTime::never();
-  SimTime latency = SimTime::never();  // of requests to other models
+  SimTime latency = SimTime::never();  // of requests, from arrival to end
   bool any() const {
     return !first_token.is_never() || !between_tokens.is_never() || !latency.is_never();
   }
@@ -51,6 +51,7 @@ struct Targets {
 enum class Router : std::uint8_t {
   round_robin,  // one after the other
   least_work,   // to that whose unfinished requests have the fewest tokens of prompts
+  prefix,       // the same with its own prompt, but for what others that were sent there begin with
 };
 
 // One model on NPUs of its own; of a model with replicas each of them.
@@ -60,6 +61,10 @@ struct ServedTenant {
   std::uint32_t lead = 0;
   std::uint32_t replicas = 1;
   Router router = Router::round_robin;
+  // Of the replicas, the first ones, which compute prompts and first tokens alone; the others get
+  // keys and values over the network, and give the other tokens. 0: all do both.
+  std::uint32_t prefill = 0;
+  double price = 0;  // of an NPU, an hour
   std::size_t section = 0;  // that it was read from
   bool of_language = false;
   bool background = false;                                 // asks as long as others are not served
@@ -91,6 +96,10 @@ struct ServingWork {
   std::vector<std::uint32_t> first_name;  // [tenants]
   std::uint64_t first_address = 0;        // of operands in memory, which others may share
 
+  // Of replicas, whether one computes prompts alone.
+  bool prefills(std::uint32_t tenant) const {
+    return tenant < tenants[tenant].lead + tenants[tenant].prefill;
+  }
   EntityId host() const { return npus.front().front(); }
   std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }
   std::uint64_t requests() const;  // of tenants that are not in the background

@@ -1,0 +1,106 @@
+// The rates that services keep up, for people and programs.
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/core/text.hpp"
+#include "tessera/explore/capacity.hpp"
+#include "tessera/trace/json_text.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using trace::JsonText;
+
+// So many digits.
+std::string rounded(double value, int digits) {
+  if (value == 0) {
+    return "0";
+  }
+  const double scale = std::pow(10, digits - 1 - static_cast<int>(std::floor(std::log10(value))));
+  return format_number(std::round(value * scale) / scale);
+}
+
+std::string milliseconds(std::uint64_t ps) {
+  return rounded(static_cast<double>(ps) * 1e-9, 4);
+}
+
+JsonText json_of(const trace::Service& service) {
+  JsonText json = JsonText::object();
+  json.put("tenant", service.tenant)
+      .put("npus", service.npus)
+      .put("served", service.served)
+      .put("met", service.met)
+      .put("met_per_s", service.met_per_s)
+      .put("tokens", service.tokens)
+      .put("cost_a_million_tokens", service.cost_a_million_tokens)
+      .put("first_token_p99_ps", service.first_token.p99)
+      .put("between_tokens_p99_ps", service.between_tokens.p99)
+      .put("latency_p99_ps", service.latency.p99);
+  return json;
+}
+
+}  // namespace
+
+std::string to_table(const CapacityOutcome& outcome) {
+  std::vector<std::string> head = outcome.keys;
+  for (const char* const name :
+       {"largest rate", "beyond", "runs", "service", "NPUs", "met %", "met/s",
+        "first token p99 [ms]", "between tokens p99 [ms]", "latency p99 [ms]",
+        "a million tokens"}) {
+    head.emplace_back(name);
+  }
+  TextTable table(std::move(head));
+  std::string others;
+  for (const CapacityRow& row : outcome.rows) {
+    for (const trace::Service& service : row.services) {
+      std::vector<std::string> cells = row.values;
+      const double served = static_cast<double>(std::max<std::uint64_t>(service.served, 1));
+      for (const std::string& cell :
+           {rounded(row.rate, 4), row.beyond > 0 ? rounded(row.beyond, 4) : "-",
+            std::to_string(row.runs), service.tenant, std::to_string(service.npus),
+            rounded(100 * static_cast<double>(service.met) / served, 4),
+            rounded(service.met_per_s, 4), milliseconds(service.first_token.p99),
+            milliseconds(service.between_tokens.p99), milliseconds(service.latency.p99),
+            service.cost_a_million_tokens > 0 ? rounded(service.cost_a_million_tokens, 4) : "-"}) {
+        cells.push_back(cell);
+      }
+      table.add(std::move(cells));
+    }
+    if (row.status != "met" || !row.message.empty()) {
+      others += join(row.values) + (row.values.empty() ? "" : ": ") +
+                (row.status == "late" ? "targets are not met at a rate of " +
+                                            rounded(row.beyond, 4) + " either"
+                                      : row.status) +
+                (row.message.empty() ? "" : ": " + row.message) + "\n";
+    }
+  }
+  return table.to_string() + others;
+}
+
+std::string to_json(const CapacityOutcome& outcome) {
+  JsonText rows = JsonText::list();
+  for (const CapacityRow& row : outcome.rows) {
+    JsonText values = JsonText::object();
+    for (std::size_t i = 0; i < outcome.keys.size(); ++i) {
+      values.put(outcome.keys[i], row.values[i]);
+    }
+    JsonText services = JsonText::list();
+    for (const trace::Service& service : row.services) {
+      services.add(json_of(service));
+    }
+    JsonText json = JsonText::object();
+    json.put("values", values)
+        .put("status", row.status)
+        .put("message", row.message)
+        .put("rate", row.rate)
+        .put("beyond", row.beyond)
+        .put("runs", row.runs)
+        .put("services", services);
+    rows.add(json);
+  }
+  JsonText json = JsonText::object();
+  json.put("complete", outcome.complete).put("rows", rows);
+  return json.to_string();
+}
+
+}  // namespace tessera::explore
