@@ -135,8 +135,8 @@ SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blo
   const std::uint64_t in_waves =
       product_of({waves(product_of({sizes.heads, longest_blocks})), units, longest_keys});
   const std::uint64_t empty = grid - std::min(grid, count);
-  return time_of(sum_of({product_of({waves(count), units, blocks.fill}),
-                         product_of({empty, blocks.skip})})) +
+  return time_of(sum_of(
+             {product_of({waves(count), units, blocks.fill}), product_of({empty, blocks.skip})})) +
          std::max(time_of(std::max(keys, in_waves)), traffic);
 }
 

@@ -103,9 +103,8 @@ void apply_override(Value& root, const std::string& assignment, Diagnostics& dia
     if (at->kind == Value::Kind::scalar || at->kind == Value::Kind::sequence) {
       const std::string above =
           segment.offset == 0 ? "the document" : path.substr(0, segment.offset - 1);
-      return refuse(segment.offset,
-                    above + " is a " + what_is(*at, segment) +
-                        "; " + excerpt(segment.text) + " cannot be set in it");
+      return refuse(segment.offset, above + " is a " + what_is(*at, segment) + "; " +
+                                        excerpt(segment.text) + " cannot be set in it");
     }
     const Value::Member* next = at->find(segment.text);
     if (next == nullptr) {

@@ -76,7 +76,7 @@ std::string number_text(double rate) {
 class RateSearch {
  public:
   RateSearch(const CapacityRequest& request, const config::TextLoader& load,
-         std::vector<std::string> settings)
+             std::vector<std::string> settings)
       : request_(request), load_(load), settings_(std::move(settings)) {}
 
   // Null: it was stopped.
@@ -145,8 +145,7 @@ class RateSearch {
     std::vector<std::string> settings = settings_;
     settings.push_back(request_.key + "=" + number_text(rate));
     settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-    const sim::Experiment experiment =
-        sim::read_experiment(request_.experiment, settings, load_);
+    const sim::Experiment experiment = sim::read_experiment(request_.experiment, settings, load_);
     const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
     sim::RunRequest run;
     run.hooks.stop_requested = [&] {
@@ -182,8 +181,7 @@ class RateSearch {
 
 // What is wrong with the experiment itself is wrong at once.
 double first_rate(const CapacityRequest& request, const config::TextLoader& load) {
-  const config::Value root =
-      sim::read_configuration(request.experiment, request.overrides, load);
+  const config::Value root = sim::read_configuration(request.experiment, request.overrides, load);
   if (!has_targets(root)) {
     throw ConfigError("none of workload.tenants has a 'target' that could be met");
   }

@@ -43,10 +43,9 @@ JsonText json_of(const trace::Service& service) {
 
 std::string to_table(const CapacityOutcome& outcome) {
   std::vector<std::string> head = outcome.keys;
-  for (const char* const name :
-       {"largest rate", "beyond", "runs", "service", "NPUs", "met %", "met/s",
-        "first token p99 [ms]", "between tokens p99 [ms]", "latency p99 [ms]",
-        "a million tokens"}) {
+  for (const char* const name : {"largest rate", "beyond", "runs", "service", "NPUs", "met %",
+                                 "met/s", "first token p99 [ms]", "between tokens p99 [ms]",
+                                 "latency p99 [ms]", "a million tokens"}) {
     head.emplace_back(name);
   }
   TextTable table(std::move(head));
@@ -68,9 +67,9 @@ std::string to_table(const CapacityOutcome& outcome) {
     }
     if (row.status != "met" || !row.message.empty()) {
       others += join(row.values) + (row.values.empty() ? "" : ": ") +
-                (row.status == "late" ? "targets are not met at a rate of " +
-                                            rounded(row.beyond, 4) + " either"
-                                      : row.status) +
+                (row.status == "late"
+                     ? "targets are not met at a rate of " + rounded(row.beyond, 4) + " either"
+                     : row.status) +
                 (row.message.empty() ? "" : ": " + row.message) + "\n";
     }
   }

@@ -123,9 +123,7 @@ class SequenceBatcher final : public Batcher {
   }
 
   std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
-  BatchLoad load() const override {
-    return {running_.size(), waiting_.size(), cache_.taken()};
-  }
+  BatchLoad load() const override { return {running_.size(), waiting_.size(), cache_.taken()}; }
   bool is_last(std::uint32_t number) const override {
     return waiting_.empty() &&
            std::all_of(running_.begin(), running_.end(), [number](const Sequence& sequence) {

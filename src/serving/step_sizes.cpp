@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned token_bits = 20;
 constexpr unsigned sequence_bits = 11;
-constexpr unsigned sum_bits = 32;   // of keys
-constexpr unsigned pair_bits = 52;  // of twice_pairs
+constexpr unsigned sum_bits = 32;    // of keys
+constexpr unsigned pair_bits = 52;   // of twice_pairs
 constexpr unsigned block_bits = 15;  // of a step
 constexpr unsigned key_bits = 19;    // of a sequence
 constexpr unsigned wide_bits = 8;    // blocks of a prompt

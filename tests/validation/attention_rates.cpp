@@ -3,10 +3,10 @@
 //
 //     attention_rates MACHINE.yaml [KEY=VALUE]... < STEPS
 //
-// STEPS has a line for each: "heads kv_heads width data_type generating keys queries all", sequences
-// that generate and look at `keys` tokens each, beside one prompt of `queries` tokens that look at
-// `all` (0: none). Prints the time of each [ps]. Settings are as of `tessera run --set`, without
-// `machine.`. Ends with 2 at the first line that is no step.
+// STEPS has a line for each: "heads kv_heads width data_type generating keys queries all",
+// sequences that generate and look at `keys` tokens each, beside one prompt of `queries` tokens
+// that look at `all` (0: none). Prints the time of each [ps]. Settings are as of `tessera run
+// --set`, without `machine.`. Ends with 2 at the first line that is no step.
 #include <iostream>
 #include <optional>
 #include <sstream>

@@ -2,9 +2,10 @@
 //
 // The rate is a key of the experiment. It is doubled while the targets are met (halved until they
 // are), then the gap between the largest rate that met them and the smallest that did not is halved
-// in the logarithm, until it is `within`. Targets are met when the `share` of all requests that meet
-// all of their targets (first token, between tokens in the mean, latency) is reached at each service. Whether a rate can be kept up is seen by as many requests as are asked: a
-// queue that grows makes the later ones late.
+// in the logarithm, until it is `within`. Targets are met when the `share` of all requests that
+// meet all of their targets (first token, between tokens in the mean, latency) is reached at each
+// service. Whether a rate can be kept up is seen by as many requests as are asked: a queue that
+// grows makes the later ones late.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct CapacityRow {
   std::vector<std::string> values;
   std::string status;  // met; refused, failed, or late: at the smallest rate, too
   std::string message;
-  double rate = 0;        // the largest that met the targets
-  double beyond = 0;      // the smallest that did not
+  double rate = 0;    // the largest that met the targets
+  double beyond = 0;  // the smallest that did not
   std::uint32_t runs = 0;
   std::vector<trace::Service> services;  // at that rate; of replicas their totals
 };

@@ -22,8 +22,8 @@
 //
 // On tiles (`core` null) the operators are the same, but attention of all sequences is one, which
 // keeps no scores in memory (T. Dao, "FlashAttention-2", arXiv:2307.08691) and is told by sums over
-// the sequences (workload::AttentionSizes), with FLOPs and bytes of all. Where attention is `flash` and `causal`, half of
-// what a prompt's new tokens look at among themselves is left out.
+// the sequences (workload::AttentionSizes), with FLOPs and bytes of all. Where attention is `flash`
+// and `causal`, half of what a prompt's new tokens look at among themselves is left out.
 //
 // FLOPs, weights and what they are of follow from workload::transformer_layers.
 #pragma once

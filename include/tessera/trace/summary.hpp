@@ -48,18 +48,18 @@ struct ServiceWindow {
 // How a tenant's requests were served.
 struct Service {
   std::string tenant;
-  std::uint64_t served = 0;         // requests
-  std::uint64_t samples = 0;        // of models that are no language models
-  std::uint64_t tokens = 0;         // given
-  std::uint64_t again = 0;          // times that a request was computed again
-  std::uint64_t late_requests = 0;  // whose first token, or end, came later than the target
-  std::uint64_t late_tokens = 0;    // that came later after the one before than the target
-  std::uint64_t cache_blocks = 0;   // most that were taken
-  std::uint64_t met = 0;            // requests that met all targets
-  std::uint64_t npus = 0;           // that served it
-  double met_per_s = 0;             // requests
+  std::uint64_t served = 0;          // requests
+  std::uint64_t samples = 0;         // of models that are no language models
+  std::uint64_t tokens = 0;          // given
+  std::uint64_t again = 0;           // times that a request was computed again
+  std::uint64_t late_requests = 0;   // whose first token, or end, came later than the target
+  std::uint64_t late_tokens = 0;     // that came later after the one before than the target
+  std::uint64_t cache_blocks = 0;    // most that were taken
+  std::uint64_t met = 0;             // requests that met all targets
+  std::uint64_t npus = 0;            // that served it
+  double met_per_s = 0;              // requests
   double cost_a_million_tokens = 0;  // where a price is given
-  Quantiles first_token;            // since the arrival
+  Quantiles first_token;             // since the arrival
   Quantiles between_tokens;
   Quantiles latency;  // from arrival to end
   // Over time, each as long.
@@ -110,9 +110,9 @@ struct Summary {
   std::optional<std::uint64_t> collective_bytes;
   std::optional<std::uint64_t> memory_read_bytes;
   std::optional<std::uint64_t> memory_written_bytes;
-  std::vector<Breakdown> breakdown;   // total first, then each stage
-  std::vector<TenantResult> tenants;  // none: one job had all of the machine
-  std::vector<Service> services;      // of tenants whose requests are served
+  std::vector<Breakdown> breakdown;     // total first, then each stage
+  std::vector<TenantResult> tenants;    // none: one job had all of the machine
+  std::vector<Service> services;        // of tenants whose requests are served
   std::vector<Service> service_totals;  // of models with replicas, of all of them
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;

@@ -22,7 +22,8 @@ Options capacity_options() {
       .add("share", "of a service's requests that are to meet all targets", text_value("0.9"), "S")
       .add("within", "how far above the rate found the targets may still be met, of it",
            text_value("0.02"), "S")
-      .add("over", "search at each of these values; with several keys at all combinations "
+      .add("over",
+           "search at each of these values; with several keys at all combinations "
            "(repeatable)",
            texts_value(), "KEY=VALUE,...")
       .add("json", "print the result as JSON")
@@ -69,7 +70,8 @@ int capacity_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration capacity_registration(
-    commands(), {"capacity", "find the largest rate of requests that meets a service's targets", {}},
+    commands(),
+    {"capacity", "find the largest rate of requests that meets a service's targets", {}},
     Command{"capacity EXPERIMENT.yaml [options]", capacity_command});
 
 }  // namespace

@@ -59,8 +59,7 @@ class ServingHost::Listener final : public serving::BatchListener {
   void end(const serving::Served& served) {
     const Request& what = served.what;
     const bool was_carried = served_.prefill > 0 && !host_.work_.prefills(tenant_);
-    const ServedTimes times{served.first - what.arrival, served.last - what.arrival,
-                            what.generate};
+    const ServedTimes times{served.first - what.arrival, served.last - what.arrival, what.generate};
     state_.service.again += served.again;
     host_.count(tenant_, [&](Service& service) {
       serve(service, times, what.samples, served_, !was_carried);

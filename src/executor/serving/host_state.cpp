@@ -107,11 +107,10 @@ std::size_t ServingHost::resident_bytes() const {
   for (const TenantState& tenant : tenants_) {
     bytes += tenant.service.first_token.resident_bytes() +
              tenant.service.between_tokens.resident_bytes() +
-             tenant.service.latency.resident_bytes() +
-             tenant.service.windows.resident_bytes() + tenant.total.first_token.resident_bytes() +
-             tenant.total.between_tokens.resident_bytes() +
-             tenant.total.latency.resident_bytes() + tenant.total.windows.resident_bytes() +
-             tenant.routes.resident_bytes();
+             tenant.service.latency.resident_bytes() + tenant.service.windows.resident_bytes() +
+             tenant.total.first_token.resident_bytes() +
+             tenant.total.between_tokens.resident_bytes() + tenant.total.latency.resident_bytes() +
+             tenant.total.windows.resident_bytes() + tenant.routes.resident_bytes();
   }
   for (const auto& [number, step] : steps_) {
     constexpr std::size_t of_part = 128;  // with what it waits for

@@ -33,8 +33,8 @@ enum class SpentWord : std::uint16_t { busy, exchanging, end };
 constexpr unsigned serving_blocks_kind = 13;
 constexpr unsigned serving_block_keys_kind = 14;
 // Of the words of serving::StepSizes behind the first.
-inline constexpr std::array serving_size_kinds{serving_keys_kind, serving_pairs_kind, serving_blocks_kind,
-                                        serving_block_keys_kind};
+inline constexpr std::array serving_size_kinds{serving_keys_kind, serving_pairs_kind,
+                                               serving_blocks_kind, serving_block_keys_kind};
 
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;
@@ -84,7 +84,7 @@ constexpr unsigned serving_carry_kind = 15;
 struct CarryOf {
   static constexpr unsigned byte_bits = 43;
 
-  std::uint32_t npu = 0;    // that they go to
+  std::uint32_t npu = 0;  // that they go to
   std::uint64_t bytes = 0;
   bool has_come = false;
 

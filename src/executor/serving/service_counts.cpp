@@ -49,9 +49,8 @@ void serve(Service& service, const ServedTimes& times, std::uint32_t samples,
 }
 
 void save(const Service& service, pdes::StateWriter& writer) {
-  for (const std::uint64_t count :
-       {service.served, service.samples, service.tokens, service.again, service.late_requests,
-        service.late_tokens, service.met}) {
+  for (const std::uint64_t count : {service.served, service.samples, service.tokens, service.again,
+                                    service.late_requests, service.late_tokens, service.met}) {
     writer.put(count);
   }
   service.first_token.save(writer);

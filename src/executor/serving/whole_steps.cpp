@@ -132,11 +132,10 @@ SimTime WholeSteps::time_of(std::uint32_t tenant, std::uint32_t unit,
       continue;
     }
     const SimTime time =
-        one.of_keys
-            ? setup_.time_of(
-                  machine.tile_of(node),
-                  setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes))
-            : times_.of(tenant, one.op, sizes, node).time;
+        one.of_keys ? setup_.time_of(
+                          machine.tile_of(node),
+                          setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes))
+                    : times_.of(tenant, one.op, sizes, node).time;
     sum += machine.time_at(node, time) * one.times;
   }
   return sum;

@@ -181,10 +181,9 @@ workload::Operation LayerOperations::attention_of(const StepSizes& sizes) const 
   made.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
   const Wide queries = Wide{2 * shapes_.element().count()} * sizes.tokens * shapes_.heads() * width;
   made.bytes = Bytes(narrow(queries + of_token * (sizes.keys() + sizes.tokens)));
-  made.attention = {shapes_.heads(),      shapes_.kv_heads(),   sizes.generating,
-                    sizes.generating_keys, sizes.prompts,       sizes.blocks,
-                    sizes.block_keys,      sizes.longest_blocks, sizes.longest_keys,
-                    sizes.most_blocks};
+  made.attention = {shapes_.heads(),    shapes_.kv_heads(), sizes.generating, sizes.generating_keys,
+                    sizes.prompts,      sizes.blocks,       sizes.block_keys, sizes.longest_blocks,
+                    sizes.longest_keys, sizes.most_blocks};
   return made;
 }
 

@@ -89,11 +89,11 @@ struct ServedKeys {
       "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
       "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
       "there before share with it"};
-  config::Key<std::uint32_t> prefill{
-      "prefill", 0,
-      "of the replicas, the first ones, which compute prompts alone; the others generate, with keys "
-      "and values that come over the network; 0: all do both",
-      config::between(0U, 63U)};
+  config::Key<std::uint32_t> prefill{"prefill", 0,
+                                     "of the replicas, the first ones, which compute prompts "
+                                     "alone; the others generate, with keys "
+                                     "and values that come over the network; 0: all do both",
+                                     config::between(0U, 63U)};
   config::Key<double> price{"price", 0, "of an NPU for an hour, in any currency",
                             config::between(0.0, 1e9)};
   config::OtherKey npus{"npus", "list of integer", "from 0 on",
@@ -105,7 +105,8 @@ struct ServedKeys {
                                           config::at_least(SimTime::from_ps(1))};
   config::DerivedKey<SimTime> between_tokens{"target.between_tokens", "none", "wanted at most",
                                              config::at_least(SimTime::from_ps(1))};
-  config::DerivedKey<SimTime> latency{"target.latency", "none", "wanted at most, from arrival to end",
+  config::DerivedKey<SimTime> latency{"target.latency", "none",
+                                      "wanted at most, from arrival to end",
                                       config::at_least(SimTime::from_ps(1))};
   config::Key<bool> background{"background", false, "asks as long as others are not served"};
 };

@@ -26,9 +26,9 @@ void visit(trace::Quantiles& quantiles, std::vector<std::uint64_t*>& numbers) {
 // All whole numbers that are known of a service.
 std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
   std::vector<std::uint64_t*> numbers{
-      &service.served,      &service.samples,      &service.tokens, &service.again,
+      &service.served,        &service.samples,     &service.tokens,       &service.again,
       &service.late_requests, &service.late_tokens, &service.cache_blocks, &service.met,
-      &service.npus,        &service.window_ps};
+      &service.npus,          &service.window_ps};
   visit(service.first_token, numbers);
   visit(service.between_tokens, numbers);
   visit(service.latency, numbers);

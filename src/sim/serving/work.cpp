@@ -68,7 +68,8 @@ class ServedWork final : public Work {
     }
     if (hands_over()) {
       notes.emplace_back(
-          "keys and values are handed over once a prompt is computed, those of all layers together");
+          "keys and values are handed over once a prompt is computed, those of all layers "
+          "together");
     }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
@@ -199,9 +200,8 @@ class ServedWork final : public Work {
                        });
   }
   bool hands_over() const {
-    return std::any_of(
-        work_.tenants.begin(), work_.tenants.end(),
-        [](const executor::ServedTenant& tenant) { return tenant.prefill > 0; });
+    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
+                       [](const executor::ServedTenant& tenant) { return tenant.prefill > 0; });
   }
   bool exchanges() const {
     return std::any_of(

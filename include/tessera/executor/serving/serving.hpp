@@ -64,7 +64,7 @@ struct ServedTenant {
   // Of the replicas, the first ones, which compute prompts and first tokens alone; the others get
   // keys and values over the network, and give the other tokens. 0: all do both.
   std::uint32_t prefill = 0;
-  double price = 0;  // of an NPU, an hour
+  double price = 0;         // of an NPU, an hour
   std::size_t section = 0;  // that it was read from
   bool of_language = false;
   bool background = false;                                 // asks as long as others are not served
