@@ -69,13 +69,14 @@ _PICTURES = {
     "stragglers": _picture("exposed", "draw_stragglers"),
     "lanes": _picture("lanes"),
     "request_times": _picture("serving", "draw_times"),
+    "service_over_time": _picture("serving", "draw_over_time"),
     "core_occupancy": _picture("serving", "draw_occupancy"),
 }
 
 
 # Of runs of graphs alone, of those that serve requests, and of all others; of tenants those of each.
 _GRAPH_PICTURES = ("exposed_communication", "stragglers", "lanes")
-_SERVING_PICTURES = ("request_times", "core_occupancy")
+_SERVING_PICTURES = ("request_times", "service_over_time", "core_occupancy")
 _PLAN_PICTURES = ("placement",)
 
 

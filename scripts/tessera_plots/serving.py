@@ -74,6 +74,57 @@ def draw_times(run, directory):
     return figure.save(fig, directory, "request_times")
 
 
+def _windows(run):
+    """Services with their windows; of replicas, all together."""
+    totals = run.summary.get("service_totals") or []
+    names = {one["tenant"] for one in totals}
+    single = [one for one in run.summary.get("services") or [] if one["tenant"].rpartition(".")[0] not in names]
+    return [one for one in (*totals, *single) if one.get("windows")]
+
+
+def _panels(window_ps):
+    """Of a window, what each panel shows: title, unit, and lines by name."""
+    seconds = window_ps / 1e12
+    return (
+        ("requests", "", {"running": lambda one: one["running"], "waiting": lambda one: one["waiting"]}),
+        ("cache", "blocks", {"taken": lambda one: one["cache_blocks"]}),
+        ("requests a second", "1/s", {"arrived": lambda one: one["arrived"] / seconds,
+                                      "served": lambda one: one["served"] / seconds,
+                                      "met all targets": lambda one: one["met"] / seconds}),
+        ("first token", "ms", {name: lambda one, name=name: _of_some(one["first_token_ps"], name)
+                               for name in ("p50", "p99")}),
+        ("a token", "ms", {name: lambda one, name=name: _of_some(one["a_token_ps"], name) for name in ("p50", "p99")}),
+    )
+
+
+def _of_some(quantiles, name):
+    return quantiles[name] / 1e9 if quantiles["count"] else np.nan
+
+
+def draw_over_time(run, directory):
+    """What each service held, and how its requests fared, window by window."""
+    services = _windows(run)
+    if not services:
+        raise NothingToDraw("the summary has no windows of services")
+    panels = len(_panels(1))
+    fig, axes = figure.new_figure(run, "Services over time (times: of requests served then)", 5 * len(services),
+                                  2.2 * panels, rows=panels, columns=len(services), sharex="col")
+    for column, service in zip(axes.T, services):
+        width = service["window_ps"]
+        factor, unit = figure.time_unit(width * len(service["windows"]))
+        edges = np.arange(len(service["windows"]) + 1) * width / factor
+        for ax, (title, of, lines) in zip(column, _panels(width)):
+            for number, (name, value) in enumerate(lines.items()):
+                ax.stairs([value(one) for one in service["windows"]], edges, color=_colour(number), label=name)
+            ax.set_title(title, loc="left")
+            ax.set_ylabel(of)
+            ax.set_ylim(bottom=0)
+            ax.legend(loc="upper right", frameon=False, fontsize=8)
+        column[0].set_title(f"{service['tenant']}: requests", loc="left")
+        column[-1].set_xlabel(f"time [{unit}]")
+    return figure.save(fig, directory, "service_over_time")
+
+
 def _operators(run):
     rows = run.read("operators")
     return rows[np.isin(rows["phase"], _served(run))]

@@ -266,7 +266,7 @@ class Tenants(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             done = run(PLOT, folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            for name in (*PICTURES, "request_times", "core_occupancy"):
+            for name in (*PICTURES, "request_times", "service_over_time", "core_occupancy"):
                 width, height, values = read_png(folder / "plots" / f"{name}.png")
                 self.assertGreater(min(width, height, values), 50, name)
 

@@ -1,0 +1,107 @@
+"""Prompts and tokens on replicas of their own beside replicas that do both, on a network that is loaded."""
+
+import json
+
+from page import EXPERIMENTS, Runner, call
+
+EXPERIMENT = EXPERIMENTS / "serving_apart.yaml"
+TENANT = "workload.tenants.0"
+RATE, REPLICAS = 40, 8
+POOLS, SLOWER = (0, 2, 3, 4), (1, 4, 16)
+PORT = 35.1  # GB/s, as of configs/machines/h100_servers.yaml
+REQUESTS, REDUCED = 800, 80
+
+
+def settings(**tenant):
+    return [word for key, value in tenant.items() for word in ("--set", f"{TENANT}.{key.replace('__', '.')}={value}")]
+
+
+def quantiles(service, key):
+    return [f"{1e-9 * service[key][name]:.1f}" for name in ("p50", "p99")]
+
+
+def total(summary):
+    return summary["service_totals"][0]
+
+
+def row(name, summary):
+    service = total(summary)
+    return [name, service["served"], *quantiles(service, "first_token_ps"), *quantiles(service, "between_tokens_ps"),
+            f"{100 * service['met'] / service['served']:.1f}", f"{service['met_per_s']:.1f}",
+            f"{service['cost_a_million_tokens']:.2f}"]
+
+
+HEAD = ("requests", "first token, median [ms]", "99 %", "between tokens, median [ms]", "99 %", "met targets [%]",
+        "met a second", "cost of a million tokens")
+
+
+def pools(report, runner, requests):
+    report.say("### Pools")
+    report.say()
+    rows = []
+    for prefill in POOLS:
+        summary = runner.run(str(EXPERIMENT), 1, settings(prefill=prefill, requests__count=requests))
+        rows.append(row(f"{prefill} of {REPLICAS} compute prompts" if prefill else "all do both", summary))
+    report.table(("replicas", *HEAD), rows)
+    apart, both = float(rows[2][5]), float(rows[0][5])
+    held = report.bound(apart < both, f"99 % between tokens: apart {apart:.1f} ms, together {both:.1f} ms")
+    report.say("Where replicas do both, a step with a part of a prompt holds up all that generate in it; apart they wait "
+               f"for none, and the 99 % between tokens is lower: {held}.")
+    report.say()
+
+
+def networks(report, runner, requests):
+    report.say("### A slower network")
+    report.say()
+    report.say("The same with three that compute prompts, on the network `flow`, whose transfers share links, with NICs "
+               "and cables of the stated part of their bandwidth, and steps that are walked, so that all-reduces are on "
+               "the links of a server beside keys and values.")
+    report.say()
+    rows, waits = [], []
+    for part in SLOWER:
+        bandwidth = f"{PORT / part:.4f} GB/s"
+        machine = ["--set", "machine.network={model: flow}"]
+        for link in ("port", "fabric"):
+            machine += ["--set", f"machine.topology.{link}.bandwidth={bandwidth}"]
+        summary = runner.run(str(EXPERIMENT), 1, (
+            *machine, "--set", "workload.steps=walked", *settings(requests__count=requests // 20, requests__rate=RATE)))
+        rows.append(row(f"1/{part}", summary))
+        waits.append(total(summary)["between_tokens_ps"]["most"])
+    report.table(("bandwidth between servers", *HEAD), rows)
+    held = report.bound(waits == sorted(waits) and waits[-1] > waits[0],
+                        f"longest between tokens by bandwidth: {[f'{1e-9 * wait:.1f}' for wait in waits]} ms")
+    report.say("The longest time between tokens, which is that to the second token, grows as the network gets slower: "
+               + " → ".join(f"{1e-9 * wait:.1f} ms" for wait in waits) + f" ({held}).")
+    report.say()
+
+
+def rates(report, program, requests):
+    report.say("### The largest rate that meets the targets")
+    report.say()
+    found = json.loads(call([
+        str(program), "capacity", str(EXPERIMENT), "--json", "-q", "--within", "0.05",
+        *settings(requests__count=requests // 2), "--over", f"{TENANT}.prefill=" + ",".join(map(str, POOLS))]).stdout)
+    rows = [[one["values"][f"{TENANT}.prefill"], f"{one['rate']:.1f}", one["runs"],
+             *(f"{1e-9 * one['services'][0][key]:.1f}" for key in ("first_token_p99_ps", "between_tokens_p99_ps")),
+             f"{one['services'][0]['cost_a_million_tokens']:.2f}"] for one in found["rows"] if one["rate"] > 0]
+    report.table(("compute prompts alone", "requests a second", "runs", "first token, 99 % [ms]",
+                  "between tokens, 99 % [ms]", "cost of a million tokens"), rows)
+    report.say("`tessera capacity`: nine of ten requests have their first token within 1 s and a token each 12 ms in the "
+               "mean.")
+    report.say()
+
+
+def sections(report, program, folder, setting):
+    runner = Runner(program, folder)
+    requests = REDUCED if setting.reduced else REQUESTS
+    report.say("## Serving: prompts and tokens apart")
+    report.say()
+    report.say("`configs/experiments/serving_apart.yaml`: Llama 3 8B on sixteen H100, eight replicas of two. Of these "
+               "some compute prompts and first tokens alone, and hand keys and values over to those that generate, over "
+               "the simulated network; or all do both, with parts of prompts beside tokens. Bytes handed over are held "
+               "against those that came at the end of every run.")
+    report.say()
+    pools(report, runner, requests)
+    if not setting.reduced:
+        networks(report, runner, requests)
+        rates(report, program, requests)

@@ -1,0 +1,75 @@
+// Windows of a service over time.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tessera/executor/service_windows.hpp"
+
+namespace tessera::executor {
+namespace {
+
+constexpr SimTime us(std::int64_t count) {
+  return SimTime::from_ps(count * 1'000'000);
+}
+
+TEST(ServiceWindows, WidenAsTimeGoesOn) {
+  ServiceWindows windows;
+  for (std::int64_t at = 0; at < 1000; ++at) {
+    windows.arrive(us(at));
+    windows.give_token(us(at));
+    windows.serve(us(at), us(2), us(1), at % 2 == 0);
+  }
+  EXPECT_EQ(windows.width(), us(16));
+  EXPECT_EQ(windows.all().size(), 63U);  // 1000 / 16, rounded up
+  std::uint64_t arrived = 0;
+  for (const ServiceWindow& window : windows.all()) {
+    EXPECT_EQ(window.served, window.arrived);
+    EXPECT_EQ(window.met, window.arrived / 2);
+    EXPECT_EQ(window.first_token.count(), window.arrived);
+    arrived += window.arrived;
+  }
+  EXPECT_EQ(windows.all().front().arrived, 16U);
+  EXPECT_EQ(windows.all().back().arrived, 8U);
+  EXPECT_EQ(arrived, 1000U);
+}
+
+// Each load counts for as long as it lasts, whatever the windows then are.
+TEST(ServiceWindows, AddUpLoads) {
+  ServiceWindows windows;
+  windows.hold(us(3), {1, 2, 10});
+  windows.hold(us(5), {4, 0, 20});
+  windows.hold(us(500), {0, 0, 0});
+  windows.hold(us(900), {7, 7, 7});
+  const auto sum = [&](Wide ServiceWindow::*of) {
+    return std::accumulate(windows.all().begin(), windows.all().end(), Wide{0},
+                           [of](Wide all, const ServiceWindow& one) { return all + one.*of; });
+  };
+  constexpr std::uint64_t a_us = 1'000'000;
+  EXPECT_TRUE(sum(&ServiceWindow::running) == Wide{(2 * 1 + 495 * 4) * a_us});
+  EXPECT_TRUE(sum(&ServiceWindow::waiting) == Wide{2 * 2 * a_us});
+  EXPECT_TRUE(sum(&ServiceWindow::cache_blocks) == Wide{(2 * 10 + 495 * 20) * a_us});
+  EXPECT_TRUE(windows.all().front().running == Wide{(2 * 1 + 11 * 4) * a_us});
+}
+
+TEST(ServiceWindows, GoOnFromACheckpoint) {
+  ServiceWindows windows;
+  windows.hold(us(3), {1, 2, 10});
+  windows.serve(us(70), us(2), std::nullopt, true);
+  pdes::StateWriter writer;
+  windows.save(writer);
+  ServiceWindows after;
+  pdes::StateReader reader(writer.bytes());
+  after.restore(reader);
+  for (ServiceWindows* const one : {&windows, &after}) {
+    one->hold(us(200), {});
+  }
+  ASSERT_EQ(after.all().size(), windows.all().size());
+  EXPECT_EQ(after.width(), windows.width());
+  for (std::size_t i = 0; i < after.all().size(); ++i) {
+    EXPECT_EQ(after.all()[i].served, windows.all()[i].served);
+    EXPECT_TRUE(after.all()[i].running == windows.all()[i].running);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::executor

@@ -1,0 +1,104 @@
+// The largest rate at which a service meets its targets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tessera/core/error.hpp"
+#include "tessera/explore/capacity.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A step of a token reads 200 kB of weights at 64 GB/s: some 4 us; sixteen tokens a request, one at a
+// time, are some 60 us.
+std::string experiment(const std::string& target) {
+  return "name: capacity\nmachine:\n"
+         "  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 64 GB/s, latency: 10 ns}\n"
+         "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+         "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 4 MB}\n"
+         "  network: {model: analytical}\n  compute: {model: roofline}\n"
+         "workload:\n  kind: serving\n  steps: whole\n  tenants:\n    - name: chat\n"
+         "      language_model: {layers: 2, hidden: 64, heads: 4, sequence: 256, vocabulary: 64}\n"
+         "      batching: {sequences: 1}\n" +
+         target +
+         "      requests: {arrivals: fixed, interval: 1 ms, count: 100, prompt: 8, generate: 16}\n";
+}
+
+CapacityOutcome find(const std::string& text, CapacityRequest request = {}) {
+  request.experiment = "e.yaml";
+  return find_capacity(request, [&](const std::string&) { return text; });
+}
+
+std::string poisson(const std::string& target, const std::string& rate = "1000") {
+  std::string text = experiment(target);
+  const std::string fixed = "arrivals: fixed, interval: 1 ms";
+  return text.replace(text.find(fixed), fixed.size(), "arrivals: poisson, rate: " + rate);
+}
+
+const std::string in_time = "      target: {latency: 500 us}\n";
+
+TEST(Capacity, LiesBetweenARateThatMeetsAndOneThatDoesNot) {
+  CapacityRequest request;
+  request.within = 0.05;
+  const CapacityOutcome outcome = find(poisson(in_time), request);
+  ASSERT_EQ(outcome.rows.size(), 1U);
+  const CapacityRow& row = outcome.rows[0];
+  EXPECT_EQ(row.status, "met");
+  EXPECT_GT(row.beyond, row.rate);
+  EXPECT_LE(row.beyond, 1.05 * row.rate);
+  ASSERT_EQ(row.services.size(), 1U);
+  EXPECT_GE(row.services[0].met, 90U);
+  // From elsewhere it is found too, and one that asks for all is slower.
+  const CapacityRow again = find(poisson(in_time, "3e6"), request).rows.at(0);
+  EXPECT_NEAR(again.rate, row.rate, 0.1 * row.rate);
+  request.share = 1;
+  EXPECT_LE(find(poisson(in_time), request).rows.at(0).rate, row.beyond);
+}
+
+TEST(Capacity, GrowsWithReplicasAndRefusesWhatHasNoPlace) {
+  CapacityRequest request;
+  request.within = 0.1;
+  request.over = {"workload.tenants.0.replicas=1,4,5", "workload.tenants.0.router=least-work"};
+  const CapacityOutcome outcome = find(poisson(in_time), request);
+  ASSERT_EQ(outcome.rows.size(), 3U);
+  EXPECT_EQ(outcome.rows[0].values[0], "4");
+  EXPECT_EQ(outcome.rows[0].services.at(0).tenant, "chat");
+  EXPECT_EQ(outcome.rows[0].services[0].npus, 4U);
+  EXPECT_GT(outcome.rows[0].rate, 3 * outcome.rows[1].rate);
+  EXPECT_EQ(outcome.rows[2].status, "refused");
+  EXPECT_THAT(to_table(outcome), HasSubstr("the machine has 4"));
+  EXPECT_THAT(to_json(outcome), HasSubstr("\"status\": \"refused\""));
+}
+
+TEST(Capacity, SaysThatNoRateIsLowEnough) {
+  const CapacityOutcome outcome = find(poisson("      target: {latency: 1 ns}\n"));
+  EXPECT_EQ(outcome.rows.at(0).status, "late");
+  EXPECT_EQ(outcome.rows[0].rate, 0);
+  EXPECT_THAT(to_table(outcome), HasSubstr("targets are not met at a rate of"));
+}
+
+std::string complaint_about(const std::string& text, const CapacityRequest& request = {}) {
+  try {
+    find(text, request);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Capacity, NeedsTargetsAndARate) {
+  EXPECT_THAT(complaint_about(poisson("")), HasSubstr("none of workload.tenants has a 'target'"));
+  EXPECT_THAT(complaint_about(experiment(in_time)), HasSubstr("has no such rate to begin with"));
+  CapacityRequest request;
+  request.over = {"workload.tenants.0.tensor"};
+  EXPECT_THAT(complaint_about(poisson(in_time), request), HasSubstr("expected KEY=VALUE,..."));
+  request.over = {"workload.tenants.0.tensor=1,,2"};
+  EXPECT_THAT(complaint_about(poisson(in_time), request), HasSubstr("a value is missing"));
+}
+
+}  // namespace
+}  // namespace tessera::explore
