@@ -50,8 +50,10 @@ struct LanguageSetup {
   std::uint32_t tokens = 8192;            // of a step, at most
   std::uint64_t cores = 1;                // of an NPU
   // Of the products of layers in memory; none: of the model's data type, as all else always is:
-  // norms, biases, the router, the table of the vocabulary, the cache.
+  // norms, biases, the router, the table of the vocabulary.
   std::optional<npu::StoredWeights> weights{};
+  // Of keys and values in the cache, on tiles; none: of the model's data type.
+  std::optional<DataType> cache_type{};
 };
 
 // What a step can be described by.

@@ -66,7 +66,8 @@ class LayerShapes {
   std::uint64_t heads() const { return heads_; }  // of a unit, as the next
   std::uint64_t kv_heads() const { return kv_heads_; }
   Bytes cache_of_token() const {
-    return element() * (2 * kv_heads_ * shape_.head_width);  // of a layer
+    const Bytes of_number = element_size(setup_.cache_type.value_or(shape_.data_type));
+    return of_number * (2 * kv_heads_ * shape_.head_width);  // of a layer
   }
   Bytes element() const { return element_size(shape_.data_type); }
   // That so many tokens reach, spread evenly.

@@ -66,6 +66,15 @@ struct ServedKeys {
   config::OptionalKey<Bytes> cache{"batching.cache", "memory beside weights",
                                    "room for keys and values on each NPU",
                                    config::at_least(Bytes(1))};
+  config::NameKey cache_type{"batching.cache_type",
+                             [] {
+                               std::vector<std::string> names = data_type_names();
+                               names.emplace_back("model");
+                               return names;
+                             },
+                             "model",
+                             "of keys and values in the cache, widened as they are read; model: as "
+                             "the model computes"};
   config::Key<SimTime> host{"batching.host", SimTime::zero(),
                             "of the host for each step, before it begins: choosing requests, "
                             "inputs, sampling, outputs",

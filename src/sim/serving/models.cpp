@@ -50,6 +50,16 @@ struct Complaint {
   std::string rest;
 };
 
+std::optional<DataType> read_cache_type(Section& tenant, const ServingWork& work) {
+  Section batching = tenant.section("batching");
+  const bool is_given = batching.has("cache_type");
+  const std::optional<DataType> type = data_type_from(served_keys().cache_type.read(batching));
+  if (is_given && !work.on_tiles) {
+    batching.error("cache_type", "NPU cores keep the cache in the type that the model computes in");
+  }
+  return type;
+}
+
 }  // namespace
 
 std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, ServedTenant& made,
@@ -63,6 +73,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   const std::uint32_t tensor = served_keys().tensor.read(tenant);
   const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
   const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
+  const std::optional<DataType> cache_type = read_cache_type(tenant, work);
   if (!shape) {
     return nullptr;
   }
@@ -75,7 +86,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   try {
     return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
                                          pipeline, made.batching.block, made.batching.sequences,
-                                         made.batching.tokens, work.cores(), weights});
+                                         made.batching.tokens, work.cores(), weights, cache_type});
   } catch (const ConfigError& error) {
     const Complaint complaint(error.diagnostics().front().message);
     complaint.put(complaint.is_of_cut() ? tenant : model);

@@ -37,8 +37,8 @@ std::vector<ParameterInfo> keys_beside_models() {
       keys.name,        keys.continuous,     keys.sequences, keys.tokens,     keys.chunk,
       keys.block,       keys.cache,          keys.host,      keys.samples,    keys.tensor,
       keys.pipeline,    keys.replicas,       keys.router,    keys.npus,       keys.cores,
-      keys.first_token, keys.between_tokens, keys.latency,   keys.background, keys.prefill,
-      keys.price};
+      keys.first_token, keys.between_tokens, keys.latency,   keys.background, keys.cache_type,
+      keys.prefill,     keys.price};
   for (ParameterInfo& one : npu::stored_weights_parameters()) {
     all.push_back(std::move(one));
   }

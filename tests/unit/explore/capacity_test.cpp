@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A step of a token reads 200 kB of weights at 64 GB/s: some 4 us; sixteen tokens a request, one at a
-// time, are some 60 us.
+// A step of a token reads 200 kB of weights at 64 GB/s: some 4 us; sixteen tokens a request, one at
+// a time, are some 60 us.
 std::string experiment(const std::string& target) {
   return "name: capacity\nmachine:\n"
          "  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 64 GB/s, latency: 10 ns}\n"

@@ -430,6 +430,23 @@ TEST(TileModel, CutsPromptsIntoBlocks) {
   }
 }
 
+// Keys and values of one byte each, and all else as before.
+TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {
+  const workload::TransformerShape shape = gpt3_small();
+  LanguageSetup narrow{shape};
+  narrow.cache_type = DataType::fp8;
+  const auto plain = make_language_model({shape});
+  const auto packed = make_language_model(narrow);
+  EXPECT_EQ(packed->cache_of_token() * 2, plain->cache_of_token());
+  EXPECT_EQ(packed->weights(), plain->weights());
+  const Batch batch = mixed_batch();
+  EXPECT_EQ(sum_of(*packed, batch, &TileOperation::cached) * 2,
+            sum_of(*plain, batch, &TileOperation::cached));
+  EXPECT_EQ(sum_of(*packed, batch, &TileOperation::weights),
+            sum_of(*plain, batch, &TileOperation::weights));
+  EXPECT_EQ(static_cast<double>(packed->flops(batch)), static_cast<double>(plain->flops(batch)));
+}
+
 // Every unit adds up with the others of its stage, and stages hand on.
 TEST(TileModel, WalksStageByStage) {
   const auto cut = make_language_model({gpt3_small(), nullptr, 2, 3});

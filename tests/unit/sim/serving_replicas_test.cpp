@@ -151,9 +151,10 @@ TEST(Replicas, AreToldTogether) {
 TEST(Replicas, GetWhatBeginsAsBefore) {
   const auto reads = [](const std::string& router) {
     const trace::Summary summary = run_on(
-        1, experiment_of("      replicas: 4\n      router: " + router +
-                         "\n      requests: {arrivals: poisson, rate: 8000, count: 80, prompt: 300, "
-                         "generate: 2, prefix: {tokens: 256, count: 8}}\n"));
+        1,
+        experiment_of("      replicas: 4\n      router: " + router +
+                      "\n      requests: {arrivals: poisson, rate: 8000, count: 80, prompt: 300, "
+                      "generate: 2, prefix: {tokens: 256, count: 8}}\n"));
     EXPECT_EQ(summary.service_totals.at(0).served, 80U);
     return summary.service_totals[0].first_token.mean;
   };
@@ -168,8 +169,9 @@ TEST(Replicas, HandKeysAndValuesOver) {
   for (const char* const requests :
        {"{arrivals: poisson, rate: 20000, count: 60, prompt: [4, 300], generate: [1, 9]}",
         "{arrivals: closed, clients: 6, count: 40, prompt: [4, 300], generate: [1, 9]}"}) {
-    const std::string tenant = "      replicas: 4\n      prefill: 2\n      tensor: 2\n      requests: " +
-                               std::string(requests) + "\n" + chunked;
+    const std::string tenant =
+        "      replicas: 4\n      prefill: 2\n      tensor: 2\n      requests: " +
+        std::string(requests) + "\n" + chunked;
     const trace::Summary walked = run_on(1, experiment_of(tenant, "walked"));
     ASSERT_EQ(walked.status, "finished");
     const trace::Service& total = walked.service_totals.at(0);
@@ -182,8 +184,7 @@ TEST(Replicas, HandKeysAndValuesOver) {
     const trace::Summary whole = run_on(1, experiment_of(tenant));
     EXPECT_EQ(whole.service_totals.at(0).served, total.served);
     for (const int ranks : {2, 3, 4}) {
-      EXPECT_EQ(run_on(ranks, experiment_of(tenant, "walked")).result_digest,
-                walked.result_digest);
+      EXPECT_EQ(run_on(ranks, experiment_of(tenant, "walked")).result_digest, walked.result_digest);
       EXPECT_EQ(run_on(ranks, experiment_of(tenant)).result_digest, whole.result_digest);
     }
   }
