@@ -66,7 +66,7 @@ PAGES = {page.name: page for page in (
          ("tiled", "published", "shipped", "full-wafer", "detail", "speed"), targets=("message_programs",)),
     Page("npu", "NPU cores and their arrays", ("systolic", "cores", "models", "cycles", "llama", "ranks"),
          targets=("tessera-bench",)),
-    Page("serving", "Serving and tenants", ("requests", "tenants", "log", "million", "apart")),
+    Page("serving", "Serving and tenants", ("requests", "tenants", "log", "million", "apart", "wafer")),
     Page("dram", "DRAM", ("devices",), targets=("tessera-bench",)),
     Page("flit", "The flit network", ("routers",)),
     Page("flows", "Flows", ("simgrid", "speed"), targets=("network_simgrid_flows_test", "tessera-bench")),
