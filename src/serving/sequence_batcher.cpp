@@ -28,6 +28,7 @@ struct Sequence {
   std::uint64_t blocks = 0;      // its own
   std::uint64_t shared = 0;      // blocks of the prefix or the pieces that it uses
   std::uint32_t pieces = 0;      // of its prompt that are in the cache and it uses
+  std::uint32_t credit = 0;      // millionths of a token, that drafts have gained and not given
   bool keeps_pieces = true;      // as it computes them; no more, once another one was faster
   SimTime begun = SimTime::never();
   SimTime first;
@@ -36,10 +37,26 @@ struct Sequence {
   bool generates() const { return cached + 1 == goal && generated > 0; }
 };
 
+constexpr std::uint64_t millionths = 1'000'000;
+
+// Tokens that a step gives with so many drafts [millionths], by their number.
+std::vector<std::uint64_t> gains_of(const BatchOptions& options) {
+  std::vector<std::uint64_t> gains;
+  double sum = 0;
+  double power = 1;
+  for (std::uint32_t drafts = 0; drafts <= options.drafts; ++drafts) {
+    sum += power;
+    power *= options.acceptance;
+    gains.push_back(static_cast<std::uint64_t>(sum * millionths));
+  }
+  return gains;
+}
+
 class SequenceBatcher final : public Batcher {
  public:
   SequenceBatcher(const BatchOptions& options, const RequestSource* requests)
       : options_(options),
+        gains_(gains_of(options)),
         cache_(options.block, options.blocks),
         requests_(requests != nullptr && requests->piece_tokens() > 0 ? requests : nullptr) {}
 
@@ -93,6 +110,10 @@ class SequenceBatcher final : public Batcher {
     for (Sequence& sequence : running_) {
       if (sequence.step == number) {
         sequence.step = no_step;
+        if (drafts_in(sequence) > 0) {
+          end_drafts(sequence, now, listener);
+          continue;
+        }
         sequence.cached += sequence.queries;
         keep_prefix(sequence);
         keep_pieces(sequence);
@@ -128,8 +149,8 @@ class SequenceBatcher final : public Batcher {
     return waiting_.empty() &&
            std::all_of(running_.begin(), running_.end(), [number](const Sequence& sequence) {
              return sequence.step == number &&
-                    sequence.cached + sequence.queries == sequence.goal &&
-                    sequence.generated + 1 == sequence.what.generate;
+                    sequence.cached + sequence.queries >= sequence.goal &&
+                    sequence.generated + given(sequence) == sequence.what.generate;
            });
   }
   std::uint64_t most_blocks() const override { return cache_.most_taken(); }
@@ -192,12 +213,15 @@ class SequenceBatcher final : public Batcher {
       if (running_[i].step != no_step || !running_[i].generates()) {
         continue;
       }
-      while (!take_room(running_[i], 1)) {
+      const std::uint32_t queries =
+          std::min({1 + options_.drafts, running_[i].what.generate - running_[i].generated,
+                    budget - tokens_});
+      while (!take_room(running_[i], queries)) {
         if (!drop_last(i)) {
           return;
         }
       }
-      pick(running_[i], 1);
+      pick(running_[i], queries);
     }
   }
 
@@ -363,12 +387,41 @@ class SequenceBatcher final : public Batcher {
       const auto keys = static_cast<std::uint32_t>(
           cache_.blocks_of(sequence.cached + sequence.queries) * options_.block);
       ++counts[{sequence.queries, keys}];
-      batch.emitting += sequence.cached + sequence.queries == sequence.goal ? 1 : 0;
+      if (sequence.generates()) {
+        batch.emitting += sequence.queries;
+      } else if (sequence.cached + sequence.queries == sequence.goal) {
+        ++batch.emitting;
+      }
     }
     for (const auto& [sizes, sequences] : counts) {
       batch.groups.push_back({sequences, sizes.first, sizes.second});
     }
     return batch;
+  }
+
+  // Of a sequence in a step: tokens that go in behind the one that is sure.
+  static std::uint32_t drafts_in(const Sequence& sequence) {
+    return sequence.generates() ? sequence.queries - 1 : 0;
+  }
+  // Tokens that come out of it at the end of the step.
+  std::uint32_t given(const Sequence& sequence) const {
+    const std::uint32_t drafts = drafts_in(sequence);
+    const auto whole = static_cast<std::uint32_t>((sequence.credit + gains_[drafts]) / millionths);
+    return std::min(whole, drafts + 1);
+  }
+
+  // What was wrong leaves the cache again.
+  void end_drafts(Sequence& sequence, SimTime now, BatchListener& listener) {
+    const std::uint32_t tokens = given(sequence);
+    sequence.credit = static_cast<std::uint32_t>(std::min(
+        sequence.credit + gains_[drafts_in(sequence)] - tokens * millionths, millionths - 1));
+    counts_.dropped += sequence.queries - tokens;
+    sequence.cached += tokens;
+    keep_prefix(sequence);
+    keep_pieces(sequence);
+    for (std::uint32_t token = 0; token < tokens; ++token) {
+      give_token(sequence, now, listener);
+    }
   }
 
   void give_token(Sequence& sequence, SimTime now, BatchListener& listener) {
@@ -389,6 +442,7 @@ class SequenceBatcher final : public Batcher {
   }
 
   BatchOptions options_;
+  std::vector<std::uint64_t> gains_;  // [drafts]
   Cache cache_;
   const RequestSource* requests_;  // null: nothing is known of pieces
   BatchCounts counts_;             // all but the blocks

@@ -13,6 +13,12 @@
 // whole, of one that is told by its blocks as many as are there from the first on; what nobody uses
 // goes when room is needed, that which was used longest ago first.
 //
+// With drafts of d tokens that are accepted with probability a, a step gives a sequence
+//     1 + a + … + a^d = (1 - a^(d+1)) / (1 - a)
+// tokens in the mean (Y. Leviathan et al., "Fast inference from transformers via speculative
+// decoding", ICML 2023, equation 1). Each sequence gets whole tokens that come to that over its
+// steps.
+//
 // Other models: waiting requests go together as long as their samples are at most `samples`.
 #pragma once
 
@@ -37,6 +43,11 @@ struct BatchOptions {
   std::optional<std::uint64_t> blocks;  // of the cache; none: any number
   std::uint32_t samples = 1;            // of other models
   std::uint32_t in_flight = 1;          // steps under way at a time
+  // Speculative decoding: a sequence that generates takes so many more tokens in, which a draft
+  // proposes and each of which is right with this probability; it gets those before the first wrong
+  // one, and one more.
+  std::uint32_t drafts = 0;
+  double acceptance = 0;
 };
 
 // How a request fared; times of tokens are told one by one.

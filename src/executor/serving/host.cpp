@@ -77,7 +77,9 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
     step.awaited.push_back(static_cast<std::uint32_t>(step.parts[part].after.size()));
   }
-  const SimTime host = work_.tenants[tenant].host;
+  const ServedTenant& served = work_.tenants[tenant];
+  const std::uint32_t drafts = batch.emitting > 0 ? served.batching.drafts : 0;
+  const SimTime host = served.host + served.draft * std::int64_t{drafts};
   if (host > SimTime::zero()) {
     context.send_self(host, pdes::Port(setup_.slot, serving_prepared_kind), number);
   } else {

@@ -101,6 +101,22 @@ BatchOptions read_batching(Section section, bool of_language) {
   return options;
 }
 
+// Each token that goes in gives one that is right, at least.
+void read_speculation(Section section, ServedTenant& tenant) {
+  const ServedKeys& keys = served_keys();
+  tenant.batching.drafts = keys.drafts.read(section);
+  tenant.batching.acceptance = keys.acceptance.read(section);
+  tenant.draft = keys.draft.read(section);
+  const std::uint64_t out = std::uint64_t{tenant.batching.sequences} * (1 + tenant.batching.drafts);
+  if (tenant.batching.drafts > 0 && out > serving::most_sequences) {
+    section.error("tokens", std::to_string(tenant.batching.sequences) +
+                                " sequences with their drafts are more than " +
+                                std::to_string(serving::most_sequences) +
+                                " tokens that come out of a step");
+    tenant.batching.drafts = 0;
+  }
+}
+
 executor::Targets read_targets(Section section, bool of_language) {
   executor::Targets targets;
   const ServedKeys& keys = served_keys();
@@ -220,6 +236,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.host = served_keys().host.read(batching);
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
+    read_speculation(section.section("speculation"), tenant);
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   cores = read_cores(section, work);

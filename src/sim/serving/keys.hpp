@@ -79,6 +79,15 @@ struct ServedKeys {
                             "of the host for each step, before it begins: choosing requests, "
                             "inputs, sampling, outputs",
                             config::at_least(SimTime::zero())};
+  config::Key<std::uint32_t> drafts{"speculation.tokens", 0,
+                                    "that a draft proposes for each sequence that generates",
+                                    config::between(0U, 64U)};
+  config::Key<double> acceptance{"speculation.acceptance", 0.0,
+                                 "probability that such a token is right",
+                                 config::between(0.0, 1.0)};
+  config::Key<SimTime> draft{"speculation.time", SimTime::zero(),
+                             "that the draft takes for a token of all sequences",
+                             config::at_least(SimTime::zero())};
   config::Key<std::uint32_t> samples{"batching.samples", 1,
                                      "of a step of a model that is no language model",
                                      config::between(1U, 65'536U)};

@@ -34,11 +34,11 @@ std::vector<ParameterInfo> serving_parameters() {
 std::vector<ParameterInfo> keys_beside_models() {
   const ServedKeys& keys = served_keys();
   std::vector<ParameterInfo> all{
-      keys.name,        keys.continuous,     keys.sequences, keys.tokens,     keys.chunk,
-      keys.block,       keys.cache,          keys.host,      keys.samples,    keys.tensor,
-      keys.pipeline,    keys.replicas,       keys.router,    keys.npus,       keys.cores,
-      keys.first_token, keys.between_tokens, keys.latency,   keys.background, keys.cache_type,
-      keys.prefill,     keys.price};
+      keys.name,        keys.continuous,     keys.sequences,  keys.tokens,     keys.chunk,
+      keys.block,       keys.cache,          keys.cache_type, keys.host,       keys.samples,
+      keys.drafts,      keys.acceptance,     keys.draft,      keys.tensor,     keys.pipeline,
+      keys.replicas,    keys.router,         keys.prefill,    keys.npus,       keys.cores,
+      keys.first_token, keys.between_tokens, keys.latency,    keys.background, keys.price};
   for (ParameterInfo& one : npu::stored_weights_parameters()) {
     all.push_back(std::move(one));
   }

@@ -256,5 +256,59 @@ TEST(SampleBatcher, PutsWaitingRequestsTogether) {
   EXPECT_EQ(heard.all.size(), 4U);
 }
 
+// Three drafts of which each is right with probability a half: 1 + 1/2 + 1/4 + 1/8 tokens a step.
+TEST(SequenceBatcher, GivesWhatDraftsGain) {
+  BatchOptions options;
+  options.chunk = 64;
+  options.drafts = 3;
+  options.acceptance = 0.5;
+  const auto batcher = make_sequence_batcher(options);
+  Request request;
+  request.prompt = 10;
+  request.generate = 76;
+  batcher->arrive(0, request);
+  class Counter final : public BatchListener {
+   public:
+    void on_token(std::uint64_t, std::optional<SimTime>) override { ++tokens; }
+    void on_served(const Served& served) override { last = served; }
+    std::uint32_t tokens = 0;
+    std::optional<Served> last;
+  } counter;
+  std::uint64_t computed = 0;
+  std::uint32_t steps = 0;
+  while (const auto batch = batcher->next(steps, SimTime::from_ps(steps))) {
+    computed += batch->tokens();
+    const bool is_last = batcher->is_last(steps);
+    batcher->end(steps, SimTime::from_ps(steps), counter);
+    EXPECT_EQ(is_last, counter.last.has_value()) << steps;
+    ++steps;
+  }
+  ASSERT_TRUE(counter.last);
+  EXPECT_EQ(counter.tokens, 76U);
+  EXPECT_EQ(steps, 1U + 41);  // the prompt, 73 tokens in 39 steps, and two with fewer drafts
+  const BatchCounts counts = batcher->counts();
+  EXPECT_EQ(counts.held, 10U + 75);
+  EXPECT_EQ(computed + counts.reused, counts.held + counts.dropped);
+}
+
+// With others its time begins when keys and values have come, with the second token.
+TEST(SequenceBatcher, TakesOverWhatOthersHaveComputed) {
+  BatchOptions options;
+  options.chunk = 64;
+  const auto batcher = make_sequence_batcher(options);
+  Request request;
+  request.prompt = 100;
+  request.generate = 3;
+  batcher->take_over({7, request, SimTime::from_ps(1), SimTime::from_ps(2), 0});
+  EXPECT_EQ(batcher->load().waiting, 1U);
+  const auto batch = batcher->next(0, SimTime::from_ps(5));
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->groups, (std::vector<SequenceGroup>{{1, 1, 112}}));
+  EXPECT_EQ(batch->emitting, 1U);
+  EXPECT_EQ(batcher->load().running, 1U);
+  EXPECT_EQ(batcher->load().blocks, 7U);
+  EXPECT_EQ(batcher->counts().reused, 100U);
+}
+
 }  // namespace
 }  // namespace tessera::serving

@@ -75,6 +75,7 @@ struct ServedTenant {
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
   SimTime host;                       // from putting a step together to its beginning
+  SimTime draft;                      // to propose a token, before steps that give some
   std::optional<DataType> data_type;  // that it computes in; none: several
   // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
   bool streams_weights = false;
