@@ -1,0 +1,92 @@
+#include "serving/tenant_settings.hpp"
+
+#include <string>
+
+#include "serving/keys.hpp"
+#include "tessera/serving/language_model.hpp"
+
+namespace tessera::sim {
+
+using config::Section;
+using executor::ServedTenant;
+using executor::ServingWork;
+using serving::BatchOptions;
+
+BatchOptions read_batching(Section section, bool of_language) {
+  const ServedKeys& keys = served_keys();
+  BatchOptions options;
+  if (!of_language) {
+    options.samples = keys.samples.read(section);
+    return options;
+  }
+  options.continuous = keys.continuous.read(section);
+  options.sequences = keys.sequences.read(section);
+  options.tokens = keys.tokens.read(section);
+  if (const auto chunk = keys.chunk.read(section)) {
+    options.chunk = *chunk;
+    options.tokens = options.chunk;
+  }
+  options.block = keys.block.read(section);
+  return options;
+}
+
+// Each token that goes in gives one that is right, at least.
+void read_speculation(Section section, ServedTenant& tenant) {
+  const ServedKeys& keys = served_keys();
+  tenant.batching.drafts = keys.drafts.read(section);
+  tenant.batching.acceptance = keys.acceptance.read(section);
+  tenant.draft = keys.draft.read(section);
+  const std::uint64_t out = std::uint64_t{tenant.batching.sequences} * (1 + tenant.batching.drafts);
+  if (tenant.batching.drafts > 0 && out > serving::most_sequences) {
+    section.error("tokens", std::to_string(tenant.batching.sequences) +
+                                " sequences with their drafts are more than " +
+                                std::to_string(serving::most_sequences) +
+                                " tokens that come out of a step");
+    tenant.batching.drafts = 0;
+  }
+}
+
+executor::Targets read_targets(Section section, bool of_language) {
+  executor::Targets targets;
+  const ServedKeys& keys = served_keys();
+  if (of_language) {
+    targets.first_token = keys.first_token.read(section, SimTime::never());
+    targets.between_tokens = keys.between_tokens.read(section, SimTime::never());
+  }
+  targets.latency = keys.latency.read(section, SimTime::never());
+  return targets;
+}
+
+// Replicas that compute prompts alone, and how they hand over.
+void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section& section) {
+  if (tenant.prefill == 0) {
+    return;
+  }
+  if (!tenant.of_language || !work.on_tiles) {
+    section.error("prefill", "is of language models on tiles of other compute models than npu");
+  } else if (tenant.prefill >= tenant.replicas) {
+    section.error("prefill", "of " + std::to_string(tenant.replicas) +
+                                 " replicas, some must be left that generate");
+  }
+}
+
+void check_length(const ServedTenant& tenant, Section& section, std::uint32_t longest) {
+  const serving::Request largest = tenant.requests->largest();
+  const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
+  if (tokens > longest) {
+    section.error("requests", "a request may have " + std::to_string(tokens) +
+                                  " tokens with those it generates; the model takes " +
+                                  std::to_string(longest) + " (sequence)");
+  }
+}
+
+void check_pieces(const ServedTenant& tenant, Section& section) {
+  const std::uint32_t tokens = tenant.requests->piece_tokens();
+  if (tokens % tenant.batching.block != 0) {
+    Section batching = section.section("batching");
+    batching.error("block", "prompts have blocks of " + std::to_string(tokens) +
+                                " tokens in common, which must be a multiple of it");
+  }
+}
+
+}  // namespace tessera::sim
