@@ -1,6 +1,7 @@
 #include "tessera/executor/service_windows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::executor {
 

@@ -18,6 +18,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/executor/service_windows.hpp"
 #include "tessera/executor/time_distribution.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/network/messages.hpp"
