@@ -31,6 +31,20 @@ _OVER_TIME = {"link_bins": ("link", ("node", "port", "to", "class")),
 _LARGEST = ("largest_queue", "longest_wait")
 
 
+def _flat(served: dict[str, Any]) -> dict[str, Any]:
+    """Quantiles as columns of their own, in seconds; without windows."""
+    row: dict[str, Any] = {}
+    for key, value in served.items():
+        if isinstance(value, dict):
+            what = key.removesuffix("_ps")
+            row.update((f"{what}_{name}", number) if name == "count"
+                       else (f"{what}_{name}_s", number / 1e12)
+                       for name, number in value.items())
+        elif not isinstance(value, list):
+            row[key] = value
+    return row
+
+
 class Run:
     """The folder of a run, checked against its manifest when traces are first read.
 
@@ -126,19 +140,21 @@ class Run:
 
     def services(self) -> pandas.DataFrame:
         """How requests were served, a row a tenant; times in seconds, by quantile."""
-        rows = []
-        for service in self.summary.get("services") or []:
-            row: dict[str, Any] = {}
-            for key, value in service.items():
-                if isinstance(value, dict):
-                    what = key.removesuffix("_ps")
-                    row.update((f"{what}_{name}", number) if name == "count"
-                               else (f"{what}_{name}_s", number / 1e12)
-                               for name, number in value.items())
-                else:
-                    row[key] = value
-            rows.append(row)
-        return pandas.DataFrame(rows)
+        return pandas.DataFrame([_flat(one) for one in self.summary.get("services") or []])
+
+    def service_totals(self) -> pandas.DataFrame:
+        """The same of all replicas of a model together; no rows where none has several."""
+        return pandas.DataFrame([_flat(one) for one in self.summary.get("service_totals") or []])
+
+    def service_windows(self, tenant: str) -> pandas.DataFrame:
+        """How a tenant's requests were served over time, or those of all replicas of a model: a row
+        a window, which begins at `begin_s`."""
+        for one in (self.summary.get("service_totals") or []) + (self.summary.get("services") or []):
+            if one["tenant"] == tenant:
+                return pandas.DataFrame([
+                    {"begin_s": number * one["window_ps"] / 1e12, **_flat(window)}
+                    for number, window in enumerate(one["windows"])])
+        raise KeyError(f"{self.folder}: no requests to {tenant} were served")
 
     # ---- The traces
 
