@@ -147,7 +147,7 @@ class SequenceBatcher final : public Batcher {
   BatchLoad load() const override { return {running_.size(), waiting_.size(), cache_.taken()}; }
   bool is_last(std::uint32_t number) const override {
     return waiting_.empty() &&
-           std::all_of(running_.begin(), running_.end(), [number](const Sequence& sequence) {
+           std::all_of(running_.begin(), running_.end(), [this, number](const Sequence& sequence) {
              return sequence.step == number &&
                     sequence.cached + sequence.queries >= sequence.goal &&
                     sequence.generated + given(sequence) == sequence.what.generate;
