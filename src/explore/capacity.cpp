@@ -54,7 +54,8 @@ const config::Value* value_at(const config::Value& root, const std::string& path
       const auto read = std::from_chars(name.data(), name.data() + name.size(), item);
       at = read.ec == std::errc() && item < at->items.size() ? &at->items[item] : nullptr;
     } else {
-      at = at->find(name);
+      const config::Value::Member* const member = at->find(name);
+      at = member == nullptr ? nullptr : &member->value;
     }
   }
   return at;
