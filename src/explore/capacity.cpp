@@ -85,7 +85,11 @@ class RateSearch {
     try {
       search(first);
     } catch (const ConfigError& error) {
-      fail("refused", messages_of(error));
+      if (row_.runs == 0) {
+        fail("refused", messages_of(error));
+      } else {
+        settle();  // the key takes no such rate, which is as far as one can go
+      }
     } catch (const IoError&) {
       throw;  // not the combination's fault
     } catch (const Error& error) {
@@ -106,6 +110,10 @@ class RateSearch {
     while (!stopped_ && row_.rate > 0 && row_.beyond > row_.rate * (1 + request_.within)) {
       try_rate(std::sqrt(row_.rate * row_.beyond));
     }
+    settle();
+  }
+
+  void settle() {
     row_.status = row_.rate > 0 ? "met" : "late";
     if (row_.rate > 0 && row_.beyond == 0) {
       row_.message = "no rate was found that is too large: more requests may be needed";

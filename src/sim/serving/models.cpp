@@ -52,9 +52,8 @@ struct Complaint {
 
 std::optional<DataType> read_cache_type(Section& tenant, const ServingWork& work) {
   Section batching = tenant.section("batching");
-  const bool is_given = batching.has("cache_type");
   const std::optional<DataType> type = data_type_from(served_keys().cache_type.read(batching));
-  if (is_given && !work.on_tiles) {
+  if (type && !work.on_tiles) {
     batching.error("cache_type", "NPU cores keep the cache in the type that the model computes in");
   }
   return type;
