@@ -45,6 +45,7 @@ std::optional<AttentionStep> step_of(const std::string& line) {
   shape.vocabulary = shape.hidden;
   shape.sequence = 1U << 17U;
   shape.attention = workload::AttentionKind::flash;
+  shape.causal = true;
   if (generating.sequences > 0) {
     step.batch.groups.push_back(generating);
   }
