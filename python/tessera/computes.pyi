@@ -51,6 +51,10 @@ class Gemm(Compute):
     """share of the peak that fused (flash) attention reaches with long sequences; it has no tiles then; fraction, at least 1e-06; default: as any product, by its tiles"""
     attention_fill: int | None
     """attention_efficiency: start of a block of queries, as long as so many keys; integer, 0 to 1048576; default: 0"""
+    attention_rows: int | None
+    """attention_efficiency: queries of a block; blocks of all sequences of a batch go in waves over the units then, in one kernel (FlashAttention-2); 0: as if blocks were any number; integer, 0 to 1048576; default: 0"""
+    attention_skip: int | None
+    """attention_rows: a block of the kernel's grid behind a sequence's last query, as long as so many keys; integer, 0 to 1048576; default: 0"""
     sustained_clock: float | str | None
     """share of the clock that is left under the power limit where products follow one another; fraction, at least 1e-06; default: 1"""
     collective_units: int | None
@@ -82,6 +86,8 @@ class Gemm(Compute):
         sum_memory_efficiency: float | str | None = ...,
         attention_efficiency: float | str | None = ...,
         attention_fill: int | None = ...,
+        attention_rows: int | None = ...,
+        attention_skip: int | None = ...,
         sustained_clock: float | str | None = ...,
         collective_units: int | None = ...,
         vector_peak: str | None = ...,

@@ -24,7 +24,9 @@ FaultsLinks = TypedDict("FaultsLinks", {"from": str | int | float, "to": str | i
 
 FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": float | str}, total=False)
 
-ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "host": str, "samples": int}, total=False)
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int}, total=False)
+
+ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "acceptance": float, "time": str}, total=False)
 
 ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
 
@@ -235,14 +237,17 @@ class ServedTenant(Section):
     name: str | int | float | None
     """of a tenant, without comma and slash; text; default: kind and place"""
     batching: ServedTenantBatching | None
+    speculation: ServedTenantSpeculation | None
     tensor: int | None
     """NPUs that share each layer; integer, 1 to 4096; default: 1"""
     pipeline: int | None
     """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
     replicas: int | None
     """of the model, each on NPUs of its own, for the same requests; integer, 1 to 64; default: 1"""
-    router: Literal["round-robin", "least-work"] | None
-    """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; name, one of round-robin, least-work; default: round-robin"""
+    router: Literal["round-robin", "least-work", "prefix"] | None
+    """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; prefix: the same with the request's own, but for the beginning that requests sent there before share with it; name, one of round-robin, least-work, prefix; default: round-robin"""
+    prefill: int | None
+    """of the replicas, the first ones, which compute prompts alone; the others generate, with keys and values that come over the network; 0: all do both; integer, 0 to 63; default: 0"""
     npus: Sequence[int] | None
     """NPUs that the model runs on, replica by replica, stage by stage; list of integer; default: from 0 on"""
     cores: str | int | float | None
@@ -250,6 +255,8 @@ class ServedTenant(Section):
     target: ServedTenantTarget | None
     background: bool | None
     """asks as long as others are not served; boolean; default: false"""
+    price: float | None
+    """of an NPU for an hour, in any currency; number, 0 to 1e+09; default: 0"""
     weights: ServedTenantWeights | None
     language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
     """keys of the workload transformer, or a file of them; mapping"""
@@ -261,14 +268,17 @@ class ServedTenant(Section):
         requests: arrivals.Requests | Mapping[str, Any],
         name: str | int | float | None = ...,
         batching: ServedTenantBatching | None = ...,
+        speculation: ServedTenantSpeculation | None = ...,
         tensor: int | None = ...,
         pipeline: int | None = ...,
         replicas: int | None = ...,
-        router: Literal["round-robin", "least-work"] | None = ...,
+        router: Literal["round-robin", "least-work", "prefix"] | None = ...,
+        prefill: int | None = ...,
         npus: Sequence[int] | None = ...,
         cores: str | int | float | None = ...,
         target: ServedTenantTarget | None = ...,
         background: bool | None = ...,
+        price: float | None = ...,
         weights: ServedTenantWeights | None = ...,
         language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None = ...,
         onnx: ServedOnnx | Mapping[str, Any] | None = ...,

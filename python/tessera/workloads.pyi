@@ -223,7 +223,7 @@ class Serving(Workload):
     npu_cores: int | None
     """cores of an NPU: so many computing nodes after each other; integer, at least 1; default: all; 1 on tiles of other compute models than npu"""
     message: str | None
-    """two begin a core's share of an operator, one ends it; on tiles four begin a step, one ends it; size, at least 1 B; default: 32 B"""
+    """two begin a core's share of an operator, one ends it; on tiles six begin a step, one ends it; size, at least 1 B; default: 32 B"""
     all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
     """algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
     steps: Literal["walked", "whole"] | None
