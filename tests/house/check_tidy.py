@@ -21,7 +21,6 @@ from pathlib import Path
 from compile_commands import sources, words_of_rooms
 
 KEPT = re.compile(r"-(?:I|D|U|std=)")
-HERE = Path(__file__).resolve().parent
 FAULTS = {
     "bugprone-use-after-move": "std::string f() {\n  std::string a;\n  std::string b = std::move(a);\n"
                                "  return a + b;\n}\n",
@@ -57,7 +56,7 @@ def command(repository, file, options):
     # Warnings are GCC's affair. What clang 14 lacks of the library's <source_location> is given.
     return [tidy_of(repository), "--quiet", f"--config-file={repository / '.clang-tidy'}",
             "--header-filter=(include/tessera|src)/[a-z]+/[a-z_]+[.](hpp|inl)$", str(file), "--",
-            *options, "-include", str(HERE / "source_location.hpp"), "-w"]
+            *options, "-include", str(repository / "cmake" / "source_location.hpp"), "-w"]
 
 
 def check(repository, file, options):

@@ -1,4 +1,4 @@
-// For clang-tidy 14, which lacks the builtin that libstdc++'s <source_location> asks for.
+// For Clang 14 and 15, which lack the builtin that libstdc++'s <source_location> asks for.
 #pragma once
 #if __has_include(<source_location>) && !__has_builtin(__builtin_source_location)
 namespace std {
