@@ -27,6 +27,10 @@ package_test_packages=(dpkg-dev file environment-modules)
 # shellcheck disable=SC2034  # what the package for Python needs, and what its tests need beside it
 python_packages=(python3 python3-h5py python3-matplotlib python3-numpy python3-pandas python3-xarray
   python3-yaml)
+# shellcheck disable=SC2034  # other compilers and another MPI, and what fuzzes
+toolchain_packages=(clang mpich libmpich-dev)
+# shellcheck disable=SC2034
+fuzz_packages=(clang libclang-rt-dev)
 # shellcheck disable=SC2034
 python_test_packages=(python3-pytest python3-nbclient python3-nbformat python3-ipykernel
   python3-setuptools python3-wheel python3-pip mypy zsh fish man-db mandoc)

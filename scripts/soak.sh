@@ -24,12 +24,24 @@ Chakra traces, and writes the part damaged-files of results/soak.md.
 
 scripts/soak.sh ranks [COUNT [SEED]]
 Builds, draws COUNT (1000) experiments and runs each on one rank and on several, cut at random: equal
-digests, and no promise between ranks broken."
+digests, and no promise between ranks broken.
+
+scripts/soak.sh works [--count N] [--minutes N] [--ledger FILE] [--again] [--program FILE]
+Random experiments over all kinds of work, networks, memories and compute models, on several ranks, a share
+of them killed or stopped and resumed: N (5000) in all, over as many sittings as it takes (build/works.json
+remembers), and writes the part works of results/trust.md. --again runs those that failed."
 
 if [[ ${1:-} == ranks ]]; then
   configure_and_build release tessera
   exec python3 "$repository/tests/parallel/random_runs.py" "$repository/build/release/tessera" \
     mpirun "${2:-1000}" "${3:-1}"
+fi
+
+if [[ ${1:-} == works ]]; then
+  shift
+  need_packages "${picture_packages[@]}" python3-yaml
+  [[ " $* " == *" --program "* ]] || "$scripts/build" --target tessera
+  PYTHONDONTWRITEBYTECODE=1 exec python3 "$scripts/tessera_validate/soak/works.py" "$@"
 fi
 
 if [[ ${1:-} == onnx ]]; then

@@ -82,4 +82,9 @@ PAGES = {page.name: page for page in (
          about=f"How it was measured: {RATES}"),
     Page("soak", "Soak", ("trials", "damaged-files"),
          scripts={"trials": ("scripts/soak.sh",), "damaged-files": ("scripts/soak.sh", "onnx")}),
+    Page("trust", "Trust", ("works", "fuzzers", "toolchains", "coverage", "mutation"),
+         scripts={"works": ("scripts/soak.sh", "works"), "fuzzers": ("scripts/fuzz",),
+                  "toolchains": ("scripts/toolchains",), "coverage": ("scripts/coverage",),
+                  "mutation": ("scripts/mutate",)},
+         about="What was tried to make the program wrong, and how often. Every part says by which program."),
 )}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Fuzzes the readers of files, guided by coverage, and writes its part of results/trust.md.
+
+Each reader gets mutated inputs until there have been so many of them, over as many sittings as it takes:
+build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused
+as bad input within the time and memory allowed; experiments, which may ask for both, are counted.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import made
+from catalogue import PAGES
+from page import ROOT, version
+from soak.seeds import seeds
+
+# Reader, what it reads, longest input [B].
+READERS = {
+    "yaml": ("YAML, and back again", 4096),
+    "experiment": ("experiments: all keys, plans, and what they are resolved to", 8192),
+    "collective": ("collectives by hand, and of MSCCL", 4096),
+    "chakra": ("Chakra traces", 16384),
+    "onnx": ("ONNX models, through all passes", 65536),
+    "requests": ("logs of requests, CSV and JSON", 4096),
+    "stored": ("checkpoint.json, manifest, summary, state and logs of sweeps, with sums made right", 4096),
+    "import": ("configurations of ASTRA-sim, SCALE-Sim and ONNXim", 8192)}
+MOST_MEMORY_MB = 2048
+LONGEST_S = 20
+KEPT_FILES, KEPT_BYTES = 100, 2048  # of a corpus in the tree
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
+    parser.add_argument("--count", type=int, default=1_000_000, help="inputs for each reader, in all")
+    parser.add_argument("--minutes", type=float, default=0, help="of this sitting, for each reader")
+    parser.add_argument("--reader", action="append", choices=READERS)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 1 << 31))
+    parser.add_argument("--keep", action="store_true", help="put what covers most into tests/fuzz/corpus")
+    return parser.parse_args()
+
+
+def environment(reader):
+    return {**os.environ, "TESSERA_FUZZ": reader, "UBSAN_OPTIONS": "print_stacktrace=1",
+            "ASAN_OPTIONS": "allocator_may_return_null=0:detect_leaks=1"}
+
+
+def fill(reader, folder):
+    """The corpus of work: seeds of the tree, what is kept in it, and what earlier sittings found."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = sorted((ROOT / "tests" / "fuzz" / "corpus" / reader).glob("*"))
+    for content in [*seeds(reader), *(path.read_bytes() for path in kept)]:
+        if len(content) <= READERS[reader][1] * 4:
+            (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
+
+
+def sit(given, reader, left):
+    """Runs the fuzzer; its inputs, what it counted, and its output where it found something."""
+    corpus = given.folder / "corpus" / reader
+    findings = given.folder / "findings" / reader
+    findings.mkdir(parents=True, exist_ok=True)
+    fill(reader, corpus)
+    command = [given.folder / "tests" / "fuzz_readers", f"-runs={left}", f"-seed={given.seed}",
+               f"-max_len={READERS[reader][1]}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MOST_MEMORY_MB}",
+               "-print_final_stats=1", "-use_value_profile=1", f"-artifact_prefix={findings}/"]
+    if given.minutes:
+        command.append(f"-max_total_time={int(60 * given.minutes)}")
+    if reader == "experiment":
+        command += ["-fork=1", "-ignore_timeouts=1", "-ignore_ooms=1"]
+    done = subprocess.run([*map(str, command), str(corpus)], capture_output=True, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, env=environment(reader), check=False)
+    return counts_of(done.stderr), done
+
+
+def counts_of(text):
+    """What libFuzzer says at its end, with and without processes of their own."""
+    counts = {"inputs": 0, "edges": 0, "too_long": 0, "too_large": 0}
+    for number, edges in re.findall(r"^#(\d+)[:\t].*?cov: (\d+)", text, re.MULTILINE):
+        counts["inputs"], counts["edges"] = int(number), int(edges)
+    for large, slow, _ in re.findall(r"oom/timeout/crash: (\d+)/(\d+)/(\d+)", text):
+        counts["too_large"], counts["too_long"] = int(large), int(slow)
+    executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
+    if executed:
+        counts["inputs"] = max(counts["inputs"], int(executed[1]))
+    return counts
+
+
+class Ledger:
+    def __init__(self, path):
+        self.path = path
+        self.entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def of(self, reader):
+        empty = {"inputs": 0, "edges": 0, "too_long": 0, "too_large": 0, "seconds": 0, "programs": []}
+        return self.entries.setdefault(reader, empty)
+
+    def add(self, reader, counts, seconds, program):
+        entry = self.of(reader)
+        for name, value in counts.items():
+            entry[name] = max(entry[name], value) if name == "edges" else entry[name] + value
+        entry["seconds"] += seconds
+        if program not in entry["programs"]:
+            entry["programs"].append(program)
+        self.path.write_text(json.dumps(self.entries, indent=1) + "\n", encoding="utf-8")
+
+
+def keep(given, reader):
+    """Small inputs of the corpus that cover as much as all small ones, into the tree."""
+    target = ROOT / "tests" / "fuzz" / "corpus" / reader
+    small, merged = given.folder / "small" / reader, given.folder / "merged" / reader
+    for folder in (small, merged):
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+        folder.mkdir(parents=True)
+    for path in (given.folder / "corpus" / reader).iterdir():
+        if path.stat().st_size <= KEPT_BYTES:
+            (small / path.name).write_bytes(path.read_bytes())
+    subprocess.run([str(given.folder / "tests" / "fuzz_readers"), "-merge=1", f"-timeout={LONGEST_S}",
+                    f"-rss_limit_mb={MOST_MEMORY_MB}", str(merged), str(small)], capture_output=True,
+                   env=environment(reader), check=True)
+    target.mkdir(parents=True, exist_ok=True)
+    there = {path.name for path in target.iterdir()}
+    new = sorted((path for path in merged.iterdir() if path.name not in there), key=lambda path: path.stat().st_size)
+    for path in new[:max(0, KEPT_FILES - len(there))]:
+        (target / path.name).write_bytes(path.read_bytes())
+    print(f"{reader}: {len(list(target.iterdir()))} files kept", flush=True)
+
+
+def part_of_page(ledger, program):
+    lines = ["libFuzzer, under AddressSanitizer and UndefinedBehaviorSanitizer, guided by coverage and compared "
+             f"values. An input must be read or refused as bad input within {LONGEST_S} s and "
+             f"{MOST_MEMORY_MB} MiB. Experiments may ask for more; those that did are counted, their messages "
+             "are not looked at. Counts are over all sittings, by the programs named; after a finding the count "
+             "goes on from where it was.", "",
+             "| reader | reads | inputs | edges covered | longer than allowed | larger | hours | programs |",
+             "|---|---|---|---|---|---|---|---|"]
+    total = 0
+    for reader, (what, _) in READERS.items():
+        entry = ledger.of(reader)
+        total += entry["seconds"]
+        lines.append(f"| {reader} | {what} | {entry['inputs']} | {entry['edges']} | {entry['too_long']} | "
+                     f"{entry['too_large']} | {entry['seconds'] / 3600:.2f} | {', '.join(entry['programs'])} |")
+    return [*lines, "", made.footer(total, program, ()), ""]
+
+
+def main():
+    given = options()
+    program = version(given.folder / "tests" / "fuzz_replay")
+    commit = re.search(r"\(([^)]+)\)", program)[1]
+    ledger = Ledger(given.folder / "ledger.json")
+    failed = False
+    for reader in given.reader or READERS:
+        left = given.count - ledger.of(reader)["inputs"]
+        if left > 0:
+            began = time.time()
+            counts, done = sit(given, reader, left)
+            ledger.add(reader, counts, time.time() - began, commit)
+            print(f"{reader}: {counts}", flush=True)
+            if done.returncode != 0:
+                failed = True
+                print(f"error: {reader}: a finding, in {given.folder}/findings/{reader}\n{done.stderr[-6000:]}",
+                      file=sys.stderr)
+        if given.keep:
+            keep(given, reader)
+    if failed:
+        return 1
+    made.put(PAGES["trust"], "fuzzers", part_of_page(ledger, program))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+// Files that programs write: graphs, models, logs of requests, what runs and sweeps leave behind.
+#include <filesystem>
+
+#include "readers.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/explore/table/table.hpp"
+#include "tessera/onnx/import.hpp"
+#include "tessera/onnx/passes/optimize.hpp"
+#include "tessera/serving/request.hpp"
+#include "tessera/trace/checkpoint.hpp"
+#include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/store/signed_json.hpp"
+#include "tessera/trace/summary.hpp"
+#include "tessera/workload/chakra/chakra.hpp"
+
+namespace tessera::fuzz {
+namespace {
+
+// What the last byte chooses, so that the front of a file is that of a file.
+unsigned take_choice(std::string_view& bytes) {
+  if (bytes.empty()) {
+    return 0;
+  }
+  const auto choice = static_cast<unsigned char>(bytes.back());
+  bytes.remove_suffix(1);
+  return choice;
+}
+
+// The same as a whole signed file would be, where it is JSON at all: a fuzzer does not find sums.
+bool sign_again(const std::string& path, std::string_view bytes, const std::string& file_type) {
+  std::optional<trace::Json> json = trace::Json::parse(bytes);
+  if (!json) {
+    return false;
+  }
+  try {
+    json->erase("crc32c");
+    json->erase("file_type");
+    json->erase("format_version");
+    trace::write_signed(path, file_type, *json);
+  } catch (const trace::JsonError&) {
+    return false;  // not an object
+  }
+  return true;
+}
+
+template <class Function>
+void refused_or(const Function& read) {
+  try {
+    read();
+  } catch (const ConfigError&) {
+  } catch (const IoError&) {
+  }
+}
+
+}  // namespace
+
+void read_chakra(std::string_view bytes) {
+  workload::ChakraFile file(file_with("fuzzed.0.et", bytes));
+  workload::GraphNode node;
+  while (file.next(node)) {
+  }
+}
+
+void read_onnx(std::string_view bytes) {
+  const unsigned choice = take_choice(bytes);
+  onnx::ImportOptions options;
+  options.branches["*"] = choice % 2 == 0;
+  if (choice / 2 % 2 == 0) {
+    options.loops["*"] = choice / 4 % 4;
+  }
+  options.unknown = choice / 16 % 2 == 0 ? onnx::Unknown::refuse : onnx::Unknown::traffic;
+  for (const char* name : {"batch", "N", "batch_size", "sequence", "seq_len", "input.0", "x.0"}) {
+    options.dimensions[name] = 1 + choice / 32;
+  }
+  onnx::Import model = onnx::import_model(std::string(bytes), "fuzzed.onnx", options);
+  onnx::optimize(model.graph, static_cast<onnx::Level>(choice / 64));
+  onnx::total_cost(model.graph);
+}
+
+void read_requests(std::string_view bytes) {
+  const bool of_language = take_choice(bytes) % 4 != 0;
+  config::Diagnostics diagnostics;
+  config::Section section(
+      config::parse("requests.yaml",
+                    "{arrivals: trace, file: " + file_with("requests", bytes) + "}", diagnostics),
+      "", diagnostics);
+  const auto source = serving::read_requests(section, {of_language, false, 7});
+  if (source == nullptr) {
+    return;
+  }
+  const serving::Request largest = source->largest();
+  SimTime before = SimTime::zero();
+  for (std::uint64_t number = 0; number < source->count().value_or(0); ++number) {
+    const serving::Request request = source->request(number);
+    if (request.arrival < before || request.prompt > largest.prompt + largest.generate) {
+      broken("requests out of order, or larger than the largest");
+    }
+    before = request.arrival;
+    source->pieces(number);
+  }
+  source->samples();
+  source->notes();
+}
+
+void read_stored(std::string_view bytes) {
+  const unsigned choice = take_choice(bytes);
+  const std::string text(bytes);
+  const std::string folder = scratch_folder() + "/run";
+  file_with("run/checkpoints/00001/rank.00000.h5", bytes);
+  switch (choice % 5) {
+    case 0: {
+      const std::string path = file_with("run/checkpoints/00001/checkpoint.json", bytes);
+      refused_or([&] { trace::read_checkpoint(folder, 1); });
+      if (sign_again(path, bytes, "tessera-checkpoint")) {
+        const trace::Checkpoint checkpoint = trace::read_checkpoint(folder, 1);
+        for (std::size_t file = 0; file < checkpoint.files.size(); ++file) {
+          if (checkpoint.files[file].name == "rank.00000.h5" &&
+              trace::fault_of(folder, checkpoint, file).empty() &&
+              checkpoint.files[file].bytes != bytes.size()) {
+            broken("damage of a checkpoint is not noticed");
+          }
+        }
+      }
+      return;
+    }
+    case 1: {
+      const std::string path = file_with("run/manifest.json", bytes);
+      refused_or([&] { trace::verify_run_folder(folder); });
+      if (sign_again(path, bytes, "tessera-manifest")) {
+        trace::verify_run_folder(folder);
+      }
+      return;
+    }
+    case 2:
+      trace::read_summary(file_with("run/summary.json", bytes));
+      return;
+    case 3: {
+      const std::string sweep = scratch_folder() + "/sweep";
+      const std::string path = file_with("sweep/sweep.json", bytes);
+      refused_or([&] { explore::read_sweep_state(sweep); });
+      if (sign_again(path, bytes, "tessera-sweep-state")) {
+        explore::read_sweep_state(sweep);
+      }
+      return;
+    }
+    default:
+      // Lines of a log: once as they are, and once as if they had been signed.
+      explore::rows_from_lines(text);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::optional<trace::Json> json =
+            trace::Json::parse(std::string_view(text).substr(at, end - at));
+        at = end + 1;
+        if (json) {
+          try {
+            json->erase("crc32c");
+            explore::rows_from_lines(trace::signed_line(*json));
+          } catch (const trace::JsonError&) {
+            continue;  // not an object
+          }
+        }
+      }
+  }
+}
+
+}  // namespace tessera::fuzz

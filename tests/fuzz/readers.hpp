@@ -1,0 +1,39 @@
+// The readers of files that a fuzzer gives bytes to, and a replay of its findings.
+//
+// A reader takes any bytes. What is wrong with them must end in ConfigError or IoError, which a
+// reader here swallows; ModelError too, where a whole experiment is planned. Anything else, a
+// crash, a sanitizer's report or a broken promise of the reader (what is written reads back the
+// same, damage is noticed), leaves it as an exception or ends the process.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace tessera::fuzz {
+
+using Reader = std::function<void(std::string_view bytes)>;
+
+// By name: yaml, experiment, collective, chakra, onnx, requests, stored, import.
+const std::map<std::string, Reader>& readers();
+
+void read_yaml(std::string_view bytes);
+void read_experiment(std::string_view bytes);
+void read_collective(std::string_view bytes);
+void read_chakra(std::string_view bytes);
+void read_onnx(std::string_view bytes);
+void read_requests(std::string_view bytes);
+void read_stored(std::string_view bytes);
+void read_import(std::string_view bytes);
+
+// A file of this process in memory (in the folder of temporary files where there is no /dev/shm),
+// which holds the bytes until the next call with the same name.
+std::string file_with(std::string_view name, std::string_view bytes);
+// The folder of such files.
+const std::string& scratch_folder();
+
+// Fails, as a broken promise of a reader.
+[[noreturn]] void broken(const std::string& what);
+
+}  // namespace tessera::fuzz
