@@ -37,6 +37,18 @@ install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE
   COMPONENT program)
 install(DIRECTORY docs results DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 
+# What the program is made of, and the licences of that, where there is a Python to find out.
+find_program(TESSERA_PYTHON NAMES python3)
+if(TESSERA_PYTHON AND NOT CMAKE_CROSSCOMPILING)
+  set(parts ${CMAKE_CURRENT_BINARY_DIR}/parts)
+  install(CODE "
+    file(REMOVE_RECURSE ${parts})
+    execute_process(COMMAND ${TESSERA_PYTHON} -B ${PROJECT_SOURCE_DIR}/scripts/sbom.py
+      --program $<TARGET_FILE:tessera> --version ${PROJECT_VERSION} --output ${parts}/sbom.cdx.json
+      --licences ${parts}/licences COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+  install(DIRECTORY ${parts}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+endif()
+
 # Module files, for Environment Modules and Lmod; each finds the prefix from where it lies.
 install(FILES cmake/packaging/modulefiles/tessera.tcl DESTINATION ${data}/modulefiles/tessera
   RENAME ${PROJECT_VERSION} COMPONENT program)

@@ -110,6 +110,19 @@ make_archives() {
   return "$code"
 }
 
+# write_sums FOLDER: SHA256SUMS of the packages in it, signed where TESSERA_SIGNING_KEY names a key of gpg.
+write_sums() {
+  (
+    cd -- "$1" || exit
+    rm -f -- SHA256SUMS SHA256SUMS.asc
+    sha256sum -- tessera*.deb tessera*.tar.gz 2>/dev/null >SHA256SUMS || true
+    [[ -s SHA256SUMS ]] || fail 1 "no packages in $1"
+    if [[ -n ${TESSERA_SIGNING_KEY:-} ]]; then
+      gpg --batch --yes --local-user "$TESSERA_SIGNING_KEY" --armor --detach-sign SHA256SUMS
+    fi
+  )
+}
+
 # What drives a browser, without one: that is Debian's.
 need_playwright() {
   need_npm playwright-core playwright-core

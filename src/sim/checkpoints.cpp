@@ -46,6 +46,11 @@ std::string report_of(const trace::CheckpointFile& file, const trace::RowCounts&
   return text.str();
 }
 
+std::string builds_of(const trace::Checkpoint& checkpoint) {
+  return "was written by tessera " + checkpoint.version + " (" + checkpoint.git_hash +
+         "); this is " + std::string(version()) + " (" + std::string(git_hash()) + ")";
+}
+
 void take_report(const std::string& report, trace::CheckpointFile& file, trace::RowCounts& rows) {
   std::istringstream text(report);
   text >> file.bytes >> file.crc;
@@ -66,10 +71,10 @@ Checkpoints::Checkpoints(comm::Communicator& communicator, std::string folder,
 
 void Checkpoints::check_compatible(const trace::Checkpoint& checkpoint) const {
   const std::string path = trace::checkpoint_path(folder_, checkpoint.number);
-  if (checkpoint.version != version() || checkpoint.git_hash != git_hash()) {
-    throw ConfigError(path + ": was written by tessera " + checkpoint.version + " (" +
-                      checkpoint.git_hash + "); this is " + std::string(version()) + " (" +
-                      std::string(git_hash()) + "), which may hold its state differently");
+  if (checkpoint.state != trace::state_version) {
+    throw ConfigError(
+        path + ": " + builds_of(checkpoint) + ", which holds its state differently (layout " +
+        std::to_string(trace::state_version) + ", not " + std::to_string(checkpoint.state) + ")");
   }
   if (checkpoint.configuration_hash != configuration_hash_) {
     throw ConfigError(path + ": is of another configuration than config.resolved.yaml beside it");
@@ -131,7 +136,13 @@ trace::Checkpoint Checkpoints::find(const Say& warn) {
           warn(each + "; going back to checkpoint " + text);
         }
       }
-      return trace::read_checkpoint(folder_, number);
+      trace::Checkpoint checkpoint = trace::read_checkpoint(folder_, number);
+      const bool other = checkpoint.version != version() || checkpoint.git_hash != git_hash();
+      if (other && communicator_.rank() == 0 && warn) {
+        warn(trace::checkpoint_path(folder_, number) + ": " + builds_of(checkpoint) +
+             "; where the two compute differently, the results are of both");
+      }
+      return checkpoint;
     }
     faults.push_back(fault);
   }
@@ -242,6 +253,7 @@ Checkpoints::Written Checkpoints::write(SimTime cut, const RankModels& models,
   if (rank == 0) {
     trace::Checkpoint checkpoint;
     checkpoint.number = written.number;
+    checkpoint.state = trace::state_version;
     checkpoint.version = version();
     checkpoint.git_hash = git_hash();
     checkpoint.configuration_hash = configuration_hash_;

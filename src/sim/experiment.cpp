@@ -9,6 +9,7 @@
 #include "programs/job.hpp"
 #include "run_options.hpp"
 #include "tessera/config/name.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/npu/core/too_small.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -208,6 +209,46 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   return read_experiment(path, overrides, MeasuredWeights::read, load);
 }
 
+namespace {
+
+// Whether all of `old` stands in `now`; keys that `now` has beside them are added to `keys`.
+bool holds_all_of(const config::Value& old, const config::Value& now, const std::string& path,
+                  std::vector<std::string>& keys) {
+  if (old.kind != now.kind || old.text != now.text || old.items.size() != now.items.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < old.items.size(); ++i) {
+    if (!holds_all_of(old.items[i], now.items[i], path + "[" + std::to_string(i) + "]", keys)) {
+      return false;
+    }
+  }
+  for (const config::Value::Member& member : old.members) {
+    const config::Value::Member* const same = now.find(member.key);
+    const std::string name = path.empty() ? member.key : path + "." + member.key;
+    if (same == nullptr || !holds_all_of(member.value, same->value, name, keys)) {
+      return false;
+    }
+  }
+  for (const config::Value::Member& member : now.members) {
+    if (old.find(member.key) == nullptr) {
+      keys.push_back(path.empty() ? member.key : path + "." + member.key);
+    }
+  }
+  return true;
+}
+
+// Keys that stand in the second text and not in the first; none where more than that is different.
+std::vector<std::string> keys_added(const std::string& path, const std::string& old,
+                                    const std::string& now) {
+  config::Diagnostics diagnostics;
+  std::vector<std::string> keys;
+  const bool more = holds_all_of(config::parse(path, old, diagnostics),
+                                 config::parse(path, now, diagnostics), "", keys);
+  return more && diagnostics.empty() ? keys : std::vector<std::string>();
+}
+
+}  // namespace
+
 Experiment read_run_folder(const std::string& folder, const config::TextLoader& load) {
   const std::string path = folder + "/config.resolved.yaml";
   std::string text;
@@ -220,7 +261,15 @@ Experiment read_run_folder(const std::string& folder, const config::TextLoader& 
       read_experiment(path, {}, MeasuredWeights::leave,
                       [&](const std::string& name) { return name == path ? text : load(name); });
   if (experiment.resolved != text) {
-    throw ConfigError(path + ": is not as the run wrote it");
+    const std::vector<std::string> added = keys_added(path, text, experiment.resolved);
+    if (added.empty()) {
+      throw ConfigError(path + ": is not as the run wrote it");
+    }
+    experiment.notes.push_back(
+        "the program that wrote the configuration did not have these keys, which are at their "
+        "defaults: " +
+        join(added, ", "));
+    experiment.resolved = text;  // by which the run and its checkpoints are known
   }
   return experiment;
 }

@@ -95,6 +95,7 @@ void publish_checkpoint(const std::string& folder, const Checkpoint& checkpoint)
   }
   write_signed(aside + "/" + checkpoint_name, checkpoint_file_type,
                {{"number", checkpoint.number},
+                {"state", checkpoint.state},
                 {"tessera", checkpoint.version},
                 {"git", checkpoint.git_hash},
                 {"configuration_hash", checkpoint.configuration_hash},
@@ -130,6 +131,9 @@ Checkpoint read_checkpoint(const std::string& folder, std::uint32_t number) {
   Checkpoint checkpoint;
   try {
     json.at("number").get_to(checkpoint.number);
+    if (json.find("state") != nullptr) {
+      json.at("state").get_to(checkpoint.state);
+    }
     json.at("tessera").get_to(checkpoint.version);
     json.at("git").get_to(checkpoint.git_hash);
     json.at("configuration_hash").get_to(checkpoint.configuration_hash);

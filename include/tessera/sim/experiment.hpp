@@ -97,8 +97,9 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load);
 
-// Reads back the experiment of a run folder. Throws ConfigError when the folder is of no run, or
-// its configuration is not as the run wrote it.
+// Reads back the experiment of a run folder, `resolved` as it stands there. Keys that it lacks
+// because an older program wrote it are at their defaults, and noted. Throws ConfigError when the
+// folder is of no run, or its configuration is otherwise not as the run wrote it.
 Experiment read_run_folder(const std::string& folder, const config::TextLoader& load);
 
 // Cuts the machine in another way, which changes no result; the configuration and its hash stay.

@@ -18,6 +18,11 @@
 
 namespace tessera::trace {
 
+// The layout of what checkpoints hold of entities, events and totals. To be raised by one wherever
+// any model's saved state changes its size, order or meaning: tests/data holds checkpoints that
+// must be gone on from as long as it stays.
+inline constexpr std::uint32_t state_version = 1;
+
 struct CheckpointFile {
   std::string name;  // relative to the checkpoint's folder
   std::uint64_t bytes = 0;
@@ -27,8 +32,9 @@ struct CheckpointFile {
 // checkpoint.json.
 struct Checkpoint {
   std::uint32_t number = 0;
-  std::string version;   // of the program that wrote it
-  std::string git_hash;  // likewise
+  std::uint32_t state = 0;  // state_version of the program that wrote it; 0: before there was one
+  std::string version;      // of that program
+  std::string git_hash;     // likewise
   std::string configuration_hash;
   std::int64_t cut_ps = 0;            // every event before it was handled, none after it
   std::vector<Segment> segments;      // so far, with the good rows of their traces

@@ -304,7 +304,7 @@ TEST_F(Damaged, AnotherConfigurationIsRefused) {
   EXPECT_THAT(complaint(), HasSubstr("is of another configuration"));
 }
 
-TEST_F(Damaged, AnotherVersionOrBuildIsRefused) {
+TEST_F(Damaged, AnotherLayoutIsRefusedAnotherBuildIsNot) {
   const trace::Checkpoint good = trace::read_checkpoint(folder_.path(), numbers_[0]);
   const auto publish = [&](trace::Checkpoint checkpoint, std::uint32_t number) {
     const std::string path = trace::checkpoint_path(folder_.path(), number);
@@ -314,12 +314,14 @@ TEST_F(Damaged, AnotherVersionOrBuildIsRefused) {
   };
   trace::Checkpoint other = good;
   other.version = "9.9.9";
-  publish(other, 3);
-  EXPECT_THAT(complaint(2), HasSubstr("was written by tessera 9.9.9"));
-  other = good;
   other.git_hash = "0badc0de";
+  other.state = trace::state_version + 1;
+  publish(other, 3);
+  EXPECT_THAT(complaint(2), HasSubstr("was written by tessera 9.9.9 (0badc0de); this is "));
+  EXPECT_THAT(complaint(2), HasSubstr("holds its state differently"));
+  other.state = trace::state_version;
   publish(other, 4);
-  EXPECT_THAT(complaint(2), HasSubstr("(0badc0de); this is "));
+  EXPECT_EQ(complaint(2), "");
 }
 
 TEST_F(Damaged, AnEarlierRunIsReplacedWithItsCheckpoints) {
