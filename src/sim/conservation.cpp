@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "results.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -80,11 +81,11 @@ std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
     return std::nullopt;
   }
   std::array<std::uint64_t, 2> moved{};
-  models.memory->visit_channels(models.engine.last_event_time(),
-                                [&](const memory::ChannelUse& use) {
-                                  moved[0] += use.read.count();
-                                  moved[1] += use.written.count();
-                                });
+  // Until the end of the run on all ranks: a channel may be at work when its own rank is done.
+  models.memory->visit_channels(last_event(models), [&](const memory::ChannelUse& use) {
+    moved[0] += use.read.count();
+    moved[1] += use.written.count();
+  });
   models.communicator.reduce_sum(moved);
   return Work::Accessed{moved[0], moved[1]};
 }

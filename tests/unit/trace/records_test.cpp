@@ -143,5 +143,22 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(reader.committed_rows("engine"), 0U);
 }
 
+// Where 64-bit numbers are aligned to 4 bytes, as on 32-bit processors, rows are laid out the same: no
+// field lies where it does because of an alignment, and none has the size of a pointer.
+TEST(Tables, DoNotDependOnTheSizeOfPointers) {
+  for (const TableSpec& spec : tables()) {
+    std::size_t end = 0;
+    std::vector<Field> fields = spec.fields;
+    std::ranges::sort(fields, {}, &Field::offset);
+    for (const Field& field : fields) {
+      const bool is_text = field.type == FieldType::text32 || field.type == FieldType::text64;
+      const std::size_t size = size_of(field.type);
+      EXPECT_EQ(field.offset % (is_text ? 1 : size), 0U) << spec.name << "." << field.name;
+      EXPECT_LT(field.offset - end, 4U) << "a gap before " << spec.name << "." << field.name;
+      end = field.offset + size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::trace::test

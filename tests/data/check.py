@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Reads the run folders of released format versions and goes on with their runs: check.py TESSERA MPIEXEC.
+
+With another state version than that of the program a checkpoint must be refused as such, and the traces beside it
+be read all the same.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", PYTHONDONTWRITEBYTECODE="1")
+READ = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import json, os, pathlib
+from tessera_plots.trace_file import TraceFile
+found = {}
+for path in sorted(pathlib.Path(sys.argv[2]).glob("trace*.h5")):
+    trace = TraceFile(str(path), trusted=False)
+    for table in sys.argv[3:]:
+        found[table] = found.get(table, 0) + len(trace.read(table))
+print(json.dumps(found), flush=True)
+os._exit(0)  # HDF5 may not like to clean up after a file that was not closed
+"""
+TABLES = ("operators", "messages", "link_bins")
+
+
+def python():
+    """One that has h5py, as scripts/lib.sh finds it."""
+    done = subprocess.run(["bash", "-c", f'source "{HERE.parents[1]}/scripts/lib.sh"; python_with_libraries'],
+                          capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def rows_of(folder):
+    done = subprocess.run([python(), "-c", READ, str(HERE.parents[1] / "scripts"), str(folder), *TABLES],
+                          capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def state_version():
+    text = (HERE.parents[1] / "include/tessera/trace/checkpoint.hpp").read_text(encoding="utf-8")
+    return int(re.search(r"state_version = (\d+);", text)[1])
+
+
+def check(tessera, mpiexec, archive, ranks):
+    expected = json.loads(archive.with_name(archive.name.replace(".tar.xz", ".json")).read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        with tarfile.open(archive) as packed:
+            packed.extractall(scratch, filter="data") if hasattr(tarfile, "data_filter") else packed.extractall(scratch)
+        folder = pathlib.Path(scratch) / "run"
+        found = rows_of(folder)
+        assert found == expected["rows"], f"{archive.name}: rows {found}, not {expected['rows']}"
+        command = [tessera, "run", "--resume", folder, "-q", "-q"]
+        command = command if ranks == 1 else [mpiexec, "-n", str(ranks), *command]
+        done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+        if expected["state"] != state_version():
+            assert done.returncode == 2 and "holds its state differently" in done.stderr, done.stderr
+            print(f"{archive.name}: rows read, checkpoint of another layout refused")
+            return
+        assert done.returncode == 0, done.stderr
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        for key, name in (("digest", "result_digest"), ("simulated_time_ps", "simulated_time_ps")):
+            assert summary[name] == expected[key], f"{archive.name}: {name} {summary[name]}, not {expected[key]}"
+        print(f"{archive.name}: rows read, gone on with on {ranks} ranks")
+
+
+def main():
+    tessera, mpiexec = sys.argv[1], sys.argv[2]
+    archives = sorted(HERE.glob("*.tar.xz"))
+    assert archives, "no folders"
+    for archive in archives:
+        for ranks in (1, 3):
+            check(tessera, mpiexec, archive, ranks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Makes the run folder of the format version that a program writes: make.py TESSERA FOLDER [EXPERIMENT].
+
+The run is killed once it has two checkpoints, and packed as it lies there. The digest beside it is of the same
+run, undisturbed.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+
+from check import ENVIRONMENT, rows_of  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SETTINGS = ["--set", "run.iterations=40", "--set", "workload.batch=4", "--set", "workload.layers=2",
+            "--trace", "full", "-q", "-q"]
+
+
+def version_of(folder):
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["format_version"]
+
+
+def whole_run(tessera, experiment, folder):
+    subprocess.run([tessera, "run", experiment, *SETTINGS, "-o", folder], check=True, env=ENVIRONMENT,
+                   stdout=subprocess.DEVNULL)
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
+def killed_run(tessera, experiment, folder, every_ps):
+    """Whether the run was killed with two checkpoints in its folder."""
+    command = ["mpirun", "-n", "2", tessera, "run", experiment, *SETTINGS, "-o", folder, "--test-delays", "1",
+               "--checkpoint-every", f"sim:{every_ps}ps"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as run:
+        while run.poll() is None and len(list((folder / "checkpoints").glob("[0-9]" * 5))) < 2:
+            time.sleep(0.001)
+        killed = run.poll() is None
+        os.killpg(run.pid, signal.SIGKILL)
+        # The ranks are in groups of their own.
+        subprocess.run(["pkill", "-KILL", "-f", str(folder)], check=False)
+        run.wait()
+    status = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["status"]
+    return killed and status == "running" and len(list((folder / "checkpoints").glob("[0-9]" * 5))) == 2
+
+
+def main():
+    tessera, target = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    experiment = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else ROOT / "tests/cli/short.yaml").resolve()
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        whole = whole_run(tessera, experiment, scratch / "whole")
+        folder = scratch / "run"
+        for _ in range(20):
+            if killed_run(tessera, experiment, folder, whole["simulated_time_ps"] // 20):
+                break
+        else:
+            sys.exit("error: the run was always done before it could be killed")
+        time.sleep(1)
+        version = version_of(folder)
+        newest = max((folder / "checkpoints").glob("[0-9]" * 5))
+        checkpoint = json.loads((newest / "checkpoint.json").read_text(encoding="utf-8"))
+        expected = {"tessera": checkpoint["tessera"], "git": checkpoint["git"], "state": checkpoint.get("state", 0),
+                    "digest": whole["result_digest"], "simulated_time_ps": whole["simulated_time_ps"],
+                    "rows": rows_of(folder)}
+        with tarfile.open(target / f"{version}.tar.xz", "w:xz") as archive:
+            archive.add(folder, "run")
+        (target / f"{version}.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+        print(f"{target}/{version}.tar.xz: {expected}")
+
+
+if __name__ == "__main__":
+    main()
