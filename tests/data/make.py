@@ -16,9 +16,12 @@ import time
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 
-from check import ENVIRONMENT, rows_of  # noqa: E402
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "parallel"))
+
+from check import ENVIRONMENT, rows_of  # noqa: E402
+from random_works import ranks_of  # noqa: E402
+
 SETTINGS = ["--set", "run.iterations=40", "--set", "workload.batch=4", "--set", "workload.layers=2",
             "--trace", "full", "-q", "-q"]
 
@@ -42,9 +45,9 @@ def killed_run(tessera, experiment, folder, every_ps):
         while run.poll() is None and len(list((folder / "checkpoints").glob("[0-9]" * 5))) < 2:
             time.sleep(0.001)
         killed = run.poll() is None
+        for rank in ranks_of(run.pid):  # in groups of their own
+            os.kill(rank, signal.SIGKILL)
         os.killpg(run.pid, signal.SIGKILL)
-        # The ranks are in groups of their own.
-        subprocess.run(["pkill", "-KILL", "-f", str(folder)], check=False)
         run.wait()
     status = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["status"]
     return killed and status == "running" and len(list((folder / "checkpoints").glob("[0-9]" * 5))) == 2

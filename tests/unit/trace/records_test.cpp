@@ -143,8 +143,8 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(reader.committed_rows("engine"), 0U);
 }
 
-// Where 64-bit numbers are aligned to 4 bytes, as on 32-bit processors, rows are laid out the same: no
-// field lies where it does because of an alignment, and none has the size of a pointer.
+// Where 64-bit numbers are aligned to 4 bytes, as on 32-bit processors, rows are laid out the same:
+// no field lies where it does because of an alignment, and none has the size of a pointer.
 TEST(Tables, DoNotDependOnTheSizeOfPointers) {
   for (const TableSpec& spec : tables()) {
     std::size_t end = 0;
