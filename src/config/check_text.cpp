@@ -92,4 +92,15 @@ bool check_text(const std::string& file, std::string_view text, Diagnostics& dia
   return true;
 }
 
+std::string with_whole_characters(const std::string& text) {
+  std::string whole;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(std::string_view(text).substr(at));
+    whole += length == 0 ? "\xC2" : "";
+    whole.append(text, at, std::max<std::size_t>(length, 1));
+    at += std::max<std::size_t>(length, 1);
+  }
+  return whole;
+}
+
 }  // namespace tessera::config

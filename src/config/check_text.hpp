@@ -16,4 +16,8 @@ Place place_at(const std::string& file, std::string_view text, std::size_t offse
 // False, with one diagnostic, for a text that is too big, not UTF-8, or holds control characters.
 bool check_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
 
+// A scalar as yaml-cpp 0.7 gives it, in UTF-8: of the escapes \N (U+0085) and \_ (U+00A0) it makes
+// a lone byte each.
+std::string with_whole_characters(const std::string& text);
+
 }  // namespace tessera::config

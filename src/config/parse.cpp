@@ -80,7 +80,7 @@ class Builder : public YAML::EventHandler {
     Value value;
     value.kind = Value::Kind::scalar;
     value.place = place(mark);
-    value.text = text;
+    value.text = with_whole_characters(text);
     refuse_controls(value);
     value.quoted = tag == "!";
     add(std::move(value));

@@ -162,8 +162,9 @@ SweepOutcome run_sweep(const std::string& path, const std::vector<std::string>& 
   Prepared prepared(path, overrides, load);
   const std::string where = folder.empty() ? "out/" + prepared.sweep.name : folder;
   trace::FolderLock lock;
+  const std::vector<std::string> ranks = communicator.gather(trace::own_process());
   comm::on_first_rank(communicator, [&] {
-    lock.take(where);
+    lock.take(where, ranks);
     prepare_sweep_folder(where, prepared.state, prepared.sweep.resolved);
     if (hooks.on_note) {
       hooks.on_note(prepared.sweep.name + ": " + std::to_string(prepared.points.size()) +
@@ -181,9 +182,10 @@ SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communi
   SweepState state;
   std::string lines;
   trace::FolderLock lock;
+  const std::vector<std::string> ranks = communicator.gather(trace::own_process());
   comm::on_first_rank(communicator, [&] {
     read_sweep_state(folder);  // what holds no sweep is not touched
-    lock.take(folder);
+    lock.take(folder, ranks);
     state = read_sweep_state(folder);
     for (const SweepRow& row : read_sweep_logs(folder)) {
       lines += to_json_line(row);

@@ -415,7 +415,8 @@ class RankRun {
 void lock_folder(trace::FolderLock& lock, comm::Communicator& communicator,
                  const RunRequest& request) {
   if (!request.folder.empty() && !request.holds_lock) {
-    on_first_rank(communicator, [&] { lock.take(request.folder); });
+    const std::vector<std::string> ranks = communicator.gather(trace::own_process());
+    on_first_rank(communicator, [&] { lock.take(request.folder, ranks); });
   }
 }
 

@@ -107,6 +107,48 @@ bool take_over(const AsideFile& aside, const std::string& lock, const std::strin
   return done;
 }
 
+// The text of a lock: its owner, and the ranks beside it on the same host, of which alone something
+// can be known.
+std::string text_for(const ProcessIdentity& own, const std::vector<std::string>& ranks) {
+  Json lock = to_json(own);
+  Json beside = Json::list();
+  for (const std::string& each : ranks) {
+    const std::optional<ProcessIdentity> rank = identity_from(each);
+    if (rank && rank->pid != own.pid && rank->host == own.host && rank->boot == own.boot &&
+        rank->namespace_ == own.namespace_) {
+      beside.push_back({{"pid", rank->pid}, {"started_ticks", rank->started}});
+    }
+  }
+  if (!beside.items().empty()) {
+    lock["ranks"] = beside;
+  }
+  return lock.text(1) + "\n";
+}
+
+// Puts the first of the owner and its ranks that still runs into `owner`.
+Presence presence_of_all(ProcessIdentity& owner, const std::string& text) {
+  const Presence first = presence_of(owner);
+  const std::optional<Json> lock = Json::parse(text);
+  const Json* const ranks = lock ? lock->find("ranks") : nullptr;
+  if (first != Presence::gone || ranks == nullptr) {
+    return first;
+  }
+  try {
+    for (const Json& each : ranks->items()) {
+      ProcessIdentity rank = owner;
+      each.at("pid").get_to(rank.pid);
+      each.at("started_ticks").get_to(rank.started);
+      if (presence_of(rank) == Presence::runs) {
+        owner = rank;
+        return Presence::runs;
+      }
+    }
+  } catch (const JsonError&) {
+    return first;  // nobody that could be looked for
+  }
+  return first;
+}
+
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock,
                          const std::optional<ProcessIdentity>& owner, bool runs) {
   const std::string head = "folder '" + folder + "' is in use: ";
@@ -135,7 +177,11 @@ bool is_lock_file(std::string_view name) {
   return name.starts_with(lock_name);
 }
 
-void FolderLock::take(const std::string& folder) {
+std::string own_process() {
+  return to_json(own_identity()).text();
+}
+
+void FolderLock::take(const std::string& folder, const std::vector<std::string>& ranks) {
   ensure(folder_.empty() && !folder.empty(), "a lock is taken once, of a folder");
   // As it is now: the process may change its own folder.
   const fs::path whole = fs::absolute(folder).lexically_normal();
@@ -152,15 +198,15 @@ void FolderLock::take(const std::string& folder) {
   const std::string shown = (fs::path(folder) / lock_name).string();
   const std::string lock = (whole / lock_name).string();
   const ProcessIdentity own = own_identity();
-  const std::string text = to_json(own).text(1) + "\n";
+  const std::string text = text_for(own, ranks);
   for (int tries = 0;; ++tries) {
     const AsideFile aside(lock + "." + own.host + "." + std::to_string(own.pid), text);
     if (make_lock(aside, lock, text)) {
       break;
     }
     const std::optional<std::string> other = text_of(lock);
-    const std::optional<ProcessIdentity> owner = other ? identity_from(*other) : std::nullopt;
-    const Presence presence = owner ? presence_of(*owner) : Presence::unknown;
+    std::optional<ProcessIdentity> owner = other ? identity_from(*other) : std::nullopt;
+    const Presence presence = owner ? presence_of_all(*owner, *other) : Presence::unknown;
     if (presence == Presence::gone && take_over(aside, lock, *other)) {
       break;
     }

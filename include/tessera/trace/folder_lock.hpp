@@ -5,12 +5,13 @@
 // alone can do, on shared file systems too (open(2), under O_EXCL); flock(2) alone would hold on
 // one host, or on none. An owner that was killed leaves its lock behind. It is taken over where it
 // is certain that the owner is gone: on the same host, when no process has its number and start, or
-// the host was started again since. Of an owner on another host nothing can be known from here, and
-// its lock is refused.
+// the host was started again since. Ranks beside rank 0 on its host are named too, and must be gone
+// as well. Of an owner on another host nothing can be known from here, and its lock is refused.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::trace {
 
@@ -18,6 +19,9 @@ inline constexpr std::string_view lock_name = "tessera.lock";
 
 // Whether a file of a folder is a lock, or one being made: those who empty a folder leave it.
 bool is_lock_file(std::string_view name);
+
+// Says which process this is, for take() in another one.
+std::string own_process();
 
 class FolderLock {
  public:
@@ -28,9 +32,10 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
   // Takes `folder`, which is made with its parents where it is not there. Called once, by rank 0
-  // before anything is written or removed; reading needs no lock. Throws ConfigError that names
-  // the owner when another process has it, or may have it; IoError.
-  void take(const std::string& folder);
+  // before anything is written or removed; reading needs no lock. `ranks`: own_process() of all
+  // that will write there. Throws ConfigError that names the owner when another process has it, or
+  // may have it; IoError.
+  void take(const std::string& folder, const std::vector<std::string>& ranks = {});
 
  private:
   std::string folder_;  // empty: nothing is held

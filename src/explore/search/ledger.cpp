@@ -150,11 +150,12 @@ Ledger::Ledger(const SearchRequest& request, const std::string& hash,
     return;
   }
   std::string lines;
+  const std::vector<std::string> ranks = communicator.gather(trace::own_process());
   comm::on_first_rank(communicator, [&] {
     if (request.resume) {
       state_in(request.folder);  // what holds no search is not touched
     }
-    lock_.take(request.folder);
+    lock_.take(request.folder, ranks);
     if (request.resume) {
       go_on(hash);
       for (const auto& [key, proposal] : known_) {

@@ -186,13 +186,22 @@ TEST(Resolved, EveryTextReadsBackAsText) {
 }
 
 TEST(Resolved, TextsWithControlCharactersAreRefusedBefore) {
-  for (const char* text : {"\\x01", "\\x7F", "\\0", "\\x85", "\\e[2J"}) {
+  for (const char* text : {"\\x01", "\\x7F", "\\0", "\\x85", "\\N", "\\e[2J"}) {
     Reading reading("a: \"b" + std::string(text) + "\"\n");
     reading.root.get_or<std::string>("a", "");
     EXPECT_EQ(reading.lines(),
               (Lines{"m.yaml:1:4: error: a: a control character; a text may hold none"}))
         << text;
   }
+}
+
+TEST(Resolved, EscapesMakeWholeCharacters) {
+  Diagnostics diagnostics;
+  const Value value = parse("m.yaml", "{a: \"b\\_c\\xA0\\L\"}", diagnostics);
+  ASSERT_TRUE(diagnostics.empty());
+  EXPECT_EQ(value.find("a")->value.text,
+            "b\xC2\xA0"
+            "c\xC2\xA0\xE2\x80\xA8");
 }
 
 TEST(Resolved, RawValuesKeepTheirKind) {

@@ -75,6 +75,28 @@ TEST(FolderLock, IsRefusedWhileItsOwnerLives) {
   EXPECT_EQ(read_lock(folder).at("pid").get<std::int64_t>(), ::getpid());
 }
 
+// Rank 0 was killed, another rank of the run is still at work.
+TEST(FolderLock, IsRefusedWhileAnotherRankLives) {
+  const TempFolder folder;
+  const std::string here = own_process();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FolderLock lock;
+    lock.take(folder.path(), {own_process(), here});
+    ::_exit(0);  // without destructors
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(read_lock(folder).at("ranks").items().size(), 1U);
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("process " + std::to_string(::getpid()) + " of "));
+  Json lock = read_lock(folder);
+  lock["ranks"] = Json::list();
+  lock["ranks"].push_back({{"pid", child}, {"started_ticks", 1}});
+  write_lock(folder, lock.text());
+  FolderLock second;
+  second.take(folder.path());  // now all are gone
+}
+
 TEST(FolderLock, OfAKilledProcessIsTakenOver) {
   const TempFolder folder;
   leave_lock(folder);
