@@ -18,7 +18,8 @@ LIBRARIES = ["libc6", "libopenmpi3", "libhdf5-103-1", "libmetis5", "libonnx1", "
              "libfmt9", "zlib1g"]
 HELD = ["usr/bin/tessera", "usr/bin/tessera-quickstart", "usr/share/man/man1/tessera.1.gz",
         "usr/share/man/man1/tessera-run.1.gz", "usr/share/doc/tessera/copyright",
-        "usr/share/doc/tessera/changelog.gz", "usr/share/doc/tessera/CHANGELOG.md",
+        "usr/share/doc/tessera/changelog.gz", "usr/share/doc/tessera/sbom.cdx.json",
+        "usr/share/doc/tessera/licences/libhdf5-103-1.txt", "usr/share/doc/tessera/CHANGELOG.md",
         "usr/share/tessera/configs/experiments/quickstart.yaml", "usr/share/tessera/scripts/quickstart",
         "usr/lib/python3/dist-packages/tessera/__init__.py"]
 HELD_FOR_PROGRAMS = ["usr/include/tessera/core/version.hpp", "usr/lib/cmake/tessera/FindMETIS.cmake",
