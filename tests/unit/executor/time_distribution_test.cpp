@@ -54,5 +54,30 @@ TEST(TimeDistribution, OfSmallTimesIsExactInAnyCase) {
   EXPECT_THAT(counted.percentiles({20, 40, 60, 80, 100}), ElementsAre(0, 1, 1023, 1024, 2047));
 }
 
+TEST(TimeDistribution, IsTheSameAfterACheckpoint) {
+  for (const std::size_t most_exact : {0, 5, 1000}) {
+    TimeDistribution times(most_exact);
+    for (std::uint64_t ps = 1; ps < 1'000'000'000'000; ps *= 7) {
+      times.add(ps);
+    }
+    pdes::StateWriter writer;
+    times.save(writer);
+    TimeDistribution again(most_exact);
+    pdes::StateReader reader(writer.bytes());
+    again.restore(reader);
+    EXPECT_TRUE(reader.at_end());
+    EXPECT_EQ(again.is_exact(), times.is_exact());
+    for (TimeDistribution* each : {&times, &again}) {
+      each->add(123'456'789);
+      each->add(std::uint64_t{1} << 62U);
+    }
+    EXPECT_EQ(again.count(), times.count());
+    EXPECT_EQ(again.mean(), times.mean());
+    EXPECT_EQ(again.most(), times.most());
+    const std::vector<std::uint32_t> percents{1, 25, 50, 75, 99, 100};
+    EXPECT_EQ(again.percentiles(percents), times.percentiles(percents));
+  }
+}
+
 }  // namespace
 }  // namespace tessera::executor

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
 namespace tessera::serving {
 namespace {
 
@@ -72,6 +75,80 @@ TEST(Cache, IsTheSameAfterACheckpoint) {
   EXPECT_TRUE(reader.at_end());
   EXPECT_EQ(again.taken(), 4U);
   EXPECT_EQ(again.use_prefix(3, 32), 32U);
+}
+
+// A sequence of random users: what it has taken, and the prefix that it uses.
+struct Sequence {
+  std::uint64_t own = 0;
+  std::uint32_t prefix = 0;  // 0: none
+};
+
+// Blocks of sequences and prefixes add up to what is taken, never more than there are; a prefix
+// that is in use stays; and a copy from a checkpoint does the same from there on.
+TEST(Cache, AddsUpWhateverSequencesDo) {
+  constexpr std::uint32_t block = 4;
+  constexpr std::uint64_t most = 40;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](unsigned count) { return static_cast<std::uint32_t>(random() % count); };
+    Cache cache(block, most);
+    std::optional<Cache> copy;
+    std::vector<Sequence> sequences;
+    for (int step = 0; step < 400; ++step) {
+      if (step == 200) {
+        pdes::StateWriter writer;
+        cache.save(writer);
+        pdes::StateReader reader(writer.bytes());
+        copy.emplace(block, most);
+        copy->restore(reader);
+      }
+      const auto both = [&](auto act) {
+        const auto result = act(cache);
+        if (copy) {
+          EXPECT_EQ(act(*copy), result) << seed << " " << step;
+        }
+        return result;
+      };
+      if (sequences.empty() || pick(3) == 0) {
+        const std::uint64_t blocks = 1 + pick(8);
+        const std::uint32_t prefix = 1 + pick(5);
+        Sequence sequence;
+        if (both([&](Cache& one) { return one.use_prefix(prefix, 16); }) > 0) {
+          sequence.prefix = prefix;
+        }
+        if (both([&](Cache& one) { return one.take(blocks); })) {
+          sequence.own = blocks;
+          if (sequence.prefix == 0 && blocks >= 3) {
+            const std::uint64_t kept =
+                both([&](Cache& one) { return one.keep_prefix(prefix, 2 * block); });
+            sequence.own -= kept;
+            sequence.prefix = kept > 0 ? prefix : 0;
+          }
+        }
+        if (sequence.own + sequence.prefix > 0) {
+          sequences.push_back(sequence);
+        }
+      } else {
+        const std::size_t gone = pick(static_cast<unsigned>(sequences.size()));
+        both([&](Cache& one) {
+          one.give_back(sequences[gone].own);
+          if (sequences[gone].prefix > 0) {
+            one.let_go(sequences[gone].prefix);
+          }
+          return 0;
+        });
+        sequences.erase(sequences.begin() + static_cast<std::ptrdiff_t>(gone));
+      }
+      std::uint64_t own = 0;
+      for (const Sequence& sequence : sequences) {
+        own += sequence.own;
+      }
+      ASSERT_EQ(cache.taken(), own + cache.of_prefixes()) << seed << " " << step;
+      ASSERT_LE(cache.taken(), most);
+      ASSERT_GE(cache.most_taken(), cache.taken());
+      ASSERT_EQ(cache.beyond(), 0U);
+    }
+  }
 }
 
 }  // namespace
