@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "trace_test_support.hpp"
 
 namespace tessera::trace::test {
@@ -141,6 +143,23 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).row_conflicts, 3U);
   EXPECT_EQ(reader.read("channel_bins").record<ChannelRow>(0).node, 81U);
   EXPECT_EQ(reader.committed_rows("engine"), 0U);
+}
+
+std::size_t size_of(FieldType type) {
+  switch (type) {
+    case FieldType::u8:
+      return 1;
+    case FieldType::u16:
+      return 2;
+    case FieldType::u32:
+      return 4;
+    case FieldType::text32:
+      return 32;
+    case FieldType::text64:
+      return 64;
+    default:
+      return 8;
+  }
 }
 
 // Where 64-bit numbers are aligned to 4 bytes, as on 32-bit processors, rows are laid out the same:
