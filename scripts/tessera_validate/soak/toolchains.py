@@ -22,9 +22,9 @@ MEANS = {"clang": "Clang in place of GCC, warnings as errors",
          "tsan": "GCC's ThreadSanitizer",
          "fuzz": "Clang's AddressSanitizer and UndefinedBehaviorSanitizer",
          "coverage": "without optimisation, and libstdc++ checks its preconditions"}
-HEAD = ["| preset | what is other | compiler, MPI | program | tests passed | failed | not built or skipped | minutes |",
-        "|---|---|---|---|---|---|---|---|"]
-ROW = re.compile(r"^\| (\w+) \|.*$", re.MULTILINE)
+HEAD = ["| preset | tests | what is other | compiler, MPI | program | passed | failed | not built or skipped | minutes |",
+        "|---|---|---|---|---|---|---|---|---|"]
+ROW = re.compile(r"^\| (\w+ \| `[^|]+`) \|.*$", re.MULTILINE)
 
 
 def compiler_of(folder):
@@ -65,17 +65,17 @@ def main():
     counts, failed = run_tests(options.preset, options.labels, options.tests)
     program = version(folder / "tessera")
     commit, mpi = re.search(r"\(([^)]+)\), MPI: ([^,]+)", program).groups()
-    row = (f"| {options.preset} | {MEANS.get(options.preset, '')} | {compiler_of(folder)}; {mpi} | {commit} | "
+    key = f"{options.preset} | `{options.labels.replace('|', '`, `')}`"
+    row = (f"| {key} | {MEANS.get(options.preset, '')} | {compiler_of(folder)}; {mpi} | {commit} | "
            f"{counts['run']} | {counts['fail']}{' (' + ', '.join(failed) + ')' if failed else ''} | "
            f"{counts['skipped']} | {(time.time() - began) / 60:.1f} |")
     page = PAGES["trust"]
-    rows = {match[1]: match[0] for match in ROW.finditer(made.read(page).get("toolchains", ""))
-            if match[1] != "preset"}
-    rows[options.preset] = row
+    rows = {match[1]: match[0] for match in ROW.finditer(made.read(page).get("toolchains", ""))}
+    rows[key] = row
     missed = [name for name, text in rows.items() if not re.search(r"\| 0 \| \d+ \| [\d.]+ \|$", text)]
-    lines = [f"Unit, parallel and fault tests (`{options.labels}`) by each toolchain, of what was built: "
+    lines = ["Tests by label and toolchain, of what was built: "
              "`scripts/toolchains PRESET`.", "", *HEAD, *(rows[name] for name in sorted(rows)), "",
-             made.footer(time.time() - began, program, [f"{name}: tests failed" for name in missed]), ""]
+             made.footer(time.time() - began, program, [f"{name.replace(' | ', ': ')}: tests failed" for name in missed]), ""]
     made.put(page, "toolchains", lines)
     return 1 if failed else 0
 
