@@ -2,7 +2,9 @@
 """Looks at what an installed tree says it is made of, and at the sums of packages: parts.py REPOSITORY PREFIX."""
 import hashlib
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,10 +37,24 @@ def check_bill(prefix):
             assert licence.is_file() and licence.stat().st_size > 100, f"no licence text of {name}"
 
 
+def check_signature(repository, folder):
+    """With a key of its own, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = dict(os.environ, GNUPGHOME=home, TESSERA_SIGNING_KEY="test@tessera.invalid")
+
+        def call(*words):
+            subprocess.run(words, check=True, env=environment, capture_output=True)
+        call("gpg", "--batch", "--passphrase", "", "--quick-gen-key", "test@tessera.invalid")
+        call("bash", "-c", f'source "{repository}/scripts/lib.sh"; write_sums "{folder}"')
+        call("gpg", "--verify", folder / "SHA256SUMS.asc", folder / "SHA256SUMS")
+        call("gpgconf", "--kill", "all")
+
+
 def check_sums(repository):
     """Sums are those of the files, and are signed where there is a key."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
+        folder = pathlib.Path(scratch) / "made"
+        folder.mkdir()
         (folder / "tessera_1_amd64.deb").write_bytes(b"a package")
         (folder / "tessera-1.tar.gz").write_bytes(b"an archive")
         subprocess.run(["bash", "-c", f'source "{repository}/scripts/lib.sh"; write_sums "{folder}"'], check=True)
@@ -46,6 +62,8 @@ def check_sums(repository):
         assert sorted(lines) == sorted(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}"
                                        for name in ("tessera_1_amd64.deb", "tessera-1.tar.gz")), lines
         assert not (folder / "SHA256SUMS.asc").exists()
+        if shutil.which("gpg"):
+            check_signature(repository, folder)
 
 
 def main():
