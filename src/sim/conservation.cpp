@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "results.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -81,8 +80,8 @@ std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
     return std::nullopt;
   }
   std::array<std::uint64_t, 2> moved{};
-  // Until the end of the run on all ranks: a channel may be at work when its own rank is done.
-  models.memory->visit_channels(last_event(models), [&](const memory::ChannelUse& use) {
+  // All that was booked, also what a channel is at after the last event of the run.
+  models.memory->visit_channels(SimTime::never(), [&](const memory::ChannelUse& use) {
     moved[0] += use.read.count();
     moved[1] += use.written.count();
   });

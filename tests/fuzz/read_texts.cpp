@@ -128,7 +128,8 @@ void read_import(std::string_view bytes) {
         value.kind = config::Value::Kind::scalar;
         value.text = name.substr(space + 1);
         value.place = {"--with " + name, 1, 1};
-        given.members.push_back({key, {"--with " + name, 1, 1}, value});
+        config::Value::Member member{key, given.place, value};
+        given.members.push_back(member);
       }
       continue;
     }
