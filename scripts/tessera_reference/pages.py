@@ -8,6 +8,7 @@ HEAD = ("key", "type", "unit", "default", "range", "required", "help", "source")
 # Where the parts of a kind stand in a file. Every kind has a line.
 PLACES = {
     "arrivals": "In a file: `workload.tenants[].requests.arrivals` of the workload `serving`, with the keys beside it.",
+    "campaign": "The file of `tessera campaign` itself.",
     "collectives": "Algorithms, by name: `strategy.collectives`, `execution.collectives`, `workload.all_reduce` "
                    "of `serving`.",
     "computes": "In a file: the section `machine.compute`, or that of a type in `machine.types`; `model` is the name.",

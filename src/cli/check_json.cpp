@@ -70,6 +70,21 @@ JsonText known(SimTime time) {
   return time == SimTime::zero() ? JsonText::null() : JsonText(time.ps());
 }
 
+JsonText peaks(const sim::JobDescription& description) {
+  JsonText list = JsonText::list();
+  for (const sim::JobDescription::Peak& peak : description.peaks) {
+    JsonText parts = JsonText::object();
+    for (std::size_t part = 0; part < plan::memory_parts; ++part) {
+      parts.put(to_string(static_cast<plan::MemoryPart>(part)), peak.use.parts[part].count());
+    }
+    list.add(JsonText::object()
+                 .put("name", peak.name)
+                 .put("bytes", peak.use.total().count())
+                 .put("parts", parts));
+  }
+  return list;
+}
+
 JsonText job(const sim::Experiment& experiment, const sim::PlacedJob& placed) {
   const sim::JobDescription description = placed.job->describe(experiment);
   JsonText counts = JsonText::object();
@@ -84,6 +99,7 @@ JsonText job(const sim::Experiment& experiment, const sim::PlacedJob& placed) {
       .put("iterations", placed.job->iterations)
       .put("ideal_time_ps", known(placed.job->ideal_time))
       .put("counts", counts)
+      .put("peak_memory", peaks(description))
       .put("tables", description.tables);
 }
 

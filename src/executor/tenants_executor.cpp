@@ -58,6 +58,15 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     }
   }
 
+  void visit_peaks(const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& visit)
+      const override {
+    for (const TenantPart& part : setup_.parts) {
+      part.executor->visit_peaks([&](std::uint32_t role, const plan::MemoryWalk::Peak& peak) {
+        visit(role + part.first_role, peak);
+      });
+    }
+  }
+
   std::uint64_t unfinished() const override {
     return sum([](const Executor& executor) { return executor.unfinished(); });
   }

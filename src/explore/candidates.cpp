@@ -300,6 +300,8 @@ std::string name_of(Recompute recompute) {
       return "none";
     case Recompute::selective:
       return "selective";
+    case Recompute::alternate:
+      return "alternate";
     case Recompute::full:
       return "full";
   }

@@ -50,6 +50,11 @@ const std::map<std::string, std::string>& summary_columns() {
       }
       summary.breakdown.push_back(std::move(breakdown));
     }
+    trace::PeakMemory peak;
+    for (std::size_t part = 0; part < plan::memory_parts; ++part) {
+      peak.parts.emplace_back(to_string(static_cast<plan::MemoryPart>(part)), 0);
+    }
+    summary.peak_memory.push_back(std::move(peak));
     return numbers_of(summary);
   }();
   return columns;
@@ -57,12 +62,13 @@ const std::map<std::string, std::string>& summary_columns() {
 
 // The name with the number of its stage, if it has one, replaced by 0.
 std::string of_any_stage(const std::string& name) {
-  const std::string head = "breakdown.stages.";
-  if (!name.starts_with(head)) {
-    return name;
+  for (const std::string head : {"breakdown.stages.", "peak_memory.stages."}) {
+    const std::size_t end = name.find_first_not_of("0123456789", head.size());
+    if (name.starts_with(head) && end != std::string::npos && end != head.size()) {
+      return head + "0" + name.substr(end);
+    }
   }
-  const std::size_t end = name.find_first_not_of("0123456789", head.size());
-  return end == std::string::npos || end == head.size() ? name : head + "0" + name.substr(end);
+  return name;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "graph/reverse_links.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/core/random.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_finder.hpp"
 #include "tessera/machine/parameters.hpp"
@@ -105,6 +106,34 @@ const RequiredKey<std::string> node_key{"nodes[].node", "number or name of one t
 const RequiredKey<Fraction> speed_key{"nodes[].speed", "share of its speed that it computes at",
                                       config::at_least(Fraction::millionths(1))};
 
+const config::Key<std::uint64_t> seed_key{"random.seed", 1, "of the nodes that are drawn"};
+const RequiredKey<Fraction> share_key{"random.share",
+                                      "of computing nodes, each drawn for itself, that are slow"};
+const RequiredKey<Fraction> random_speed_key{"random.speed",
+                                             "share of their speed that they compute at",
+                                             config::at_least(Fraction::millionths(1))};
+
+// Of nodes that are slow for a reason of their own, drawn by number, so that they are the same on
+// any number of ranks.
+void draw_slow_nodes(config::Section& faults, const Topology& topology,
+                     std::map<EntityId, Fraction>& speeds) {
+  constexpr std::uint32_t stream = 0x5374;  // of draws, apart from those of other things
+  if (!faults.has("random")) {
+    return;
+  }
+  config::Section section = faults.section("random");
+  const std::uint64_t seed = seed_key.read(section);
+  const Fraction share = share_key.read(section);
+  const Fraction speed = random_speed_key.read(section);
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    const EntityId id(node);
+    if (topology.computes(id) &&
+        RandomStream(seed, id, stream).next_below(Fraction::one) < share.millionths()) {
+      speeds[id] = speed;
+    }
+  }
+}
+
 std::optional<EntityId> read_node(config::Section& section, const RequiredKey<std::string>& key,
                                   NodeFinder& find, const Topology& topology) {
   const std::string text = key.read(section);
@@ -190,7 +219,8 @@ std::optional<EntityId> cut_off(const Topology& topology) {
 }  // namespace
 
 std::vector<ParameterInfo> fault_parameters() {
-  return {from_key, to_key, dead_key, bandwidth_key, both_directions, node_key, speed_key};
+  return {from_key, to_key,    dead_key, bandwidth_key, both_directions,
+          node_key, speed_key, seed_key, share_key,     random_speed_key};
 }
 
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
@@ -204,6 +234,7 @@ std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr
   for (config::Section fault : section.sections("links")) {
     read_link(fault, find, *faulty);
   }
+  draw_slow_nodes(section, *faulty, speeds);  // those that are named come after, and count
   for (config::Section fault : section.sections("nodes")) {
     const std::optional<EntityId> node = read_node(fault, node_key, find, *faulty);
     const Fraction speed = speed_key.read(fault);

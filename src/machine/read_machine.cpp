@@ -87,6 +87,8 @@ std::optional<Machine> read_machine(config::Section& section) {
     config::Section tile = section.section("tile");
     machine.tile = read_tile(tile, {});
   }
+  machine.framework = read_framework(section);
+  machine.power = read_power(section);
   const std::vector<Tile> types = read_types(section, machine.tile);
   if (!machine.topology || !has_room(section, *machine.topology)) {
     for (const char* key : {"dram", "faults"}) {

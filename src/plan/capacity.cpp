@@ -7,6 +7,14 @@
 
 namespace tessera::plan {
 
+MemoryUse StageMemory::state() const {
+  MemoryUse use;
+  use[MemoryPart::weights] = weights;
+  use[MemoryPart::gradients] = gradients;
+  use[MemoryPart::optimizer] = optimizer;
+  return use;
+}
+
 StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
                           const workload::Workload& workload, const Cutter& cutter,
                           const std::vector<LayerRange>& chunks, std::uint32_t in_flight) {
@@ -30,6 +38,61 @@ StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
   return memory;
 }
 
+PeakFinder::PeakFinder(const machine::Framework& framework, const workload::Workload& workload,
+                       const Strategy& strategy)
+    : framework_(framework),
+      workload_(workload),
+      strategy_(strategy),
+      kind_of_(kinds_of_layers(workload, strategy)),
+      ties_(ties_weights(workload)) {
+  for (std::size_t layer = 0; layer < kind_of_.size(); ++layer) {
+    if (kind_of_[layer] == kinds_.size()) {
+      kinds_.push_back(memory_of_layer(workload, strategy, workload.layers[layer]));
+    }
+  }
+}
+
+std::vector<PhaseMemory> PeakFinder::passes_of(const std::vector<LayerRange>& chunks) const {
+  std::vector<PhaseMemory> passes;
+  for (const LayerRange& chunk : chunks) {
+    passes.push_back(memory_of_passes(strategy_, kinds_, kind_of_, chunk.first, chunk.end));
+  }
+  if (framework_.pools_apart) {
+    keep_pools(passes);
+  }
+  return passes;
+}
+
+MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
+                           const std::vector<PhaseMemory>& passes) const {
+  const std::uint32_t groups = communicators_of(strategy_, stage, ties_);
+  if (!strategy_.order.empty()) {
+    MemoryWalk walk(memory.state());
+    for (const Pass& pass : strategy_.passes(stage, workload_.training)) {
+      walk.take(pass, passes[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+    }
+    return with_framework(framework_, groups, walk.peak().use);
+  }
+  const StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
+                       strategy_.micro_batches, memory.in_flight};
+  return with_framework(
+      framework_, groups,
+      peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
+                          mean_apart(passes), largest_passes(passes)));
+}
+
+MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
+                           const std::vector<Pass>& passes) {
+  const Stage& of = plan.stages[stage];
+  MemoryWalk walk(of.memory.state());
+  for (const Pass& pass : passes) {
+    walk.take(pass, of.pass_memory[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+  }
+  MemoryWalk::Peak peak = walk.peak();
+  peak.use = with_framework(machine.framework, of.communicators, peak.use);
+  return peak;
+}
+
 namespace {
 
 // Visits what each tile keeps in its channel: (stage, channel, bytes).
@@ -39,7 +102,8 @@ void visit_kept(const machine::Machine& machine, const Plan& plan, Visit visit) 
     const Role role = plan.placement.role(number);
     const StageMemory& memory = plan.stages[role.stage].memory;
     const EntityId node = plan.placement.tile(role);
-    const Bytes bytes = machine.tile_of(node).operands_in_dram ? memory.total() : memory.in_dram();
+    const Bytes bytes =
+        machine.tile_of(node).operands_in_dram ? memory.peak.total() : memory.in_dram();
     if (bytes > Bytes(0)) {
       visit(role.stage, machine.channel_of[node.value()], bytes);
     }

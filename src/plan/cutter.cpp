@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tessera/core/wide.hpp"
+
 namespace tessera::plan {
 namespace {
 
@@ -178,8 +180,45 @@ Operation Cutter::weight_gradient(const Operator& op) const {
 }
 
 bool Cutter::recomputes(const Operator& op) const {
-  return (strategy_.recompute == Recompute::full && op.recomputed_fully) ||
-         (strategy_.recompute == Recompute::selective && op.recomputed_selectively);
+  switch (strategy_.recompute) {
+    case Recompute::none:
+      return false;
+    case Recompute::selective:
+      return op.recomputed_selectively;
+    case Recompute::full:
+      return op.recomputed_fully;
+    case Recompute::alternate:
+      return op.recomputed_fully && (op.kept_results == 0 || op.kept_results < op.output_elements);
+  }
+  return false;
+}
+
+// Of a product some of whose columns are kept, the others.
+Operation Cutter::forward_again(const Operator& op) const {
+  Operation operation = forward(op);
+  if (strategy_.recompute != Recompute::alternate || op.kept_results == 0) {
+    return operation;
+  }
+  const auto rest = [&](std::uint64_t whole) {
+    const Wide kept = Wide{whole} * op.kept_results / op.output_elements;
+    return whole - static_cast<std::uint64_t>(kept);
+  };
+  operation.product.columns = rest(operation.product.columns);
+  operation.flops = Flops(rest(operation.flops.count()));
+  operation.bytes = Bytes(rest(operation.bytes.count()));
+  return operation;
+}
+
+// What stays of an operator from forward to backward.
+Bytes Cutter::kept(const Operator& op) const {
+  if (strategy_.recompute != Recompute::alternate || !op.recomputed_fully) {
+    return recomputes(op) ? Bytes() : stored(op);
+  }
+  const std::uint64_t results =
+      divided_up(op.kept_results * strategy_.micro_batch, shares(op).output());
+  // Inputs of products come from results that are kept, or are computed again.
+  const bool with_own = !recomputes(op) && op.parameters == 0;
+  return element_size(workload_.data_type) * results + (with_own ? stored(op) : Bytes());
 }
 
 Bytes Cutter::tensor_bytes(std::uint64_t elements) const {
@@ -284,14 +323,13 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
     if (op.sharding == Sharding::replicated && strategy_.sequence_parallel) {
       bytes.whole_gradients += gradients;
     }
-    if (!recomputes(op)) {
-      bytes.stored += stored(op);
-    }
+    bytes.stored += kept(op);
   }
   if (!workload_.training) {
     bytes.gradients = bytes.optimizer = bytes.stored = Bytes(0);
     bytes.dense_gradients = bytes.expert_gradients = bytes.whole_gradients = Bytes(0);
-  } else if (strategy_.recompute == Recompute::full) {
+  } else if (strategy_.recompute == Recompute::full ||
+             strategy_.recompute == Recompute::alternate) {
     bytes.stored += whole_bytes(layer.boundary_elements);
   }
   return bytes;

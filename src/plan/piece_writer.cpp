@@ -180,7 +180,7 @@ void PieceWriter::write_forward() {
     }
     await_forward(index);
     for (const Operator& op : layer(index).operators) {
-      forward_operator(index, op);
+      forward_operator(index, op, cutter_.forward(op));
     }
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
            streams(index).forward_outputs);
@@ -194,13 +194,14 @@ void PieceWriter::write_forward() {
   }
 }
 
-void PieceWriter::forward_operator(std::size_t index, const Operator& op) {
+void PieceWriter::forward_operator(std::size_t index, const Operator& op,
+                                   const workload::Operation& operation) {
   gather_context(op);
   if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
     collective(Action::collective, Kind::all_gather, Group::tensor,
                cutter_.tensor_bytes(op.backward_all_reduce_elements));
   }
-  execute(layer(index).name + "/" + op.name, cutter_.forward(op));
+  execute(layer(index).name + "/" + op.name, operation);
   sum_forward(index, op);
   exchange_tokens(op);
 }
@@ -302,7 +303,7 @@ void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   if (gradients != Gradients::weights) {
     for (const Operator& op : operators) {
       if (cutter_.recomputes(op)) {
-        forward_operator(index, op);
+        forward_operator(index, op, cutter_.forward_again(op));
       }
     }
   }

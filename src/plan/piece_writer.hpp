@@ -79,7 +79,8 @@ class PieceWriter {
   void await_forward(std::size_t index);
   void await_weights(std::size_t index);
   void prefetch_backward(std::size_t index, Gradients gradients, bool gathers);
-  void forward_operator(std::size_t index, const workload::Operator& op);
+  void forward_operator(std::size_t index, const workload::Operator& op,
+                        const workload::Operation& operation);
   void gather_context(const workload::Operator& op);
   void exchange_tokens(const workload::Operator& op);
   void sum_forward(std::size_t index, const workload::Operator& op);

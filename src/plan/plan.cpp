@@ -33,7 +33,9 @@ LayerTimes times_of(const workload::Workload& workload, const workload::Layer& l
     times.backward += operation_time(tile, cutter.input_gradient(op));
     const workload::Operation weights = cutter.weight_gradient(op);
     times.backward += weights.flops > Flops(0) ? operation_time(tile, weights) : SimTime::zero();
-    times.backward += cutter.recomputes(op) ? forward : SimTime::zero();
+    if (cutter.recomputes(op)) {
+      times.backward += operation_time(tile, cutter.forward_again(op));
+    }
   }
   return times;
 }
@@ -234,6 +236,7 @@ class PlanMaker {
     const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
                                               ? cut_layers(times, kind_of, strategy.chunks)
                                               : strategy.placement.first_layers;
+    const PeakFinder peaks(machine_.framework, workload_, strategy);
     Tables tables;
     plan.tied_stages = tied_stages(workload_, cuts, stages);
     plan.groups[static_cast<std::size_t>(Group::tied)].size =
@@ -251,6 +254,9 @@ class PlanMaker {
       stage.memory =
           decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
                         most_in_flight(strategy.passes(number, workload_.training)));
+      stage.pass_memory = peaks.passes_of(stage.chunks);
+      stage.memory.peak = peaks.peak(number, stage.memory, stage.pass_memory);
+      stage.communicators = communicators_of(strategy, number, ties_weights(workload_));
       if (strategy.aggregation != Aggregation::none) {
         const std::uint32_t roles = plan.placement.stage_tiles();
         stage.memory.tiles_a_channel = tiles_a_channel(machine_, plan.placement, number * roles,

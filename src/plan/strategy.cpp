@@ -216,9 +216,13 @@ const Key<bool> sequence_parallel{"sequence_parallel", false,
                                   "cut what tensor parallelism leaves whole along the tokens"};
 const ChoiceKey<Recompute> recompute{
     "recompute",
-    {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+    {{"none", Recompute::none},
+     {"selective", Recompute::selective},
+     {"full", Recompute::full},
+     {"alternate", Recompute::alternate}},
     "none",
-    "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs"};
+    "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; "
+    "alternate: all but these and the results of attention and of every other product"};
 const Key<Count> zero{"zero", 0,
                       "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
                       config::between(0U, 3U)};

@@ -113,6 +113,18 @@ void Recorder::on_token(const executor::TokenRecord& record) {
                                         record.request, record.tenant});
 }
 
+void Recorder::on_memory(const executor::MemoryRecord& record) {
+  using Part = plan::MemoryPart;
+  const auto bytes = [&](Part part) { return record.use[part].count(); };
+  append(trace::memory,
+         trace::MemoryRow{record.end.ps(), bytes(Part::weights), bytes(Part::gradients),
+                          bytes(Part::optimizer), bytes(Part::activations), bytes(Part::recomputed),
+                          bytes(Part::gathered), bytes(Part::scattered), bytes(Part::working),
+                          bytes(Part::communicators), bytes(Part::context), bytes(Part::reserve),
+                          record.tile.value(), record.pass.micro_batch, record.pass.chunk,
+                          static_cast<std::uint8_t>(record.pass.phase)});
+}
+
 namespace {
 
 trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topology) {

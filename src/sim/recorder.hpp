@@ -35,6 +35,7 @@ class Recorder final : public executor::Observer {
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override;
   void on_request(const executor::RequestRecord& record) override;
   void on_token(const executor::TokenRecord& record) override;
+  void on_memory(const executor::MemoryRecord& record) override;  // not in the digest
   void on_link_bin(const network::LinkUse& use);
   void on_channel_bin(const memory::ChannelUse& use);
   // Totals of the whole run; these count in the digest, the bins do not.

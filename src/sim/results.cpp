@@ -11,6 +11,7 @@
 #include "tessera/core/version.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/flops.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
 
@@ -97,6 +98,37 @@ void fill_breakdown(RankModels& models, SimTime end, trace::Summary& summary) {
   for (std::size_t part = 0; part < parts.size(); ++part) {
     summary.breakdown.push_back(breakdown(parts[part].name, parts[part].tiles,
                                           [&](std::size_t i) { return times[part * all + i]; }));
+  }
+}
+
+// Of each stage of programs, by the tile of it that is followed, which is on one rank.
+void fill_peak_memory(const RankModels& models, trace::Summary& summary) {
+  const std::vector<Work::Part> parts = models.work->parts();
+  constexpr std::size_t columns = plan::memory_parts + 4;
+  std::vector<std::uint64_t> numbers(parts.size() * columns);
+  models.executor->visit_peaks([&](std::uint32_t role, const plan::MemoryWalk::Peak& peak) {
+    std::uint64_t* const row = numbers.data() + models.work->part_of(role) * columns;
+    for (std::size_t part = 0; part < plan::memory_parts; ++part) {
+      row[part] = peak.use.parts[part].count();
+    }
+    row[plan::memory_parts] = 1;
+    row[plan::memory_parts + 1] = static_cast<std::uint64_t>(peak.pass.phase);
+    row[plan::memory_parts + 2] = peak.pass.micro_batch;
+    row[plan::memory_parts + 3] = peak.pass.chunk;
+  });
+  models.communicator.reduce_sum(numbers);
+  for (std::size_t number = 0; number < parts.size(); ++number) {
+    const std::uint64_t* const row = numbers.data() + number * columns;
+    if (row[plan::memory_parts] == 1) {
+      plan::MemoryWalk::Peak peak;
+      for (std::size_t part = 0; part < plan::memory_parts; ++part) {
+        peak.use.parts[part] = Bytes(row[part]);
+      }
+      peak.pass = {static_cast<plan::Phase>(row[plan::memory_parts + 1]),
+                   static_cast<std::uint16_t>(row[plan::memory_parts + 3]),
+                   static_cast<std::uint32_t>(row[plan::memory_parts + 2])};
+      summary.peak_memory.push_back(peak_row(parts[number].name, peak));
+    }
   }
 }
 
@@ -258,6 +290,20 @@ void note_lumped_messages(const Experiment& experiment, trace::Summary& summary)
 
 }  // namespace
 
+trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak& peak) {
+  trace::PeakMemory row;
+  row.name = name;
+  row.bytes = peak.use.total().count();
+  row.phase = to_string(peak.pass.phase);
+  row.micro_batch = peak.pass.micro_batch;
+  row.chunk = peak.pass.chunk;
+  for (std::size_t part = 0; part < plan::memory_parts; ++part) {
+    row.parts.emplace_back(to_string(static_cast<plan::MemoryPart>(part)),
+                           peak.use.parts[part].count());
+  }
+  return row;
+}
+
 std::string name_of(TraceLevel level) {
   switch (level) {
     case TraceLevel::none:
@@ -370,6 +416,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
                     bool complete, trace::Summary& summary) {
   record_totals(models, end);
   fill_breakdown(models, end, summary);
+  fill_peak_memory(models, summary);
   fill_counts(models, summary);
   fill_costs(segments, summary);
   fill_digest(models, summary);
@@ -391,6 +438,56 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   }
 }
 
+namespace {
+
+// Of the peak bandwidth of memory that operations use, in the mean of an iteration and of devices
+// whose operands are in DRAM; 0 of others.
+double memory_use(const Experiment& experiment, const trace::Summary& summary) {
+  const machine::Machine& machine = experiment.machine;
+  if (experiment.planned() == nullptr || machine.channels.empty() ||
+      !machine.tiles().front().operands_in_dram || summary.iteration_time_ps == 0) {
+    return 0;
+  }
+  double flops = 0;  // of the stages, of one tile each
+  double bytes = 0;
+  for (const plan::Stage& stage : experiment.plan().stages) {
+    flops += static_cast<double>(plan::flops_of(experiment.plan(), stage.program));
+    bytes += static_cast<double>(plan::operand_bytes_of(experiment.plan(), stage.program));
+  }
+  // Micro-batches that are not simulated have as many bytes to a FLOP.
+  const double a_tile = flops > 0 ? summary.executed_flops_per_iteration /
+                                        static_cast<double>(summary.tiles) * bytes / flops
+                                  : 0;
+  const SimTime time = SimTime::from_ps(summary.iteration_time_ps);
+  const auto bandwidth = static_cast<double>(machine.channels.front().bandwidth.bytes_per_second());
+  return std::min(1.0, a_tile / (bandwidth * time.seconds()));
+}
+
+// Shares of an iteration's time in the mean over devices; see machine::Power.
+void note_energy(const Experiment& experiment, trace::Summary& summary) {
+  const std::optional<machine::Power>& power = experiment.machine.power;
+  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
+  if (!power || summary.breakdown.empty() || end == SimTime::zero()) {
+    return;
+  }
+  double computes = 0;
+  double communicates = 0;
+  for (const auto& [activity, mean_ps] : summary.breakdown.front().mean_ps) {
+    const double share = static_cast<double>(mean_ps) / static_cast<double>(end.ps());
+    if (activity == to_string(executor::Activity::compute)) {
+      computes += share;
+    } else if (activity != to_string(executor::Activity::bubble) &&
+               activity != to_string(executor::Activity::memory)) {
+      communicates += share;
+    }
+  }
+  summary.power_w_per_tile = power->watts(computes, memory_use(experiment, summary), communicates);
+  summary.energy_j_per_iteration = summary.power_w_per_tile * static_cast<double>(summary.tiles) *
+                                   SimTime::from_ps(summary.iteration_time_ps).seconds();
+}
+
+}  // namespace
+
 void note_iteration(const Experiment& experiment, trace::Summary& summary) {
   const std::int64_t iterations = summary.iterations;
   const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
@@ -399,6 +496,7 @@ void note_iteration(const Experiment& experiment, trace::Summary& summary) {
   summary.throughput_samples_per_s =
       static_cast<double>(work->samples()) * static_cast<double>(iterations) / end.seconds();
   summary.achieved_flops_per_s = summary.throughput_samples_per_s * work->flops_of_sample();
+  note_energy(experiment, summary);
 }
 
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {

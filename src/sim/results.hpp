@@ -13,6 +13,9 @@ namespace tessera::sim {
 
 std::string name_of(TraceLevel level);
 
+// Of a part of the work.
+trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak& peak);
+
 // What is known before the run.
 trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
                          const CutChoice& cut);

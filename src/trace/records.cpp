@@ -113,6 +113,31 @@ TableSpec token_table() {
        field("tenant", &TokenRow::tenant, "", "number in the root attribute phases")});
 }
 
+TableSpec memory_table() {
+  return describe<MemoryRow>(
+      "memory", "one row a pass of the first tile of a stage: what it holds when it holds most",
+      {field("end", &MemoryRow::end_ps, "ps", "when the pass was over"),
+       field("weights", &MemoryRow::weights_bytes, "B", "weights"),
+       field("gradients", &MemoryRow::gradients_bytes, "B", "gradients of weights, as kept"),
+       field("optimizer", &MemoryRow::optimizer_bytes, "B", "state of the optimizer"),
+       field("activations", &MemoryRow::activations_bytes, "B",
+             "kept for backward passes, of all micro-batches under way"),
+       field("recomputed", &MemoryRow::recomputed_bytes, "B",
+             "activations of a layer that were computed again"),
+       field("gathered", &MemoryRow::gathered_bytes, "B", "weights of other replicas"),
+       field("scattered", &MemoryRow::scattered_bytes, "B",
+             "whole gradients that are not shared out yet"),
+       field("working", &MemoryRow::working_bytes, "B",
+             "outputs and gradients of an operator, copies of logits"),
+       field("communicators", &MemoryRow::communicators_bytes, "B", "buffers of collectives"),
+       field("context", &MemoryRow::context_bytes, "B", "of the driver and the framework"),
+       field("reserve", &MemoryRow::reserve_bytes, "B", "that the allocator holds for no tensor"),
+       field("node", &MemoryRow::node, "", "the tile"),
+       field("micro_batch", &MemoryRow::micro_batch, "", "number of the micro-batch"),
+       field("chunk", &MemoryRow::chunk, "", "number of the chunk of layers"),
+       field("phase", &MemoryRow::phase, "", "number in the root attribute phases")});
+}
+
 }  // namespace
 
 std::vector<TableSpec> tables() {
@@ -170,6 +195,7 @@ std::vector<TableSpec> tables() {
       core_table("cores", "one row a core that was used, over the whole run"),
       request_table(),
       token_table(),
+      memory_table(),
       engine_table()};
 }
 

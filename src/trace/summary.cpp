@@ -1,6 +1,7 @@
 // summary.json, written and read back.
 #include "tessera/trace/summary.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <type_traits>
@@ -43,11 +44,14 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("samples_per_iteration", summary.samples_per_iteration);
   visit("flops_per_iteration", summary.flops_per_iteration);
   visit("executed_flops_per_iteration", summary.executed_flops_per_iteration);
+  visit("energy_j_per_iteration", summary.energy_j_per_iteration);
+  visit("power_w_per_tile", summary.power_w_per_tile);
   visit("message_bytes", summary.message_bytes);
   visit("collective_bytes", summary.collective_bytes);
   visit("memory_read_bytes", summary.memory_read_bytes);
   visit("memory_written_bytes", summary.memory_written_bytes);
   visit("breakdown", summary.breakdown);
+  visit("peak_memory", summary.peak_memory);
   visit("services", summary.services);
   visit("service_totals", summary.service_totals);
   visit("tenants", summary.tenants);
@@ -123,6 +127,15 @@ void visit_quantiles(AnyQuantiles& quantiles, Visit visit) {
   visit("most", quantiles.most);
 }
 
+template <class AnyPeak, class Visit>
+void visit_peak(AnyPeak& peak, Visit visit) {
+  visit("name", peak.name);
+  visit("bytes", peak.bytes);
+  visit("phase", peak.phase);
+  visit("micro_batch", peak.micro_batch);
+  visit("chunk", peak.chunk);
+}
+
 template <class AnyTenant, class Visit>
 void visit_tenant(AnyTenant& tenant, Visit visit) {
   visit("name", tenant.name);
@@ -179,6 +192,26 @@ Json json_of(const std::vector<Breakdown>& breakdown) {
       stages.push_back(std::move(stage));
     }
   }
+  json["stages"] = std::move(stages);
+  return json;
+}
+
+Json json_of(const std::vector<PeakMemory>& peaks) {
+  Json json = Json::object();
+  std::uint64_t most = 0;
+  Json stages = Json::list();
+  for (const PeakMemory& peak : peaks) {
+    Json stage = Json::object();
+    visit_peak(peak, [&](const char* key, const auto& member) { stage[key] = member; });
+    Json parts = Json::object();
+    for (const auto& [part, bytes] : peak.parts) {
+      parts[part] = bytes;
+    }
+    stage["parts"] = std::move(parts);
+    stages.push_back(std::move(stage));
+    most = std::max(most, peak.bytes);
+  }
+  json["bytes"] = most;
   json["stages"] = std::move(stages);
   return json;
 }
@@ -331,6 +364,25 @@ void read(const Json& json, const Spot& spot, std::vector<Breakdown>& value) {
     const std::string number = std::to_string(stage);
     value.push_back(
         read_group(stages->items()[stage], spot.inner("stages." + number), "stage " + number));
+  }
+}
+
+void read(const Json& json, const Spot& spot, std::vector<PeakMemory>& value) {
+  check_object(json, spot);
+  const Json* const stages = json.find("stages");
+  if (stages == nullptr || !stages->is_list()) {
+    spot.inner("stages").refuse("is not a list");
+  }
+  for (const Json& stage : stages->items()) {
+    check_object(stage, spot);
+    PeakMemory& peak = value.emplace_back();
+    visit_peak(peak, [&](const char* key, auto& member) { take(stage, spot, key, member); });
+    if (const Json* const parts = stage.find("parts")) {
+      check_object(*parts, spot);
+      for (const auto& [part, bytes] : parts->members()) {
+        read(bytes, spot.inner(part), peak.parts.emplace_back(part, 0).second);
+      }
+    }
   }
 }
 

@@ -139,6 +139,18 @@ void add_iteration(const Summary& summary, Listing& list) {
                                     "the peak of " + rounded(summary.peak_flops_per_s, "FLOP/s")));
 }
 
+// Of the stage that holds most: "71.2 GB in stage 0 (backward of micro-batch 3)".
+std::string peak_text(const Summary& summary) {
+  const auto most =
+      std::max_element(summary.peak_memory.begin(), summary.peak_memory.end(),
+                       [](const PeakMemory& a, const PeakMemory& b) { return a.bytes < b.bytes; });
+  if (most == summary.peak_memory.end() || most->bytes == 0) {
+    return "";
+  }
+  return rounded(static_cast<double>(most->bytes), "B") + " in " + most->name + " (" + most->phase +
+         " of micro-batch " + std::to_string(most->micro_batch) + ")";
+}
+
 std::string listing(const Summary& summary) {
   Listing list;
   list.add("status",
@@ -151,6 +163,7 @@ std::string listing(const Summary& summary) {
     add_iteration(summary, list);
   }
   list.add("tiles", std::to_string(summary.tiles));
+  list.add_if_known("  most memory held", peak_text(summary));
   list.add("messages", std::to_string(summary.messages) + ", " +
                            std::to_string(summary.packet_hops) + " packet hops");
   list.add("events",

@@ -141,7 +141,15 @@ class Reports(unittest.TestCase):
         self.assertEqual(max(bounds, key=bounds.get), found["advice"][0]["bound"])
         timeline = found["timeline"]
         self.assertEqual(timeline["in_file"], timeline["operators"])
-        self.assertEqual(len(found["memory"]["table"]["rows"]), 2)
+        memory = found["memory"]
+        self.assertEqual(len(memory["table"]["rows"]), 2)
+        peaks = found["summary"]["peak_memory"]["stages"]
+        for stage, row, series in zip(peaks, memory["table"]["rows"], memory["over_time"]):
+            self.assertEqual(row[-1], stage["bytes"])
+            self.assertEqual(row[-1], sum(row[2:-1]))
+            held = [sum(parts) for parts in zip(*series["parts"].values())]
+            self.assertEqual(max(held), stage["bytes"])
+            self.assertEqual(series["end_ps"], sorted(series["end_ps"]))
 
     def test_operators_beyond_the_budget_are_in_bins(self):
         _, report = self.report(self.small, "--operators", "40")

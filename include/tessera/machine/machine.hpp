@@ -10,6 +10,8 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/machine/framework.hpp"
+#include "tessera/machine/power.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
@@ -52,6 +54,8 @@ struct Machine {
   // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
   // empty when there are no channels.
   std::vector<std::uint32_t> channel_of;
+  Framework framework;         // of every device
+  std::optional<Power> power;  // likewise
   // Of nodes that are slower than the others, as a share of their speed.
   std::map<EntityId, Fraction> speeds;
 
@@ -79,6 +83,8 @@ struct Machine {
 //   dram: {at: edge | each | memories | none | nodes, edges: [west, east], nodes: [0, 5],
 //   bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB, memories: {bandwidth, latency} of `at: each`}
+//   framework: {context: 723 MiB, communicator: 688 MB, block: 2 MiB, fragmentation: 0 %}
+//   power: {idle: 70, compute: 500, memory: 80, link: 30, host: 240}
 //   faults: {links: [{from, to, bandwidth: 50 % or dead: true, directions}],
 //            nodes: [{node, speed: 80 %}]}
 // parameters.hpp has what each key means. A type is of the tiles that the topology calls so, and

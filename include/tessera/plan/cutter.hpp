@@ -51,8 +51,19 @@ class Cutter {
   workload::Operation weight_gradient(const workload::Operator& op) const;
   // Whether the backward pass computes the operator once more first.
   bool recomputes(const workload::Operator& op) const;
+  // What it computes then.
+  workload::Operation forward_again(const workload::Operator& op) const;
   Operands operands(const workload::Operator& op) const;
   LayerBytes bytes_of(const workload::Layer& layer) const;
+  // Kept from forward to backward where nothing is recomputed.
+  Bytes stored(const workload::Operator& op) const;
+  // Of what the operator holds for so long only; see workload::Operator.
+  Bytes passing_forward(const workload::Operator& op) const {
+    return share_of(op.passing_forward, op);
+  }
+  Bytes passing_backward(const workload::Operator& op) const {
+    return share_of(op.passing_backward, op);
+  }
   // Gradients of weights that layers share, as one tile updates them.
   Bytes tied_gradients() const;
 
@@ -97,7 +108,7 @@ class Cutter {
   std::uint64_t used_parameters(const workload::Operator& op) const;
   Bytes read_weights(const workload::Operator& op) const;
   Bytes moved(const workload::Operator& op) const;
-  Bytes stored(const workload::Operator& op) const;
+  Bytes kept(const workload::Operator& op) const;
 
   const workload::Workload& workload_;
   const Strategy& strategy_;

@@ -11,6 +11,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/plan/memory.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/plan/program.hpp"
 #include "tessera/plan/strategy.hpp"
@@ -29,11 +30,16 @@ struct StageMemory {
   std::uint32_t in_flight = 0;
   bool holds_weights = false;
   bool holds_activations = false;
+  // When it holds most, with what is held for a moment and the software's share. In closed form;
+  // of a schedule that the user wrote, by a walk.
+  MemoryUse peak;
   // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
   std::uint32_t tiles_a_channel = 1;
   Bytes activations() const { return activations_per_micro_batch * in_flight; }
   Bytes weight_state() const { return weights + gradients + optimizer; }
   Bytes total() const { return weight_state() + activations(); }
+  // What is held all the time.
+  MemoryUse state() const;
   // Bytes of DRAM the tile's share needs.
   Bytes in_dram() const {
     return (holds_weights ? Bytes(0) : weight_state()) +
@@ -50,6 +56,8 @@ struct Stage {
   std::vector<LayerRange> chunks;
   Program program;
   StageMemory memory;
+  std::vector<PhaseMemory> pass_memory;  // [chunks]
+  std::uint32_t communicators = 0;       // groups that one of its devices communicates in
   // Numbers in Machine::tiles() of what its tiles are, ascending. They run one program, which is
   // made for the slowest of them and for the least SRAM.
   std::vector<std::uint16_t> tile_types;
@@ -170,7 +178,13 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
 SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
                    const OperationTime& operation_time, std::uint64_t iterations = 1);
 
-// [channels] what tiles keep in each, of what SRAM does not hold.
+// What a stage holds over some passes in a row, and the pass in which it holds most, with the
+// software's share.
+MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
+                           const std::vector<Pass>& passes);
+
+// [channels] what tiles keep in each: when they hold most, where operands are there; else, of what
+// stays from pass to pass, what SRAM does not hold.
 std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan);
 
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among

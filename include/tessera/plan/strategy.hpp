@@ -16,8 +16,10 @@ namespace tessera::plan {
 
 // What is not stored from the forward to the backward pass but computed again: nothing; the
 // operators that say so (see workload::Operator::recomputed_selectively); everything but the
-// inputs of layers that are repeated (recomputed_fully).
-enum class Recompute : std::uint8_t { none, selective, full };
+// inputs of layers that are repeated (recomputed_fully); of these, what is neither a result of
+// fused attention nor of every other product with weights (kept_results; PyTorch's torchtitan calls
+// it selective, by operations).
+enum class Recompute : std::uint8_t { none, selective, full, alternate };
 
 // What the DRAM is for, when SRAM does not hold a stage's tensors: see
 // src/plan/sram_allocation.hpp.

@@ -23,6 +23,7 @@
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/memory/coherent/coherent_memory.hpp"
+#include "tessera/plan/memory.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/sim/platform.hpp"
 #include "tessera/workload/graph.hpp"
@@ -59,9 +60,15 @@ struct NextNumbers {
 
 // For `tessera check`.
 struct JobDescription {
+  struct Peak {
+    std::string name;
+    plan::MemoryUse use;
+  };
+
   std::vector<std::pair<std::string, std::string>> entities;  // what, and how many
   std::string tables;                                         // text behind them
-  std::string ideal;  // what `ideal_time` counts; empty: it is not known
+  std::string ideal;          // what `ideal_time` counts; empty: it is not known
+  std::vector<Peak> peaks{};  // of stages, when a tile of them holds most
 };
 
 // Of nodes that a job says nothing of.

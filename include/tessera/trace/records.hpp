@@ -132,6 +132,26 @@ struct CoreRow {
   std::uint32_t node = 0;
 };
 
+// One row a pass of the first tile of a stage: what it holds in the pass, when that is most.
+struct MemoryRow {
+  std::int64_t end_ps = 0;
+  std::uint64_t weights_bytes = 0;
+  std::uint64_t gradients_bytes = 0;
+  std::uint64_t optimizer_bytes = 0;
+  std::uint64_t activations_bytes = 0;
+  std::uint64_t recomputed_bytes = 0;
+  std::uint64_t gathered_bytes = 0;
+  std::uint64_t scattered_bytes = 0;
+  std::uint64_t working_bytes = 0;
+  std::uint64_t communicators_bytes = 0;
+  std::uint64_t context_bytes = 0;
+  std::uint64_t reserve_bytes = 0;
+  std::uint32_t node = 0;
+  std::uint32_t micro_batch = 0;
+  std::uint16_t chunk = 0;
+  std::uint8_t phase = 0;
+};
+
 // One row a progress report of the rank's engine; counts since the start. Not part of the results:
 // it differs from run to run.
 struct EngineRow {
@@ -162,6 +182,7 @@ enum Table : TableIndex {
   cores,
   requests,
   tokens,
+  memory,
   engine
 };
 

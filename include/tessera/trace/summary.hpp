@@ -20,6 +20,16 @@ struct Breakdown {
   std::vector<std::pair<std::string, std::uint64_t>> mean_ps;
 };
 
+// When a tile of a stage holds most.
+struct PeakMemory {
+  std::string name;         // "stage 3"
+  std::uint64_t bytes = 0;  // in all
+  std::string phase;        // of the pass
+  std::uint64_t micro_batch = 0;
+  std::uint64_t chunk = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> parts;  // [B]; their sum is `bytes`
+};
+
 // Of some times [ps]: quantiles by nearest rank. All 0 when there are none.
 struct Quantiles {
   std::uint64_t count = 0;
@@ -110,7 +120,11 @@ struct Summary {
   std::optional<std::uint64_t> collective_bytes;
   std::optional<std::uint64_t> memory_read_bytes;
   std::optional<std::uint64_t> memory_written_bytes;
-  std::vector<Breakdown> breakdown;     // total first, then each stage
+  std::vector<Breakdown> breakdown;  // total first, then each stage
+  // Of all devices in an iteration, and in the mean what one draws; 0: not known.
+  double energy_j_per_iteration = 0;
+  double power_w_per_tile = 0;
+  std::vector<PeakMemory> peak_memory;  // of each stage of programs
   std::vector<TenantResult> tenants;    // none: one job had all of the machine
   std::vector<Service> services;        // of tenants whose requests are served
   std::vector<Service> service_totals;  // of models with replicas, of all of them
@@ -149,6 +163,7 @@ struct Summary {
 // The text of summary.json: the members above under their names, and
 //   breakdown  {"total": G, "stages": [G with a "name", …]}, where a group G is
 //              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
+//   peak_memory {"bytes": of the stage that holds most, "stages": [its members, and {PART: bytes}]}
 //   tenants    [{its members under their names}, …]
 //   versions   {"tessera", "git", "mpi", "hdf5"}
 // before them "file_type" and "format_version". Integers are exact; a number that is not finite, or

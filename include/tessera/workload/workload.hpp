@@ -59,10 +59,17 @@ struct Operator {
   // the part that every member keeps whole.
   Bytes stored_cut;
   Bytes stored_whole;
+  // Held only while the pass goes through it, beside inputs, outputs and their gradients; cut as
+  // the work is.
+  Bytes passing_forward;
+  Bytes passing_backward;
   // Computed again before its backward pass under selective recomputation, and what it stores not
   // kept: cheap for the memory it saves (attention between queries, keys and values, which are
   // stored by the operator that makes them; Korthikanti et al., arXiv:2205.05198, section 5).
   bool recomputed_selectively = false;
+  // Elements of its output that are kept under alternate recomputation; the others are computed
+  // again (see plan::Recompute).
+  std::uint64_t kept_results = 0;
   // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
   bool recomputed_fully = true;
   Kernel kernel = Kernel::plain;

@@ -158,7 +158,7 @@ class Comparison:
         parts = [run["memory"] for run in self.runs]
         if not all(parts):
             return None
-        found = [{row[0]: row[6] for row in part["table"]["rows"]} for part in parts]
+        found = [{row[0]: row[len(part["parts"]) + 2] for row in part["table"]["rows"]} for part in parts]
         rows = []
         for stage in dict.fromkeys(stage for part in found for stage in part):
             values = [part.get(stage) for part in found]

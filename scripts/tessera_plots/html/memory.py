@@ -61,21 +61,72 @@ def parse(text):
     return found
 
 
+def _peaks(run):
+    """What stages held when they held most, as the summary of the run has it."""
+    stages = (run.summary.get("peak_memory") or {}).get("stages") or []
+    names = [name for name in (stages[0]["parts"] if stages else ())
+             if any(stage["parts"].get(name) for stage in stages)]
+    return names, stages
+
+
+_SERIES = 400  # points of a stage over time, each the most of its span
+
+
+def _over_time(run, names):
+    """[{stage, edges [ps], parts: {name: bytes}}] by the table `memory` of the trace; none without one."""
+    try:
+        rows, nodes = run.read("memory"), run.nodes()
+    except (KeyError, NothingToDraw):  # of a run without a trace, or by an older program
+        return []
+    stage_of = {int(node): int(stage) for node, stage in zip(nodes["node"], nodes["stage"])}
+    found = []
+    for node in sorted({int(node) for node in rows["node"]}, key=lambda one: stage_of.get(one, -1)):
+        own = rows[rows["node"] == node]
+        own = own[own["end"].argsort(kind="stable")]
+        step = -(-len(own) // _SERIES)
+        spans = [own[first:first + step] for first in range(0, len(own), step)]
+        fullest = [span[sum(span[name].astype("u8") for name in names).argmax()] for span in spans]
+        found.append({"stage": stage_of.get(node, -1), "end_ps": [int(span["end"][-1]) for span in spans],
+                      "parts": {name: [int(row[name]) for row in fullest] for name in names}})
+    return found
+
+
 def memory_of(run, values):
     """Throws NothingToDraw."""
-    stages = parse(_checked(run))
-    rows = [[stage, layers, *(parts.get(part, 0) for part in _PARTS), sum(parts.values()), kept,
-             sram] for stage, layers, parts, kept, sram in stages]
+    names, peaks = _peaks(run)
+    if peaks:
+        rows = [[stage["name"].replace("stage ", ""), f"{stage['phase']} of micro-batch {stage['micro_batch']}",
+                 *(stage["parts"].get(name, 0) for name in names), stage["bytes"]] for stage in peaks]
+        return {
+            "table": table("Memory of one tile of each stage, when it holds most",
+                           [("stage", "text"), ("in", "text"), *((name, "bytes") for name in names),
+                            ("all", "bytes")], rows, "as the run went"),
+            "parts": list(names),
+            "over_time": _over_time(run, names),
+            "capacity": _capacity(values),
+        }
+    return _as_checked(run, values)
+
+
+def _capacity(values):
     capacities = {"SRAM": quantity(values.get("machine.tile.sram")),
                   "DRAM": quantity(values.get("machine.dram.capacity"))}
     at = values.get("machine.dram.at", "")
+    # DRAM at an edge is shared, by so many tiles that a line a tile would mislead.
+    return {name: value for name, value in capacities.items()
+            if value and (name != "DRAM" or at in ("each", "tiles"))}
+
+
+def _as_checked(run, values):
+    stages = parse(_checked(run))
+    rows = [[stage, layers, *(parts.get(part, 0) for part in _PARTS), sum(parts.values()), kept,
+             sram] for stage, layers, parts, kept, sram in stages]
     return {
         "table": table("Memory of one tile of each stage",
                        [("stage", "text"), ("layers", "text"), *((part, "bytes") for part in _PARTS),
                         ("all", "bytes"), ("activations are of", "text"), ("in SRAM", "text")], rows,
                        "as `tessera check` counts it, for the tile that needs most"),
         "parts": list(_PARTS),
-        # DRAM at an edge is shared, by so many tiles that a line a tile would mislead.
-        "capacity": {name: value for name, value in capacities.items()
-                     if value and (name != "DRAM" or at in ("each", "tiles"))},
+        "over_time": [],
+        "capacity": _capacity(values),
     }

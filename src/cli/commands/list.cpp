@@ -8,6 +8,7 @@
 #include "tessera/collective/program/program.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
+#include "tessera/explore/campaign.hpp"
 #include "tessera/explore/sweep.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/topology/topology.hpp"
@@ -94,8 +95,16 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
              {"types", "tiles of a type", machine::type_parameters()},
              {"dram", "memory channels beside the tiles", machine::dram_parameters()},
              {"faults", "links and nodes that are slow or dead", machine::fault_parameters()},
+             {"power", "what a device draws", machine::power_parameters()},
+             {"framework", "what software takes of a device's memory beside tensors",
+              machine::framework_parameters()},
              {"coherence", "access to nodes of kind memory, by lines",
               memory::coherence_parameters()}};
+       }},
+      {"campaign",
+       [] {
+         return Parts{{"campaign", "a training of weeks, for tessera campaign",
+                       explore::campaign_parameters()}};
        }},
       {"models",
        [] {

@@ -7,6 +7,7 @@
 #include "collectives/steps.hpp"
 #include "program/backgrounds.hpp"
 #include "program/issue.hpp"
+#include "program/memory_tracker.hpp"
 #include "program/program_outlook.hpp"
 #include "program/tile_messages.hpp"
 #include "program/tile_state.hpp"
@@ -53,7 +54,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         members_(setup.members),
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
-        backgrounds_(steps_, port(elapsed_beside_kind)) {
+        backgrounds_(steps_, port(elapsed_beside_kind)),
+        memory_(plan_, setup.machine.framework) {
     tiles_.resize(members_.size());
     for (std::size_t index = 0; index < members_.size(); ++index) {
       const std::uint32_t role = plan_.placement.role_number(members_[index]);
@@ -195,6 +197,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       return;
     }
     restore_tile(tile, inboxes_, steps_.others(), reader);
+    memory_.restore(tile);
     if (!outputs_.empty()) {
       outputs_[index].first = reader.get<SimTime>();
       outputs_[index].last = reader.get<SimTime>();
@@ -228,6 +231,11 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   std::optional<SentBytes> sent_bytes() const override { return messages_.sent_bytes(); }
 
+  void visit_peaks(const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& visit)
+      const override {
+    memory_.visit(visit);
+  }
+
   std::uint64_t unfinished() const override { return unfinished_; }
   std::uint64_t instructions_done() const override { return instructions_done_; }
 
@@ -244,7 +252,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   std::size_t resident_bytes() const override {
     return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
-           backgrounds_.resident_bytes() + outputs_.capacity() * sizeof(Outputs);
+           backgrounds_.resident_bytes() + outputs_.capacity() * sizeof(Outputs) +
+           memory_.resident_bytes();
   }
 
  private:
@@ -381,6 +390,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       const auto& code = program.instructions(program.schedule[tile.entry]);
       if (tile.instruction == code.size()) {
         note_output(context, tile);
+        memory_.end_pass(context.self(), tile, context.now(), setup_.observer);
         tile.instruction = 0;
         ++tile.entry;
         continue;
@@ -626,6 +636,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   TileMessages messages_;
   CollectiveSteps steps_;
   Backgrounds backgrounds_;
+  MemoryTracker memory_;
   std::optional<ProgramOutlook> outlook_;  // of a run on several ranks
   std::vector<Outputs> outputs_;           // by tile, in inference
   std::uint64_t unfinished_ = 0;

@@ -96,6 +96,10 @@ std::string what_is_kept(const machine::Machine& machine, const Forecast& foreca
                      gigabytes(memory.weights) + " weights, " + gigabytes(memory.gradients) +
                      " gradients, " + gigabytes(memory.optimizer) + " optimizer state and " +
                      gigabytes(memory.activations()) + " activations a tile";
+  if (need.channel && machine.tile.operands_in_dram) {
+    text += ", and holds " + gigabytes(memory.peak.total()) +
+            " at its peak, with what is there for a moment and what the framework takes";
+  }
   return need.tiles > 1 ? text + ", and " + std::to_string(need.tiles) + " tiles share it" : text;
 }
 

@@ -41,6 +41,7 @@ Forecaster::Forecaster(const sim::Experiment& experiment, const workload::Worklo
       durations_(experiment.machine, *experiment.compute),
       kinds_(plan::kinds_of_layers(workload, base)),
       firsts_(first_of_kinds(kinds_)),
+      ties_(plan::ties_weights(workload)),
       least_tile_(tile_with_least_sram(experiment.machine)),
       tensor_algorithm_(collective::algorithms().at(base.tensor_algorithm)({})),
       data_algorithm_(collective::algorithms().at(base.data_algorithm)({})) {}
@@ -66,6 +67,10 @@ void Forecaster::turn_to(const Candidate& candidate) {
   if (other_cut) {
     outlines_.clear();
     cuts_.clear();
+    layer_memory_.clear();
+    for (const std::size_t layer : firsts_) {
+      layer_memory_.push_back(plan::memory_of_layer(workload_, strategy_, workload_.layers[layer]));
+    }
   }
   for (auto& [name, layout] : layouts_) {
     if (other_cut) {
@@ -119,6 +124,7 @@ Forecast Forecaster::of(const Candidate& candidate) {
     plan::StageMemory& of = memory.emplace_back(
         cuts.repeats[stage] != 0 ? memory.back() : memory_of(sharing, cuts.first, stage));
     of.in_flight = in_flight(candidate, stage);
+    of.peak = peak_of(cuts.first, stage, of);
     const plan::Holding holding = plan::holding_of(
         least_tile_, !experiment_.machine.channels.empty(), of.weight_state(), of.activations());
     of.holds_weights = holding.weights;

@@ -146,6 +146,8 @@ class Forecaster {
   const plan::PassOutline& outline_of(std::size_t kind, PassKind pass,
                                       const plan::Holding& holding);
   std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage) const;
+  plan::MemoryUse peak_of(const std::vector<std::size_t>& cuts, std::uint32_t stage,
+                          const plan::StageMemory& memory);
   plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
@@ -170,6 +172,7 @@ class Forecaster {
   Durations durations_;
   std::vector<std::size_t> kinds_;   // [layers]
   std::vector<std::size_t> firsts_;  // [kinds] first layer of each
+  bool ties_;
   machine::Tile least_tile_;
   std::unique_ptr<collective::Algorithm> tensor_algorithm_;
   std::unique_ptr<collective::Algorithm> data_algorithm_;
@@ -181,6 +184,7 @@ class Forecaster {
   CutKey cut_key_;
   SharingKey sharing_key_;
   bool any_ = false;
+  std::vector<plan::LayerMemory> layer_memory_;  // [kinds]
   std::map<std::string, PerLayout> layouts_;
   std::map<std::tuple<std::size_t, std::uint8_t, bool, bool>, plan::PassOutline> outlines_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cuts> cuts_;  // by stages and chunks

@@ -47,6 +47,25 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
   return memory;
 }
 
+plan::MemoryUse Forecaster::peak_of(const std::vector<std::size_t>& cuts, std::uint32_t stage,
+                                    const plan::StageMemory& memory) {
+  std::vector<plan::PhaseMemory> chunks;
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    chunks.push_back(
+        plan::memory_of_passes(strategy_, layer_memory_, kinds_, cuts[part], cuts[part + 1]));
+  }
+  if (experiment_.machine.framework.pools_apart) {
+    plan::keep_pools(chunks);
+  }
+  const plan::StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
+                             strategy_.micro_batches, memory.in_flight};
+  return plan::with_framework(
+      experiment_.machine.framework, plan::communicators_of(strategy_, stage, ties_),
+      plan::peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
+                                plan::mean_apart(chunks), plan::largest_passes(chunks)));
+}
+
 // What each place keeps of all stages that share it, and the tightest of them.
 void Forecaster::find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                            Forecast& forecast) const {
@@ -57,7 +76,7 @@ void Forecaster::find_need(const PerLayout& layout, const std::vector<plan::Stag
     return;
   }
   const auto kept = [&](std::uint32_t stage) {
-    return least_tile_.operands_in_dram ? memory[stage].total() : memory[stage].in_dram();
+    return least_tile_.operands_in_dram ? memory[stage].peak.total() : memory[stage].in_dram();
   };
   for (const ChannelClass& channel : layout.ways->channels()) {
     Need need{channel.tiles.front().first, 0, {}, channel.capacity, channel.first};

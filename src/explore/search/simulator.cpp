@@ -166,6 +166,7 @@ Candidate own_candidate(const config::Value& strategy, const std::string& usual_
   const std::string recompute = text_in(strategy, "recompute", "none");
   own.recompute = recompute == "full"        ? plan::Recompute::full
                   : recompute == "selective" ? plan::Recompute::selective
+                  : recompute == "alternate" ? plan::Recompute::alternate
                                              : plan::Recompute::none;
   own.zero = strategy.find("zero") == nullptr ? 0 : count_in(strategy, "zero");
   own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";

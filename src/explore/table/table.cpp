@@ -181,12 +181,13 @@ std::map<std::string, std::string> numbers_of(const trace::Summary& summary) {
 }
 
 std::string unit_of_number(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 6> ends{{
+  constexpr std::array<std::pair<std::string_view, const char*>, 7> ends{{
       {"samples_per_s", "samples/s"},
       {"flops_per_s", "FLOP/s"},
       {"_per_s", "1/s"},
       {"_ps", "ps"},
       {"_bytes", "B"},
+      {".bytes", "B"},
       {"_s", "s"},
   }};
   for (const auto& [end, unit] : ends) {

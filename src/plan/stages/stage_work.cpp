@@ -31,13 +31,17 @@ std::vector<Sent> sends_of(const Plan& plan, Group group, collective::Kind kind,
 
 }  // namespace
 
-std::uint64_t flops_of(const Plan& plan, const Program& program) {
+namespace {
+
+// Over the operations of an iteration.
+template <class Of>
+std::uint64_t sum_over(const Plan& plan, const Program& program, const Of& of) {
   std::vector<std::uint64_t> of_piece;
   for (const std::vector<Instruction>& piece : program.pieces) {
-    std::uint64_t& flops = of_piece.emplace_back(0);
+    std::uint64_t& own = of_piece.emplace_back(0);
     for (const Instruction& instruction : piece) {
       if (instruction.action == Action::execute) {
-        flops += plan.operations[instruction.operation].flops.count();
+        own += of(plan.operations[instruction.operation]);
       }
     }
   }
@@ -46,6 +50,19 @@ std::uint64_t flops_of(const Plan& plan, const Program& program) {
     sum += of_piece[entry.piece];
   }
   return sum;
+}
+
+}  // namespace
+
+std::uint64_t flops_of(const Plan& plan, const Program& program) {
+  return sum_over(plan, program,
+                  [](const workload::Operation& operation) { return operation.flops.count(); });
+}
+
+std::uint64_t operand_bytes_of(const Plan& plan, const Program& program) {
+  return sum_over(plan, program, [](const workload::Operation& operation) {
+    return operation.bytes.count() + operation.added.count();
+  });
 }
 
 StageWork work_of(const Program& program) {

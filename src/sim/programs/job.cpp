@@ -53,7 +53,7 @@ std::string layers_of(const workload::Workload& workload, const plan::Stage& sta
 
 std::string memory_table(const PlannedWork& work) {
   TextTable table({"stage", "layers", "weights", "gradients", "optimizer", "activations", "kept of",
-                   "in SRAM"});
+                   "in SRAM", "at its peak"});
   for (std::size_t number = 0; number < work.plan.stages.size(); ++number) {
     const plan::Stage& stage = work.plan.stages[number];
     const plan::StageMemory& memory = stage.memory;
@@ -64,7 +64,31 @@ std::string memory_table(const PlannedWork& work) {
     table.add({std::to_string(number), layers_of(work.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
-               std::to_string(memory.in_flight) + " micro-batches", held});
+               std::to_string(memory.in_flight) + " micro-batches", held,
+               to_short_string(memory.peak.total())});
+  }
+  return table.to_string();
+}
+
+// Of what peaks consist, of parts that are held anywhere.
+std::string peak_table(const plan::Plan& plan) {
+  std::vector<plan::MemoryPart> parts;
+  std::vector<std::string> head{"stage"};
+  for (std::size_t number = 0; number < plan::memory_parts; ++number) {
+    const auto part = static_cast<plan::MemoryPart>(number);
+    if (std::any_of(plan.stages.begin(), plan.stages.end(),
+                    [&](const plan::Stage& stage) { return stage.memory.peak[part] > Bytes(0); })) {
+      parts.push_back(part);
+      head.push_back(to_string(part));
+    }
+  }
+  TextTable table(std::move(head));
+  for (std::size_t number = 0; number < plan.stages.size(); ++number) {
+    std::vector<std::string> row{std::to_string(number)};
+    for (const plan::MemoryPart part : parts) {
+      row.push_back(to_short_string(plan.stages[number].memory.peak[part]));
+    }
+    table.add(row);
   }
   return table.to_string();
 }
@@ -246,7 +270,11 @@ JobDescription ProgramsJob::describe(const Platform& platform) const {
                    {"instructions an iteration", std::to_string(plan.instructions())},
                    {"parameters", std::to_string(planned_.workload.parameters())}};
   text.tables = "\n# memory of one tile of each stage\n" + memory_table(planned_) +
+                "\n# of one tile, when it holds most\n" + peak_table(plan) +
                 traffic_table(platform.machine, plan);
+  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    text.peaks.push_back({"stage " + std::to_string(stage), plan.stages[stage].memory.peak});
+  }
   text.ideal = "ideal iteration (arithmetic only)";
   return text;
 }

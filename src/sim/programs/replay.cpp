@@ -79,6 +79,19 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
   note_iteration(experiment, last);
 }
 
+// Of an iteration with all its micro-batches, of which fewer were simulated.
+void note_whole_peaks(const Experiment& experiment, std::uint32_t micro_batches,
+                      trace::Summary& summary) {
+  const plan::Plan& plan = experiment.plan();
+  plan::Strategy whole = plan.strategy;
+  whole.micro_batches = micro_batches;
+  for (std::uint32_t stage = 0; stage < summary.peak_memory.size(); ++stage) {
+    summary.peak_memory[stage] = peak_row(
+        summary.peak_memory[stage].name,
+        plan::peak_over(experiment.machine, plan, stage, whole.passes(stage, plan.training)));
+  }
+}
+
 trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
                        const RunRequest& given) {
   if (!experiment.options.replay) {
@@ -126,6 +139,7 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
       settled = grows_evenly(before, summary);
       if (settled) {
         go_on_evenly(before[1], replayed / step, replayed, experiment, summary);
+        note_whole_peaks(experiment, whole, summary);
       }
       return settled;
     };

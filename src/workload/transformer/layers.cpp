@@ -29,6 +29,9 @@ constexpr Passes loss_passes{9, 3};
 // One kernel each way: the logits are read once, and their gradient takes their place. In the data
 // type, which inputs and outputs already count.
 constexpr Passes fused_loss_passes{0, 0};
+// PyTorch: the copy 1, the logarithmic softmax 2; backward the gradient of the chosen ones filled
+// in 1, that of the softmax 3, the copy back 1.
+constexpr Passes eager_loss_passes{3, 5};
 
 using Operators = std::vector<Operator>;
 
@@ -50,6 +53,35 @@ Operators kept_whole(Operators operators) {
 Operators narrowed(Operators operators) {
   for (Operator& op : operators) {
     op.narrow = op.is_matrix_product() && op.parameters > 0;
+  }
+  return operators;
+}
+
+// Results that torchtitan's activation checkpointing by operations keeps: of attention, and of
+// every other product with weights, those with queries, keys, values, gate and rest each counted
+// for itself, as its Llama has them (torchtitan/parallelisms/parallelize_llama.py).
+Operators kept_alternately(Operators operators, const TransformerShape& shape) {
+  const bool each_apart = shape.mlp == Activation::swiglu;
+  const std::uint64_t q = shape.heads * shape.head_width;
+  const std::uint64_t kv = shape.kv_heads * shape.head_width;
+  std::uint64_t number = 0;
+  for (Operator& op : operators) {
+    if (op.kernel == Kernel::fused_attention) {
+      op.kept_results = op.output_elements;
+    } else if (op.is_matrix_product() && op.parameters > 0 && op.experts == 0) {
+      const std::uint64_t columns = op.product.columns;
+      std::vector<std::uint64_t> parts{columns};
+      if (each_apart && columns == q + 2 * kv) {
+        parts = {q, kv, kv};
+      } else if (each_apart && columns == 2 * shape.ffn) {
+        parts = {shape.ffn, shape.ffn};
+      }
+      std::uint64_t kept = 0;
+      for (const std::uint64_t part : parts) {
+        kept += number++ % 2 == 0 ? part : 0;
+      }
+      op.kept_results = op.output_elements / columns * kept;
+    }
   }
   return operators;
 }
@@ -218,8 +250,16 @@ class Builder {
     const std::uint64_t logits = tokens_ * shape_.vocabulary;
     Operator op = make_.vector("loss", "loss", Sharding::heads, loss_cost, logits, logits);
     op.output_elements = tokens_;
-    const Passes passes = shape_.fused_loss ? fused_loss_passes : loss_passes;
-    op.stored_cut = shape_.fused_loss ? make_.bytes(logits) : Bytes(logit_bytes * logits);
+    const bool fused = shape_.loss_kernels == Loss::fused;
+    const bool eager = shape_.loss_kernels == Loss::eager;
+    const Passes passes = fused ? fused_loss_passes : eager ? eager_loss_passes : loss_passes;
+    op.stored_cut = fused ? make_.bytes(logits) : Bytes(logit_bytes * logits);
+    // What is kept and, in the data type, the logits are counted apart. Fused, their gradient takes
+    // their place; plain, it is made where the softmax was, and copied to the data type.
+    op.passing_forward = eager ? Bytes(logit_bytes * logits) : Bytes();
+    op.passing_backward = eager   ? Bytes(2 * logit_bytes * logits)
+                          : fused ? Bytes()
+                                  : make_.bytes(logits);
     op.more_moved_forward = Bytes(logit_bytes * passes.forward * logits);
     op.more_moved_backward = Bytes(logit_bytes * passes.backward * logits);
     op.forward_all_reduce_elements = 3 * tokens_;
@@ -240,8 +280,8 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
   for (std::uint64_t i = 0; i < count; ++i) {
     Operators operators = make.part("1", make.self_attention(false));
     append(operators, make.part("2", make.mlp(i)));
-    layers.push_back(
-        {prefix + "layer " + std::to_string(i), narrowed(std::move(operators)), make.activation()});
+    layers.push_back({prefix + "layer " + std::to_string(i),
+                      narrowed(kept_alternately(std::move(operators), shape)), make.activation()});
   }
 }
 
@@ -264,8 +304,8 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
       append(operators, make.part("_cross", make.cross_attention()));
     }
     append(operators, make.part("2", make.mlp(i)));
-    layers.push_back(
-        {prefix + "layer " + std::to_string(i), narrowed(std::move(operators)), boundary});
+    layers.push_back({prefix + "layer " + std::to_string(i),
+                      narrowed(kept_alternately(std::move(operators), shape)), boundary});
   }
 }
 

@@ -134,11 +134,12 @@ const Key<bool> causal{"causal", false, "flash attention of decoders skips the m
 const Key<bool> tie_embeddings{"tie_embeddings", true,
                                "the head uses the word embedding's weights"};
 const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
-const ChoiceKey<bool> loss{
+const ChoiceKey<Loss> loss{
     "loss",
-    {{"plain", false}, {"fused", true}},
+    {{"plain", Loss::plain}, {"fused", Loss::fused}, {"eager", Loss::eager}},
     "plain",
-    "plain: an operation at a time over logits in fp32; fused: one kernel each way"};
+    "plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 "
+    "and nothing in place, as PyTorch's cross_entropy"};
 const ChoiceKey<DataType> product_type =
     ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
                         "of the inputs of a layer's products with weights, cast to it before each")
@@ -160,7 +161,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.tie_embeddings = tie_embeddings.read(section);
   shape.biases = biases.read(section);
   shape.dropout = dropout.read(section);
-  shape.fused_loss = loss.read(section);
+  shape.loss_kernels = loss.read(section);
 }
 
 const ChoiceKey<Architecture> architecture{"architecture",

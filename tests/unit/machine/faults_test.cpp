@@ -70,6 +70,23 @@ TEST(Faults, SlowNodesTakeLonger) {
   EXPECT_EQ(reading.machine->time_at(EntityId(5), time), time);
 }
 
+TEST(Faults, SlowNodesAreDrawnByTheirSeed) {
+  const Reading none = read("{random: {share: 0 %, speed: 50 %}}");
+  ASSERT_EQ(none.problems, "");
+  EXPECT_TRUE(none.machine->speeds.empty());
+  EXPECT_EQ(read("{random: {share: 100 %, speed: 50 %}}").machine->speeds.size(), 9U);
+  const Reading some = read("{random: {share: 40 %, speed: 50 %, seed: 7}}");
+  EXPECT_EQ(some.machine->speeds,
+            read("{random: {share: 40 %, speed: 50 %, seed: 7}}").machine->speeds);
+  EXPECT_NE(some.machine->speeds,
+            read("{random: {share: 40 %, speed: 50 %, seed: 8}}").machine->speeds);
+  // Those that are named count.
+  const Reading named =
+      read("{random: {share: 100 %, speed: 50 %}, nodes: [{node: 4, speed: 80 %}]}");
+  EXPECT_EQ(named.machine->speeds.at(EntityId(4)), Fraction::millionths(800'000));
+  EXPECT_THAT(read("{random: {speed: 50 %}}").problems, HasSubstr("share"));
+}
+
 TEST(Faults, AreRefusedWithTheirPlace) {
   EXPECT_THAT(read("{links: [{from: 0, to: 4, dead: true}]}").problems, HasSubstr("no link joins"));
   EXPECT_THAT(read("{links: [{from: 0, to: 9, dead: true}]}").problems,

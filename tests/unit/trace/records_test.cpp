@@ -58,6 +58,7 @@ TEST(Tables, StandInTheOrderOfTheEnumeration) {
   EXPECT_EQ(names[cores], "cores");
   EXPECT_EQ(names[requests], "requests");
   EXPECT_EQ(names[tokens], "tokens");
+  EXPECT_EQ(names[memory], "memory");
   EXPECT_EQ(names[engine], "engine");
 }
 
@@ -83,6 +84,10 @@ TEST(Tables, DescribeEveryMember) {
   EXPECT_THAT(fields_of(core_bins),
               ElementsAre("begin", "end", "matrix_busy", "vector_busy", "dma_busy", "matrix_active",
                           "loaded", "stored", "tiles", "node"));
+  EXPECT_THAT(fields_of(trace::memory),
+              ElementsAre("end", "weights", "gradients", "optimizer", "activations", "recomputed",
+                          "gathered", "scattered", "working", "communicators", "context", "reserve",
+                          "node", "micro_batch", "chunk", "phase"));
   EXPECT_EQ(fields_of(cores), fields_of(core_bins));
   EXPECT_THAT(fields_of(engine),
               ElementsAre("simulated", "wall", "waiting", "events", "windows", "rounds",

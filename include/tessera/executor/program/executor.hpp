@@ -98,6 +98,14 @@ struct RequestRecord {
   SimTime end;
 };
 
+// What a tile holds while it makes a pass, when that is most.
+struct MemoryRecord {
+  EntityId tile;
+  plan::Pass pass;
+  SimTime end;  // of the pass
+  plan::MemoryUse use;
+};
+
 // A token that a request was given.
 struct TokenRecord {
   std::uint16_t tenant = 0;
@@ -117,6 +125,8 @@ class Observer {
   virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
   virtual void on_request(const RequestRecord& /*record*/) {}
   virtual void on_token(const TokenRecord& /*record*/) {}
+  // Of the first tile of each stage of programs, at the end of each of its passes.
+  virtual void on_memory(const MemoryRecord& /*record*/) {}
 };
 
 // What one tile did in all.
@@ -223,6 +233,10 @@ class Executor : public pdes::Component {
   virtual std::vector<Balance> balances() const { return {}; }
   // So far on this rank; none, on every rank: they are not counted.
   virtual std::optional<SentBytes> sent_bytes() const { return std::nullopt; }
+  // Of programs, for the stages whose first tile is on this rank: its role, and when it has held
+  // most so far.
+  virtual void visit_peaks(
+      const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& /*visit*/) const {}
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
   virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
 };

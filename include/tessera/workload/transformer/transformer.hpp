@@ -24,6 +24,13 @@ enum class Head : std::uint8_t {
   none
 };
 
+// How the loss is computed from the logits.
+//   plain  an operation at a time in fp32, in place where it can be (Megatron-LM)
+//   fused  one kernel each way, in the data type
+//   eager  the operations of a framework, none in place: a copy in fp32, its logarithmic softmax,
+//          which is kept, and two gradients (PyTorch's cross_entropy)
+enum class Loss : std::uint8_t { plain, fused, eager };
+
 struct ExpertShape {
   std::uint64_t count = 0;
   std::uint64_t top_k = 0;
@@ -57,7 +64,7 @@ struct TransformerShape {
   bool tie_embeddings = true;
   bool biases = true;  // of the products; layer norm always has gain and shift
   bool loss = true;
-  bool fused_loss = false;  // one kernel each way; else an operation at a time, in fp32
+  Loss loss_kernels = Loss::plain;
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
 };

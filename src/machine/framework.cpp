@@ -1,0 +1,60 @@
+#include "tessera/machine/framework.hpp"
+
+#include "tessera/config/key.hpp"
+#include "tessera/core/wide.hpp"
+
+namespace tessera::machine {
+namespace {
+
+const config::Key<Bytes> context_key{"context", Bytes(0),
+                                     "of the driver and the framework, beside tensors"};
+const config::Key<Bytes> communicator_key{
+    "communicator", Bytes(0), "buffers of each group of devices that a device communicates in"};
+const config::Key<Bytes> block_key{"block", Bytes(0),
+                                   "that the allocator rounds what it holds up to; 0: to nothing"};
+const config::Key<Fraction> fragmentation_key{
+    "fragmentation", Fraction::millionths(0),
+    "of what the allocator holds, that no tensor can use"};
+
+const config::ChoiceKey<bool> pools_key{
+    "pools",
+    {{"shared", false}, {"by_stream", true}},
+    "shared",
+    "of the allocator: shared; by_stream: what is gathered and scattered keeps what it once held"};
+
+constexpr std::uint64_t most_millionths = 900'000;
+
+}  // namespace
+
+Bytes Framework::reserved(Bytes tensors) const {
+  const std::uint64_t usable = Fraction::one - fragmentation.millionths();
+  const Wide all = (Wide{tensors.count()} * Fraction::one + usable - 1) / usable;
+  const auto bytes = static_cast<std::uint64_t>(all);
+  const std::uint64_t unit = block.count();
+  return Bytes(unit == 0 ? bytes : (bytes + unit - 1) / unit * unit);
+}
+
+Framework read_framework(config::Section& machine) {
+  Framework framework;
+  if (!machine.has("framework")) {
+    return framework;
+  }
+  config::Section section = machine.section("framework");
+  framework.context = context_key.read(section);
+  framework.communicator = communicator_key.read(section);
+  framework.block = block_key.read(section);
+  framework.fragmentation = fragmentation_key.read(section);
+  if (framework.fragmentation.millionths() > most_millionths) {
+    section.error(fragmentation_key.key(), "leaves less than a tenth of memory to tensors");
+    framework.fragmentation = Fraction::millionths(0);
+  }
+  framework.pools_apart = pools_key.read(section);
+  section.finish();
+  return framework;
+}
+
+std::vector<ParameterInfo> framework_parameters() {
+  return {context_key, communicator_key, block_key, fragmentation_key, pools_key};
+}
+
+}  // namespace tessera::machine

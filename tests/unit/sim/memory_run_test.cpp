@@ -1,0 +1,118 @@
+// What a run holds: as its plan has it, on any number of ranks, and in what is left out.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "tessera/sim/programs/replay.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::read;
+using testing::small_experiment;
+
+trace::Summary run_one(const std::vector<std::string>& overrides) {
+  Experiment experiment = read(small_experiment(), overrides);
+  const auto communicator = comm::make_in_process();
+  return run_with_replay(experiment, *communicator, {});
+}
+
+void expect_equal(const std::vector<trace::PeakMemory>& one,
+                  const std::vector<trace::PeakMemory>& other) {
+  ASSERT_EQ(one.size(), other.size());
+  for (std::size_t stage = 0; stage < one.size(); ++stage) {
+    EXPECT_EQ(one[stage].bytes, other[stage].bytes) << stage;
+    EXPECT_EQ(one[stage].parts, other[stage].parts) << stage;
+    EXPECT_EQ(one[stage].phase, other[stage].phase) << stage;
+    EXPECT_EQ(one[stage].micro_batch, other[stage].micro_batch) << stage;
+    EXPECT_EQ(one[stage].chunk, other[stage].chunk) << stage;
+  }
+}
+
+TEST(RunMemory, PeaksAreThoseOfThePlan) {
+  for (const char* const schedule : {"gpipe", "1f1b", "zb-h1"}) {
+    const std::vector<std::string> settings{std::string("strategy.schedule=") + schedule};
+    const Experiment experiment = read(small_experiment(), settings);
+    const trace::Summary summary = run_one(settings);
+    ASSERT_EQ(summary.peak_memory.size(), experiment.plan().stages.size());
+    for (std::size_t stage = 0; stage < summary.peak_memory.size(); ++stage) {
+      const plan::MemoryUse& planned = experiment.plan().stages[stage].memory.peak;
+      const trace::PeakMemory& peak = summary.peak_memory[stage];
+      EXPECT_EQ(peak.bytes, planned.total().count()) << schedule << ", " << stage;
+      EXPECT_EQ(peak.name, "stage " + std::to_string(stage));
+      std::uint64_t sum = 0;
+      for (const auto& [part, bytes] : peak.parts) {
+        sum += bytes;
+      }
+      EXPECT_EQ(sum, peak.bytes);
+    }
+  }
+}
+
+TEST(RunMemory, DoesNotDependOnTheNumberOfRanks) {
+  const trace::Summary expected = run_one({});
+  const Experiment experiment = read(small_experiment());
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      const trace::Summary summary = run(experiment, communicator, {});
+      expect_equal(summary.peak_memory, expected.peak_memory);
+    });
+  }
+}
+
+TEST(RunMemory, OfMicroBatchesThatAreNotSimulatedCounts) {
+  for (const char* const schedule : {"gpipe", "1f1b"}) {
+    std::vector<std::string> settings{"workload.batch=256", "machine.network.model=analytical",
+                                      "machine.memory.model=bandwidth", "strategy.capacity=ignore",
+                                      std::string("strategy.schedule=") + schedule};
+    const trace::Summary whole = run_one(settings);
+    settings.emplace_back("run.replay=exact");
+    const trace::Summary replayed = run_one(settings);
+    EXPECT_GT(replayed.replayed_micro_batches, 0U) << schedule;
+    expect_equal(replayed.peak_memory, whole.peak_memory);
+  }
+}
+
+TEST(RunMemory, GoesThroughTheSummarysFile) {
+  const trace::Summary summary = run_one({});
+  const std::string path = ::testing::TempDir() + "/tessera_memory_summary.json";
+  std::ofstream(path) << trace::to_json(summary);
+  expect_equal(trace::read_summary(path).peak_memory, summary.peak_memory);
+}
+
+TEST(RunEnergy, FollowsFromWhatDevicesDraw) {
+  const trace::Summary none = run_one({});
+  EXPECT_EQ(none.energy_j_per_iteration, 0);
+  const trace::Summary idle = run_one({"machine.power={idle: 100, host: 50}"});
+  EXPECT_EQ(idle.result_digest, none.result_digest);
+  EXPECT_DOUBLE_EQ(idle.power_w_per_tile, 150);
+  EXPECT_NEAR(
+      idle.energy_j_per_iteration,
+      150.0 * static_cast<double>(idle.tiles) * static_cast<double>(idle.iteration_time_ps) * 1e-12,
+      1e-9 * idle.energy_j_per_iteration);
+  const trace::Summary busy = run_one({"machine.power={idle: 100, compute: 400, link: 30}"});
+  EXPECT_GT(busy.power_w_per_tile, 100);
+  EXPECT_LT(busy.power_w_per_tile, 500);
+}
+
+TEST(RunStragglers, AreTheSameOnAnyNumberOfRanks) {
+  const std::vector<std::string> slow{
+      "machine.faults={random: {share: 30 %, speed: 50 %, seed: 3}}"};
+  const trace::Summary expected = run_one(slow);
+  EXPECT_GT(expected.iteration_time_ps, run_one({}).iteration_time_ps);
+  const Experiment experiment = read(small_experiment(), slow);
+  EXPECT_FALSE(experiment.machine.speeds.empty());
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      EXPECT_EQ(run(experiment, communicator, {}).result_digest, expected.result_digest) << ranks;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tessera::sim
