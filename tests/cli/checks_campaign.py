@@ -1,0 +1,50 @@
+"""Trainings of weeks: what the command prints, and what it refuses."""
+import json
+
+from checks_scripts import fits
+from program import HERE, check, expect, expect_refusal
+
+LLAMA3 = HERE.parent.parent / "configs" / "campaigns" / "llama3_405b.yaml"
+
+
+@check
+def campaign_says_what_weeks_take(program):
+    done = program.call("campaign", LLAMA3, "--json")
+    expect(done.returncode == 0, done.stderr_text)
+    found = json.loads(done.stdout_text)
+    fits(found, "campaign.schema.json")
+    expect(found["goodput"] > 0.9, found)
+    drawn = found["drawn"]
+    expect(abs(drawn["mean_s"] - found["time_s"]) < 3 * drawn["standard_error_s"], found)
+    parts = sum(found[part] for part in ("work_s", "stragglers_s", "checkpoints_s", "lost_s", "restarts_s"))
+    expect(abs(parts / found["time_s"] - 1) < 1e-9, found)
+    text = program.call("campaign", LLAMA3, "--set", "trials=0").stdout_text
+    expect("goodput" in text and "drawn" not in text, text)
+
+
+@check
+def campaign_takes_a_run(program):
+    done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q", "-q", "--set",
+                        "machine.power={idle: 100, compute: 200}")
+    expect(done.returncode == 0, done.stderr_text)
+    summary = program.summary()
+    expect(100 <= summary["power_w_per_tile"] <= 300, summary)
+    path = program.scratch / "campaign.yaml"
+    path.write_text(f"run: {program.folder}\nwork: {{iterations: 1e6}}\nprices: {{kwh: 0.1}}\n")
+    found = json.loads(program.call("campaign", path, "--json").stdout_text)
+    fits(found, "campaign.schema.json")
+    expect(found["devices"] == summary["tiles"] and found["drawn"] is None, found)
+    energy = 1e6 * summary["energy_j_per_iteration"] / 3.6e6
+    expect(abs(found["energy_kwh"] / energy - 1) < 1e-9, found)
+    expect(abs(found["cost"] / (0.1 * energy) - 1) < 1e-9, found)
+
+
+@check
+def campaign_refuses(program):
+    path = program.scratch / "bad.yaml"
+    path.write_text("iteration: {time: 1, devices: 8}\nwork: {days: 1}\nrestarts: 5\n")
+    expect_refusal(program.call("campaign", path), 2, r"bad.yaml:3:1: .*did you mean 'restart'")
+    path.write_text("iteration: {time: 1, devices: 8}\nwork: {days: 1}\nfailures: {device_mtbf: 1e-6}\n")
+    expect_refusal(program.call("campaign", path), 2, "failures come too often")
+    path.write_text("run: nowhere\nwork: {days: 1}\n")
+    expect_refusal(program.call("campaign", path), 74, "nowhere")
