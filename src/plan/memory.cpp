@@ -18,15 +18,10 @@ Bytes working_forward(const Cutter& cutter, const Operator& op) {
   return (op.kind == "loss" ? all.inputs : all.outputs) + cutter.passing_forward(op);
 }
 
-Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
+Bytes working_backward(const Cutter& cutter, const Operator& op) {
   const Operands all = cutter.operands(op);
-  if (op.kind != "loss") {
-    return all.inputs + all.outputs + cutter.passing_backward(op);
-  }
-  // Over parts of the vocabulary PyTorch has one copy in fp32 more, as it adds and multiplies one
-  // after the other (torch/distributed/tensor/parallel/loss.py: (gradient + exp(x)) * scale).
-  const bool in_parts = strategy.degrees.tensor > 1;
-  return cutter.passing_backward(op) + (in_parts ? cutter.passing_forward(op) : Bytes());
+  const Bytes gradients = op.kind == "loss" ? Bytes() : all.inputs + all.outputs;
+  return gradients + cutter.passing_backward(op);
 }
 
 // Replicas that gather and scatter, each time a layer is worked on.
@@ -237,8 +232,7 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     if (!workload.training) {
       continue;
     }
-    memory.working_backward =
-        std::max(memory.working_backward, working_backward(cutter, strategy, op));
+    memory.working_backward = std::max(memory.working_backward, working_backward(cutter, op));
     if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
       memory.recomputed += cutter.stored(op);
     }
