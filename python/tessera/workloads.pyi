@@ -309,8 +309,8 @@ class Transformer(Workload):
     """the products of attention and MLP have biases; boolean; default: true"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
-    loss: Literal["plain", "fused"] | None
-    """plain: an operation at a time over logits in fp32; fused: one kernel each way; name, one of plain, fused; default: plain"""
+    loss: Literal["plain", "fused", "eager"] | None
+    """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     mode: Literal["training", "inference"] | None
@@ -349,7 +349,7 @@ class Transformer(Workload):
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
-        loss: Literal["plain", "fused"] | None = ...,
+        loss: Literal["plain", "fused", "eager"] | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
