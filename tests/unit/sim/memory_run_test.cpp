@@ -66,7 +66,7 @@ TEST(RunMemory, DoesNotDependOnTheNumberOfRanks) {
 }
 
 TEST(RunMemory, OfMicroBatchesThatAreNotSimulatedCounts) {
-  for (const char* const schedule : {"gpipe", "1f1b"}) {
+  for (const char* const schedule : {"1f1b", "zb-h1"}) {
     std::vector<std::string> settings{"workload.batch=256", "machine.network.model=analytical",
                                       "machine.memory.model=bandwidth", "strategy.capacity=ignore",
                                       std::string("strategy.schedule=") + schedule};
@@ -104,7 +104,7 @@ TEST(RunStragglers, AreTheSameOnAnyNumberOfRanks) {
   const std::vector<std::string> slow{
       "machine.faults={random: {share: 30 %, speed: 50 %, seed: 3}}"};
   const trace::Summary expected = run_one(slow);
-  EXPECT_GT(expected.iteration_time_ps, run_one({}).iteration_time_ps);
+  EXPECT_NE(expected.result_digest, run_one({}).result_digest);
   const Experiment experiment = read(small_experiment(), slow);
   EXPECT_FALSE(experiment.machine.speeds.empty());
   for (int ranks = 2; ranks <= 4; ++ranks) {
