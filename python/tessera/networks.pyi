@@ -21,6 +21,8 @@ class Analytical(Network):
     """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    collective_member_overhead: str | None
+    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
     message_tick: str | None
     """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
@@ -31,6 +33,7 @@ class Analytical(Network):
         routing: str | None = ...,
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
+        collective_member_overhead: str | None = ...,
         message_tick: str | None = ...,
         ports: Literal["free", "shared"] | None = ...,
     ) -> None: ...
@@ -44,6 +47,8 @@ class Crossbar(Network):
     """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    collective_member_overhead: str | None
+    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
     port_bandwidth: str | None
     """of a node's port, each way; bandwidth, at least 1 B/s; default: of the fastest link"""
     port_latency: str | None
@@ -56,6 +61,7 @@ class Crossbar(Network):
         routing: str | None = ...,
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
+        collective_member_overhead: str | None = ...,
         port_bandwidth: str | None = ...,
         port_latency: str | None = ...,
         packet_size: str | None = ...,
@@ -70,6 +76,8 @@ class Flit(Network):
     """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    collective_member_overhead: str | None
+    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
     flit_size: str | None
     """what the fastest link carries in a cycle; size, at least 1 B; default: 32 B"""
     packet_size: str | None
@@ -110,6 +118,7 @@ class Flit(Network):
         routing: str | None = ...,
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
+        collective_member_overhead: str | None = ...,
         flit_size: str | None = ...,
         packet_size: str | None = ...,
         virtual_channels: int | None = ...,
@@ -138,6 +147,8 @@ class Flow(Network):
     """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    collective_member_overhead: str | None
+    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
     weights: Literal["equal", "latency"] | None
     """of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
     flow_limit: str | None
@@ -154,6 +165,7 @@ class Flow(Network):
         routing: str | None = ...,
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
+        collective_member_overhead: str | None = ...,
         weights: Literal["equal", "latency"] | None = ...,
         flow_limit: str | None = ...,
         window: str | None = ...,
@@ -170,6 +182,8 @@ class Packet(Network):
     """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    collective_member_overhead: str | None
+    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
     switching: Literal["cut-through", "store-and-forward"] | None
     """cut-through, or store-and-forward: a packet goes on when all of it has come in; name, one of cut-through, store-and-forward; default: cut-through"""
     packet_size: str | None
@@ -182,6 +196,7 @@ class Packet(Network):
         routing: str | None = ...,
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
+        collective_member_overhead: str | None = ...,
         switching: Literal["cut-through", "store-and-forward"] | None = ...,
         packet_size: str | None = ...,
         max_packets: int | None = ...,

@@ -481,8 +481,20 @@ class Strategy(Section):
     """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; name, one of none, selective, full; default: none"""
     zero: int | None
     """share out over data: 1 optimizer state, 2 and gradients, 3 and weights; integer, 0 to 3; default: 0"""
+    shard: int | None
+    """replicas (of data * context) that share out with zero; gradients are summed over the groups besides (hybrid sharding). 0: all; integer, 0 to 2147483647; default: 0"""
+    shard_members: Literal["near", "across"] | None
+    """of shard: near, replicas that follow each other (a server); across, replicas with as many between them as there are groups (the same place of each server: a rail); name, one of near, across; default: near"""
     prefetch: Literal["both", "forward", "none"] | None
     """of zero 3: passes that gather a layer's weights while the layer before is computed; both, forward, or none: a gather begins when that layer is over; name, one of both, forward, none; default: both"""
+    gather: Literal["layer", "operator"] | None
+    """of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), each in a collective of its own; name, one of layer, operator; default: layer"""
+    keep_below: int | None
+    """of gather operator: those with fewer parameters stay with every replica and are not gathered; integer, at least 0; default: 0"""
+    reuse_distance: int | None
+    """of gather operator: recomputed operators with more parameters between the recomputation and the backward pass are gathered for each of the two; integer, at least 0; default: 9223372036854775807"""
+    list_copies: float | None
+    """of gather operator: bytes read and written for each byte of weights gathered and gradients reduced, where a framework copies between tensors and what the library sends; number, 0 to 100; default: 0"""
     overlap_gradients: bool | None
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
@@ -516,7 +528,13 @@ class Strategy(Section):
         order: Sequence[str | int | float] | None = ...,
         recompute: Literal["none", "selective", "full"] | None = ...,
         zero: int | None = ...,
+        shard: int | None = ...,
+        shard_members: Literal["near", "across"] | None = ...,
         prefetch: Literal["both", "forward", "none"] | None = ...,
+        gather: Literal["layer", "operator"] | None = ...,
+        keep_below: int | None = ...,
+        reuse_distance: int | None = ...,
+        list_copies: float | None = ...,
         overlap_gradients: bool | None = ...,
         overlap_tensor: bool | None = ...,
         boundary: Literal["full", "scattered", "broadcast", "reduced"] | None = ...,

@@ -213,6 +213,27 @@ class Visits {
     }
     for (const std::uint32_t zero : free_or_own(limits_, "zero", limits_.own.zero, stages)) {
       now_.zero = zero;
+      each_group_of_sharing();
+    }
+  }
+
+  // Replicas that share out: all, or those of a server.
+  std::vector<std::uint32_t> shards() const {
+    std::vector<std::uint32_t> values{0};
+    if (now_.zero > 0 && now_.expert == 1) {
+      const std::uint64_t near = limits_.near / now_.degrees.tensor;
+      for (const std::uint64_t count : divisors_of(replicas_, replicas_ / 2)) {
+        if (count > 1 && (count == near || takes_any(limits_, "shard"))) {
+          values.push_back(static_cast<std::uint32_t>(count));
+        }
+      }
+    }
+    return free_or_own(limits_, "shard", now_.zero > 0 ? limits_.own.shard : 0, values);
+  }
+
+  void each_group_of_sharing() {
+    for (const std::uint32_t shard : shards()) {
+      now_.shard = shard;
       std::vector<char> beside{0};
       if (replicas_ > 1 && limits_.training) {
         beside.push_back(1);
@@ -323,6 +344,7 @@ std::vector<std::string> Candidate::settings() const {
           "strategy.schedule=" + schedule,
           "strategy.recompute=" + name_of(recompute),
           number("zero", zero),
+          number("shard", shard),
           "strategy.overlap_gradients=" + word_of(overlap_gradients),
           "strategy.overlap_tensor=" + word_of(overlap_tensor),
           "strategy.placement={layout: " + layout + "}"};
@@ -350,6 +372,7 @@ std::string Candidate::title() const {
   more("chunks", chunks);
   text += recompute == Recompute::none ? "" : ", recompute " + name_of(recompute);
   text += zero > 0 ? ", ZeRO " + std::to_string(zero) : "";
+  text += shard > 0 ? " over " + std::to_string(shard) : "";
   text += sequence_parallel ? ", sequence parallel" : "";
   text += overlap_gradients ? ", gradients overlap" : "";
   text += overlap_tensor ? ", tensor sums overlap" : "";
@@ -371,6 +394,7 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
   strategy.order.clear();
   strategy.recompute = recompute;
   strategy.zero = zero;
+  strategy.shard = shard;
   strategy.overlap_gradients = overlap_gradients;
   strategy.overlap_tensor = overlap_tensor;
   strategy.layout = layout;
@@ -383,11 +407,26 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
 
 const std::vector<std::string>& varied_keys() {
   static const std::vector<std::string> keys{
-      "pipeline",       "tensor",   "data",     "context",   "expert", "sequence_parallel",
-      "micro_batch",    "chunks",   "schedule", "recompute", "zero",   "overlap_gradients",
-      "overlap_tensor", "placement"};
+      "pipeline",          "tensor",         "data",     "context",   "expert", "sequence_parallel",
+      "micro_batch",       "chunks",         "schedule", "recompute", "zero",   "shard",
+      "overlap_gradients", "overlap_tensor", "placement"};
   return keys;
 }
+
+namespace {
+
+// Of the first server, or whatever is close together on the machine.
+std::uint64_t tiles_close_together(const machine::Machine& machine) {
+  const machine::Topology& topology = *machine.topology;
+  const std::uint64_t computing = topology.computing_nodes();
+  std::uint32_t count = 1;
+  while (count < computing && topology.domain(EntityId(count)) == topology.domain(EntityId(0))) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
 
 CandidateLimits limits_of(const machine::Machine& machine, const workload::Workload& workload,
                           std::uint64_t devices, bool full) {
@@ -396,6 +435,7 @@ CandidateLimits limits_of(const machine::Machine& machine, const workload::Workl
   limits.devices = devices == 0 ? computing : std::min(devices, computing);
   limits.layers = workload.layers.size();
   limits.batch = workload.samples;
+  limits.near = tiles_close_together(machine);
   limits.training = workload.training;
   std::set<std::uint64_t> heads;
   bool gathers = false;

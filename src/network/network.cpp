@@ -65,6 +65,14 @@ const config::Key<SimTime>& collective_overhead() {
   return key;
 }
 
+const config::Key<SimTime>& collective_member_overhead() {
+  static const config::Key<SimTime> key{"collective_member_overhead", SimTime::zero(),
+                                        "the same for each member of the group: what a framework "
+                                        "does to lists with an entry a member",
+                                        config::at_least(SimTime::zero())};
+  return key;
+}
+
 }  // namespace
 
 // Without names, which are not all there when networks register.
@@ -80,8 +88,13 @@ ParameterInfo collective_overhead_parameter() {
   return collective_overhead();
 }
 
+ParameterInfo collective_member_overhead_parameter() {
+  return collective_member_overhead();
+}
+
 Overheads read_overheads(config::Section& section) {
-  return {message_overhead().read(section), collective_overhead().read(section)};
+  return {message_overhead().read(section), collective_overhead().read(section),
+          collective_member_overhead().read(section)};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {

@@ -245,6 +245,14 @@ std::uint64_t Cutter::tile_parameters(const Operator& op) const {
          (copied ? 0 : divided_up(op.shared_parameters, shares(op).weights()));
 }
 
+Bytes Cutter::held_weights(const Operator& op) const {
+  return element_size(workload_.data_type) * tile_parameters(op);
+}
+
+bool Cutter::is_shared_out(const Operator& op) const {
+  return strategy_.gather == GatherUnit::layer || tile_parameters(op) >= strategy_.keep_below;
+}
+
 // A look-up touches the rows of its tokens only.
 Bytes Cutter::read_weights(const Operator& op) const {
   const Bytes all = element_size(workload_.data_type) * used_parameters(op);
@@ -298,7 +306,7 @@ Bytes Cutter::tied_gradients() const {
     }
   }
   const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
-  return Bytes(divided_up(gradients.count(), strategy_.zero >= 1 ? strategy_.degrees.data : 1));
+  return Bytes(divided_up(gradients.count(), strategy_.zero >= 1 ? strategy_.sharing() : 1));
 }
 
 LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
@@ -306,12 +314,13 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   const Bytes element = element_size(workload_.data_type);
   for (const Operator& op : layer.operators) {
     const std::uint64_t parameters = tile_parameters(op);
-    const std::uint64_t replicas = strategy_.degrees.data / (op.experts > 0 ? strategy_.expert : 1);
+    const std::uint64_t replicas =
+        op.experts > 0 ? strategy_.degrees.data / strategy_.expert : strategy_.sharing();
     const auto held = [&](Bytes whole, std::uint32_t from_stage) {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
     const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
-    bytes.weights += held(element * parameters, 3);
+    bytes.weights += is_shared_out(op) ? held(element * parameters, 3) : element * parameters;
     bytes.used_weights += element * parameters;
     bytes.weights_read += read_weights(op);
     bytes.gradients += held(gradients, 2);

@@ -19,7 +19,7 @@ Strategy of_one_stage(Strategy strategy) {
   strategy.adapters = 1;
   strategy.degrees.data = strategy.context * strategy.expert;
   strategy.chunks = 1;
-  strategy.zero = 0;
+  strategy.zero = strategy.shard = 0;
   strategy.overlap_gradients = false;
   strategy.aggregation = Aggregation::none;
   return strategy;

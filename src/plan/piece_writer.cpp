@@ -24,13 +24,6 @@ enum AccessSlot : std::uint8_t {
 };
 constexpr std::uint64_t all_accesses = 0xFFFFFFFFU;
 
-// Slots of background collectives; weights alternate in the same way.
-enum CollectiveSlot : std::uint8_t {
-  gather_slot = 0,
-  reduction_slot = 2,
-  tensor_slot = 3,
-};
-
 // `offset` alternates the slot of a kind from layer to layer.
 std::uint8_t slot_of(std::uint8_t kind, std::size_t offset) {
   return static_cast<std::uint8_t>(kind + offset % 2);
@@ -99,7 +92,8 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
     instruction.slot = slot;
     instruction.bytes = amount;
   };
-  const SimTime overhead = estimates_.collective_overhead;
+  const SimTime overhead = estimates_.collective_overhead +
+                           estimates_.collective_member_overhead * std::int64_t{shape.together()};
   if (!simulated) {
     const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
     add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
@@ -131,12 +125,12 @@ void PieceWriter::wait_accesses(std::uint64_t mask) {
 
 // ZeRO 3: the layer's weights from all replicas.
 void PieceWriter::gather_weights(std::size_t index) {
-  if (gathers_weights()) {
+  if (gathers_layers()) {
     const LayerBytes bytes = cutter_.bytes_of(layer(index));
-    collective(Action::start_collective, Kind::all_gather, Group::data,
-               bytes.used_weights - bytes.expert_weights, slot_of(gather_slot, index));
+    collective(Action::start_collective, Kind::all_gather, sharing_group(),
+               bytes.used_weights - bytes.expert_weights, gather_slot_of(index));
     collective(Action::start_collective, Kind::all_gather, Group::expert_data, bytes.expert_weights,
-               slot_of(gather_slot, index));
+               gather_slot_of(index));
   }
 }
 
@@ -157,8 +151,8 @@ void PieceWriter::await_forward(std::size_t index) {
 }
 
 void PieceWriter::await_weights(std::size_t index) {
-  if (gathers_weights()) {
-    wait_collectives(bit(slot_of(gather_slot, index)), "wait for weights");
+  if (gathers_layers()) {
+    wait_collectives(bit(gather_slot_of(index)), "wait for weights");
   }
 }
 
@@ -167,6 +161,7 @@ void PieceWriter::write_forward() {
   const bool ahead = strategy_.prefetch != Prefetch::none;
   prefetch_forward(layers.first);
   gather_weights(layers.first);
+  begin_uses(Phase::forward, ahead);
   if (!takes_samples()) {
     transfer(Action::receive, Peer::previous_stage, Traffic::activation,
              layer(layers.first - 1).boundary_elements);
@@ -196,6 +191,7 @@ void PieceWriter::write_forward() {
 
 void PieceWriter::forward_operator(std::size_t index, const Operator& op,
                                    const workload::Operation& operation) {
+  use_weights(op);
   gather_context(op);
   if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
     collective(Action::collective, Kind::all_gather, Group::tensor,
@@ -256,6 +252,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
   const bool passes_on = gradients != Gradients::weights;
   const bool ahead = strategy_.prefetch == Prefetch::both;
   prefetch_backward(layers.end - 1, gradients, true);
+  if (passes_on) {
+    begin_uses(Phase::backward, ahead);
+  }
   if (passes_on && !gives_loss()) {
     transfer(Action::receive, Peer::next_stage, Traffic::gradient,
              layer(layers.end - 1).boundary_elements);
@@ -282,13 +281,11 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     if (gradients == Gradients::inputs) {
       continue;
     }
-    const LayerBytes bytes = cutter_.bytes_of(layer(index));
     access(Action::write, "write gradients", slot_of(gradient_write_slot, index),
            streamed.gradients_written);
     const bool each_time = strategy_.zero >= 2;
     if (each_time || (final && strategy_.overlap_gradients)) {
-      reduce_gradients(strategy_.overlap_gradients ? Action::start_collective : Action::collective,
-                       bytes);
+      reduce_gradients(index, final);
     }
   }
   if (passes_on && !takes_samples()) {
@@ -319,6 +316,7 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
   const bool has_weights = weights.flops > Flops(0) && gradients != Gradients::inputs;
   const bool column = op.sharding == Sharding::column;
   if (inputs) {
+    use_weights(op);
     exchange_tokens(op);
     if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
@@ -360,12 +358,6 @@ void PieceWriter::sum_backward(const Operator& op, Action action) {
     collective(Action::collective, Kind::reduce_scatter, Group::context,
                Bytes(divided_up(whole.count(), strategy_.degrees.tensor)));
   }
-}
-
-void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes) {
-  const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
-  collective(action, kind, Group::data, bytes.dense_gradients, reduction_slot);
-  collective(action, kind, Group::expert_data, bytes.expert_gradients, reduction_slot);
 }
 
 // Gradients of weights whose samples or rows are cut inside the tensor group (PALM, Table III).
@@ -413,7 +405,7 @@ void PieceWriter::write_update() {
     if (strategy_.overlap_gradients) {
       wait_collectives(bit(reduction_slot), "wait for gradients");
     } else if (strategy_.zero < 2) {
-      reduce_gradients(Action::collective, all);
+      reduce_gradients(Action::collective, all, true);
     }
   }
   sum_tied_weights();
@@ -433,7 +425,7 @@ void PieceWriter::write_update() {
     access(Action::write, "write optimizer state", optimizer_slot + 1, written);
   }
   if (strategy_.zero == 1 || strategy_.zero == 2) {
-    collective(Action::collective, Kind::all_gather, Group::data,
+    collective(Action::collective, Kind::all_gather, sharing_group(),
                all.used_weights - all.expert_weights);
     collective(Action::collective, Kind::all_gather, Group::expert_data, all.expert_weights);
   }

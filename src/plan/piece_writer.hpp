@@ -11,6 +11,17 @@
 
 namespace tessera::plan {
 
+// Slots of background collectives; those of weights alternate, so that one transfer overlaps the
+// work on the other's.
+enum CollectiveSlot : std::uint8_t {
+  gather_slot = 0,
+  reduction_slot = 2,
+  tensor_slot = 3,
+};
+constexpr std::uint8_t gather_slot_of(std::size_t number) {
+  return static_cast<std::uint8_t>(gather_slot + number % 2);
+}
+
 class PieceWriter {
  public:
   // All must outlive the writer.
@@ -49,6 +60,9 @@ class PieceWriter {
     return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
   }
   bool gathers_weights() const { return strategy_.zero == 3 && strategy_.degrees.data > 1; }
+  bool gathers_layers() const { return gathers_weights() && strategy_.gather == GatherUnit::layer; }
+  // That shares out what ZeRO does, of weights that are no experts'.
+  Group sharing_group() const { return strategy_.is_hybrid() ? Group::shard : Group::data; }
 
   Instruction& emit(Action action, const std::string& name);
   void execute(const std::string& name, const workload::Operation& operation);
@@ -75,6 +89,20 @@ class PieceWriter {
   void write_update();
 
   void gather_weights(std::size_t index);
+  // Of weights that are gathered by operator.
+  struct Use {
+    const workload::Operator* op = nullptr;
+    bool gathers = false;  // else they are still there
+  };
+  bool is_gathered(const workload::Operator& op) const;
+  void begin_uses(Phase phase, bool ahead);
+  void find_uses(Phase phase);
+  void add_use(const workload::Operator& op, bool gathers);
+  void find_backward_uses(const std::vector<workload::Operator>& operators);
+  void gather_operator(Action action, const workload::Operator& op, std::uint8_t slot);
+  void start_next_gather();
+  void copy_lists(const std::string& name, Bytes bytes);
+  void use_weights(const workload::Operator& op);
   void prefetch_forward(std::size_t index);
   void await_forward(std::size_t index);
   void await_weights(std::size_t index);
@@ -87,7 +115,8 @@ class PieceWriter {
   void backward_layer(std::size_t index, Gradients gradients);
   void backward_operator(std::size_t index, const workload::Operator& op, Gradients gradients);
   void sum_backward(const workload::Operator& op, Action action);
-  void reduce_gradients(Action action, const LayerBytes& bytes);
+  void reduce_gradients(Action action, const LayerBytes& bytes, bool final);
+  void reduce_gradients(std::size_t index, bool final);
   void sum_cut_weights();
   void sum_tied_weights();
 
@@ -102,6 +131,11 @@ class PieceWriter {
   std::uint16_t chunk_ = 0;
   Occasion occasion_ = Occasion::again;  // of collectives
   std::vector<Instruction> code_;
+  std::vector<Use> uses_;  // of the pass
+  std::size_t next_use_ = 0;
+  std::size_t next_gather_ = 0;  // in uses_
+  std::size_t gathered_ = 0;     // gathers begun
+  bool gathers_ahead_ = false;
 };
 
 }  // namespace tessera::plan

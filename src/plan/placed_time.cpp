@@ -70,7 +70,7 @@ class PlacedTime {
     const auto [entry, fresh] = collectives_.try_emplace(
         std::tuple(stage, instruction.group, instruction.collective, instruction.bytes));
     if (fresh) {
-      entry->second = transfers_.collective_overhead +
+      entry->second = transfers_.before_collective(plan_.group(instruction.group)) +
                       clock_.slowest(stage, instruction.group, plan_.group(instruction.group),
                                      instruction.collective, Bytes(instruction.bytes));
     }

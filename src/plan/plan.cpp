@@ -157,6 +157,11 @@ std::vector<GroupShape> standard_groups(const Strategy& strategy) {
   shape(Group::context) = {strategy.context, tensor};
   shape(Group::expert) = {strategy.expert, tensor};
   shape(Group::expert_data) = {strategy.degrees.data / strategy.expert, tensor * strategy.expert};
+  const std::uint32_t sharing = strategy.sharing();
+  const std::uint32_t copies = strategy.degrees.data / sharing;
+  const bool near = strategy.shard_members == ShardMembers::near;
+  shape(Group::shard) = {sharing, near ? tensor : tensor * copies};
+  shape(Group::copies) = {copies, near ? tensor * sharing : tensor};
   return groups;
 }
 
@@ -314,7 +319,7 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   }
   CollectiveClock clock(plan, transfers, *machine.topology, sharing);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
-  maker.add_stages({transfers.collective_overhead,
+  maker.add_stages({transfers.collective_overhead, transfers.collective_member_overhead,
                     [&](std::uint32_t stage, Group group, const GroupShape& shape,
                         collective::Kind kind, Bytes bytes, Occasion occasion) {
                       return clock.time(stage, group, shape, kind, bytes, occasion);

@@ -78,6 +78,10 @@ std::string to_string(Group group) {
       return "expert data";
     case Group::tied:
       return "tied";
+    case Group::shard:
+      return "shard";
+    case Group::copies:
+      return "copies";
     default:
       return "cut " +
              std::to_string(static_cast<unsigned>(group) - static_cast<unsigned>(Group::first_cut));
@@ -88,6 +92,8 @@ Traffic traffic_of(Group group) {
   switch (group) {
     case Group::data:
     case Group::expert_data:
+    case Group::shard:
+    case Group::copies:
       return Traffic::data;
     case Group::context:
       return Traffic::context;

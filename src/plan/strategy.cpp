@@ -7,6 +7,7 @@
 #include "tessera/core/wide.hpp"
 #include "tessera/plan/cutter.hpp"
 #include "tessera/plan/strategy.hpp"
+#include "zero.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -223,15 +224,6 @@ const ChoiceKey<Recompute> recompute{
     "none",
     "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; "
     "alternate: all but these and the results of attention and of every other product"};
-const Key<Count> zero{"zero", 0,
-                      "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
-                      config::between(0U, 3U)};
-const ChoiceKey<Prefetch> prefetch{
-    "prefetch",
-    {{"both", Prefetch::both}, {"forward", Prefetch::forward}, {"none", Prefetch::none}},
-    "both",
-    "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
-    "forward, or none: a gather begins when that layer is over"};
 const Key<bool> overlap_gradients{"overlap_gradients", false,
                                   "reduce gradients of a layer while earlier layers go on"};
 const Key<bool> overlap_tensor{"overlap_tensor", false,
@@ -266,12 +258,16 @@ std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
 
 std::vector<ParameterInfo> strategy_parameters() {
   std::vector<ParameterInfo> parameters{
-      pipeline,          tensor,        data,     context,           expert,
-      sequence_parallel, micro_batch,   chunks,   schedule,          order_key,
-      recompute,         zero,          prefetch, overlap_gradients, overlap_tensor,
-      boundary,          adapters,      sharding, cut_samples,       cut_rows,
-      cut_columns,       cut_depth,     sram,     capacity_key,      aggregation,
-      tensor_algorithm,  data_algorithm};
+      pipeline,    tensor, data,     context,   expert,    sequence_parallel,
+      micro_batch, chunks, schedule, order_key, recompute,
+  };
+  for (ParameterInfo& parameter : zero_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
+  parameters.insert(
+      parameters.end(),
+      {overlap_gradients, overlap_tensor, boundary, adapters, sharding, cut_samples, cut_rows,
+       cut_columns, cut_depth, sram, capacity_key, aggregation, tensor_algorithm, data_algorithm});
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -311,8 +307,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   read_batch(section, workload, strategy);
   read_schedule(section, workload.training, strategy);
   strategy.recompute = recompute.read(section);
-  strategy.zero = zero.read(section);
-  strategy.prefetch = prefetch.read(section);
+  read_zero(section, strategy);
   strategy.overlap_gradients = overlap_gradients.read(section);
   strategy.overlap_tensor = overlap_tensor.read(section);
   read_boundary(section, strategy);

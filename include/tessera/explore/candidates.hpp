@@ -26,6 +26,7 @@ struct Candidate {
   std::string schedule;
   plan::Recompute recompute = plan::Recompute::none;
   std::uint32_t zero = 0;
+  std::uint32_t shard = 0;  // replicas that share out; 0: all
   bool overlap_gradients = false;
   bool overlap_tensor = false;
   std::string layout;
@@ -53,6 +54,7 @@ struct CandidateLimits {
   std::vector<std::uint64_t> head_counts;  // tensor degrees divide each; empty: they divide devices
   std::uint64_t sequence = 1;              // tokens that a context degree divides; 1: there is none
   std::uint64_t experts = 0;               // expert degrees divide them; 0: there are none
+  std::uint64_t near = 1;                  // tiles that are close together (a server)
   bool selective = false;                  // whether there is something to recompute selectively
   std::vector<std::string> layouts;        // names
   bool full = false;
@@ -86,9 +88,9 @@ std::vector<DegreesOfCandidates> degrees_of_candidates(const CandidateLimits& li
 
 // Visits all candidates of some degrees in a fixed order, those that need not be told apart but
 // once. Micro-batches are powers of two that divide a replica's samples, chunks powers of two;
-// `full`: any that divide. ZeRO, and the overlap of gradients, where there are replicas; sequence
-// parallelism, and the overlap of sums, where there are tensor groups. Schedules are those that can
-// run the shape.
+// `full`: any that divide. ZeRO, over all replicas or over those of a server (`full`: any number of
+// them), and the overlap of gradients, where there are replicas; sequence parallelism, and the
+// overlap of sums, where there are tensor groups. Schedules are those that can run the shape.
 void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
                       const std::function<void(const Candidate&)>& visit);
 

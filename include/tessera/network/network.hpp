@@ -134,8 +134,13 @@ struct Overheads {
   // Protocol and doorbells of each message between two nodes (one to the sender itself takes no
   // time). The network adds it.
   SimTime message;
-  // Launch and set-up of a collective, at each member before its first message. Programs hold it.
+  // Launch and set-up of a collective, at each member before its first message: once, and for each
+  // member of the group. Programs hold it.
   SimTime collective;
+  SimTime collective_member;
+  SimTime before_collective(std::uint32_t members) const {
+    return collective + collective_member * std::int64_t{members};
+  }
 };
 
 // A network as configured: parameters read and checked, not yet built.
@@ -195,9 +200,10 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
-// The keys `message_overhead` and `collective_overhead`, common too.
+// The keys `message_overhead`, `collective_overhead` and `collective_member_overhead`, common too.
 ParameterInfo message_overhead_parameter();
 ParameterInfo collective_overhead_parameter();
+ParameterInfo collective_member_overhead_parameter();
 Overheads read_overheads(config::Section& section);
 
 }  // namespace tessera::network

@@ -64,6 +64,10 @@ class Cutter {
   Bytes passing_backward(const workload::Operator& op) const {
     return share_of(op.passing_backward, op);
   }
+  // Of one operator, when nothing is shared out over replicas; whether ZeRO 3 does with it.
+  Bytes held_weights(const workload::Operator& op) const;
+  std::uint64_t held_parameters(const workload::Operator& op) const { return tile_parameters(op); }
+  bool is_shared_out(const workload::Operator& op) const;
   // Gradients of weights that layers share, as one tile updates them.
   Bytes tied_gradients() const;
 

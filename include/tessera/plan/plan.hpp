@@ -127,9 +127,7 @@ struct Plan {
                                   collective::Kind kind, collective::Member member, Bytes bytes,
                                   std::uint32_t step);
   const collective::Algorithm& algorithm(Group number) const {
-    const bool over_replicas =
-        number == Group::data || number == Group::expert_data || number == Group::tied;
-    return over_replicas ? *data_algorithm : *tensor_algorithm;
+    return is_over_replicas(number) || number == Group::tied ? *data_algorithm : *tensor_algorithm;
   }
   // Whether the role's tile is simulated, not stood for by another one.
   bool is_simulated(std::uint32_t role) const {
@@ -158,8 +156,13 @@ struct Plan {
 // What a message between two tiles of an idle machine takes; given by the network.
 struct Transfers {
   std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
-  SimTime overhead;             // of a message, beyond its links
-  SimTime collective_overhead;  // of each member, before its first message
+  SimTime overhead;  // of a message, beyond its links
+  // Of each member, before its first message: once, and for each member of the group.
+  SimTime collective_overhead;
+  SimTime collective_member_overhead{};
+  SimTime before_collective(const GroupShape& shape) const {
+    return collective_overhead + collective_member_overhead * std::int64_t{shape.together()};
+  }
 };
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when

@@ -47,6 +47,8 @@ enum class Group : std::uint8_t {
   expert,
   expert_data,
   tied,
+  shard,   // of data: who share out, where that is not all
+  copies,  // of data: who hold the same share
   first_cut
 };
 
@@ -128,6 +130,12 @@ inline constexpr std::size_t program_traffic_kinds = 7;
 std::string to_string(Traffic traffic);
 
 std::string to_string(Group group);
+
+// Whether the group is of replicas that hold the same weights, or shares of them.
+constexpr bool is_over_replicas(Group group) {
+  return group == Group::data || group == Group::expert_data || group == Group::shard ||
+         group == Group::copies;
+}
 
 // What the messages of a group are for.
 Traffic traffic_of(Group group);

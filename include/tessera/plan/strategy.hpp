@@ -47,6 +47,13 @@ enum class Boundary : std::uint8_t { full, scattered, broadcast, reduced };
 // (Zhao et al., arXiv:2304.11277, section 3.3.2).
 enum class Prefetch : std::uint8_t { both, forward, none };
 
+// Who share out what ZeRO does, of replicas in groups: those that follow each other, or those with
+// as many between them as there are groups.
+enum class ShardMembers : std::uint8_t { near, across };
+
+// What ZeRO 3 gathers in one collective: weights of a layer, or of an operator.
+enum class GatherUnit : std::uint8_t { layer, operators };
+
 // Explicit parallelism of an operator's dimensions over its tensor group (PALM, section IV-B: b, m,
 // n, k): samples, columns of the output, rows, depth. Their product is the tensor degree. Members
 // are numbered with the depth fastest, then columns, rows, samples.
@@ -81,7 +88,15 @@ struct Strategy {
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
   Prefetch prefetch = Prefetch::both;
-  std::uint32_t zero = 0;          // stage of ZeRO over the data group, 0 … 3
+  std::uint32_t zero = 0;   // stage of ZeRO over the data group, 0 … 3
+  std::uint32_t shard = 0;  // replicas that share it out; 0: all (see sharing)
+  ShardMembers shard_members = ShardMembers::near;
+  GatherUnit gather = GatherUnit::layer;
+  // Of weights gathered by operator, in parameters: fewer are not shared out; more between a
+  // recomputation and the backward pass are gathered for both.
+  std::uint64_t keep_below = 0;
+  std::uint64_t reuse_distance = ~std::uint64_t{0};
+  double list_copies = 0;  // bytes moved in memory for each byte that is gathered or reduced so
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
   Boundary boundary = Boundary::full;
@@ -97,6 +112,10 @@ struct Strategy {
 
   // Samples that one tile computes on in a pass are micro_batch; its tokens are cut by `context`.
   std::uint32_t data_parallel() const { return degrees.data / context; }
+  // Replicas that share out what ZeRO does. Hybrid: in groups, which hold copies of each other
+  // (MiCS, Zhang et al., arXiv:2205.00119; FSDP's HYBRID_SHARD, arXiv:2304.11277, section 3.2.2).
+  std::uint32_t sharing() const { return shard == 0 ? degrees.data : shard; }
+  bool is_hybrid() const { return zero > 0 && sharing() < degrees.data; }
   bool has_adapters() const {
     return boundary == Boundary::broadcast || boundary == Boundary::reduced;
   }

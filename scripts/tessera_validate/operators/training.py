@@ -11,9 +11,13 @@ EVERY = 100      # one row in so many in the reduced form,
 QUICK = 3        # and so many of the sets: sharded weights over many servers take minutes
 
 MISSING = (
-    "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each, some "
-    "17 GB/s a GPU over all gathers and sums, a tenth of what a server's NICs carry. FSDP on 512 H100 has "
-    "no such limit with smaller shards, so that it is neither message size nor ranks. The cause is not known.",
+    "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each. Three things "
+    "in DeepSpeed of that time explain two thirds of what was missing: lists of a tensor for every rank in each "
+    "collective, whose handling takes the host time in proportion to ranks; a collective for each parameter, and "
+    "each waits for all before; weights gathered again between recomputation and backward pass. The model of 530 "
+    "billion parameters stays a quarter too fast at any number of GPUs. With up to 35 GB of stored activations and "
+    "parameters of 3.4 GB, held twice while gathered, its memory is nearly full (a likely cause, not verified: "
+    "allocations that fail first, and are tried again after everything is freed).",
     "vTrain, one node: with tensor degree 8 the host takes half as long again as with 4, but less with "
     "micro-batches of two than of one; the reason is not known.",
     "vTrain, several nodes: tensor degrees 2 and 4 with 16 and 32 replicas are too fast, and four rows took up "

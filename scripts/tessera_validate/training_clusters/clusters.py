@@ -15,6 +15,17 @@ DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=2 ms")
 # times as fast as FlashAttention in Triton (Dao, arXiv:2307.08691, section 4.1: 1.8 in the mean), and reaches 0.62
 # of the peak on A100 and 0.338 on H100 (334 TFLOP/s, Shah et al., arXiv:2407.08608).
 TRITON = {"a100": "0.34", "h100": "0.19"}
+# DeepSpeed's ZeRO 3 of the first half of 2021 (0.3.13 to 0.3.16), as SC'21 has it. Each parameter is gathered, and its
+# gradient reduced, in a collective of its own over lists with a tensor for every rank (partition_parameters.py:
+# _allgather_param), and before each gather the host waits for all that is under way (torch.cuda.synchronize: "the
+# async version is not async at all", DeepSpeed pull request 1188). A rank's entry of such a list is two operations of
+# PyTorch, a narrow and a copy between it and NCCL's flat buffer (ProcessGroupNCCL::allgather), of 7 us each (PyTorch
+# issue 41383). Beside them a gather over 8 GPUs takes the host 130 + 250 us (DeepSpeed issue 1069), less the 8 entries.
+ZERO_3_HOST = ("machine.network.collective_member_overhead=14 us", "machine.network.collective_overhead=268 us")
+# Defaults of deepspeed/runtime/zero/stage3.py: param_persistence_threshold 1e5, max_reuse_distance 1e9. A gather zeroes
+# its output and copies NCCL's buffer into it, a reduction copies its inputs into one (the functions above): 3 bytes a byte.
+ZERO_3 = {"zero": 3, "gather": "operator", "keep_below": 100_000, "reuse_distance": 1_000_000_000, "list_copies": 3,
+          "prefetch": "none"}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8
 

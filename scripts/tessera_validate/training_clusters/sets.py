@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from page import rows_of
-from training_clusters.clusters import GPUS_A_NODE, gpt, run_foundry, run_mpt, run_nemo, run_vtrain, strategy
+from training_clusters.clusters import GPUS_A_NODE, ZERO_3, ZERO_3_HOST, gpt, run_foundry, run_mpt, run_nemo, run_vtrain, strategy
 from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
 
 
@@ -23,13 +23,12 @@ def of_vtrain(recompute):
 
 
 def zero_plan(row):
-    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], zero=3, overlap_gradients=True,
-                    recompute="full", capacity="ignore")
+    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], recompute="full", capacity="ignore", **ZERO_3)
 
 
-def of_megatron(plan_of):
+def of_megatron(plan_of, software=()):
     def run(cluster, rows, settings):
-        found = []
+        found, settings = [], [*software, *settings]
         for row in rows:
             work = gpt(row["layers"], row["hidden"], row["heads"], row["seq"], row["batch"])
             summary = cluster.run(row["model"], work, plan_of(row), settings)
@@ -71,7 +70,7 @@ def sets():
         Set("Megatron SC'21, table 2, PTD-P", "a100_cluster",
             megatron_rows("Table2", "PTD-P"), of_megatron(megatron_plan)),
         Set("Megatron SC'21, table 2, ZeRO-3", "a100_cluster",
-            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan)),
+            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan, ZERO_3_HOST)),
         Set("Korthikanti, table 5", "a100_cluster", megatron_rows("Table5"),
             of_megatron(megatron_plan)),
         Set("llm-foundry, A100", "a100_cluster",

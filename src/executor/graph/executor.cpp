@@ -324,8 +324,8 @@ class GraphExecutor final : public Executor {
         return;
       }
       case GraphAction::collective:
-        if (setup_.collective_overhead > SimTime::zero()) {
-          context.send_self(setup_.collective_overhead, port(graph_launched_kind), place);
+        if (const SimTime before = before_collective(task); before > SimTime::zero()) {
+          context.send_self(before, port(graph_launched_kind), place);
         } else {
           collectives_.begin(context, npu, place);
         }
@@ -334,6 +334,12 @@ class GraphExecutor final : public Executor {
         break;
     }
     throw InternalError("a task that cannot begin");
+  }
+
+  SimTime before_collective(const Task& task) const {
+    const std::size_t members = work_.groups[task.group].members.size();
+    return setup_.collective_overhead +
+           setup_.collective_member_overhead * static_cast<std::int64_t>(members);
   }
 
   void take_message(const Task& receive) {

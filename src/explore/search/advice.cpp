@@ -29,6 +29,9 @@ class Changes {
     for (std::uint32_t zero = from_.zero + 1; zero <= 3 && replicas && limits_.training; ++zero) {
       add("zero: " + std::to_string(zero), [&](Candidate& to) { to.zero = zero; });
     }
+    if (from_.shard > 0) {
+      add("shard: 0", [](Candidate& to) { to.shard = 0; });
+    }
     if (!from_.sequence_parallel && from_.degrees.tensor > 1 && limits_.sequence > 1) {
       add("sequence_parallel: true", [](Candidate& to) { to.sequence_parallel = true; });
     }
@@ -60,6 +63,7 @@ class Changes {
           to.degrees.data /= 2;
           to.degrees.pipeline = stages;
           to.expert = std::min(to.expert, to.degrees.data * to.context);
+          to.shard = to.degrees.data * to.context % std::max(1U, to.shard) == 0 ? to.shard : 0;
         });
   }
 
@@ -116,7 +120,9 @@ std::string all_memory(const machine::Machine& machine, const Forecast& forecast
                        const Candidate& candidate) {
   const Bytes state = forecast.of_stage.weight_state() *
                       (std::uint64_t{candidate.degrees.pipeline} * candidate.degrees.tensor *
-                       (candidate.zero == 3 ? candidate.degrees.data * candidate.context : 1));
+                       (candidate.zero < 3    ? 1
+                        : candidate.shard > 0 ? candidate.shard
+                                              : candidate.degrees.data * candidate.context));
   return "one copy of the model's state is about " + gigabytes(state) +
          "; the whole machine has room for " + gigabytes(room_of(machine));
 }

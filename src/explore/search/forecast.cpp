@@ -58,7 +58,8 @@ void Forecaster::turn_to(const Candidate& candidate) {
                    strategy_.expert,         strategy_.sequence_parallel,
                    strategy_.micro_batch,    strategy_.recompute,
                    strategy_.overlap_tensor, strategy_.degrees.pipeline > 1};
-  const SharingKey sharing{strategy_.zero, strategy_.expert};
+  const SharingKey sharing{strategy_.zero, strategy_.expert, strategy_.shard,
+                           strategy_.shard_members};
   const bool other_degrees = !any_ || degrees != degrees_key_;
   const bool other_cut = !any_ || cut != cut_key_;
   if (other_degrees) {

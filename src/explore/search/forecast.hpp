@@ -100,7 +100,8 @@ class Forecaster {
     std::vector<plan::LayerState> state;
     std::vector<Span> gather;
     std::vector<Span> reduce;
-    Bytes least_boundary;  // between layers
+    std::vector<Span> copies;  // summed among groups that share out
+    Bytes least_boundary;      // between layers
     Bytes most_boundary;
   };
   using Holdings = std::array<std::unique_ptr<CostSums>, 4>;
@@ -134,7 +135,7 @@ class Forecaster {
   using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
                             plan::Recompute, bool, bool>;
-  using SharingKey = std::tuple<std::uint32_t, std::uint32_t>;
+  using SharingKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, plan::ShardMembers>;
 
   void turn_to(const Candidate& candidate);
   PerLayout& layout_of();
@@ -163,6 +164,8 @@ class Forecaster {
   Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const;
   Span update_of(Ways& ways, const plan::LayerState& state, const plan::StageMemory& memory,
                  double access);
+  plan::Group sharing_group() const;
+  Span sum_of_copies(Ways& ways, Bytes gradients);
   bool apart() const { return strategy_.schedule == "zb-h1"; }
 
   const sim::Experiment& experiment_;

@@ -50,7 +50,7 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
     cost.events += events_of_an_operator;
   }
   for (const plan::PassOutline::Collective& each : outline.collectives) {
-    const bool over_replicas = each.group == Group::data || each.group == Group::expert_data;
+    const bool over_replicas = plan::is_over_replicas(each.group);
     const collective::Algorithm& algorithm = over_replicas ? *data_algorithm_ : *tensor_algorithm_;
     (each.background ? cost.beside : cost.blocking) +=
         ways.time(each.shape, algorithm, each.kind, each.bytes);
@@ -91,12 +91,13 @@ const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
   if (layout.sharing) {
     return *layout.sharing;
   }
-  const plan::GroupShape& data = groups_[static_cast<std::size_t>(Group::data)];
+  const plan::GroupShape& data = groups_[static_cast<std::size_t>(sharing_group())];
   const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
   const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
   std::vector<LayerState> states;
   std::vector<Span> gathers;
   std::vector<Span> reductions;
+  std::vector<Span> copies;
   Bytes least_boundary(std::numeric_limits<std::uint64_t>::max());
   Bytes most_boundary;
   Ways& ways = *layout.ways;
@@ -112,6 +113,7 @@ const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
         ways.time(expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights));
     reductions.push_back(ways.time(data, *data_algorithm_, kind, state.dense_gradients) +
                          ways.time(expert, *data_algorithm_, kind, state.expert_gradients));
+    copies.push_back(sum_of_copies(ways, state.dense_gradients));
   }
   layout.sharing = std::make_unique<SharingSums>();
   SharingSums& sums = *layout.sharing;
@@ -120,11 +122,13 @@ const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
   sums.state.resize(1);
   sums.gather.resize(1);
   sums.reduce.resize(1);
+  sums.copies.resize(1);
   for (const std::size_t of_kind : kinds_) {
     LayerState next = sums.state.back();
     sums.state.push_back(next += states[of_kind]);
     sums.gather.push_back(sums.gather.back() + gathers[of_kind]);
     sums.reduce.push_back(sums.reduce.back() + reductions[of_kind]);
+    sums.copies.push_back(sums.copies.back() + copies[of_kind]);
   }
   return sums;
 }

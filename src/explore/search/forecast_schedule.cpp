@@ -3,6 +3,7 @@
 
 #include "search/forecast.hpp"
 #include "search/running_sums.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -18,15 +19,29 @@ Span Forecaster::pass_time(const PassCost& cost, double access) {
   return longest(longest(cost.compute + cost.blocking, cost.beside), {0, cost.accessed * access});
 }
 
+Group Forecaster::sharing_group() const {
+  return strategy_.is_hybrid() ? Group::shard : Group::data;
+}
+
+// What groups that share out sum up among each other.
+Span Forecaster::sum_of_copies(Ways& ways, Bytes gradients) {
+  const plan::GroupShape& copies = groups_[static_cast<std::size_t>(Group::copies)];
+  return strategy_.is_hybrid()
+             ? ways.time(copies, *data_algorithm_, Kind::all_reduce,
+                         Bytes(plan::divided_up(gradients.count(), strategy_.sharing())))
+             : Span{};
+}
+
 Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::StageMemory& memory,
                            double access) {
   const plan::GroupShape& tensor = groups_[static_cast<std::size_t>(Group::tensor)];
-  const plan::GroupShape& data = groups_[static_cast<std::size_t>(Group::data)];
+  const plan::GroupShape& data = groups_[static_cast<std::size_t>(sharing_group())];
   const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
   Span time = ways.time(tensor, *tensor_algorithm_, Kind::all_reduce, state.whole_gradients);
   if (!strategy_.overlap_gradients && strategy_.zero < 2) {
     const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
     time += ways.time(data, *data_algorithm_, kind, state.dense_gradients);
+    time += sum_of_copies(ways, state.dense_gradients);
     time += ways.time(expert, *data_algorithm_, kind, state.expert_gradients);
   }
   workload::Operation update;
@@ -110,9 +125,12 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       // The update waits for what the last pass has to share out.
       times.last.likely += between(sharing.reduce, end - 1, end).likely;
     }
+    if (replicas && strategy_.zero >= 2) {  // in the last pass alone, in part beside it
+      times.last.likely += between(sharing.copies, first, end).likely;
+    }
     if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
       const Span before = pass_time(last, access);
-      last.beside += between(sharing.reduce, first, end);
+      last.beside += between(sharing.reduce, first, end) + between(sharing.copies, first, end);
       const Span longer = pass_time(last, access) - before;
       // Beside several last passes those of others may be done.
       times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};

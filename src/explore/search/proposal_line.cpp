@@ -40,7 +40,7 @@ plan::Recompute recompute_from(const std::string& name) {
 
 Candidate candidate_from(const std::string& key) {
   const std::vector<std::string> parts = split(key, '/');
-  if (parts.size() != 14) {
+  if (parts.size() != 15) {
     throw ConfigError("'" + key + "' is no candidate");
   }
   const auto count = [&](std::size_t part) { return number_from<std::uint32_t>(parts[part]); };
@@ -54,9 +54,10 @@ Candidate candidate_from(const std::string& key) {
   candidate.schedule = parts[8];
   candidate.recompute = recompute_from(parts[9]);
   candidate.zero = count(10);
-  candidate.overlap_gradients = parts[11] == "true";
-  candidate.overlap_tensor = parts[12] == "true";
-  candidate.layout = parts[13];
+  candidate.shard = count(11);
+  candidate.overlap_gradients = parts[12] == "true";
+  candidate.overlap_tensor = parts[13] == "true";
+  candidate.layout = parts[14];
   return candidate;
 }
 

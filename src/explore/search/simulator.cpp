@@ -42,7 +42,7 @@ std::vector<std::string> smallest(const SearchRequest& request) {
   for (const char* setting :
        {"strategy.pipeline=1", "strategy.data=1", "strategy.context=1", "strategy.expert=1",
         "strategy.sequence_parallel=false", "strategy.micro_batch=1", "strategy.chunks=1",
-        "strategy.order=[]", "strategy.zero=0", "strategy.aggregation=none",
+        "strategy.order=[]", "strategy.zero=0", "strategy.shard=0", "strategy.aggregation=none",
         "strategy.capacity=ignore", "strategy.placement={layout: linear}", "run.replay=none"}) {
     settings.emplace_back(setting);
   }
@@ -169,6 +169,7 @@ Candidate own_candidate(const config::Value& strategy, const std::string& usual_
                   : recompute == "alternate" ? plan::Recompute::alternate
                                              : plan::Recompute::none;
   own.zero = strategy.find("zero") == nullptr ? 0 : count_in(strategy, "zero");
+  own.shard = strategy.find("shard") == nullptr ? 0 : count_in(strategy, "shard");
   own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";
   own.overlap_tensor = text_in(strategy, "overlap_tensor", "false") == "true";
   const config::Value* const placement = member_of(strategy, "placement");

@@ -61,6 +61,7 @@ std::vector<ParameterInfo> flit_parameters() {
   return {routing,
           message_overhead_parameter(),
           collective_overhead_parameter(),
+          collective_member_overhead_parameter(),
           keys().flit_size,
           keys().packet_size,
           keys().virtual_channels,

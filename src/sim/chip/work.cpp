@@ -33,9 +33,9 @@ class ChipsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (platform_.network->overheads().collective > SimTime::zero()) {
+    if (platform_.network->overheads().before_collective(1) > SimTime::zero()) {
       notes.emplace_back(
-          "machine.network.collective_overhead has no effect on operators on a chip");
+          "overheads of collectives (machine.network) have no effect on operators on a chip");
     }
     constexpr double likeness = 1.01;
     const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};

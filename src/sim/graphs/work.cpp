@@ -146,8 +146,8 @@ class GraphsWork final : public Work {
                bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
          },
          job_.iterations, platform_.network->overheads().collective,
-         platform_.network->lumps_rings(), executor_slot, network_slot, memory_slot, observer,
-         coherent_slot});
+         platform_.network->overheads().collective_member, platform_.network->lumps_rings(),
+         executor_slot, network_slot, memory_slot, observer, coherent_slot});
   }
 
  private:

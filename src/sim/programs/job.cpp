@@ -39,7 +39,8 @@ auto with_transfers(const Platform& platform, const Use& use) {
                                return machine::hops_between(topology, *routing, from, to);
                              },
                              platform.network->overheads().message,
-                             platform.network->overheads().collective});
+                             platform.network->overheads().collective,
+                             platform.network->overheads().collective_member});
 }
 
 std::string layers_of(const workload::Workload& workload, const plan::Stage& stage) {

@@ -18,6 +18,8 @@ Talk talk_of(plan::Group group) {
   switch (group) {
     case plan::Group::data:
     case plan::Group::expert_data:
+    case plan::Group::shard:
+    case plan::Group::copies:
     case plan::Group::context:
     case plan::Group::expert:
       return Talk::replicas;

@@ -53,9 +53,10 @@ class ServedWork final : public Work {
     if (platform_.compute && platform_.compute->has_hosts()) {
       notes.emplace_back(hosts_wait);
     }
-    if (platform_.network->overheads().collective > SimTime::zero()) {
+    if (platform_.network->overheads().before_collective(1) > SimTime::zero()) {
       notes.emplace_back(
-          "machine.network.collective_overhead has no effect on exchanges of served models");
+          "overheads of collectives (machine.network) have no effect on exchanges of served "
+          "models");
     }
     if (work_.whole_steps && exchanges()) {
       notes.emplace_back(

@@ -179,6 +179,23 @@ TEST(Candidates, HaveTheValuesThatAreGivenAlone) {
   EXPECT_TRUE(candidates(narrow).empty());
 }
 
+// ZeRO over the replicas of a server of eight tiles, where that is not all of them.
+TEST(Candidates, ShareOutInServers) {
+  CandidateLimits servers = limits(32);
+  servers.near = 8;
+  for (const Candidate& candidate : candidates(servers)) {
+    const std::uint32_t replicas = candidate.degrees.data * candidate.context;
+    if (candidate.shard > 0) {
+      EXPECT_GT(candidate.zero, 0U);
+      EXPECT_EQ(candidate.shard * candidate.degrees.tensor, 8U);
+      EXPECT_EQ(replicas % candidate.shard, 0U);
+      EXPECT_LT(candidate.shard, replicas);
+    }
+  }
+  EXPECT_GT(values_of(candidates(servers), &Candidate::shard).size(), 1U);
+  EXPECT_EQ(values_of(candidates(limits(32)), &Candidate::shard), std::set<unsigned>{0});
+}
+
 TEST(Candidates, SetWhatTheyAre) {
   Candidate candidate;
   candidate.degrees = {4, 2, 8};
@@ -188,14 +205,15 @@ TEST(Candidates, SetWhatTheyAre) {
   candidate.zero = 1;
   candidate.overlap_tensor = true;
   candidate.layout = "line";
-  EXPECT_THAT(candidate.settings(),
-              ::testing::ElementsAre(
-                  "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2",
-                  "strategy.context=1", "strategy.expert=1", "strategy.sequence_parallel=false",
-                  "strategy.micro_batch=3", "strategy.chunks=1", "strategy.schedule=gpipe",
-                  "strategy.recompute=full", "strategy.zero=1", "strategy.overlap_gradients=false",
-                  "strategy.overlap_tensor=true", "strategy.placement={layout: line}"));
-  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/false/true/line");
+  EXPECT_THAT(
+      candidate.settings(),
+      ::testing::ElementsAre(
+          "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2", "strategy.context=1",
+          "strategy.expert=1", "strategy.sequence_parallel=false", "strategy.micro_batch=3",
+          "strategy.chunks=1", "strategy.schedule=gpipe", "strategy.recompute=full",
+          "strategy.zero=1", "strategy.shard=0", "strategy.overlap_gradients=false",
+          "strategy.overlap_tensor=true", "strategy.placement={layout: line}"));
+  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/0/false/true/line");
   EXPECT_EQ(candidate.title(),
             "pipeline 4, tensor 8, data 2, micro-batch 3, gpipe, recompute full, ZeRO 1, tensor "
             "sums overlap");

@@ -25,7 +25,7 @@ std::string machine_of(const std::string& network) {
          "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
          "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
          "  network: {" +
-         network + ", collective_overhead: 2 us}\n";
+         network + ", collective_overhead: 2 us, collective_member_overhead: 100 ns}\n";
 }
 
 const std::string model =
@@ -165,7 +165,7 @@ std::string eight(const std::string& shape, const std::string& network) {
          "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
          "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
          "  network: {" +
-         network + ", collective_overhead: 2 us}\n";
+         network + ", collective_overhead: 2 us, collective_member_overhead: 100 ns}\n";
 }
 
 std::int64_t time_of(const std::string& text, const std::string& aggregation) {

@@ -146,8 +146,10 @@ struct GraphSetup {
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
-  SimTime collective_overhead;  // of each member, before its first message
-  bool lumps_rings = false;     // see NetworkModel
+  // Of each member, before its first message: once, and for each member of the group.
+  SimTime collective_overhead;
+  SimTime collective_member_overhead;
+  bool lumps_rings = false;  // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;
   unsigned memory_slot = 0;

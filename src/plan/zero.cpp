@@ -1,0 +1,106 @@
+#include "zero.hpp"
+
+#include <limits>
+#include <string>
+
+#include "tessera/config/key.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using config::ChoiceKey;
+using config::counted_in;
+using config::Key;
+using Count = std::uint32_t;
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+const Key<Count> zero{"zero", 0,
+                      "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
+                      config::between(0U, 3U)};
+const Key<Count> shard = counted_in(
+    "replicas", Key<Count>("shard", 0,
+                           "replicas (of data * context) that share out with zero; gradients are "
+                           "summed over the groups besides (hybrid sharding). 0: all",
+                           config::between<Count>(0, std::numeric_limits<std::int32_t>::max())));
+const ChoiceKey<ShardMembers> shard_members{
+    "shard_members",
+    {{"near", ShardMembers::near}, {"across", ShardMembers::across}},
+    "near",
+    "of shard: near, replicas that follow each other (a server); across, replicas with as many "
+    "between them as there are groups (the same place of each server: a rail)"};
+const ChoiceKey<Prefetch> prefetch{
+    "prefetch",
+    {{"both", Prefetch::both}, {"forward", Prefetch::forward}, {"none", Prefetch::none}},
+    "both",
+    "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
+    "forward, or none: a gather begins when that layer is over"};
+const ChoiceKey<GatherUnit> gather{
+    "gather",
+    {{"layer", GatherUnit::layer}, {"operator", GatherUnit::operators}},
+    "layer",
+    "of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), "
+    "each "
+    "in a collective of its own"};
+const Key<std::int64_t> keep_below =
+    counted_in("parameters",
+               Key<std::int64_t>("keep_below", 0,
+                                 "of gather operator: those with fewer parameters stay with every "
+                                 "replica and are not gathered",
+                                 config::at_least<std::int64_t>(0)));
+const Key<std::int64_t> reuse_distance = counted_in(
+    "parameters",
+    Key<std::int64_t>("reuse_distance", unlimited,
+                      "of gather operator: recomputed operators with more parameters between the "
+                      "recomputation and the backward pass are gathered for each of the two",
+                      config::at_least<std::int64_t>(0)));
+const Key<double> list_copies{
+    "list_copies", 0,
+    "of gather operator: bytes read and written for each byte of weights gathered and gradients "
+    "reduced, where a framework copies between tensors and what the library sends",
+    config::between(0.0, 100.0)};
+
+void read_shard(config::Section& section, Strategy& strategy) {
+  strategy.shard = shard.read(section);
+  strategy.shard_members = shard_members.read(section);
+  const std::uint32_t replicas = strategy.degrees.data;
+  if (strategy.shard == 0) {
+    return;
+  }
+  std::string fault;
+  if (replicas % strategy.shard != 0) {
+    fault = std::to_string(strategy.shard) +
+            " does not divide data * context = " + std::to_string(replicas);
+  } else if (strategy.zero == 0) {
+    fault = "is of 'zero: 1' to 'zero: 3', which share something out";
+  } else if (strategy.expert > 1) {
+    fault = "hybrid sharding is not modelled where replicas share out experts";
+  }
+  if (!fault.empty()) {
+    section.error("shard", fault);
+    strategy.shard = 0;
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> zero_parameters() {
+  return {zero, shard, shard_members, prefetch, gather, keep_below, reuse_distance, list_copies};
+}
+
+void read_zero(config::Section& section, Strategy& strategy) {
+  strategy.zero = zero.read(section);
+  read_shard(section, strategy);
+  strategy.prefetch = prefetch.read(section);
+  strategy.gather = gather.read(section);
+  strategy.keep_below = static_cast<std::uint64_t>(keep_below.read(section));
+  strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
+  strategy.list_copies = list_copies.read(section);
+  for (const char* key : {"keep_below", "reuse_distance", "list_copies"}) {
+    if (strategy.gather == GatherUnit::layer && section.has(key)) {
+      section.error(key, "is only for 'gather: operator'");
+    }
+  }
+}
+
+}  // namespace tessera::plan
