@@ -93,11 +93,15 @@ void read_zero(config::Section& section, Strategy& strategy) {
   read_shard(section, strategy);
   strategy.prefetch = prefetch.read(section);
   strategy.gather = gather.read(section);
-  strategy.keep_below = static_cast<std::uint64_t>(keep_below.read(section));
-  strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
-  strategy.list_copies = list_copies.read(section);
+  if (strategy.gather == GatherUnit::operators) {
+    strategy.keep_below = static_cast<std::uint64_t>(keep_below.read(section));
+    strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
+    strategy.list_copies = list_copies.read(section);
+    return;
+  }
   for (const char* key : {"keep_below", "reuse_distance", "list_copies"}) {
-    if (strategy.gather == GatherUnit::layer && section.has(key)) {
+    if (section.has(key)) {
+      section.raw(key);
       section.error(key, "is only for 'gather: operator'");
     }
   }
