@@ -23,6 +23,8 @@ class Analytical(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    library: Literal["none", "nccl"] | None
+    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     message_tick: str | None
     """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
@@ -34,6 +36,7 @@ class Analytical(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        library: Literal["none", "nccl"] | None = ...,
         message_tick: str | None = ...,
         ports: Literal["free", "shared"] | None = ...,
     ) -> None: ...
@@ -49,6 +52,8 @@ class Crossbar(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    library: Literal["none", "nccl"] | None
+    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     port_bandwidth: str | None
     """of a node's port, each way; bandwidth, at least 1 B/s; default: of the fastest link"""
     port_latency: str | None
@@ -62,6 +67,7 @@ class Crossbar(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        library: Literal["none", "nccl"] | None = ...,
         port_bandwidth: str | None = ...,
         port_latency: str | None = ...,
         packet_size: str | None = ...,
@@ -78,6 +84,8 @@ class Flit(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    library: Literal["none", "nccl"] | None
+    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     flit_size: str | None
     """what the fastest link carries in a cycle; size, at least 1 B; default: 32 B"""
     packet_size: str | None
@@ -119,6 +127,7 @@ class Flit(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        library: Literal["none", "nccl"] | None = ...,
         flit_size: str | None = ...,
         packet_size: str | None = ...,
         virtual_channels: int | None = ...,
@@ -149,6 +158,8 @@ class Flow(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    library: Literal["none", "nccl"] | None
+    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     weights: Literal["equal", "latency"] | None
     """of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
     flow_limit: str | None
@@ -166,6 +177,7 @@ class Flow(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        library: Literal["none", "nccl"] | None = ...,
         weights: Literal["equal", "latency"] | None = ...,
         flow_limit: str | None = ...,
         window: str | None = ...,
@@ -184,6 +196,8 @@ class Packet(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    library: Literal["none", "nccl"] | None
+    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     switching: Literal["cut-through", "store-and-forward"] | None
     """cut-through, or store-and-forward: a packet goes on when all of it has come in; name, one of cut-through, store-and-forward; default: cut-through"""
     packet_size: str | None
@@ -197,6 +211,7 @@ class Packet(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        library: Literal["none", "nccl"] | None = ...,
         switching: Literal["cut-through", "store-and-forward"] | None = ...,
         packet_size: str | None = ...,
         max_packets: int | None = ...,

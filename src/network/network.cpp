@@ -73,6 +73,16 @@ const config::Key<SimTime>& collective_member_overhead() {
   return key;
 }
 
+const config::ChoiceKey<collective::Library>& library() {
+  static const config::ChoiceKey<collective::Library> key{
+      "library",
+      {{"none", collective::Library::none}, {"nccl", collective::Library::nccl}},
+      "none",
+      "of plans with aggregation: none, collectives are the strategy's algorithms, step by step; "
+      "nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them"};
+  return key;
+}
+
 }  // namespace
 
 // Without names, which are not all there when networks register.
@@ -92,9 +102,13 @@ ParameterInfo collective_member_overhead_parameter() {
   return collective_member_overhead();
 }
 
+ParameterInfo library_parameter() {
+  return library();
+}
+
 Overheads read_overheads(config::Section& section) {
   return {message_overhead().read(section), collective_overhead().read(section),
-          collective_member_overhead().read(section)};
+          collective_member_overhead().read(section), library().read(section)};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {

@@ -123,7 +123,9 @@ class CollectiveClock::Members {
 SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape& shape,
                               collective::Kind kind, Bytes bytes, Occasion occasion) {
   const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes, occasion});
-  if (fresh) {
+  if (fresh && is_of_library(group, shape, kind)) {
+    place->second = of_library(stage, group, shape, kind, bytes);
+  } else if (fresh) {
     place->second =
         occasion == Occasion::once || !joins_all(kind) || is_long_ring(group, shape, kind)
             ? once(stage, group, shape, kind, bytes, 0)

@@ -71,6 +71,10 @@ class CollectiveClock {
 
   static SimTime pace(Members& members);
   bool is_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
+  // Whether a library gives the time, and that.
+  bool is_of_library(Group group, const GroupShape& shape, collective::Kind kind) const;
+  SimTime of_library(std::uint32_t stage, Group group, const GroupShape& shape,
+                     collective::Kind kind, Bytes bytes);
   bool is_long_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
   // Of the group of the tile in place `base`.
   SimTime once(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,

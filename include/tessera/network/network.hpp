@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/collective/library.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
@@ -138,6 +139,8 @@ struct Overheads {
   // member of the group. Programs hold it.
   SimTime collective;
   SimTime collective_member;
+  // Whose times collectives have that a program does not simulate.
+  collective::Library library = collective::Library::none;
   SimTime before_collective(std::uint32_t members) const {
     return collective + collective_member * std::int64_t{members};
   }
@@ -200,10 +203,12 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
-// The keys `message_overhead`, `collective_overhead` and `collective_member_overhead`, common too.
+// The keys `message_overhead`, `collective_overhead`, `collective_member_overhead` and `library`,
+// common too.
 ParameterInfo message_overhead_parameter();
 ParameterInfo collective_overhead_parameter();
 ParameterInfo collective_member_overhead_parameter();
+ParameterInfo library_parameter();
 Overheads read_overheads(config::Section& section);
 
 }  // namespace tessera::network

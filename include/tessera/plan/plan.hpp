@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/library.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
@@ -160,6 +161,7 @@ struct Transfers {
   // Of each member, before its first message: once, and for each member of the group.
   SimTime collective_overhead;
   SimTime collective_member_overhead{};
+  collective::Library library = collective::Library::none;
   SimTime before_collective(const GroupShape& shape) const {
     return collective_overhead + collective_member_overhead * std::int64_t{shape.together()};
   }

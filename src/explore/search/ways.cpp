@@ -319,6 +319,9 @@ Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algo
     const double of_channel = static_cast<double>(bytes.count()) / channels;
     least = std::max(least, least_of_sends(shape, algorithm, kind, of_channel));
   }
+  if (finder_.overheads.library != collective::Library::none) {
+    least = 0;  // which may know a faster way
+  }
   return {overhead + least, overhead + std::max(one_by_one, behind)};
 }
 

@@ -106,7 +106,8 @@ const Registration registration(
     {"flow",
      "messages as flows that share links max-min fairly, latency paid first",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
-      collective_member_overhead_parameter(), by_latency, flow_limit, window, pairs, lumps_rings}},
+      collective_member_overhead_parameter(), library_parameter(), by_latency, flow_limit, window,
+      pairs, lumps_rings}},
     make);
 
 }  // namespace

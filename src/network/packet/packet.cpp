@@ -557,7 +557,8 @@ const Registration registration(
      "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
      "default)",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
-      collective_member_overhead_parameter(), store_and_forward, packet_size, max_packets}},
+      collective_member_overhead_parameter(), library_parameter(), store_and_forward, packet_size,
+      max_packets}},
     make);
 
 }  // namespace
