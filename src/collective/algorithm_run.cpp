@@ -27,7 +27,7 @@ class AlgorithmRun::Host {
     return step_;
   }
   void send(const Step& step) {
-    actions_.send(part_.dimension, (counted(step.send_to) + part_.root) % part_.size,
+    actions_.send(part_.dimension, (run_.counted(step.send_to) + part_.root) % part_.size,
                   name(step.send_step), part_.costs.on_wire(step.send_bytes));
   }
   bool take_early(std::uint32_t number) { return actions_.take_early(name(number)); }
@@ -49,9 +49,6 @@ class AlgorithmRun::Host {
   Bytes bytes() const {
     const auto lanes = static_cast<std::uint32_t>(run_.lanes_.size());
     return lanes == 1 ? part_.bytes : chunk_bytes(part_.bytes, lanes, lane_);
-  }
-  Member counted(Member member) const {
-    return part_.turned_round && member != 0 ? part_.size - member : member;
   }
   StepName name(std::uint32_t step) const {
     return {part_.chunk, part_.phase, static_cast<std::uint16_t>(lane_), step};
@@ -129,6 +126,50 @@ void AlgorithmRun::passed_on(const StepName& name, std::uint32_t steps) {
   ensure(lane.begun == lane.over + 1, "a step under way");
   lane.over += steps;
   lane.begun += steps;
+}
+
+bool AlgorithmRun::visit_awaited(const AwaitedVisit& visit) const {
+  if (!begun_) {
+    visit({part_.dimension, 0, {part_.chunk, part_.phase, 0, before_steps}, Bytes()});
+    return true;
+  }
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (lanes_[lane].lane.over < steps_ && !visit_lane(lane, visit)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A lane that has sent all ends with the last of its messages: any one will do.
+bool AlgorithmRun::visit_lane(std::uint32_t number, const AwaitedVisit& visit) const {
+  constexpr std::uint32_t most_awaited = 8;
+  const auto& [lane, ended] = lanes_[number];
+  const bool has_sent_all = lane.begun == steps_;
+  std::uint32_t awaited = 0;
+  for (std::uint32_t at = lane.over; at < lane.begun; ++at) {
+    if (!ended.empty() && ended[at]) {
+      continue;
+    }
+    if (++awaited > most_awaited) {
+      return false;
+    }
+    const auto lanes = static_cast<std::uint32_t>(lanes_.size());
+    const Bytes bytes = lanes == 1 ? part_.bytes : chunk_bytes(part_.bytes, lanes, number);
+    const Step step =
+        part_.algorithm->step(part_.kind, part_.size, part_.member, bytes, at, number);
+    if (step.receive_from == nobody) {
+      return false;
+    }
+    visit({part_.dimension,
+           (counted(step.receive_from) + part_.root) % part_.size,
+           {part_.chunk, part_.phase, static_cast<std::uint16_t>(number), at},
+           part_.costs.on_wire(step.receive_bytes)});
+    if (has_sent_all) {
+      break;
+    }
+  }
+  return awaited > 0;
 }
 
 std::string AlgorithmRun::waits_in() const {

@@ -38,6 +38,7 @@ class AlgorithmRun final : public CollectiveRun {
   void elapsed(const StepName& name, RunActions& actions) override;
   void passed_on(const StepName& name, std::uint32_t steps) override;
   bool is_over() const override { return lanes_left_ == 0; }
+  bool visit_awaited(const AwaitedVisit& visit) const override;
   std::string waits_in() const override;
   std::vector<std::uint32_t> save() const override;
   void restore(const std::vector<std::uint32_t>& state) override;
@@ -48,6 +49,11 @@ class AlgorithmRun final : public CollectiveRun {
     Lane lane;
     std::vector<bool> ended;  // of algorithms that do not go in step
   };
+  bool visit_lane(std::uint32_t number, const AwaitedVisit& visit) const;
+  Member counted(Member member) const {
+    return part_.turned_round && member != 0 ? part_.size - member : member;
+  }
+
   static constexpr std::uint32_t before_steps = 0xFFFFFFFFU;  // StepName::step of the first wait
 
   void start(RunActions& actions);

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,18 @@ class CollectiveRun {
     throw InternalError("messages that nobody was told of, in a collective that is no ring");
   }
   virtual bool is_over() const = 0;
+  // A message that the member waits for, or a wait of its own (RunActions::wait), by the step's
+  // name.
+  struct Awaited {
+    std::uint32_t dimension = 0;
+    std::uint32_t coordinate = 0;  // of its sender there
+    StepName name;
+    Bytes bytes;
+  };
+  using AwaitedVisit = std::function<void(const Awaited&)>;
+  // Calls `visit` such that it neither sends nor is over until one of those visited is here. False
+  // where that is not known, or where they are many.
+  virtual bool visit_awaited(const AwaitedVisit& /*visit*/) const { return false; }
   // What it waits for, for reports: "dimension 2".
   virtual std::string waits_in() const = 0;
 

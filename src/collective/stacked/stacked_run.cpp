@@ -167,6 +167,12 @@ void StackedRun::passed_on(const StepName& name, std::uint32_t steps) {
   phase->run.passed_on(name, steps);
 }
 
+bool StackedRun::visit_awaited(const AwaitedVisit& visit) const {
+  return !running_.empty() && std::all_of(running_.begin(), running_.end(), [&](const auto& phase) {
+    return phase.run.visit_awaited(visit);
+  });
+}
+
 std::string StackedRun::waits_in() const {
   return running_.empty() ? "no dimension" : running_.front().run.waits_in();
 }

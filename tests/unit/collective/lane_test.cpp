@@ -224,6 +224,8 @@ TEST(AlgorithmRun, PassesOnInTheTimeOfItsSteps) {
   test::RunClock adding = clock_of(*ring, Kind::all_reduce, 8, adds);
   passing.run();
   adding.run();
+  EXPECT_EQ(passing.known(), 8 * 14);
+  EXPECT_GT(adding.known(), 8 * 14) << "waits of its own, too";
   for (std::uint32_t member = 0; member < 8; ++member) {
     EXPECT_EQ(adding.ends()[member], passing.ends()[member] + 7 * 3) << member;
     EXPECT_EQ(adding.sent(member, (member + 1) % 8), passing.sent(member, (member + 1) % 8));

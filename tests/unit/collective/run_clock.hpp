@@ -1,4 +1,5 @@
-// Runs of a collective at all its members, with a clock and a network of the test.
+// Runs of a collective at all its members, with a clock and a network of the test. What a run says
+// it waits for is held against what makes it send.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -61,6 +62,8 @@ class RunClock {
   const std::vector<std::int64_t>& ends() const { return ends_; }  // [members, ps]
   // Messages that came and were never taken.
   std::size_t kept() const { return early_.size(); }
+  // Times that something came to a member that knew what it waits for.
+  std::uint64_t known() const { return known_; }
   // Bytes sent between two members.
   std::uint64_t sent(std::uint32_t from, std::uint32_t to) const {
     const auto found = sent_.find({from, to});
@@ -86,10 +89,12 @@ class RunClock {
       RunClock& clock = clock_;
       const std::uint32_t to = clock.world_.member_at(member_, dimension, coordinate);
       clock.sent_[{member_, to}] += bytes.count();
+      ++clock.messages_;
       const std::int64_t time = clock.world_.message_time(dimension, bytes).ps() + clock.delay();
       clock.schedule(time, [&clock, to, name] {
         bool taken = false;
-        clock.act(to, [&](auto& run, auto& actions) { taken = run.arrived(name, actions); });
+        clock.act_awaited(to, name,
+                          [&](auto& run, auto& actions) { taken = run.arrived(name, actions); });
         if (!taken) {
           EXPECT_TRUE(clock.early_.insert({to, name}).second) << "two messages of one name";
         }
@@ -101,7 +106,8 @@ class RunClock {
     void wait(SimTime time, const StepName& name) override {
       RunClock& clock = clock_;
       clock.schedule(time.ps(), [&clock, member = member_, name] {
-        clock.act(member, [&](auto& run, auto& actions) { run.elapsed(name, actions); });
+        clock.act_awaited(member, name,
+                          [&](auto& run, auto& actions) { run.elapsed(name, actions); });
       });
     }
 
@@ -121,11 +127,29 @@ class RunClock {
     ends_[member] = now_;
   }
 
+  // What comes neither makes a member send nor ends its part, unless the member waits for it.
+  template <class Act>
+  void act_awaited(std::uint32_t member, const StepName& name, const Act& action) {
+    std::set<StepName> awaited;
+    const bool is_known = runs_[member]->visit_awaited(
+        [&](const CollectiveRun::Awaited& one) { awaited.insert(one.name); });
+    const std::uint64_t before = messages_;
+    const bool was_over = runs_[member]->is_over();
+    act(member, action);
+    if (is_known && !awaited.contains(name)) {
+      EXPECT_EQ(messages_, before) << "member " << member << " sends unawaited";
+      EXPECT_EQ(runs_[member]->is_over(), was_over) << "member " << member << " ends unawaited";
+    }
+    known_ += is_known ? 1 : 0;
+  }
+
   RunWorld world_;
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
   std::vector<std::int64_t> ends_;
   std::int64_t now_ = 0;
   std::uint64_t number_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t known_ = 0;  // times that a member knew what it waits for
   std::map<std::pair<std::int64_t, std::uint64_t>, std::function<void()>> events_;
   std::set<std::pair<std::uint32_t, StepName>> early_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> sent_;

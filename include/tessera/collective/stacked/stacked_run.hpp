@@ -46,6 +46,7 @@ class StackedRun final : public CollectiveRun {
   void elapsed(const StepName& name, RunActions& actions) override;
   void passed_on(const StepName& name, std::uint32_t steps) override;
   bool is_over() const override { return chunks_over_ == chunk_phase_.size(); }
+  bool visit_awaited(const AwaitedVisit& visit) const override;
   std::string waits_in() const override;
   std::vector<std::uint32_t> save() const override;
   void restore(const std::vector<std::uint32_t>& state) override;
