@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -41,6 +42,33 @@ class TenantsExecutor final : public Executor, public FindsFlops {
       executor.handle(context, event);
     }
   }
+
+  // Of all tenants; none where one says nothing.
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    pdes::Outlook all;
+    for (const TenantPart& part : setup_.parts) {
+      const std::optional<pdes::Outlook> own = part.executor->outlook(rank, moment);
+      if (!own) {
+        return std::nullopt;
+      }
+      all.add(*own);
+    }
+    return all;
+  }
+  void take_in(pdes::Event& event) override {
+    const std::uint16_t number = part_at(EntityId(event.target));
+    if (number != TenantsSetup::nobody && event.port.kind() != start_kind) {
+      setup_.parts[number].executor->take_in(event);
+    }
+  }
+  bool expect(const network::Progress& message) override {
+    const std::uint16_t number = part_at(message.target);
+    return number != TenantsSetup::nobody && setup_.parts[number].executor->expect(message);
+  }
+  void follow(const network::Progress& message) override {
+    setup_.parts[part_at(message.target)].executor->follow(message);
+  }
+  const char* name() const override { return "tenants"; }
 
   void pass_boundary(SimTime boundary) override {
     for (const TenantPart& part : setup_.parts) {

@@ -52,10 +52,13 @@ class AnalyticalNetwork final : public CountedNetwork {
     return regions_ != nullptr ? std::optional(pdes::Outlook{}) : std::nullopt;
   }
   pdes::Exit exit_of(EntityId from, EntityId to) override {
+    return exit_of_message(from, to, Bytes());
+  }
+  pdes::Exit exit_of_message(EntityId from, EntityId to, Bytes bytes) override {
     if (regions_ == nullptr || regions_->is_here(to)) {
       return {};
     }
-    return {regions_->owner[to.value()], least_time(from, to, Bytes())};
+    return {regions_->owner[to.value()], least_time(from, to, bytes)};
   }
   SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
     return from == to

@@ -71,19 +71,15 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
   executor::OutlookSetup setup;
   setup.regions = &regions;
   setup.exit_of = [&network](EntityId from, EntityId to) { return network.exit_of(from, to); };
+  setup.exit_of_message = [&network](EntityId from, EntityId to, Bytes bytes) {
+    return network.exit_of_message(from, to, bytes);
+  };
   setup.least_time = [&network](EntityId from, EntityId to, Bytes bytes) {
     return network.least_time(from, to, bytes);
   };
   setup.memory_node = [&machine, travel = accesses_travel(experiment)](EntityId tile) {
-    return travel ? machine.channels[machine.channel_of[tile.value()]].node : EntityId::none();
-  };
-  setup.least_duration = [&experiment](EntityId node, std::uint32_t operation) {
-    const machine::Tile& tile = experiment.machine.tile_of(node);
-    const compute::ComputeModel& model = experiment.compute->of(tile);
-    return model.is_fixed() ? experiment.machine.time_at(
-                                  node, model.duration(experiment.machine, tile,
-                                                       experiment.plan().operations[operation]))
-                            : SimTime::zero();
+    const bool has_channel = travel && machine.channel_of[tile.value()] < machine.channels.size();
+    return has_channel ? machine.channels[machine.channel_of[tile.value()]].node : EntityId::none();
   };
   setup.least_access = least_access(experiment);
   return setup;

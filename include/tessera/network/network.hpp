@@ -95,6 +95,10 @@ class Network : public pdes::Component {
   // For outlooks; networks that give none know nothing of these.
   // Where a message from `from`, which is here, to `to` first leaves this rank.
   virtual pdes::Exit exit_of(EntityId /*from*/, EntityId /*to*/) { return {}; }
+  // The same of a message of so many bytes at least; its latency is that of the first event there.
+  virtual pdes::Exit exit_of_message(EntityId from, EntityId to, Bytes /*bytes*/) {
+    return exit_of(from, to);
+  }
   // From the sending of a message to its arrival, at least.
   virtual SimTime least_time(EntityId /*from*/, EntityId /*to*/, Bytes /*bytes*/) {
     return SimTime::zero();

@@ -102,6 +102,9 @@ class Job {
   // beforehand makes cuts and promises.
   virtual PlannedWork* planned() { return nullptr; }
   virtual const PlannedWork* planned() const { return nullptr; }
+  // Whether its executor tells others when it will next send to them (pdes::Outlook), as models of
+  // network and memory may.
+  virtual bool promises(const Platform&) const { return false; }
   // The cutter (cuts.hpp) that asks this job which of its tiles go together; "": none.
   virtual std::string cutter() const { return ""; }
   // [nodes] the rank of its tiles, `no_owner` elsewhere; `weights` [nodes], or none: all alike.

@@ -89,6 +89,88 @@ Bytes PlannedCollective::phase_bytes(std::uint32_t npu, std::uint32_t chunk,
       shared_.shape, coordinates(npu));
 }
 
+// By coordinate. Where all steps are known to have the same partners the first one tells them;
+// where members are counted from a root, or a program says, it may be all.
+std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
+    std::uint32_t npu, std::uint32_t dimension) const {
+  const auto size = static_cast<std::uint32_t>(members_[dimension].size());
+  std::map<std::uint32_t, Sends> sends;
+  if (size < 2) {
+    return sends;
+  }
+  if (shared_.dimensions.empty() || collective::has_root(shared_.kind)) {
+    for (std::uint32_t other = 0; other < size; ++other) {
+      sends[other] = {1, Bytes(shared_.bytes.count() / size), Bytes()};
+    }
+    return sends;
+  }
+  const collective::RunDimension& run = shared_.dimensions[dimension];
+  const std::uint32_t own = coordinates(npu)[dimension];
+  const bool both_ways = run.dimension.queues > 1 && run.algorithm->turns_round();
+  const auto chunks = static_cast<std::uint32_t>(shared_.turns.chunks.size());
+  std::map<Kind, Bytes> kinds;  // with the bytes of the smallest phase
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    const std::vector<collective::Phase>& phases = shared_.turns.chunks[chunk].phases;
+    for (std::uint16_t phase = 0; phase < phases.size(); ++phase) {
+      if (phases[phase].dimension == dimension) {
+        const Bytes bytes = phase_bytes(npu, chunk, phase);
+        const auto [known, is_new] = kinds.try_emplace(phases[phase].kind, bytes);
+        known->second = std::min(known->second, bytes);
+      }
+    }
+  }
+  for (const auto& [kind, bytes] : kinds) {
+    const std::uint32_t steps = run.algorithm->steps(kind, size);
+    const std::uint32_t lanes = run.algorithm->lanes(kind);
+    const auto take = [&, kind = kind, bytes = bytes](std::uint32_t member, bool turned_round) {
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        const Bytes of_lane = lanes == 1 ? bytes : collective::chunk_bytes(bytes, lanes, lane);
+        for (std::uint32_t number = 0; number < steps; ++number) {
+          const collective::Step step =
+              run.algorithm->step(kind, size, member, of_lane, number, lane);
+          if (step.send_to != collective::nobody) {
+            const std::uint32_t to = turned_round ? (size - step.send_to) % size : step.send_to;
+            const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), step.send_bytes});
+            known->second.messages += chunks;
+            known->second.bytes += step.send_bytes * std::uint64_t{chunks};
+            known->second.least = std::min(known->second.least, step.send_bytes);
+          }
+        }
+      }
+    };
+    take(own, false);
+    if (both_ways) {
+      take((size - own) % size, true);
+    }
+  }
+  return sends;
+}
+
+// Chunks follow each other through the longest phase.
+SimTime PlannedCollective::idle_time(
+    std::uint32_t npu,
+    const std::function<SimTime(std::uint32_t from, std::uint32_t to, Bytes)>& message) const {
+  if (shared_.dimensions.empty()) {
+    return message(members_[0].front(), members_[0].back(), shared_.bytes);
+  }
+  const std::vector<collective::ChunkPlan>& chunks = shared_.turns.chunks;
+  SimTime sum;
+  SimTime longest;
+  for (std::uint16_t phase = 0; !chunks.empty() && phase < chunks[0].phases.size(); ++phase) {
+    const collective::Phase& one = chunks[0].phases[phase];
+    const collective::RunDimension& run = shared_.dimensions[one.dimension];
+    const SimTime time = collective::phase_time(
+        *run.algorithm, one.kind, run.dimension.size, phase_bytes(npu, 0, phase),
+        [&](collective::Member from, collective::Member to, Bytes bytes) {
+          return message(npu_at(npu, one.dimension, from), npu_at(npu, one.dimension, to), bytes);
+        },
+        run.costs);
+    sum += time;
+    longest = std::max(longest, time);
+  }
+  return chunks.empty() ? sum : sum + longest * static_cast<std::int64_t>(chunks.size() - 1);
+}
+
 std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimension,
                                         std::uint32_t coordinate) const {
   if (is_list_) {

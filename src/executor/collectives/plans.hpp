@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,27 @@ class PlannedCollective {
   Bytes phase_bytes(std::uint32_t npu, std::uint32_t chunk, std::uint16_t phase) const;
   // Whether its dimensions are the machine's.
   bool is_box() const { return !is_list_; }
+  // Messages to one other member, about: as many as the chunk's first vector takes, times chunks.
+  struct Sends {
+    std::uint64_t messages = 0;
+    Bytes bytes;  // of all
+    Bytes least;  // of one, at least
+  };
+  // Calls visit(npu, sends) for every NPU that this one may send to, perhaps more than once and a
+  // few too many.
+  template <class Visit>
+  void visit_peers(std::uint32_t npu, const Visit& visit) const {
+    for (std::uint32_t d = 0; d < members_.size(); ++d) {
+      for (const auto& [coordinate, sends] : sends_in(npu, d)) {
+        visit(npu_at(npu, d, coordinate), sends);
+      }
+    }
+  }
+  // On an idle machine, if all members begin together; about. `message` as GraphSetup's
+  // message_time, of NPUs.
+  SimTime idle_time(
+      std::uint32_t npu,
+      const std::function<SimTime(std::uint32_t from, std::uint32_t to, Bytes)>& message) const;
   // The member that differs from `npu` in one coordinate.
   std::uint32_t npu_at(std::uint32_t npu, std::uint32_t dimension, std::uint32_t coordinate) const;
 
@@ -41,6 +63,7 @@ class PlannedCollective {
   friend class CollectivePlans;
 
   std::vector<std::uint32_t> coordinates(std::uint32_t npu) const;
+  std::map<std::uint32_t, Sends> sends_in(std::uint32_t npu, std::uint32_t dimension) const;
 
   collective::StackedCollective shared_;
   std::vector<std::uint32_t> sizes_;  // of the machine's dimensions; one where members are a list

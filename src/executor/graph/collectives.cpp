@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/graph_outlook.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -20,8 +21,15 @@ class GraphCollectives::Actions final : public collective::RunActions {
     const MessageId id = collectives_.message_of(active_.id, name);
     collectives_.sums_[active_.sum].sent += active_.sum == unequal ? 1 : bytes.count();
     collectives_.sent_bytes_ += active_.may_be_lumped ? 0 : bytes.count();
-    network::send(context_, collectives_.setup_.network_slot, collectives_.work_.nodes[to], bytes,
-                  collectives_.ports_.arrival, id.tag, id.word, network::connection_flag);
+    const EntityId target = collectives_.work_.nodes[to];
+    GraphOutlook* const outlook = collectives_.outlook_;
+    const bool is_followed =
+        outlook != nullptr && outlook->send(context_.self(), target, bytes,
+                                            {context_.self(), id.tag, id.word, context_.now()});
+    network::send(context_, collectives_.setup_.network_slot, target, bytes,
+                  collectives_.ports_.arrival, id.tag, id.word,
+                  static_cast<std::uint8_t>(network::connection_flag |
+                                            (is_followed ? network::followed_flag : 0)));
     if (!active_.may_be_lumped) {
       collectives_.log_.send(context_, collectives_.work_.nodes[to], id, bytes);
     }
@@ -49,6 +57,11 @@ class GraphCollectives::Actions final : public collective::RunActions {
     active_.phases.erase(open);
   }
   void wait(SimTime time, const collective::StepName& name) override {
+    if (collectives_.outlook_ != nullptr) {
+      const MessageId id = name_of_wait(active_.id, name);
+      collectives_.outlook_->expect(context_.self(),
+                                    {EntityId::none(), id.tag, id.word, context_.now() + time});
+    }
     context_.send_self(time, collectives_.ports_.step,
                        StepEvent{active_.id.group, active_.id.number, name.chunk, name.phase,
                                  name.lane, name.step});
@@ -73,9 +86,22 @@ void GraphCollectives::begin(pdes::Context& context, GraphNpu& npu, Place place)
 
 void GraphCollectives::elapsed(pdes::Context& context, GraphNpu& npu, const pdes::Event& event) {
   const auto step = event.as<StepEvent>();
+  if (outlook_ != nullptr) {
+    const MessageId id = name_of(step);
+    outlook_->arrive(context.index(), EntityId::none(), id.tag, id.word);
+  }
   advance(context, npu, {step.group, step.number}, [&](auto& active, auto& actions) {
     active.run->elapsed({step.chunk, step.phase, step.lane, step.step}, actions);
   });
+}
+
+MessageId GraphCollectives::name_of(const StepEvent& step) {
+  return name_of_wait({step.group, step.number}, {step.chunk, step.phase, step.lane, step.step});
+}
+
+void GraphCollectives::take_in(const pdes::Event& event) {
+  const MessageId id = name_of(event.as<StepEvent>());
+  outlook_->expect(EntityId(event.target), {EntityId::none(), id.tag, id.word, event.time});
 }
 
 void GraphCollectives::arrived(pdes::Context& context, GraphNpu& npu,

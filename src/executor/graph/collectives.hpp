@@ -13,6 +13,8 @@
 
 namespace tessera::executor {
 
+class GraphOutlook;
+
 class GraphCollectives {
  public:
   using Place = GraphTasks::Place;
@@ -39,6 +41,16 @@ class GraphCollectives {
   }
   void add(pdes::StateReader& reader);
 
+  const PlannedCollective& plan_of(const Task& task) { return plans_.of(task); }
+  MessageId message_of(CollectiveId id, const collective::StepName& name) const {
+    id.group += work_.first_group;
+    return id_of(id, name);
+  }
+  // Is told of messages and waits; not owned.
+  void tell(GraphOutlook* outlook) { outlook_ = outlook; }
+  // A wait of a step is under way, out of a checkpoint.
+  void take_in(const pdes::Event& event);
+
   // Not begun.
   ActiveCollective& add(GraphNpu& npu, const CollectiveId& id, Place place);
 
@@ -58,12 +70,10 @@ class GraphCollectives {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
   };
+  static MessageId name_of(const StepEvent& step);
+
   static constexpr std::size_t unequal = collective::kinds;
 
-  MessageId message_of(CollectiveId id, const collective::StepName& name) const {
-    id.group += work_.first_group;
-    return id_of(id, name);
-  }
   template <class Act>
   void advance(pdes::Context& context, GraphNpu& npu, const CollectiveId& id, const Act& act);
   void log_taken(const pdes::Context& context, GraphNpu& npu, const ActiveCollective& active,
@@ -79,6 +89,7 @@ class GraphCollectives {
   CollectivePlans plans_;
   std::array<Sum, collective::kinds + 1> sums_{};  // by kind; the last: of unequal messages
   std::uint64_t sent_bytes_ = 0;
+  GraphOutlook* outlook_ = nullptr;  // of a run on several ranks
 };
 
 }  // namespace tessera::executor

@@ -5,10 +5,12 @@
 
 #include "graph/accesses.hpp"
 #include "graph/collectives.hpp"
+#include "graph/graph_outlook.hpp"
 #include "graph/message_log.hpp"
 #include "graph/messages.hpp"
+#include "graph/node_times.hpp"
 #include "graph/npu.hpp"
-#include "tessera/collective/conventions.hpp"
+#include "graph/standing.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/network/messages.hpp"
@@ -49,7 +51,8 @@ class GraphExecutor final : public Executor {
         log_(setup_, port(graph_noted_kind)),
         collectives_(setup_, ports(), log_),
         accesses_(setup_, ports()),
-        npus_(setup.members.size()) {
+        npus_(setup.members.size()),
+        standing_(setup_, npus_, collectives_) {
     std::map<EntityId, std::uint32_t> numbers;
     for (std::uint32_t npu = 0; npu < work_.npus(); ++npu) {
       numbers[work_.nodes[npu]] = npu;
@@ -61,7 +64,45 @@ class GraphExecutor final : public Executor {
         ++unfinished_;
       }
     }
+    if (setup_.outlook.regions != nullptr) {
+      outlook_.emplace(setup_, npus_, log_.is_on(), standing_);
+      collectives_.tell(&*outlook_);
+    }
   }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment)) : std::nullopt;
+  }
+
+  void take_in(pdes::Event& event) override {
+    if (outlook_ && event.port.kind() == graph_arrival_kind) {
+      const auto arrival = event.as<network::Arrival>();
+      outlook_->expect(EntityId(event.target),
+                       {arrival.source, event.tag, arrival.word, event.time});
+    } else if (outlook_ && event.port.kind() == graph_step_kind) {
+      collectives_.take_in(event);
+    }
+  }
+
+  bool expect(const network::Progress& message) override {
+    if (!outlook_) {
+      return false;
+    }
+    if (message.deliver == port(graph_arrival_kind)) {
+      return outlook_->expect(message.target,
+                              {message.source, message.tag, message.word, message.earliest});
+    }
+    if (message.deliver.component() == setup_.memory_slot) {
+      outlook_->expect_reply(message.target, message.tag, message.earliest);
+    }
+    return false;
+  }
+
+  void follow(const network::Progress& message) override {
+    outlook_->follow(message.target, {message.source, message.tag, message.word, message.earliest});
+  }
+
+  const char* name() const override { return "graphs of NPUs"; }
 
   void start(pdes::Context& context) override {
     if (npus_[context.index()].number != Npu::unused) {
@@ -75,13 +116,22 @@ class GraphExecutor final : public Executor {
       accesses_.answer(context, event.as<network::Arrival>(), event.tag);
       return;
     }
+    if (outlook_) {
+      outlook_->touch(context.index());
+    }
     switch (event.port.kind()) {
       case graph_begin_kind:
+        if (outlook_) {
+          outlook_->begin(context.index());
+        }
         break;
       case graph_over_kind:
         end_task(context, npu, event.as<Place>());
         break;
       case graph_accessed_kind:
+        if (outlook_) {
+          outlook_->end_access(context.index(), event.tag);
+        }
         end_part(context, npu, event.tag);
         break;
       case graph_arrival_kind:
@@ -156,6 +206,11 @@ class GraphExecutor final : public Executor {
     if (npu.number != Npu::unused) {
       restore_npu(npu, collectives_, reader);
       unfinished_ -= finished(npu) ? 1 : 0;
+      // One that has not begun does so by its event.
+      if (outlook_ && (finished(npu) || npu.tasks.read_so_far() > 0)) {
+        outlook_->learn(index, npu);
+        outlook_->begin(index);
+      }
     }
   }
 
@@ -200,13 +255,23 @@ class GraphExecutor final : public Executor {
   }
   bool finished(const Npu& npu) const { return npu.iteration == setup_.iterations; }
 
+  // --- outlook ---
+
+  // Whether the receiver of a send, here, is watched.
+  bool expects(const pdes::Context& context, const Task& send) {
+    return outlook_ && outlook_->send(context.self(), work_.nodes[send.peer], Bytes(send.bytes),
+                                      {context.self(), 0, send.tag, context.now()});
+  }
+
   // Begins whatever can begin now.
   void go_on(pdes::Context& context, Npu& npu) {
     while (!finished(npu)) {
       const bool idle = std::all_of(npu.under_way.begin(), npu.under_way.end(),
                                     [](std::uint32_t count) { return count == 0; });
       ready_.clear();
-      npu.tasks.read(work_, npu.number, idle && nothing_queued(npu), ready_);
+      if (npu.tasks.read(work_, npu.number, idle && nothing_queued(npu), ready_) && outlook_) {
+        outlook_->learn(context.index(), npu);
+      }
       enqueue_ready(npu);
       if (npu.tasks.is_behind()) {  // tasks that do nothing were over at once
         continue;
@@ -294,11 +359,7 @@ class GraphExecutor final : public Executor {
     npu.begun.push_back({place, 1, context.now()});
     switch (task.action) {
       case GraphAction::compute:
-        end_after(context, place,
-                  task.on_host
-                      ? compute_time(context.self(), npu.tasks, task)
-                      : setup_.machine.time_at(context.self(),
-                                               compute_time(context.self(), npu.tasks, task)));
+        end_after(context, place, duration(context.self(), npu.tasks, task));
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -308,9 +369,10 @@ class GraphExecutor final : public Executor {
         ++sent_;
         sent_bytes_ += task.bytes;
         network::send(context, setup_.network_slot, work_.nodes[task.peer], Bytes(task.bytes),
-                      port(graph_arrival_kind), 0, task.tag);
+                      port(graph_arrival_kind), 0, task.tag,
+                      expects(context, task) ? network::followed_flag : std::uint8_t{0});
         log_.send(context, work_.nodes[task.peer], {task.tag, 0, 0}, Bytes(task.bytes));
-        end_after(context, place, send_time(context.self(), task));
+        end_after(context, place, send_time(setup_, context.self(), task));
         return;
       case GraphAction::receive: {
         const MessageId message{task.tag, work_.nodes[task.peer].value(), 0};
@@ -347,42 +409,15 @@ class GraphExecutor final : public Executor {
     taken_bytes_ += receive.bytes;
   }
 
-  Lane lane_of(const Task& task) const {
-    const bool holds = task.action == GraphAction::send && work_.options.sends == Sends::delivered;
-    return holds ? Lane::collective : task.lane();
-  }
-
-  SimTime send_time(EntityId self, const Task& task) const {
-    return work_.options.sends == Sends::eager
-               ? SimTime::zero()
-               : setup_.message_time(self, work_.nodes[task.peer], Bytes(task.bytes));
-  }
+  Lane lane_of(const Task& task) const { return executor::lane_of(work_, task); }
 
   void end_after(pdes::Context& context, Place place, SimTime time) {
     context.send_self(time, port(graph_over_kind), place);
   }
 
-  SimTime compute_time(EntityId self, const GraphTasks& tasks, const Task& task) const {
-    const bool has_work = task.flops > 0 || task.bytes > 0;
-    const bool has_record = task.recorded_ps >= 0;
-    if (has_record && (!has_work || work_.options.times == NodeTimes::recorded)) {
-      return SimTime::from_ps(task.recorded_ps);
-    }
-    if (!has_work || task.on_host) {
-      return SimTime::zero();
-    }
-    workload::Operation operation;
-    operation.flops = Flops(task.flops);
-    operation.bytes = Bytes(task.bytes);
-    operation.data_type = work_.options.data_type;
-    if (task.shape != 0) {
-      const workload::NodeShape& shape = tasks.shape(task);
-      operation.product = shape.product;
-      operation.added = shape.added;
-      operation.bytes = operation.bytes - shape.added;
-    }
-    return collective::cut_to(work_.options.collectives.conventions->tick(),
-                              setup_.compute_time(self, operation));
+  // Of a node that computes.
+  SimTime duration(EntityId self, const GraphTasks& tasks, const Task& task) const {
+    return node_time(setup_, self, task, task.shape != 0 ? &tasks.shape(task) : nullptr);
   }
 
   // Whether the access is over now.
@@ -422,6 +457,9 @@ class GraphExecutor final : public Executor {
   // Whether a task is over now.
   bool take_arrival(pdes::Context& context, Npu& npu, const network::Arrival& arrival,
                     std::uint16_t tag) {
+    if (outlook_) {
+      outlook_->arrive(context.index(), arrival.source, tag, arrival.word);
+    }
     if (is_of_memory(arrival.word)) {
       return !accesses_.answer_others(context, arrival, tag) && end_part(context, npu, tag);
     }
@@ -487,6 +525,8 @@ class GraphExecutor final : public Executor {
   std::uint64_t sent_bytes_ = 0;  // as senders say, and as receivers do
   std::uint64_t taken_bytes_ = 0;
   std::vector<Place> ready_;  // of the present event
+  GraphStanding standing_;
+  std::optional<GraphOutlook> outlook_;  // of a run on several ranks
 };
 
 }  // namespace

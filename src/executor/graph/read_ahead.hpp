@@ -25,6 +25,13 @@ class ReadAhead {
     const std::uint64_t blocks = (over + block - 1) / block;
     return needed_[std::min<std::uint64_t>(blocks, needed_.size() - 1)];
   }
+  // When so many nodes have been read and more are to come: none of those begins before some node
+  // from this place on is over.
+  std::uint64_t holds_back_from(std::uint64_t read) const {
+    const auto behind = std::upper_bound(needed_.begin(), needed_.end(), read);
+    const auto blocks = static_cast<std::uint64_t>(behind - needed_.begin());
+    return behind == needed_.end() || blocks == 0 ? 0 : (blocks - 1) * block;
+  }
   std::size_t resident_bytes() const { return needed_.capacity() * sizeof(std::uint64_t); }
 
  private:

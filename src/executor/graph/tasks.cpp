@@ -24,8 +24,9 @@ Lane Task::lane() const {
   }
 }
 
-void GraphTasks::read(const GraphWork& work, std::uint32_t npu, bool stuck,
+bool GraphTasks::read(const GraphWork& work, std::uint32_t npu, bool stuck,
                       std::vector<Place>& ready) {
+  const std::uint64_t before = position_.nodes;
   if (!at_end_ && (waiting_ <= work.options.window / 2 || stuck)) {
     read_some(work, npu, ready);
   }
@@ -36,6 +37,7 @@ void GraphTasks::read(const GraphWork& work, std::uint32_t npu, bool stuck,
   while (is_behind()) {
     read_some(work, npu, ready);
   }
+  return position_.nodes > before;
 }
 
 void GraphTasks::read_some(const GraphWork& work, std::uint32_t npu, std::vector<Place>& ready) {
@@ -49,12 +51,9 @@ void GraphTasks::read_some(const GraphWork& work, std::uint32_t npu, std::vector
   }
 }
 
-void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std::uint64_t in_graph,
-                     std::vector<Place>& ready) {
+Task task_of(const GraphWork& work, const workload::GraphNode& node) {
   Task task;
   task.id = node.id;
-  task.place = in_graph;
-  task.bytes = node.bytes.count();
   task.flops = node.flops.count();
   task.recorded_ps = node.recorded_duration ? node.recorded_duration->ps() : -1;
   task.action = node.action;
@@ -63,7 +62,6 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std
   task.tag = node.tag;
   task.priority = node.priority;
   task.iteration = node.iteration;
-  task.shape = node.shape ? number_of(*node.shape) : 0;
   task.on_host = node.on_host;
   task.in_remote = node.in_remote;
   task.in_switch = node.in_switch;
@@ -76,6 +74,18 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std
                                               : static_cast<std::uint16_t>(work.names.size() - 1);
   if (node.action == GraphAction::collective) {
     task.group = node.group.empty() ? 0 : work.group_numbers.at(node.group);
+  }
+  task.has_parts = !node.parts.empty();
+  task.bytes = task.has_parts ? 0 : node.bytes.count();
+  return task;
+}
+
+void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std::uint64_t in_graph,
+                     std::vector<Place>& ready) {
+  Task task = task_of(work, node);
+  task.place = in_graph;
+  task.shape = node.shape ? number_of(*node.shape) : 0;
+  if (task.action == GraphAction::collective) {
     task.number = next_number(task.group);
   }
 
@@ -95,9 +105,7 @@ void GraphTasks::add(const GraphWork& work, const workload::GraphNode& node, std
       }
     }
   }
-  if (!node.parts.empty()) {
-    task.has_parts = true;
-    task.bytes = 0;
+  if (task.has_parts) {
     std::vector<std::uint64_t>& parts = parts_[place];
     for (const Bytes part : node.parts) {
       parts.push_back(part.count());
@@ -153,6 +161,14 @@ void GraphTasks::end(Place place, std::vector<Place>& ready) {
   free_.push_back(place);
   --held_;
   ++over_count_;
+}
+
+std::vector<bool> GraphTasks::held() const {
+  std::vector<bool> held(tasks_.size(), true);
+  for (const Place place : free_) {
+    held[place] = false;
+  }
+  return held;
 }
 
 void GraphTasks::rewind() {

@@ -1,6 +1,7 @@
 // The nodes of one NPU's graph that have been read and are not over.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -42,13 +43,16 @@ struct Task {
   Lane lane() const;
 };
 
+// All of it but its place, its number and its shape.
+Task task_of(const GraphWork& work, const workload::GraphNode& node);
+
 class GraphTasks {
  public:
   using Place = std::uint32_t;
 
   // Reads on when fewer than half of a window wait, or `stuck`, and as far as dependencies of those
-  // that are over ask; adds those that are ready.
-  void read(const GraphWork& work, std::uint32_t npu, bool stuck, std::vector<Place>& ready);
+  // that are over ask; adds those that are ready. Whether any were read.
+  bool read(const GraphWork& work, std::uint32_t npu, bool stuck, std::vector<Place>& ready);
   // Takes it out of those that wait; it is over later.
   void begin(Place) { --waiting_; }
   void end(Place place, std::vector<Place>& ready);
@@ -68,6 +72,38 @@ class GraphTasks {
     return !at_end_ && ahead_ && position_.nodes < ahead_->nodes(over_below_);
   }
   std::uint64_t over() const { return over_count_; }
+  // How many nodes of the graph have been read.
+  std::uint64_t read_so_far() const { return position_.nodes; }
+  // No node that has not been read begins before one of those from this place on is over.
+  std::uint64_t holds_back_from() const {
+    return ahead_ ? ahead_->holds_back_from(position_.nodes) : over_below_;
+  }
+  // Places are below it.
+  std::size_t places() const { return tasks_.size(); }
+  // [places] whether a task is there that is not over.
+  std::vector<bool> held() const;
+  // Calls visit(on, dependent) for the places of tasks that are not over, of which one depends on
+  // the other.
+  template <class Visit>
+  void visit_dependencies(const Visit& visit) const {
+    std::vector<std::pair<std::uint64_t, Place>> by_id;
+    const std::vector<bool> is_held = held();
+    for (Place place = 0; place < tasks_.size(); ++place) {
+      if (is_held[place]) {
+        by_id.emplace_back(tasks_[place].id, place);
+      }
+    }
+    std::sort(by_id.begin(), by_id.end());
+    auto on = by_id.begin();
+    for (const Dependent& dependent : dependents_) {
+      while (on != by_id.end() && on->first < dependent.on) {
+        ++on;
+      }
+      if (on != by_id.end() && on->first == dependent.on) {
+        visit(on->second, dependent.place);
+      }
+    }
+  }
   std::size_t resident_bytes() const;
 
   void save(pdes::StateWriter& writer) const;

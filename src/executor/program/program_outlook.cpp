@@ -13,14 +13,9 @@ using plan::Action;
 
 namespace {
 
-// Entries of a heap for each watched tile, of which all but a few are outdated.
-constexpr std::size_t most_outdated = 4;
-constexpr std::size_t fewest_entries = 1024;
 // Of the longest time to compute before a tile sends out, the part at its end in which it is
 // watched exactly. A tile that waits is looked at again about as many times at most.
 constexpr std::int64_t horizon_part = 64;
-// A promise as far ahead as this part of the horizon is enough for anybody.
-constexpr std::int64_t enough_part = 4;
 
 // By place: where a tile waits for the access that it asks for there.
 std::vector<std::uint32_t> waits_of(std::span<const plan::Instruction> code) {
@@ -51,17 +46,10 @@ bool ProgramOutlook::Leaving::empty() const {
 }
 
 ProgramOutlook::ProgramOutlook(const ExecutorSetup& setup, std::span<const std::uint32_t> roles)
-    : setup_(setup),
+    : WatchedOutlook(setup.outlook, setup.members, setup.machine.topology->nodes()),
+      setup_(setup),
       plan_(setup.plan),
-      marks_(roles.size()),
-      watch_of_(roles.size(), none),
-      watch_at_node_(setup.machine.topology->nodes(), none),
       sends_(setup.plan) {
-  std::uint32_t ranks = 0;
-  for (const std::uint32_t owner : setup.outlook.regions->owner) {
-    ranks = std::max(ranks, owner + 1);
-  }
-  regions_.resize(ranks);
   for (const plan::Stage& stage : plan_.stages) {
     work_.push_back(plan::work_of(stage.program));
   }
@@ -81,24 +69,8 @@ void ProgramOutlook::watch_tile(std::uint32_t index, std::uint32_t role) {
   if (leaving.empty()) {
     return;
   }
-  const auto number = static_cast<std::uint32_t>(watches_.size());
-  Watch& watch = watches_.emplace_back();
-  watch.index = index;
-  watch.of_class = class_of(plan_.placement.role(role).stage, index, leaving);
-  watch_of_[index] = number;
-  watch_at_node_[setup_.members[index].value()] = number;
-  touch_watch(number);
-}
-
-void ProgramOutlook::add_exit(Regions& regions, EntityId from, EntityId to) const {
-  if (!from.valid() || !to.valid() || from == to) {
-    return;
-  }
-  const pdes::Exit exit = setup_.outlook.exit_of(from, to);
-  if (exit.leaves()) {
-    const auto [known, is_new] = regions.try_emplace(exit.region, exit.latency);
-    known->second = std::min(known->second, exit.latency);
-  }
+  watch(index);
+  class_of_.push_back(class_of(plan_.placement.role(role).stage, index, leaving));
 }
 
 ProgramOutlook::Leaving ProgramOutlook::leaving_of(std::uint32_t index, std::uint32_t number) {
@@ -309,9 +281,9 @@ void ProgramOutlook::find_near() {
       }
     }
   }
-  horizon_ = SimTime::from_ps(longest.ps() / horizon_part);
+  set_horizon(SimTime::from_ps(longest.ps() / horizon_part));
   const auto first_near = [this](const std::vector<SimTime>& times, SimTime further) {
-    const auto is_near = [&](SimTime time) { return time + further <= horizon_; };
+    const auto is_near = [&](SimTime time) { return time + further <= horizon(); };
     return static_cast<std::uint32_t>(std::ranges::find_if(times, is_near) - times.begin());
   };
   for (const plan::Stage& stage : plan_.stages) {
@@ -328,7 +300,7 @@ void ProgramOutlook::find_near() {
         const std::uint32_t piece = schedule[entry].piece;
         std::uint32_t& near = near_from_[of.stage][entry];
         near = std::min(near, in_piece[piece]);
-        if (table.from_entry[entry + 1] <= horizon_) {
+        if (table.from_entry[entry + 1] <= horizon()) {
           near = std::min(near, first_near(of.to_end[piece], table.from_entry[entry + 1]));
         }
       }
@@ -343,145 +315,52 @@ SimTime ProgramOutlook::from(const Class& of, const Table& table, const Stand& s
                  : time_to_exit(of, table, stand.entry, stand.instruction);
 }
 
-void ProgramOutlook::touch_watch(std::uint32_t number) {
-  Watch& watch = watches_[number];
-  if (!watch.is_touched) {
-    watch.is_touched = true;
-    touched_.push_back(number);
-  }
-}
-
-bool ProgramOutlook::send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes,
-                          SimTime now) {
-  const std::uint32_t number = watch_at_node_[target.value()];
-  if (number == none || setup_.outlook.exit_of(source, target).leaves()) {
-    return false;  // where it leaves and comes back, it is expected when it does
-  }
-  return expect(target, {source, tag, static_cast<std::uint64_t>(now.ps()),
-                         now + setup_.outlook.least_time(source, target, bytes)});
-}
-
-bool ProgramOutlook::expect(EntityId target, const UnderWay& message) {
-  const std::uint32_t number = watch_at_node_[target.value()];
-  if (number == none) {
-    return false;
-  }
-  Watch& watch = watches_[number];
-  watch.under_way.push_back(message);
-  marks_[watch.index] |= expects;
-  touch(watch.index);
-  return true;
-}
-
-// Of several that were sent at once the last one, which arrives after the others.
-void ProgramOutlook::follow(EntityId target, const UnderWay& message) {
-  const std::uint32_t number = watch_at_node_[target.value()];
-  Watch& watch = watches_[number];
-  const auto found =
-      std::find_if(watch.under_way.rbegin(), watch.under_way.rend(), [&](const UnderWay& known) {
-        return known.word == message.word && known.source == message.source &&
-               known.tag == message.tag;
-      });
-  if (found == watch.under_way.rend() || found->earliest >= message.earliest) {
-    return;
-  }
-  found->earliest = message.earliest;
-  watch.knows_more = true;
-  if ((marks_[watch.index] & is_late) != 0) {
-    touch_watch(number);
-  }
-}
-
-void ProgramOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime earliest) {
-  expect(target, {EntityId::none(), tag, 0, earliest});
-}
-
-void ProgramOutlook::arrive(std::uint32_t index, EntityId source, std::uint16_t tag,
-                            std::uint64_t word) {
-  if ((marks_[index] & expects) == 0) {
-    return;
-  }
-  auto& under_way = watches_[watch_of_[index]].under_way;
-  const auto found = std::ranges::find_if(under_way, [&](const UnderWay& message) {
-    return message.source == source && message.tag == tag && message.word == word;
-  });
-  if (found != under_way.end()) {
-    under_way.erase(found);
-  }
-  forget_expectation(index);
-}
-
-void ProgramOutlook::end_access(std::uint32_t index, std::uint16_t tag) {
-  if ((marks_[index] & expects) != 0) {
-    std::erase_if(watches_[watch_of_[index]].under_way, [&](const UnderWay& message) {
-      return !message.source.valid() && message.tag == tag;
-    });
-    forget_expectation(index);
-  }
-}
-
-void ProgramOutlook::forget_expectation(std::uint32_t index) {
-  if (watches_[watch_of_[index]].under_way.empty()) {
-    marks_[index] &= static_cast<std::uint8_t>(~expects);
-  }
-}
-
 Resumption ProgramOutlook::message(std::uint32_t index, EntityId source, std::uint16_t tag,
                                    Bytes bytes) const {
-  SimTime earliest = SimTime::never();
-  for (const UnderWay& message : watches_[watch_of_[index]].under_way) {
-    if (message.source == source && message.tag == tag) {
-      earliest = std::min(earliest, message.earliest);
-    }
-  }
-  if (!earliest.is_never()) {
-    return {Resumption::Kind::at, earliest};
-  }
-  const EntityId here = setup_.members[index];
-  if (!setup_.outlook.regions->is_here(source)) {
-    return {Resumption::Kind::input, SimTime::zero()};
-  }
-  if (setup_.outlook.exit_of(source, here).leaves()) {
-    return {Resumption::Kind::next, SimTime::zero()};  // it may be anywhere
-  }
-  return {Resumption::Kind::next, setup_.outlook.least_time(source, here, bytes)};
+  const SimTime earliest = earliest_under_way(index, [&](const UnderWay& message) {
+    return message.source == source && message.tag == tag;
+  });
+  return earliest.is_never() ? not_sent_yet(index, source, bytes)
+                             : Resumption{Resumption::Kind::at, earliest};
 }
 
 // Known of tiles that were watched exactly when they asked.
 void ProgramOutlook::begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes,
                                   SimTime now) {
-  if ((marks_[index] & is_exact) != 0) {
-    expect(setup_.members[index],
+  if (is_watched_exactly(index)) {
+    expect(member(index),
            {EntityId::none(), slot, asked_for, now + setup_.outlook.least_access(bytes)});
   }
 }
 
 void ProgramOutlook::follow_access(EntityId target, std::uint16_t slot, SimTime earliest) {
-  const std::uint32_t number = watch_at_node_[target.value()];
-  if (number != none && (marks_[watches_[number].index] & expects) != 0) {
+  if (is_expecting(target)) {
     follow(target, {EntityId::none(), slot, asked_for, earliest});
   }
 }
 
+void ProgramOutlook::end_access(std::uint32_t index, std::uint16_t slot) {
+  WatchedOutlook::end_access(index, slot);
+  arrive(index, EntityId::none(), slot, asked_for);
+}
+
 Resumption ProgramOutlook::access(std::uint32_t index, std::uint64_t mask) const {
-  const EntityId here = setup_.members[index];
-  const EntityId memory = setup_.outlook.memory_node(here);
-  bool is_here = !memory.valid() || setup_.outlook.regions->is_here(memory);
+  bool is_coming = false;
   SimTime earliest;
-  for (const UnderWay& access : watches_[watch_of_[index]].under_way) {
+  visit_under_way(index, [&](const UnderWay& access) {
     if (!access.source.valid() && (mask >> access.tag & 1) != 0) {
       earliest = std::max(earliest, access.earliest);
-      is_here = is_here || access.word != asked_for;
+      is_coming = is_coming || access.word != asked_for;
     }
-  }
-  if (!is_here) {
-    return {Resumption::Kind::input, SimTime::zero()};
-  }
-  return earliest > SimTime::zero() ? Resumption{Resumption::Kind::at, earliest} : Resumption{};
+  });
+  const Resumption resumption = WatchedOutlook::access(index, is_coming);
+  return resumption.kind == Resumption::Kind::next && earliest > SimTime::zero()
+             ? Resumption{Resumption::Kind::at, earliest}
+             : resumption;
 }
 
 void ProgramOutlook::stand(const Stand& stand) {
-  const Class& of = classes_[telling_->of_class];
+  const Class& of = classes_[class_of_[telling()]];
   for (const auto& [region, table] : of.tables) {
     add(region, stand.resumption, from(of, table, stand));
   }
@@ -489,7 +368,7 @@ void ProgramOutlook::stand(const Stand& stand) {
 
 void ProgramOutlook::stand_beside(const Resumption& resumption,
                                   std::span<const Instruction* const> queue) {
-  const Class& of = classes_[telling_->of_class];
+  const Class& of = classes_[class_of_[telling()]];
   for (const auto& [region, table] : of.tables) {
     SimTime least = SimTime::never();
     for (const Instruction* instruction : queue) {
@@ -499,96 +378,10 @@ void ProgramOutlook::stand_beside(const Resumption& resumption,
   }
 }
 
-void ProgramOutlook::add(std::uint32_t region, const Resumption& resumption, SimTime further) {
-  if (further.is_never()) {
-    return;
-  }
-  Region& to = regions_[region];
-  const auto number = static_cast<std::uint32_t>(telling_ - watches_.data());
-  if (may_be_rough_ && further > horizon_) {
-    const SimTime now = resumption.kind == Resumption::Kind::at ? resumption.time : SimTime::zero();
-    const SimTime key = std::max(now, moment_.done) + further;
-    if (key >= moment_.wanted) {
-      push(to.at, {key, SimTime::never(), number, telling_->version});
-      return;
-    }
-  }
-  marks_[telling_->index] |= is_exact;
-  const Entry entry{resumption.time + further, resumption.time, number, telling_->version};
-  push(resumption.kind == Resumption::Kind::at     ? to.at
-       : resumption.kind == Resumption::Kind::next ? to.next
-                                                   : to.input,
-       entry);
-}
-
-void ProgramOutlook::push(Heap& heap, const Entry& entry) {
-  if (heap.size() > fewest_entries + most_outdated * watches_.size()) {
-    std::erase_if(heap, [this](const Entry& old) { return !is_current(old); });
-    std::make_heap(heap.begin(), heap.end(), Later());
-  }
-  heap.push_back(entry);
-  std::push_heap(heap.begin(), heap.end(), Later());
-}
-
-bool ProgramOutlook::is_current(const Entry& entry) const {
-  return watches_[entry.watch].version == entry.version;
-}
-
-void ProgramOutlook::drop_outdated(Heap& heap) const {
-  while (!heap.empty() && !is_current(heap.front())) {
-    std::pop_heap(heap.begin(), heap.end(), Later());
-    heap.pop_back();
-  }
-}
-
-void ProgramOutlook::look_at(std::uint32_t number, Teller& teller) {
-  Watch& watch = watches_[number];
-  ++watch.version;
-  watch.knows_more = false;
-  marks_[watch.index] &= static_cast<std::uint8_t>(~(is_exact | is_late));
-  telling_ = &watch;
-  may_be_rough_ = true;
-  teller.tell(watch.index, *this);
-}
-
 pdes::Outlook ProgramOutlook::outlook(std::uint32_t rank, const pdes::Moment& moment,
                                       Teller& teller) {
-  moment_ = moment;
-  const SimTime enough =
-      moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
-  moment_.wanted = moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
-  for (const std::uint32_t number : touched_) {
-    watches_[number].is_touched = false;
-    look_at(number, teller);
-  }
-  touched_.clear();
-  Region& region = regions_[rank];
-  drop_outdated(region.at);
-  while (!region.at.empty()) {
-    Entry first = region.at.front();
-    const Watch& watch = watches_[first.watch];
-    const bool may_be_later = first.base.is_never() || watch.knows_more;
-    if (first.base >= moment.next && (!may_be_later || first.key >= moment_.wanted)) {
-      break;
-    }
-    std::pop_heap(region.at.begin(), region.at.end(), Later());
-    region.at.pop_back();
-    if (may_be_later) {
-      look_at(first.watch, teller);
-    } else {
-      // It was to go on before and has not: what it waits for is late.
-      first.key -= first.base;
-      push(region.next, first);
-      marks_[watch.index] |= is_late;
-    }
-    drop_outdated(region.at);
-  }
-  drop_outdated(region.next);
-  drop_outdated(region.input);
-  const auto least = [](const Heap& heap) {
-    return heap.empty() ? SimTime::never() : heap.front().key;
-  };
-  return {least(region.at), least(region.next), least(region.input)};
+  teller_ = &teller;
+  return outlook_of(rank, moment);
 }
 
 }  // namespace tessera::executor

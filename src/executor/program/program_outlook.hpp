@@ -10,9 +10,9 @@
 // from another rank comes with an event from there.
 //
 // That is worth its cost shortly before a tile sends out. While it still has much to compute
-// before, it is watched roughly: what was known of it once, "not before that much from now on",
-// stays true whatever happens to it. Only when that is too little for who asks is the tile looked
-// at again.
+// before, it is watched roughly (watched_outlook.hpp): what was known of it once, "not before that
+// much from now on", stays true whatever happens to it. Only when that is too little for who asks
+// is the tile looked at again.
 #pragma once
 
 #include <cstdint>
@@ -26,72 +26,28 @@
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/pdes/outlook.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
+#include "watched_outlook.hpp"
 
 namespace tessera::executor {
 
-// What a thread of a tile (its program, or what goes on beside it) waits for.
-struct Resumption {
-  enum class Kind : std::uint8_t {
-    at,     // it goes on at `time` or later
-    next,   // `time` after the next event of this rank, or later
-    input,  // `time` after the next event that comes in, or later
-  };
-  Kind kind = Kind::next;
-  SimTime time;
-};
-
-class ProgramOutlook {
+class ProgramOutlook final : public WatchedOutlook {
  public:
   using Instruction = plan::Instruction;
 
   // `setup.outlook.regions` is not null. All is kept by reference.
   ProgramOutlook(const ExecutorSetup& setup, std::span<const std::uint32_t> roles);
 
-  // Something has happened at the tile.
-  void touch(std::uint32_t index) {
-    if ((marks_[index] & is_exact) != 0) {
-      touch_watch(watch_of_[index]);
-    }
-  }
-  // Its program begins, or goes on from a checkpoint.
-  void begin(std::uint32_t index) {
-    if (watch_of_[index] != none) {
-      watches_[watch_of_[index]].has_begun = true;
-      touch_watch(watch_of_[index]);
-    }
-  }
-  // Whether the program at this index, which is watched, has.
-  bool has_begun(std::uint32_t index) const { return watches_[watch_of_[index]].has_begun; }
   // Whether a tile of this role may send out shortly after this place of its program: there it
   // matters which messages are under way.
   bool is_near(std::uint32_t role, std::uint32_t entry, std::uint32_t instruction) const {
     return instruction >= near_from_[plan_.placement.stage(role)][entry];
   }
 
-  // A message, or a reply of the memory, on its way to a tile. Of one source and tag there may be
-  // several: of a ring over and over again, where a member need not wait for the next one. They may
-  // overtake each other.
-  struct UnderWay {
-    EntityId source;  // none: a reply, or an access that was asked for
-    std::uint16_t tag = 0;
-    std::uint64_t word = 0;  // that the message carries: when it was sent; of an access: asked_for
-    SimTime earliest;
-  };
-  static constexpr std::uint64_t asked_for = 1;
-  // Messages under way to watched tiles; of one that is not, false.
-  bool send(EntityId source, EntityId target, std::uint16_t tag, Bytes bytes, SimTime now);
-  bool expect(EntityId target, const UnderWay& message);
-  // It has come so far that it does not arrive before `message.earliest`.
-  void follow(EntityId target, const UnderWay& message);
-  void arrive(std::uint32_t index, EntityId source, std::uint16_t tag, std::uint64_t word);
-  // Of a reply of the tile's memory; `end_access` when it is complete.
-  void expect_reply(EntityId target, std::uint16_t tag, SimTime earliest);
-  void end_access(std::uint32_t index, std::uint16_t tag);
-
   // An access of a tile begins; it ends with `end_access`.
   void begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes, SimTime now);
   // A channel will have served it at `earliest`.
   void follow_access(EntityId target, std::uint16_t slot, SimTime earliest);
+  void end_access(std::uint32_t index, std::uint16_t slot);
 
   // What to wait for a message, or for the memory (all slots of a mask), means.
   Resumption message(std::uint32_t index, EntityId source, std::uint16_t tag, Bytes bytes) const;
@@ -114,22 +70,16 @@ class ProgramOutlook {
     virtual void tell(std::uint32_t index, ProgramOutlook& outlook) = 0;
   };
   void stand(const Stand& stand);
-  // What is told of the tile now holds only until something happens at it.
-  void stay_exact() { may_be_rough_ = false; }
+  using WatchedOutlook::stay_exact;
   void stand_beside(const Resumption& resumption, std::span<const Instruction* const> queue);
 
   pdes::Outlook outlook(std::uint32_t rank, const pdes::Moment& moment, Teller& teller);
 
  private:
-  static constexpr std::uint32_t none = 0xFFFFFFFFU;
-  // Marks of a tile.
-  static constexpr std::uint8_t is_exact = 1;  // what is known of it holds until it is touched
-  static constexpr std::uint8_t expects = 2;   // messages are under way to it
-  static constexpr std::uint8_t is_late = 4;   // was to go on before now, and has not
-
+  // Of an access under way: it was asked for, and its reply not yet seen.
+  static constexpr std::uint64_t asked_for = 1;
   // Where a collective of a group sends out to.
   using CollectiveOf = std::pair<plan::Group, collective::Kind>;
-  using Regions = std::map<std::uint32_t, SimTime>;  // least latency to each
   // How a tile sends out.
   struct Leaving {
     std::array<Regions, 2> peers;  // by plan::Peer
@@ -154,34 +104,9 @@ class ProgramOutlook {
     std::map<std::uint32_t, Table> tables;     // by region
     bool is_made = false;
   };
-  struct Watch {
-    std::uint32_t index = 0;
-    std::uint32_t of_class = 0;
-    std::uint32_t version = 0;
-    bool is_touched = false;
-    bool has_begun = false;
-    bool knows_more = false;  // than when it was looked at: of messages under way
-    std::vector<UnderWay> under_way;
-  };
-  struct Entry {
-    SimTime key;   // least time to the crossing: absolute, or after what is waited for
-    SimTime base;  // of `at`: when the tile goes on; never: it is watched roughly
-    std::uint32_t watch = 0;
-    std::uint32_t version = 0;
-  };
-  struct Later {
-    bool operator()(const Entry& a, const Entry& b) const { return a.key > b.key; }
-  };
-  using Heap = std::vector<Entry>;
-  struct Region {
-    Heap at;
-    Heap next;
-    Heap input;
-  };
 
   void watch_tile(std::uint32_t index, std::uint32_t role);
   Leaving leaving_of(std::uint32_t index, std::uint32_t number);
-  void add_exit(Regions& regions, EntityId from, EntityId to) const;
   bool are_alike(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t class_of(std::uint32_t stage, std::uint32_t index, const Leaving& leaving);
   void make_tables(Class& of);
@@ -196,30 +121,16 @@ class ProgramOutlook {
   static const Regions* exits(const Leaving& leaving, const Instruction& instruction);
   static SimTime latency_to(const Regions* regions, std::uint32_t region);
   SimTime from(const Class& of, const Table& table, const Stand& stand) const;
-  void touch_watch(std::uint32_t number);
-  void look_at(std::uint32_t number, Teller& teller);
-  void add(std::uint32_t region, const Resumption& resumption, SimTime further);
-  void push(Heap& heap, const Entry& entry);
-  void forget_expectation(std::uint32_t index);
-  bool is_current(const Entry& entry) const;
-  void drop_outdated(Heap& heap) const;
+  void tell(std::uint32_t index) override { teller_->tell(index, *this); }
 
   const ExecutorSetup& setup_;
   const plan::Plan& plan_;
-  std::vector<std::uint8_t> marks_;           // [local entities]
-  std::vector<std::uint32_t> watch_of_;       // [local entities]
-  std::vector<std::uint32_t> watch_at_node_;  // [entities]
-  std::vector<Watch> watches_;
+  std::vector<std::uint32_t> class_of_;  // [watched]
   std::vector<Class> classes_;
   std::vector<plan::StageWork> work_;  // [stages]
   plan::CollectiveSends sends_;
-  SimTime horizon_;  // a tile with more than this to compute before it sends out is watched roughly
   std::vector<std::vector<std::uint32_t>> near_from_;  // [stages][entries] instruction
-  std::vector<std::uint32_t> touched_;
-  std::vector<Region> regions_;  // [ranks]
-  Watch* telling_ = nullptr;     // whose stand is being told
-  pdes::Moment moment_;          // at which
-  bool may_be_rough_ = false;    // what is being told
+  Teller* teller_ = nullptr;                           // of the outlook being made
 };
 
 }  // namespace tessera::executor

@@ -39,8 +39,11 @@ class TileMessages {
   void send(pdes::Context& context, EntityId target, Bytes bytes, std::uint16_t tag, bool watched,
             std::uint8_t flags = 0) {
     sent_[static_cast<unsigned>(tag) & (background_bit - 1)] += bytes.count();
-    const bool is_followed = outlook_ != nullptr && watched &&
-                             outlook_->send(context.self(), target, tag, bytes, context.now());
+    const bool is_followed =
+        outlook_ != nullptr && watched &&
+        outlook_->send(
+            context.self(), target, bytes,
+            {context.self(), tag, static_cast<std::uint64_t>(context.now().ps()), context.now()});
     network::send(context, network_slot_, target, bytes, arrival_, tag,
                   static_cast<std::uint64_t>(context.now().ps()),
                   is_followed ? static_cast<std::uint8_t>(flags | network::followed_flag) : flags);

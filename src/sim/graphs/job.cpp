@@ -78,6 +78,12 @@ JobDescription GraphsJob::describe(const Platform&) const {
   return text;
 }
 
+bool GraphsJob::promises(const Platform& platform) const {
+  const bool nodes_answer =
+      graph_->coherence || (!graph_->remote_of.empty() && !graph_->remote_in_channels);
+  return !nodes_answer && !platform.network->lumps_rings();
+}
+
 std::string GraphsJob::brief() const {
   return "graphs: " + std::to_string(graph_->npus()) + " NPUs, " +
          std::to_string(graph_->look.nodes) + " nodes, " + std::to_string(graph_->groups.size()) +

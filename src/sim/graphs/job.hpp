@@ -30,6 +30,8 @@ class GraphsJob final : public Job {
   std::uint32_t inner_iterations() const override {
     return graph_->source ? graph_->source->iterations() : 1;
   }
+  // Not where nodes that are memory answer, nor where rings are carried without each message.
+  bool promises(const Platform& platform) const override;
   std::string cutter() const override { return "communicators"; }
   std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
                                  const std::vector<std::uint32_t>& weights) const override;

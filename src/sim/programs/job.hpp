@@ -18,6 +18,7 @@ class ProgramsJob final : public Job {
   std::string brief() const override;
   PlannedWork* planned() override { return &planned_; }
   const PlannedWork* planned() const override { return &planned_; }
+  bool promises(const Platform&) const override { return true; }
   std::shared_ptr<const workload::GraphSource> graphs(const Platform& platform) const override;
 
   std::span<const workload::Operation> operations() const override {

@@ -4,6 +4,7 @@
 
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
+#include "tessera/compute/compute.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
 #include "tessera/sim/work.hpp"
@@ -178,9 +179,18 @@ class ProgramWork final : public Work {
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {
+    executor::OutlookSetup own = outlook;
+    own.least_duration = [this](EntityId node, std::uint32_t operation) {
+      const machine::Machine& machine = platform_.machine;
+      const machine::Tile& tile = machine.tile_of(node);
+      const compute::ComputeModel& model = platform_.compute->of(tile);
+      return model.is_fixed()
+                 ? machine.time_at(node, model.duration(machine, tile, plan_.operations[operation]))
+                 : SimTime::zero();
+    };
     return executor::make_executor({platform_.machine, plan_, members, job_.iterations,
                                     executor_slot, network_slot, memory_slot, compute_slot,
-                                    observer, outlook});
+                                    observer, std::move(own)});
   }
   bool knows_pairs() const override { return true; }
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {

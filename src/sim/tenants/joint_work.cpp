@@ -12,7 +12,7 @@ namespace tessera::sim {
 namespace {
 
 // Numbers of one tenant's work among those of all.
-struct Place {
+struct TenantPlace {
   std::uint32_t first_role = 0;
   std::size_t first_part = 0;
   std::size_t first_name = 0;
@@ -22,7 +22,8 @@ struct Place {
 // Tells another observer in the numbers of all. Where requests are served, phases are for whom.
 class Renaming final : public executor::Observer {
  public:
-  Renaming(executor::Observer& observer, const Place& place) : observer_(observer), place_(place) {}
+  Renaming(executor::Observer& observer, const TenantPlace& place)
+      : observer_(observer), place_(place) {}
 
   void on_operator(const executor::OperatorRecord& record) override {
     executor::OperatorRecord here = record;
@@ -54,7 +55,7 @@ class Renaming final : public executor::Observer {
   }
 
   executor::Observer& observer_;
-  const Place& place_;
+  const TenantPlace& place_;
 };
 
 class JointWork final : public Work {
@@ -66,7 +67,7 @@ class JointWork final : public Work {
     for (std::size_t number = 0; number < experiment.jobs.size(); ++number) {
       const PlacedJob& tenant = experiment.jobs[number];
       works_.push_back(tenant.job->work(experiment));
-      Place& place = places_.emplace_back();
+      TenantPlace& place = places_.emplace_back();
       place.first_role = static_cast<std::uint32_t>(roles);
       place.first_part = parts_.size();
       place.first_name = names_.size();
@@ -187,7 +188,7 @@ class JointWork final : public Work {
   std::size_t share_of(std::uint32_t role) const override {
     const auto after = std::upper_bound(
         places_.begin(), places_.end(), role,
-        [](std::uint32_t number, const Place& place) { return number < place.first_role; });
+        [](std::uint32_t number, const TenantPlace& place) { return number < place.first_role; });
     return static_cast<std::size_t>(after - places_.begin()) - 1;
   }
 
@@ -267,7 +268,7 @@ class JointWork final : public Work {
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
-      const executor::OutlookSetup& /*outlook*/) const override {
+      const executor::OutlookSetup& outlook) const override {
     executor::TenantsSetup setup;
     setup.part_of = tenant_at_;
     setup.members = members;
@@ -281,13 +282,22 @@ class JointWork final : public Work {
       if (observer != nullptr) {
         part.observer = std::make_unique<Renaming>(*observer, places_[number]);
       }
-      part.executor = works_[number]->make_executor(members, part.observer.get(), {});
+      part.executor = works_[number]->make_executor(members, part.observer.get(), outlook);
     }
     return executor::make_tenants_executor(std::move(setup));
   }
+  bool knows_pairs() const override {
+    return std::all_of(works_.begin(), works_.end(),
+                       [](const auto& work) { return work->knows_pairs(); });
+  }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    for (const auto& work : works_) {
+      work->visit_pairs(visit);
+    }
+  }
 
  private:
-  void add_names(const PlacedJob& tenant, const Work& work, Place& place) {
+  void add_names(const PlacedJob& tenant, const Work& work, TenantPlace& place) {
     for (const Part& part : work.parts()) {
       parts_.push_back({tenant.name + "/" + part.name, part.tiles});
     }
@@ -314,7 +324,7 @@ class JointWork final : public Work {
 
   const Experiment& experiment_;
   std::vector<std::unique_ptr<Work>> works_;
-  std::vector<Place> places_;             // [jobs], as below
+  std::vector<TenantPlace> places_;       // [jobs], as below
   std::vector<std::uint16_t> tenant_at_;  // [nodes]
   std::vector<Part> parts_;
   std::vector<std::string> names_;

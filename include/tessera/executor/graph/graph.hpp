@@ -155,9 +155,15 @@ struct GraphSetup {
   unsigned memory_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
   unsigned coherent_slot = 0;    // of memory::CoherentMemory, where there is one
+  OutlookSetup outlook{};
 };
 
 // TileResult::role is the NPU's number.
 std::unique_ptr<Executor> make_graph_executor(const GraphSetup& setup);
+
+// Calls visit(from, to) for all pairs of nodes of NPUs of which the first sends the other messages
+// other than those of memory, on any rank. Reads all graphs.
+void visit_graph_pairs(const GraphSetup& setup,
+                       const std::function<void(EntityId from, EntityId to)>& visit);
 
 }  // namespace tessera::executor
