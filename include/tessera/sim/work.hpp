@@ -27,6 +27,26 @@ inline const std::string hosts_wait =
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot, coherent_slot };
 
+// About when tiles have something to do, and what they send each other then: the first part of the
+// work on an idle machine, to judge cuts by.
+struct WorkForecast {
+  struct Run {
+    EntityId node;
+    SimTime end;
+  };
+  struct Talk {  // one message after the other, from `begin` to `end`
+    EntityId from;
+    EntityId to;
+    std::uint64_t messages = 0;
+    Bytes bytes;  // of one
+    SimTime begin;
+    SimTime end;
+  };
+  std::vector<Run> runs;
+  std::vector<Talk> talks;
+  double part = 1;  // of all that the whole run does
+};
+
 class Work {
  public:
   // Tiles that the breakdown of time tells apart.
@@ -108,6 +128,8 @@ class Work {
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
   // tiles with other work.
   virtual std::uint64_t events_of_tile() const { return 0; }
+  // None: not known, or a plan, whose programs say more.
+  virtual std::optional<WorkForecast> forecast() const { return std::nullopt; }
   // Operations that are done by cores which several jobs may share, each at its `first_operation`;
   // none: it has cores of its own.
   virtual std::span<const workload::Operation> operations() const { return {}; }

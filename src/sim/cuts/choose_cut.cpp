@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cuts/plan_cuts.hpp"
+#include "cuts/work_judge.hpp"
 #include "tenants/joint_work.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
@@ -211,8 +212,9 @@ SimTime predicted_time(const Experiment& experiment) {
 CutChoice choose_by_windows(const Experiment& experiment, const Ranks& ranks, double events,
                             const Weights& weights) {
   const SimTime time = predicted_time(experiment);
-  const std::string no_cut = one_of(ranks) + name_of_work(experiment) +
-                             " has no cut that pays: its models promise nothing";
+  const std::string no_cut = one_of(ranks) + name_of_work(experiment) + " has no cut that pays: " +
+                             (models_promise(experiment) ? "nothing is predicted of its cuts"
+                                                         : "its models promise nothing");
   if (time == SimTime::zero()) {
     return all_on_one(experiment, no_cut);
   }
@@ -239,9 +241,10 @@ CutChoice choose_by_windows(const Experiment& experiment, const Ranks& ranks, do
                                     rounded(events / windows) + " events");
 }
 
+// `judge`: a Judge or a WorkJudge.
+template <class AnyJudge>
 CutChoice choose_by_replay(const Experiment& experiment, const Ranks& ranks,
-                           const Weights& weights) {
-  const Judge judge(experiment, weights);
+                           const AnyJudge& judge) {
   std::optional<CutChoice> best;
   for (const int number : judge.numbers(ranks.most)) {
     if (best && number <= best->predicted_speed_up) {
@@ -266,11 +269,37 @@ CutChoice choose_by_replay(const Experiment& experiment, const Ranks& ranks,
   return std::move(*best);
 }
 
+// By what is known of a run whose models promise; null: of a plan.
+std::optional<WorkJudge> judge_of_work(const Experiment& experiment, const Work& work,
+                                       const Weights& weights) {
+  if (experiment.planned() != nullptr || !models_promise(experiment)) {
+    return std::nullopt;
+  }
+  std::optional<WorkForecast> forecast = work.forecast();
+  return forecast
+             ? std::optional<WorkJudge>(std::in_place, experiment, weights, std::move(*forecast))
+             : std::nullopt;
+}
+
+CutPrediction prediction_of(const std::string& name, int ranks, const Replay& replay,
+                            double times) {
+  CutPrediction prediction;
+  prediction.name = name;
+  prediction.ranks = ranks;
+  prediction.one_rank_s = replay.one_rank_s * times;
+  prediction.wall_s = replay.wall_s * times;
+  prediction.messages = replay.messages;
+  prediction.waits = replay.waits;
+  prediction.imbalance = replay.imbalance;
+  return prediction;
+}
+
 }  // namespace
 
 bool models_promise(const Experiment& experiment) {
-  return experiment.planned() != nullptr && experiment.network->promises() &&
-         experiment.memory->promises();
+  return experiment.network->promises() && experiment.memory->promises() &&
+         std::all_of(experiment.jobs.begin(), experiment.jobs.end(),
+                     [&](const PlacedJob& placed) { return placed.job->promises(experiment); });
 }
 
 std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks) {
@@ -279,16 +308,17 @@ std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks)
     return predictions;
   }
   const Weights weights = node_weights(experiment);
+  if (experiment.planned() == nullptr) {
+    if (const auto judge = judge_of_work(experiment, *work_of(experiment), weights)) {
+      for (const WorkJudge::Judged& judged : judge->all(ranks)) {
+        predictions.push_back(prediction_of(judged.choice.name, ranks, judged.replay, 1));
+      }
+    }
+    return predictions;
+  }
   for (const Judge::Judged& judged : Judge(experiment, weights).all(ranks)) {
-    CutPrediction& prediction = predictions.emplace_back();
-    prediction.name = judged.cut.name;
-    prediction.ranks = ranks;
-    const std::uint32_t iterations = experiment.only_job()->iterations;
-    prediction.one_rank_s = judged.replay.one_rank_s * iterations;
-    prediction.wall_s = judged.replay.wall_s * iterations;
-    prediction.messages = judged.replay.messages;
-    prediction.waits = judged.replay.waits;
-    prediction.imbalance = judged.replay.imbalance;
+    predictions.push_back(
+        prediction_of(judged.cut.name, ranks, judged.replay, experiment.only_job()->iterations));
   }
   return predictions;
 }
@@ -302,7 +332,13 @@ CutChoice cut_for(const Experiment& experiment, int ranks, const Weights& weight
     return all_on_one(experiment, "");
   }
   if (models_promise(experiment)) {
-    if (auto best = Judge(experiment, weights).best(ranks)) {
+    std::optional<CutChoice> best;
+    if (experiment.planned() != nullptr) {
+      best = Judge(experiment, weights).best(ranks);
+    } else if (const auto judge = judge_of_work(experiment, *work_of(experiment), weights)) {
+      best = judge->best(ranks);
+    }
+    if (best) {
       best->reason = "cut by " + best->name + ": predicted " + rounded(best->predicted_speed_up) +
                      " times as fast as one rank";
       return std::move(*best);
@@ -329,16 +365,21 @@ CutChoice choose_cut(const Experiment& experiment, int ranks, int processors) {
   }
   const std::unique_ptr<Work> work = work_of(experiment);
   const std::vector<std::uint64_t> nodes = work->predicted_events();
-  const double events = events_of_run(*work, nodes);
+  const Weights weights = node_weights(experiment, nodes);
+  const std::optional<WorkJudge> judge = judge_of_work(experiment, *work, weights);
+  const double events = judge ? judge->events() : events_of_run(*work, nodes);
   if (events * ReplayCosts{}.event_s < moment_s) {
     return all_on_one(experiment, one_of(some) + "the run is over in a moment on one");
   }
   // Fewer nodes than ranks: not all can have one.
   some.most = static_cast<int>(
       std::min<std::int64_t>(some.most, std::int64_t{experiment.machine.topology->nodes()}));
-  const Weights weights = node_weights(experiment, nodes);
-  return models_promise(experiment) ? choose_by_replay(experiment, some, weights)
-                                    : choose_by_windows(experiment, some, events, weights);
+  if (judge) {
+    return choose_by_replay(experiment, some, *judge);
+  }
+  return experiment.planned() != nullptr && models_promise(experiment)
+             ? choose_by_replay(experiment, some, Judge(experiment, weights))
+             : choose_by_windows(experiment, some, events, weights);
 }
 
 }  // namespace tessera::sim

@@ -4,6 +4,7 @@
 
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
+#include "tessera/executor/graph/forecast.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/work.hpp"
@@ -127,31 +128,76 @@ class GraphsWork final : public Work {
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
-      const executor::OutlookSetup& /*outlook*/) const override {
+      const executor::OutlookSetup& outlook) const override {
+    return executor::make_graph_executor(setup_of(members, observer, outlook));
+  }
+  std::optional<WorkForecast> forecast() const override {
+    constexpr std::uint64_t most_nodes = 200'000;
+    const executor::GraphForecast first =
+        executor::forecast_graphs(setup_of({}, nullptr, {}), most_nodes);
+    WorkForecast forecast;
+    for (const executor::GraphForecast::Run& run : first.runs) {
+      forecast.runs.push_back({graph_.nodes[run.npu], run.end});
+    }
+    for (const executor::GraphForecast::Talk& talk : first.talks) {
+      forecast.talks.push_back({graph_.nodes[talk.from], graph_.nodes[talk.to], talk.messages,
+                                talk.bytes, talk.begin, talk.end});
+    }
+    const double all = static_cast<double>(graph_.look.nodes) * job_.iterations;
+    forecast.part = all > 0 ? std::min(1.0, static_cast<double>(first.nodes) / all) : 1;
+    return forecast;
+  }
+  bool knows_pairs() const override { return true; }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    executor::visit_graph_pairs(setup_of({}, nullptr, {}), visit);
     const machine::Machine& machine = platform_.machine;
-    std::shared_ptr<const machine::Routing> routing =
-        machine::make_routing(platform_.network->routing(), *machine.topology);
-    return executor::make_graph_executor(
-        {machine, graph_, members,
-         [&platform = platform_](EntityId node, const workload::Operation& operation) {
-           return platform.compute->duration(platform.machine, platform.machine.tile_of(node),
-                                             operation);
-         },
-         [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
-           return platform.network->idle_time(
-               machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
-         },
-         [&platform = platform_](Bytes bytes, bool in_switch) {
-           return platform.remote_memory->access_time(
-               bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
-         },
-         job_.iterations, platform_.network->overheads().collective,
-         platform_.network->overheads().collective_member, platform_.network->lumps_rings(),
-         executor_slot, network_slot, memory_slot, observer, coherent_slot});
+    if (machine.channels.empty() || graph_.look.local_accesses + graph_.look.remote_accesses == 0) {
+      return;
+    }
+    for (const EntityId node : at_work_) {
+      if (machine.channel_of[node.value()] >= machine.channels.size()) {
+        continue;  // it has none
+      }
+      const EntityId memory = machine.channels[machine.channel_of[node.value()]].node;
+      visit(node, memory);
+      visit(memory, node);
+    }
   }
 
  private:
   std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
+
+  executor::GraphSetup setup_of(std::span<const EntityId> members, executor::Observer* observer,
+                                const executor::OutlookSetup& outlook) const {
+    const machine::Machine& machine = platform_.machine;
+    std::shared_ptr<const machine::Routing> routing =
+        machine::make_routing(platform_.network->routing(), *machine.topology);
+    return {machine,
+            graph_,
+            members,
+            [&platform = platform_](EntityId node, const workload::Operation& operation) {
+              return platform.compute->duration(platform.machine, platform.machine.tile_of(node),
+                                                operation);
+            },
+            [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
+              return platform.network->idle_time(
+                  machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
+            },
+            [&platform = platform_](Bytes bytes, bool in_switch) {
+              return platform.remote_memory->access_time(
+                  bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
+            },
+            job_.iterations,
+            platform_.network->overheads().collective,
+            platform_.network->overheads().collective_member,
+            platform_.network->lumps_rings(),
+            executor_slot,
+            network_slot,
+            memory_slot,
+            observer,
+            coherent_slot,
+            outlook};
+  }
 
   const Platform& platform_;
   const GraphsJob& job_;

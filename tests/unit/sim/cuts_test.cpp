@@ -272,6 +272,31 @@ TEST(Choice, TakesWhatIsPredictedToBeFastest) {
   expect_valid(experiment, choice.partition, 2);
 }
 
+// A ring of sixteen, over and over again: every message follows from the one before.
+TEST(Choice, JudgesCutsOfGraphsByTheirFirstNodes) {
+  Files files = small_experiment();
+  files["lab/experiment.yaml"] =
+      "name: rings\nmachine: parts/machine.yaml\n"
+      "workload: {kind: collective, collective: all-reduce, size: 1 MB, repeat: 2000}\n";
+  const std::vector<std::string> analytical{"machine.network.model=analytical"};
+  const Experiment experiment = read(files, analytical);
+  EXPECT_TRUE(models_promise(experiment));
+  const std::vector<CutPrediction> cuts = predict_cuts(experiment, 2);
+  ASSERT_EQ(cuts.size(), 2U);
+  EXPECT_LE(cuts[0].wall_s, cuts[1].wall_s);
+  for (const CutPrediction& prediction : cuts) {
+    EXPECT_GT(prediction.messages, 0U);
+    EXPECT_GT(prediction.waits, 0U);
+    EXPECT_LT(prediction.speed_up(), 2);
+  }
+  const CutChoice choice = choose_cut(experiment, 2, 2);
+  EXPECT_THAT(choice.reason, HasSubstr("predicted"));
+  EXPECT_EQ(choice.ranks, cuts[0].speed_up() < 1.1 ? 1 : 2);
+  const CutChoice moment =
+      choose_cut(read(files, {"machine.network.model=analytical", "workload.repeat=2"}), 2, 2);
+  EXPECT_THAT(moment.reason, HasSubstr("over in a moment"));
+}
+
 TEST(Choice, LeavesRanksIdleThatHaveNoProcessor) {
   const CutChoice choice = choose_cut(busy(), 4, 2);
   EXPECT_EQ(choice.ranks, 2);

@@ -46,11 +46,11 @@ std::vector<std::string> partition_names();
 // Why the experiment cannot be cut by this name, whatever the number of ranks; empty: it can.
 std::string partition_objection(const Experiment& experiment, const std::string& name);
 
-// What is to be expected of a cut: see src/sim/cuts/cut_replay.hpp.
+// What is to be expected of a cut: see src/sim/cuts/region_replay.hpp.
 struct CutPrediction {
   std::string name;
   int ranks = 1;
-  double one_rank_s = 0;  // of all iterations
+  double one_rank_s = 0;  // of all iterations; of graphs, of their first part
   double wall_s = 0;
   std::uint64_t messages = 0;  // between ranks, in an iteration
   std::uint64_t waits = 0;     // of the rank that waits most often, in an iteration
@@ -59,7 +59,7 @@ struct CutPrediction {
 };
 
 // Of every cut for exactly so many ranks, the fastest first. Empty where no prediction can be made:
-// work that is no plan, or a network without promises.
+// work that is neither a plan nor graphs, or a network without promises.
 std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks);
 
 // Whether a rank can know long before when others will hear of it: see pdes::Outlook.
