@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
 
-    random_runs.py TESSERA MPIEXEC COUNT [SEED]
+    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs]]
 
 Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
 `tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
 against the promise made before it (exit code 70 when one is broken). A run that fails leaves its
-experiment on standard output, and its number, which draws the same again as SEED + number.
+experiment on standard output, and its number, which draws the same again as SEED + number. One of
+three is of graphs (random_graphs.py), or all with `graphs`.
 """
 import json
 import os
@@ -16,8 +17,12 @@ import subprocess
 import sys
 import tempfile
 
+import random_graphs
+
 PARTITIONS = ["blocks", "columns", "stripes", "metis", "stages", "replicas", "stages-replicas", "groups",
               "traffic", "auto"]
+PARTITIONS_OF_GRAPHS = ["blocks", "columns", "stripes", "metis", "communicators", "communicators",
+                        "tenants", "auto"]
 
 
 def machine(draw):
@@ -34,7 +39,7 @@ def machine(draw):
                     "nics": draw.choice([1, 2]), "switch": {"bandwidth": bandwidth, "latency": "500 ns"},
                     "nic": {"bandwidth": "12 GB/s", "latency": "900 ns"},
                     "port": {"bandwidth": "12 GB/s", "latency": "1 us"},
-                    "fabric": {"kind": "switch", "bandwidth": "12 GB/s", "latency": "500 ns"}}
+                    "fabric": {"kind": "switch"}}
     else:
         topology = {"kind": kind, "rows": draw.randint(2, 6), "columns": draw.randint(2, 8),
                     "bandwidth": bandwidth, "latency": latency}
@@ -63,10 +68,13 @@ def machine(draw):
         if draw.random() < 0.3:
             network.update(message_overhead="300 ns", port_latency=f"{draw.choice([1, 40, 700])} ns")
     memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth"])}
+    compute = {"model": draw.choice(["roofline", "roofline", "gemm", "systolic"])}
+    if compute["model"] != "roofline":
+        compute["array"] = [16, 16]
     return {"topology": topology, "dram": dram, "network": network, "memory": memory,
             "tile": {"peak": {"fp16": f"{draw.choice([100, 1000])} GFLOP/s"},
                      "sram": draw.choice(["16 KiB", "1 MiB", "64 MiB"])},
-            "compute": {"model": draw.choice(["roofline", "roofline", "gemm", "systolic"])}}
+            "compute": compute}
 
 
 def experiment(draw):
@@ -107,22 +115,39 @@ def digest(folder):
     return summary["status"], summary["simulated_time_ps"], summary["result_digest"]
 
 
-def drawn(tessera, draw, path):
+def exporter(tessera, folder):
+    """Writes a plan as Chakra traces."""
+    def export(plan, prefix):
+        path = folder / "plan.yaml"
+        path.write_text(json.dumps(plan), encoding="utf-8")
+        for old in folder.glob(prefix.name + ".*"):
+            old.unlink()
+        return call([tessera, "export", path, "--format", "chakra", "-o", prefix]).returncode == 0
+    return export
+
+
+def drawn(tessera, draw, path, only_graphs):
     """An experiment that can be run, and the words that cut it."""
+    is_graph = only_graphs or draw.random() < 1 / 3
     while True:
-        path.write_text(json.dumps(experiment(draw), indent=1), encoding="utf-8")
+        words = experiment(draw)
+        if is_graph:
+            words = random_graphs.graph_of(draw, words, exporter(tessera, path.parent), path.parent)
+            if words is None:
+                continue
+        path.write_text(json.dumps(words, indent=1), encoding="utf-8")
         ranks = draw.randint(2, 4)
         synchronization = draw.choices(["promise", "window", "null-message"], [8, 1, 1])[0]
-        cut = ["--set", f"run.partition={draw.choice(PARTITIONS)}", "--set",
+        cut = ["--set", f"run.partition={draw.choice(PARTITIONS_OF_GRAPHS if is_graph else PARTITIONS)}", "--set",
                f"run.synchronization={synchronization}", "--set", "run.idle_ranks=false"]
         if call([tessera, "check", path, "--ranks", ranks, *cut]).returncode == 0:
             return ranks, cut
 
 
-def run_one(tessera, mpiexec, seed, scratch):
+def run_one(tessera, mpiexec, seed, scratch, only_graphs):
     draw = random.Random(seed)
     path = scratch / "experiment.yaml"
-    ranks, cut = drawn(tessera, draw, path)
+    ranks, cut = drawn(tessera, draw, path, only_graphs)
     alone = call([tessera, "run", path, "-q", "-o", scratch / "one"])
     several = call([mpiexec, "-n", ranks, tessera, "run", path, "-q", "-o", scratch / "several", *cut])
     if alone.returncode == several.returncode == 3:
@@ -140,10 +165,11 @@ def run_one(tessera, mpiexec, seed, scratch):
 def main():
     tessera, mpiexec, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    only_graphs = sys.argv[5:] == ["graphs"]
     failed = 0
     for number in range(count):
         with tempfile.TemporaryDirectory() as scratch:
-            failed += not run_one(tessera, mpiexec, seed + number, pathlib.Path(scratch))
+            failed += not run_one(tessera, mpiexec, seed + number, pathlib.Path(scratch), only_graphs)
     print(f"{count} random runs, {failed} failed")
     return 1 if failed else 0
 
