@@ -219,8 +219,7 @@ pdes::Outlook WatchedOutlook::outlook_of(std::uint32_t rank, const pdes::Moment&
   moment_ = moment;
   const SimTime enough =
       moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
-  moment_.wanted =
-      moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
+  moment_.wanted = moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
   for (const std::uint32_t number : touched_) {
     watches_[number].is_touched = false;
     look_at(number);

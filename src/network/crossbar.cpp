@@ -86,10 +86,9 @@ class CrossbarNetwork final : public CountedNetwork {
       return;
     }
     const auto packet = event.as<Packet>();
-    incoming_sink_({packet.source, EntityId(event.target), deliver_port(event.flags), event.tag,
-                    packet.word,
-                    event.time + SimTime::from_ps(packet.tail_lag_ps) +
-                        settings_.overheads.message});
+    incoming_sink_(
+        {packet.source, EntityId(event.target), deliver_port(event.flags), event.tag, packet.word,
+         event.time + SimTime::from_ps(packet.tail_lag_ps) + settings_.overheads.message});
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
