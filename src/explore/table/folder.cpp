@@ -101,10 +101,14 @@ SweepState read_sweep_state(const std::string& folder) {
   }
   const trace::Json json = trace::read_signed(path, state_file_type);
   SweepState state;
-  json.at("sweep").get_to(state.sweep);
-  json.at("set").get_to(state.overrides);
-  json.at("hash").get_to(state.hash);
-  json.at("points").get_to(state.points);
+  try {
+    json.at("sweep").get_to(state.sweep);
+    json.at("set").get_to(state.overrides);
+    json.at("hash").get_to(state.hash);
+    json.at("points").get_to(state.points);
+  } catch (const trace::JsonError& error) {
+    throw IoError(path + ": error: does not say what a sweep is: " + error.what());
+  }
   return state;
 }
 

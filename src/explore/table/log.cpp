@@ -1,4 +1,5 @@
 #include "table/rows.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/trace/store/signed_json.hpp"
 
 namespace tessera::explore {
@@ -13,12 +14,16 @@ trace::Json json_of(const SweepRow& row) {
 
 SweepRow row_from(const trace::Json& json) {
   SweepRow row;
-  json.at("point").get_to(row.point);
-  json.at("places").get_to(row.places);
-  json.at("status").get_to(row.status);
-  json.at("message").get_to(row.message);
-  json.at("digest").get_to(row.digest);
-  json.at("numbers").get_to(row.numbers);
+  try {
+    json.at("point").get_to(row.point);
+    json.at("places").get_to(row.places);
+    json.at("status").get_to(row.status);
+    json.at("message").get_to(row.message);
+    json.at("digest").get_to(row.digest);
+    json.at("numbers").get_to(row.numbers);
+  } catch (const trace::JsonError& error) {
+    throw IoError(std::string("a log of a sweep has a line that is no point: ") + error.what());
+  }
   return row;
 }
 
