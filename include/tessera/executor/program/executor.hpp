@@ -18,6 +18,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/executor/service_windows.hpp"
 #include "tessera/executor/time_distribution.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/network/messages.hpp"
@@ -97,6 +98,14 @@ struct RequestRecord {
   SimTime end;
 };
 
+// What a tile holds while it makes a pass, when that is most.
+struct MemoryRecord {
+  EntityId tile;
+  plan::Pass pass;
+  SimTime end;  // of the pass
+  plan::MemoryUse use;
+};
+
 // A token that a request was given.
 struct TokenRecord {
   std::uint16_t tenant = 0;
@@ -116,6 +125,8 @@ class Observer {
   virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
   virtual void on_request(const RequestRecord& /*record*/) {}
   virtual void on_token(const TokenRecord& /*record*/) {}
+  // Of the first tile of each stage of programs, at the end of each of its passes.
+  virtual void on_memory(const MemoryRecord& /*record*/) {}
 };
 
 // What one tile did in all.
@@ -141,9 +152,13 @@ struct Service {
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
+  std::uint64_t met = 0;            // requests that met all targets
+  std::uint64_t npus = 0;           // that serve it
+  double price = 0;                 // of these together, an hour
   TimeDistribution first_token;
   TimeDistribution between_tokens;
   TimeDistribution latency;
+  ServiceWindows windows;
 };
 
 // What an executor needs to tell its outlook; of a run on several ranks, else empty.
@@ -204,6 +219,8 @@ class Executor : public pdes::Component {
   // Of those whose requests are served, in their order, on the rank where requests arrive; else
   // none, or such as have served nothing.
   virtual std::vector<Service> services() const { return {}; }
+  // The same of all replicas of a model together, where it has several, by its first tenant.
+  virtual std::vector<Service> service_totals() const { return {}; }
   // A message to a port of any component at `target`, with this tag, has come in from another rank,
   // or out of a checkpoint; it does not arrive before `earliest`. Whether it is to be followed.
   virtual bool expect(const network::Progress& /*message*/) { return false; }
@@ -217,6 +234,10 @@ class Executor : public pdes::Component {
   virtual std::vector<Balance> balances() const { return {}; }
   // So far on this rank; none, on every rank: they are not counted.
   virtual std::optional<SentBytes> sent_bytes() const { return std::nullopt; }
+  // Of programs, for the stages whose first tile is on this rank: its role, and when it has held
+  // most so far.
+  virtual void visit_peaks(
+      const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& /*visit*/) const {}
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
   virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
 };
