@@ -24,6 +24,8 @@ FaultsLinks = TypedDict("FaultsLinks", {"from": str | int | float, "to": str | i
 
 FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": float | str}, total=False)
 
+FaultsRandom = TypedDict("FaultsRandom", {"seed": int, "share": float | str, "speed": float | str}, total=False)
+
 ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int}, total=False)
 
 ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "acceptance": float, "time": str}, total=False)
@@ -63,6 +65,10 @@ class Machine(Section):
     """memory channels; mapping"""
     faults: Faults | Mapping[str, Any] | None
     """slow and dead links, slow nodes; mapping"""
+    power: Power | Mapping[str, Any] | None
+    """what a device draws; mapping"""
+    framework: Framework | Mapping[str, Any] | None
+    """what software takes of a device's memory; mapping"""
     network: networks.Network | Mapping[str, Any] | None
     """how messages travel; mapping"""
     memory: memories.Memory | Mapping[str, Any] | None
@@ -82,6 +88,8 @@ class Machine(Section):
         types: Mapping[str, TileType | Mapping[str, Any]] | None = ...,
         dram: Dram | Mapping[str, Any] | None = ...,
         faults: Faults | Mapping[str, Any] | None = ...,
+        power: Power | Mapping[str, Any] | None = ...,
+        framework: Framework | Mapping[str, Any] | None = ...,
         network: networks.Network | Mapping[str, Any] | None = ...,
         memory: memories.Memory | Mapping[str, Any] | None = ...,
         compute: computes.Compute | Mapping[str, Any] | None = ...,
@@ -178,11 +186,59 @@ class Faults(Section):
 
     links: Sequence[FaultsLinks] | None
     nodes: Sequence[FaultsNodes] | None
+    random: FaultsRandom | None
     def __init__(
         self,
         *,
         links: Sequence[FaultsLinks] | None = ...,
         nodes: Sequence[FaultsNodes] | None = ...,
+        random: FaultsRandom | None = ...,
+    ) -> None: ...
+
+class Power(Section):
+    """What a device draws."""
+
+    idle: float | None
+    """of a device at rest; number, 0 to 1e+06; default: 0"""
+    compute: float | None
+    """beyond that, while it computes; number, 0 to 1e+06; default: 0"""
+    memory: float | None
+    """beyond that, at its memory's peak bandwidth; number, 0 to 1e+06; default: 0"""
+    link: float | None
+    """beyond that, while it waits for messages; number, 0 to 1e+06; default: 0"""
+    host: float | None
+    """of the server, the device's part; number, 0 to 1e+06; default: 0"""
+    def __init__(
+        self,
+        *,
+        idle: float | None = ...,
+        compute: float | None = ...,
+        memory: float | None = ...,
+        link: float | None = ...,
+        host: float | None = ...,
+    ) -> None: ...
+
+class Framework(Section):
+    """What software takes of a device's memory."""
+
+    context: str | None
+    """of the driver and the framework, beside tensors; size; default: 0 B"""
+    communicator: str | None
+    """buffers of each group of devices that a device communicates in; size; default: 0 B"""
+    block: str | None
+    """that the allocator rounds what it holds up to; 0: to nothing; size; default: 0 B"""
+    fragmentation: float | str | None
+    """of what the allocator holds, that no tensor can use; fraction; default: 0"""
+    pools: Literal["shared", "by_stream"] | None
+    """of the allocator: shared; by_stream: what is gathered and scattered keeps what it once held; name, one of shared, by_stream; default: shared"""
+    def __init__(
+        self,
+        *,
+        context: str | None = ...,
+        communicator: str | None = ...,
+        block: str | None = ...,
+        fragmentation: float | str | None = ...,
+        pools: Literal["shared", "by_stream"] | None = ...,
     ) -> None: ...
 
 class Coherence(Section):
@@ -332,8 +388,8 @@ class LanguageModel(Section):
     """the products of attention and MLP have biases; boolean; default: true"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
-    loss: Literal["plain", "fused"] | None
-    """plain: an operation at a time over logits in fp32; fused: one kernel each way; name, one of plain, fused; default: plain"""
+    loss: Literal["plain", "fused", "eager"] | None
+    """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     batch: int | None
@@ -376,7 +432,7 @@ class LanguageModel(Section):
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
-        loss: Literal["plain", "fused"] | None = ...,
+        loss: Literal["plain", "fused", "eager"] | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         batch: int | None = ...,
         mode: Literal["training", "inference"] | None = ...,
@@ -477,8 +533,8 @@ class Strategy(Section):
     """order of forward and backward passes; with chunks: interleaved; in inference: streaming; name, one of 1f1b, gpipe, interleaved, layer-wise, streaming, zb-h1; default: 1f1b"""
     order: Sequence[str | int | float] | None
     """instead: the passes of each stage, as text; list of text; default: []"""
-    recompute: Literal["none", "selective", "full"] | None
-    """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; name, one of none, selective, full; default: none"""
+    recompute: Literal["none", "selective", "full", "alternate"] | None
+    """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; alternate: all but these and the results of attention and of every other product; name, one of none, selective, full, alternate; default: none"""
     zero: int | None
     """share out over data: 1 optimizer state, 2 and gradients, 3 and weights; integer, 0 to 3; default: 0"""
     shard: int | None
@@ -526,7 +582,7 @@ class Strategy(Section):
         chunks: int | None = ...,
         schedule: Literal["1f1b", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1"] | None = ...,
         order: Sequence[str | int | float] | None = ...,
-        recompute: Literal["none", "selective", "full"] | None = ...,
+        recompute: Literal["none", "selective", "full", "alternate"] | None = ...,
         zero: int | None = ...,
         shard: int | None = ...,
         shard_members: Literal["near", "across"] | None = ...,
