@@ -66,7 +66,10 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     return number != TenantsSetup::nobody && setup_.parts[number].executor->expect(message);
   }
   void follow(const network::Progress& message) override {
-    setup_.parts[part_at(message.target)].executor->follow(message);
+    const std::uint16_t number = part_at(message.target);
+    if (number != TenantsSetup::nobody) {
+      setup_.parts[number].executor->follow(message);
+    }
   }
   const char* name() const override { return "tenants"; }
 

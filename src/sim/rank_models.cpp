@@ -156,7 +156,9 @@ void RankModels::learn_routes() {
   memory->report_replies([this, reply](EntityId tile, std::uint16_t tag,
                                        SimTime at) { executor->expect(reply(tile, tag, at)); },
                          [this, reply](EntityId tile, std::uint16_t tag, SimTime at) {
-                           executor->follow(reply(tile, tag, at));
+                           if (regions.is_here(tile)) {
+          executor->follow(reply(tile, tag, at));
+        }
                          });
   if (work->knows_pairs()) {
     network->learn_routes(

@@ -99,6 +99,9 @@ class GraphExecutor final : public Executor {
   }
 
   void follow(const network::Progress& message) override {
+    if (message.deliver.component() == setup_.memory_slot) {
+      return;  // an access that a channel has booked: nodes that wait for one promise no more
+    }
     outlook_->follow(message.target, {message.source, message.tag, message.word, message.earliest});
   }
 
