@@ -159,7 +159,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              [](Bytes bytes, bool) {
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
-             iterations, overhead, network.lumps_rings(), 3, 0, 1, noted});
+             iterations, overhead, SimTime::zero(), network.lumps_rings(), 3, 0, 1, noted});
       });
 }
 
