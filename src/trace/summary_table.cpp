@@ -163,7 +163,7 @@ std::string listing(const Summary& summary) {
     add_iteration(summary, list);
   }
   list.add("tiles", std::to_string(summary.tiles));
-  list.add_if_known("  most memory held", peak_text(summary));
+  list.add_if_known("peak memory", peak_text(summary));
   list.add("messages", std::to_string(summary.messages) + ", " +
                            std::to_string(summary.packet_hops) + " packet hops");
   list.add("events",

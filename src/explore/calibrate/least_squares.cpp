@@ -241,8 +241,10 @@ Identification identify(const LeastSquares& of) {
         is_part[i] = true;
         dependence.unknowns.push_back(felt[i]);
         dependence.direction.push_back(vectors[i][k] / std::sqrt(normal[felt[i]][felt[i]]));
-        most = std::abs(dependence.direction.back()) > std::abs(most) ? dependence.direction.back()
-                                                                      : most;
+        // Of equal ones the first: rounding is not to turn signs round.
+        most = std::abs(dependence.direction.back()) > (1 + 1e-6) * std::abs(most)
+                   ? dependence.direction.back()
+                   : most;
       }
     }
     for (double& each : dependence.direction) {

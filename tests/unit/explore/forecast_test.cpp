@@ -88,7 +88,7 @@ void expect_as_simulated(Laboratory& lab, std::size_t step) {
       ++simulated;
       EXPECT_EQ(forecast.memory, proposal.memory) << title;
       EXPECT_LE(forecast.iteration.least, static_cast<double>(proposal.iteration.ps())) << title;
-      EXPECT_GE(forecast.iteration.likely, 0.4 * static_cast<double>(proposal.iteration.ps()))
+      EXPECT_GE(forecast.iteration.likely, 0.35 * static_cast<double>(proposal.iteration.ps()))
           << title;
       EXPECT_LE(forecast.iteration.likely, 2.5 * static_cast<double>(proposal.iteration.ps()))
           << title;

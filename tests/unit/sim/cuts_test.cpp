@@ -241,7 +241,7 @@ TEST(Choice, ObeysAName) {
 }
 
 TEST(Choice, OneRankWhereModelsPromiseNothing) {
-  const Experiment experiment = busy({"machine.network.model=crossbar"});
+  const Experiment experiment = busy({"machine.network.model=flow"});
   const CutChoice choice = choose_cut(experiment, 4, 4);
   EXPECT_EQ(choice.ranks, 1);
   EXPECT_THAT(choice.reason, HasSubstr("has no cut that pays"));
