@@ -1,6 +1,6 @@
 """One request to Llama 3 8B: a wafer beside eight GPUs and one, and beside what was published."""
 
-from page import EXPERIMENTS, Runner
+from page import EXPERIMENTS, ROOT, Runner
 
 PUBLISHED = 2700  # tokens/s a request, WSE-2: WaferLLM (He et al., arXiv:2502.04563)
 TILE_NS = 1.324  # a hop between tiles of the wafer (configs/machines/wse2.yaml)
@@ -19,7 +19,8 @@ ROWS = (
     ("wafer, each operator crosses its region and back", "serving_wafer", overhead(2 * REGION)),
     (f"wafer, each operator crosses {GRID} tiles once", "serving_wafer", overhead(GRID)),
     (f"wafer, each operator crosses {GRID} tiles and back", "serving_wafer", overhead(2 * GRID)),
-    ("eight H100, constants of single operators", "serving_h100", ("--set", "machine=configs/machines/h100_server.yaml")),
+    ("eight H100, constants of single operators", "serving_h100", 
+     ("--set", f"machine={ROOT / 'configs' / 'machines' / 'h100_server.yaml'}")),
     ("eight H100, nothing to launch (`h100_dgx`)", "serving_h100", ()),
     ("one H100, nothing to launch (`h100_dgx`)", "serving_h100", ("--set", "workload.tenants.0.tensor=1")),
 )

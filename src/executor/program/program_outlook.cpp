@@ -348,9 +348,13 @@ Resumption ProgramOutlook::access(std::uint32_t index, std::uint64_t mask) const
   bool is_coming = false;
   SimTime earliest;
   visit_under_way(index, [&](const UnderWay& access) {
-    if (!access.source.valid() && (mask >> access.tag & 1) != 0) {
+    if (access.source.valid() || (mask >> access.tag & 1) == 0) {
+      return;
+    }
+    if (access.word == asked_for) {
       earliest = std::max(earliest, access.earliest);
-      is_coming = is_coming || access.word != asked_for;
+    } else {
+      is_coming = true;  // or a request of another tile to a channel here
     }
   });
   const Resumption resumption = WatchedOutlook::access(index, is_coming);
