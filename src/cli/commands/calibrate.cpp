@@ -73,8 +73,8 @@ std::string confusion_line(const explore::Calibration& calibration,
     parts.push_back(calibration.constants[confusion.constants[i]].key + " (" + power.str() + ")");
   }
   return "not told apart: " + join(parts, " and ") + "; condition index " +
-         (confusion.condition_index < 1e6 ? format_number(std::round(confusion.condition_index))
-                                          : "above 10^6") +
+         (confusion.condition_index < 1e5 ? format_number(std::round(confusion.condition_index))
+                                          : "above 10^5") +
          "\n";
 }
 
