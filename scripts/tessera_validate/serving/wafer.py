@@ -19,7 +19,7 @@ ROWS = (
     ("wafer, each operator crosses its region and back", "serving_wafer", overhead(2 * REGION)),
     (f"wafer, each operator crosses {GRID} tiles once", "serving_wafer", overhead(GRID)),
     (f"wafer, each operator crosses {GRID} tiles and back", "serving_wafer", overhead(2 * GRID)),
-    ("eight H100, constants of single operators", "serving_h100", 
+    ("eight H100, constants of single operators", "serving_h100",
      ("--set", f"machine={ROOT / 'configs' / 'machines' / 'h100_server.yaml'}")),
     ("eight H100, nothing to launch (`h100_dgx`)", "serving_h100", ()),
     ("one H100, nothing to launch (`h100_dgx`)", "serving_h100", ("--set", "workload.tenants.0.tensor=1")),

@@ -241,8 +241,8 @@ Identification identify(const LeastSquares& of) {
         is_part[i] = true;
         dependence.unknowns.push_back(felt[i]);
         dependence.direction.push_back(vectors[i][k] / std::sqrt(normal[felt[i]][felt[i]]));
-        // Of equal ones the first: rounding is not to turn signs round.
-        most = std::abs(dependence.direction.back()) > (1 + 1e-6) * std::abs(most)
+        // Of nearly equal ones the first: rounding is not to turn signs round.
+        most = std::abs(dependence.direction.back()) > 1.01 * std::abs(most)
                    ? dependence.direction.back()
                    : most;
       }
