@@ -157,8 +157,8 @@ void RankModels::learn_routes() {
                                        SimTime at) { executor->expect(reply(tile, tag, at)); },
                          [this, reply](EntityId tile, std::uint16_t tag, SimTime at) {
                            if (regions.is_here(tile)) {
-          executor->follow(reply(tile, tag, at));
-        }
+                             executor->follow(reply(tile, tag, at));
+                           }
                          });
   if (work->knows_pairs()) {
     network->learn_routes(
