@@ -71,9 +71,7 @@ class MemoryModel {
   // As of a network.
   virtual bool promises() const { return false; }
   // Of an access that this channel serves, from the request to its end at the tile, at least.
-  virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const {
-    return SimTime::zero();
-  }
+  virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const { return SimTime::zero(); }
   // What Memory::visit_channels tells of bytes.
   enum class Account : std::uint8_t {
     none,

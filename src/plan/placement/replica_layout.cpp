@@ -53,12 +53,12 @@ std::vector<std::uint32_t> around_ring(const Field& field, std::uint32_t height,
   const bool rectangles = tiles % height == 0 && of_band % tiles == 0;
   if (!rectangles || degrees.data % columns != 0 || bands * height > field.grid.rows ||
       (bands == field.grid.rows / height && field.grid.rows % height != 0)) {
-    throw ConfigError("placement.replica_order: a ring wants bands that hold whole replicas, all "
-                      "equally many; " +
-                      std::to_string(degrees.data) + " replicas of " + std::to_string(tiles) +
-                      " tiles in bands of " + std::to_string(height) + " of " +
-                      std::to_string(field.grid.rows) + " rows and " +
-                      std::to_string(field.grid.columns) + " columns do not lie so");
+    throw ConfigError(
+        "placement.replica_order: a ring wants bands that hold whole replicas, all "
+        "equally many; " +
+        std::to_string(degrees.data) + " replicas of " + std::to_string(tiles) +
+        " tiles in bands of " + std::to_string(height) + " of " + std::to_string(field.grid.rows) +
+        " rows and " + std::to_string(field.grid.columns) + " columns do not lie so");
   }
   std::vector<std::uint32_t> places;
   places.reserve(degrees.data);

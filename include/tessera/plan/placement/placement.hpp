@@ -79,7 +79,8 @@ class Placement {
 // Of `replicas`: which replica is which.
 //   rows     band after band
 //   columns  down the first column of replicas and up the next
-//   ring     around a ring (ring_order), so that the last replica is beside the first as well; bands
+//   ring     around a ring (ring_order), so that the last replica is beside the first as well;
+//   bands
 //            must hold whole replicas, and all bands equally many
 enum class ReplicaOrder : std::uint8_t { rows, columns, ring };
 
