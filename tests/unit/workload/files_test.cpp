@@ -61,7 +61,7 @@ const std::vector<Published> published{
     {"llama3_405b", 405.853388800, 5e-10, 2048},
     // Dey et al., arXiv:2304.03208: 13B; 12.85 with the position embeddings that the model card
     // has.
-    {"cerebras_gpt_13b", 12.853386240, 5e-10, 1055},
+    {"cerebras_gpt_13b", 12.853386240, 5e-10, 1477},
     // Jiang et al., arXiv:2401.04088: 47B, and 46.7B in the announcement of the weights.
     {"mixtral_8x7b", 46.7, 0.05, 128},
     // Devlin et al., arXiv:1810.04805: 110M; the published weights with and without the heads of
