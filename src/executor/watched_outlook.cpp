@@ -91,7 +91,7 @@ void WatchedOutlook::follow(EntityId target, const UnderWay& message) {
 
 void WatchedOutlook::expect_reply(EntityId target, std::uint16_t tag, SimTime earliest) {
   const std::uint32_t number = watch_at_node_[target.value()];
-  if (number == none) {
+  if (number == none || !setup_.replies_by_access) {
     return;
   }
   for (UnderWay& known : watches_[number].under_way) {
@@ -150,7 +150,8 @@ Resumption WatchedOutlook::not_sent_yet(std::uint32_t index, EntityId source, By
 Resumption WatchedOutlook::access(std::uint32_t index, bool is_coming) const {
   const EntityId memory = setup_.memory_node(members_[index]);
   const bool is_local = !memory.valid() || setup_.regions->is_here(memory);
-  return {is_coming || is_local ? Resumption::Kind::next : Resumption::Kind::input,
+  const bool is_known = setup_.replies_by_access;
+  return {is_coming || is_local || !is_known ? Resumption::Kind::next : Resumption::Kind::input,
           SimTime::zero()};
 }
 

@@ -109,8 +109,8 @@ class ChannelMemory final : public Memory {
   std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
     return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
   }
-  void expect(EntityId source, EntityId target) override {
-    if (replies_ && channel_at_[target.value()] != Outstanding::none) {
+  void expect(EntityId source, EntityId target, pdes::Port deliver) override {
+    if (replies_ && deliver.kind() != reply_kind) {
       replies_->expect(target, source, 1);
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace tessera::memory {
 
 class LeavingReplies {
  public:
-  // `setup.regions` is not null. Outlives nothing of it but the machine.
-  explicit LeavingReplies(const MemorySetup& setup)
+  // `setup.regions` is not null. Outlives nothing of it but the machine. `latency`: of any channel
+  // from a request to its reply, at least; none: as the machine says.
+  explicit LeavingReplies(const MemorySetup& setup, std::optional<SimTime> latency = std::nullopt)
       : exit_of_(setup.exit_of), window_(setup.machine.topology->smallest_latency()) {
     const machine::Machine& machine = setup.machine;
     std::uint32_t ranks = 0;
@@ -35,7 +37,7 @@ class LeavingReplies {
       if (!setup.regions->is_here(channel.node)) {
         continue;
       }
-      least_latency_ = std::min(least_latency_, channel.latency);
+      least_latency_ = std::min(least_latency_, latency.value_or(channel.latency));
       const pdes::Exit exit = exit_of_(channel.node, tile);
       // Requests of a tile here may come in, too: on a route that leaves the region and returns.
       if (exit.leaves() &&
@@ -67,6 +69,20 @@ class LeavingReplies {
       regions_[exit.region].pending.add(time, time + exit.latency);
     }
   }
+  // Any event here may send a message from `from`, which is here, to `to`, until it is let go.
+  void hold(EntityId from, EntityId to) {
+    if (const pdes::Exit exit = exit_of_(from, to); exit.leaves()) {
+      Region& region = regions_[exit.region];
+      ++region.held;
+      region.least_exit = std::min(region.least_exit, exit.latency);
+    }
+  }
+  void let_go(EntityId from, EntityId to) {
+    if (const pdes::Exit exit = exit_of_(from, to); exit.leaves()) {
+      ensure(regions_[exit.region].held > 0, "a message that was not held");
+      --regions_[exit.region].held;
+    }
+  }
   bool leaves(EntityId from, EntityId to) const { return exit_of_(from, to).leaves(); }
 
   pdes::Outlook outlook(std::uint32_t rank, SimTime next) {
@@ -74,6 +90,9 @@ class LeavingReplies {
     pdes::Outlook outlook;
     outlook.at = region.pending.earliest(next);
     outlook.after_next = region.under_way > 0 ? least_latency_ : SimTime::never();
+    if (region.held > 0) {
+      outlook.after_next = std::min(outlook.after_next, region.least_exit);
+    }
     outlook.after_input = region.serves ? least_latency_ : SimTime::never();
     return outlook;
   }
@@ -82,7 +101,9 @@ class LeavingReplies {
   struct Region {
     pdes::PendingCrossings pending;
     std::uint64_t under_way = 0;  // messages to channels here whose replies go there
-    bool serves = false;          // requests come in whose replies go there
+    std::uint64_t held = 0;
+    SimTime least_exit = SimTime::never();  // of what was ever held
+    bool serves = false;                    // requests come in whose replies go there
   };
   std::function<pdes::Exit(EntityId, EntityId)> exit_of_;
   SimTime window_;

@@ -82,6 +82,7 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
     return has_channel ? machine.channels[machine.channel_of[tile.value()]].node : EntityId::none();
   };
   setup.least_access = least_access(experiment);
+  setup.replies_by_access = experiment.memory->replies_by_access();
   return setup;
 }
 
@@ -145,7 +146,7 @@ void RankModels::learn_routes() {
   network->report_progress(
       [this](const network::Progress& message) {
         if (message.deliver.component() == memory_slot) {
-          memory->expect(message.source, message.target);
+          memory->expect(message.source, message.target, message.deliver);
         }
         return executor->expect(message);
       },

@@ -67,7 +67,11 @@ def machine(draw):
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B")
         if draw.random() < 0.3:
             network.update(message_overhead="300 ns", port_latency=f"{draw.choice([1, 40, 700])} ns")
-    memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth"])}
+    memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth", "dram"])}
+    if memory["model"] == "dram":
+        memory.update(preset=draw.choice(["LPDDR5", "HBM2"]), transfer="1 KiB",
+                      window=draw.choice(["1 KiB", "64 KiB"]), latency=draw.choice(["0 ns", "30 ns"]),
+                      spread=draw.choice(["nearest", "nearest", "nearest", "all"]))
     compute = {"model": draw.choice(["roofline", "roofline", "gemm", "systolic"])}
     if compute["model"] != "roofline":
         compute["array"] = [16, 16]

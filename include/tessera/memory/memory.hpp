@@ -50,9 +50,9 @@ class Memory : public pdes::Component {
  public:
   virtual void visit_channels(SimTime end, const ChannelUseSink& sink) const = 0;
   virtual void report_bins(ChannelUseSink sink) = 0;
-  // A message from `source` to a port of this component at `target` has come in from another rank,
-  // or out of a checkpoint.
-  virtual void expect(EntityId /*source*/, EntityId /*target*/) {}
+  // A message from `source` to this port of this component at `target` has come in from another
+  // rank, or out of a checkpoint.
+  virtual void expect(EntityId /*source*/, EntityId /*target*/, pdes::Port /*deliver*/) {}
   // From now on calls `incoming` for each reply to a tile here that has come in from another rank,
   // or out of a checkpoint, with the time at which it is at the tile; and `booked` for each access,
   // of any tile, that a channel here will have served at `at`.
@@ -70,6 +70,8 @@ class MemoryModel {
   virtual bool sends_along_links() const { return false; }
   // As of a network.
   virtual bool promises() const { return false; }
+  // Whether messages to a tile carry the tag of the access that they are about.
+  virtual bool replies_by_access() const { return true; }
   // Of an access that this channel serves, from the request to its end at the tile, at least.
   virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const { return SimTime::zero(); }
   // What Memory::visit_channels tells of bytes.

@@ -62,6 +62,9 @@ class OpenAccesses {
     return true;
   }
 
+  // Whether any is not wholly asked for.
+  bool asks_for_more() const { return !queue_.empty(); }
+
   // A piece is back. True when the access is complete; `of` gets it then, and it is forgotten.
   bool close_piece(std::uint16_t number, std::uint64_t bytes, OpenAccess& of) {
     ensure(number < begun_.size() && begun_[number].to_come >= bytes,

@@ -19,12 +19,15 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dram/accesses.hpp"
 #include "dram/memory_map.hpp"
+#include "leaving_replies.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
@@ -61,6 +64,7 @@ class DramMemory final : public Memory {
       : machine_(setup.machine),
         parameters_(parameters),
         map_(machine_, parameters_),
+        members_(setup.members),
         slot_(setup.slot),
         network_slot_(setup.network_slot),
         accesses_(setup.members.size()),
@@ -82,6 +86,28 @@ class DramMemory final : public Memory {
                              {},
                              {}});
       }
+    }
+    if (setup.regions != nullptr) {
+      replies_.emplace(setup, parameters_.latency);
+      asks_for_more_.resize(setup.members.size());
+    }
+  }
+
+  const char* name() const override { return "memory dram"; }
+
+  // When a piece is done is known only once it is: those that are here hold back whoever waits for
+  // what leaves.
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
+  }
+  void expect(EntityId source, EntityId target, pdes::Port deliver) override {
+    if (replies_ && deliver.kind() == piece_kind) {
+      replies_->expect(target, source, 1);
+    }
+  }
+  void take_in(pdes::Event& event) override {
+    if (replies_ && event.port.kind() == piece_kind) {
+      replies_->expect(EntityId(event.target), event.as<network::Arrival>().source, 1);
     }
   }
 
@@ -147,9 +173,15 @@ class DramMemory final : public Memory {
 
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
     accesses_[index].restore(reader);
+    note_asking(index, members_[index]);
     if (memory_at_[index] != none) {
       LocalMemory& memory = memories_[memory_at_[index]];
       memory.stack.restore(reader);
+      if (replies_) {
+        for (const EntityId requester : memory.stack.requesters()) {
+          replies_->hold(members_[index], requester);
+        }
+      }
       memory.wakes = reader.get<SimTime>();
       memory.before = reader.get<Done>();
       memory.longest_wait = reader.get<SimTime>();
@@ -204,9 +236,29 @@ class DramMemory final : public Memory {
       const std::uint32_t memory = map_.memory_of(context.self(), access.address);
       const std::uint64_t word =
           piece_word(map_.local_address(access.address), bytes, access.write != 0);
-      network::send(context, network_slot_, machine_.channels[memory].node,
+      const EntityId node = machine_.channels[memory].node;
+      if (replies_ && !replies_->leaves(context.self(), node)) {
+        replies_->expect(node, context.self(), 1);
+      }
+      network::send(context, network_slot_, node,
                     access.write != 0 ? Bytes(bytes) : parameters_.request,
                     pdes::Port(slot_, piece_kind), access.number, word);
+    }
+    note_asking(context.index(), context.self());
+  }
+
+  // Of who waits for pieces to come back before it sends others. Who promises spreads nothing.
+  void note_asking(std::uint32_t index, EntityId tile) {
+    const std::uint8_t more = accesses_[index].asks_for_more() ? 1 : 0;
+    if (!replies_ || more == asks_for_more_[index]) {
+      return;
+    }
+    asks_for_more_[index] = more;
+    const EntityId node = machine_.channels[machine_.channel_of[tile.value()]].node;
+    if (more != 0) {
+      replies_->hold(tile, node);
+    } else {
+      replies_->let_go(tile, node);
     }
   }
 
@@ -217,6 +269,10 @@ class DramMemory final : public Memory {
     piece.requester = arrival.source;
     piece.tag = event.tag;
     piece.arrived = context.now();
+    if (replies_) {
+      replies_->take(context.self(), piece.requester);
+      replies_->hold(context.self(), piece.requester);
+    }
     LocalMemory& memory = memory_here(context);
     memory.stack.take(piece);
     plan(context, memory);
@@ -250,6 +306,9 @@ class DramMemory final : public Memory {
   void reply(pdes::Context& context, LocalMemory& memory, std::uint32_t place) {
     const DramPiece piece = memory.stack.release(place);
     const SimTime wait = context.now() - piece.arrived;
+    if (replies_) {
+      replies_->let_go(context.self(), piece.requester);
+    }
     memory.longest_wait = std::max(memory.longest_wait, wait);
     memory.longest_in_bin = std::max(memory.longest_in_bin, wait);
     network::send(context, network_slot_, piece.requester,
@@ -293,6 +352,7 @@ class DramMemory final : public Memory {
   const machine::Machine& machine_;
   const DramParameters& parameters_;  // of the model
   DramMemoryMap map_;
+  std::span<const EntityId> members_;
   unsigned slot_;
   unsigned network_slot_;
   std::vector<OpenAccesses> accesses_;    // [local entities]
@@ -300,6 +360,8 @@ class DramMemory final : public Memory {
   std::vector<LocalMemory> memories_;
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
+  std::optional<LeavingReplies> replies_;     // of a run on several ranks
+  std::vector<std::uint8_t> asks_for_more_;  // [local entities] of a run on several ranks
 };
 
 class DramModel final : public MemoryModel {
@@ -318,6 +380,9 @@ class DramModel final : public MemoryModel {
            machine.channels.size() * (sizeof(LocalMemory) + stack);
   }
   bool sends_along_links() const override { return true; }
+  // Spread addresses may send any tile to any memory.
+  bool promises() const override { return !parameters_.spread; }
+  bool replies_by_access() const override { return false; }
   bool serves_at_node() const override { return !parameters_.spread; }
   std::vector<std::string> notes(const machine::Machine& machine) const override {
     const bool has_effect =

@@ -167,6 +167,20 @@ DramPiece DramStack::release(std::uint32_t place) {
   return pieces_[place];
 }
 
+std::vector<EntityId> DramStack::requesters() const {
+  std::vector<bool> is_free(pieces_.size());
+  for (const std::uint32_t place : free_) {
+    is_free[place] = true;
+  }
+  std::vector<EntityId> requesters;
+  for (std::size_t place = 0; place < pieces_.size(); ++place) {
+    if (!is_free[place]) {
+      requesters.push_back(pieces_[place].requester);
+    }
+  }
+  return requesters;
+}
+
 DramCounts DramStack::counts() const {
   DramCounts sum;
   for (const Lane& lane : lanes_) {

@@ -49,6 +49,8 @@ class DramStack {
   std::uint32_t take_finished(SimTime now);
   // Forgets a finished piece.
   DramPiece release(std::uint32_t place);
+  // Of all pieces that were taken and not forgotten.
+  std::vector<EntityId> requesters() const;
 
   DramCounts counts() const;
   // The data buses' time together, over their number.

@@ -174,6 +174,7 @@ struct OutlookSetup {
   std::function<SimTime(EntityId tile, std::uint32_t operation)> least_duration{};
   // Of an access of a plan to memory, from the request to its end at the tile; else empty.
   std::function<SimTime(Bytes bytes)> least_access{};
+  bool replies_by_access = true;  // see memory::MemoryModel
 };
 
 struct ExecutorSetup {
