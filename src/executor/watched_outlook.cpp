@@ -70,6 +70,18 @@ bool WatchedOutlook::expect(EntityId target, const UnderWay& message) {
   return true;
 }
 
+bool WatchedOutlook::take_in(const network::Progress& message, pdes::Port arrival,
+                             unsigned memory_slot) {
+  if (message.deliver == arrival) {
+    return expect(message.target,
+                  {message.source, message.tag, message.word, message.earliest});
+  }
+  if (message.deliver.component() == memory_slot) {
+    expect_reply(message.target, message.tag, message.earliest);
+  }
+  return false;
+}
+
 // Of several that were sent at once the last one, which arrives after the others.
 void WatchedOutlook::follow(EntityId target, const UnderWay& message) {
   const std::uint32_t number = watch_at_node_[target.value()];

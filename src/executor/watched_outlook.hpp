@@ -61,6 +61,9 @@ class WatchedOutlook {
   // Messages under way to watched entities; of one that is not, false.
   bool send(EntityId source, EntityId target, Bytes bytes, const UnderWay& sent_now);
   bool expect(EntityId target, const UnderWay& message);
+  // One that has come in from another rank: to `arrival` of a watched entity, or of the memory.
+  // Whether it is to be followed.
+  bool take_in(const network::Progress& message, pdes::Port arrival, unsigned memory_slot);
   // It has come so far that it does not arrive before `message.earliest`.
   void follow(EntityId target, const UnderWay& message);
   void arrive(std::uint32_t index, EntityId source, std::uint16_t tag, std::uint64_t word);

@@ -98,17 +98,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
 
   bool expect(const network::Progress& message) override {
-    if (!outlook_) {
-      return false;
-    }
-    if (message.deliver == port(arrival_kind)) {
-      return outlook_->expect(message.target,
-                              {message.source, message.tag, message.word, message.earliest});
-    }
-    if (message.deliver.component() == setup_.memory_slot) {
-      outlook_->expect_reply(message.target, message.tag, message.earliest);
-    }
-    return false;
+    return outlook_ && outlook_->take_in(message, port(arrival_kind), setup_.memory_slot);
   }
 
   void follow(const network::Progress& message) override {
