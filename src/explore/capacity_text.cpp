@@ -65,7 +65,10 @@ std::string to_table(const CapacityOutcome& outcome) {
       }
       table.add(std::move(cells));
     }
-    if (row.status != "met" || !row.message.empty()) {
+    if (row.status == "beaten") {
+      others += join(row.values) + ": targets are not met at a rate of " + rounded(row.beyond, 4) +
+                ", which is above the best\n";
+    } else if (row.status != "met" || !row.message.empty()) {
       others += join(row.values) + (row.values.empty() ? "" : ": ") +
                 (row.status == "late"
                      ? "targets are not met at a rate of " + rounded(row.beyond, 4) + " either"

@@ -34,7 +34,8 @@ struct CapacityRequest {
 // One combination of values.
 struct CapacityRow {
   std::vector<std::string> values;
-  std::string status;  // met; refused, failed, or late: at the smallest rate, too
+  // met; refused, failed, or late: at the smallest rate, too; of a plan also beaten
+  std::string status;
   std::string message;
   double rate = 0;    // the largest that met the targets
   double beyond = 0;  // the smallest that did not

@@ -1,12 +1,15 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <string>
 
 #include "commands.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "rate_options.hpp"
 #include "signals.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/explore/service_plan.hpp"
 #include "tessera/explore/strategy_search.hpp"
 #include "tessera/trace/run_folder.hpp"
 
@@ -18,7 +21,7 @@ constexpr int nothing_fits_exit_code = 3;
 Options plan_options() {
   Options options("plan",
                   "Propose the strategy with which an experiment's machine trains its model "
-                  "fastest.",
+                  "fastest, or the layout with which it serves most requests within targets.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
@@ -36,7 +39,45 @@ Options plan_options() {
       .add("resume", "go on with the search in DIR: simulate what is missing", text_value(), "DIR")
       .add("json", "print the result as JSON")
       .add("q,quiet", "no progress");
+  add_rate_options(options, " (of services)");
   return options;
+}
+
+int plan_service(const Options& options, comm::Communicator& world) {
+  if (world.size() > 1) {
+    throw ConfigError("tessera plan of a service runs on one rank");
+  }
+  for (const char* const name : {"top", "full", "keep", "output", "folder"}) {
+    if (options.has(name)) {
+      throw ConfigError(std::string("--") + name + " means nothing for a service");
+    }
+  }
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  SignalWatch signals;
+  explore::ServicePlanRequest request;
+  request.capacity = rate_request(options, signals);
+  request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
+  request.all = options.flag("all");
+  const explore::ServicePlan plan = explore::plan_service(request, shared_loader(world));
+  std::cout << (options.flag("json") ? explore::to_json(plan.found)
+                                     : explore::to_table(plan.found));
+  if (!plan.best_settings.empty()) {
+    std::ostream& out = options.flag("json") ? std::cerr : std::cout;
+    out << "tessera run " << request.capacity.experiment;
+    for (const std::string& setting : plan.best_settings) {
+      out << " --set " << setting;
+    }
+    out << " takes the best" << std::endl;
+  }
+  if (!plan.found.complete) {
+    std::cerr << "error: a stop was requested" << std::endl;
+    return stopped_exit_code;
+  }
+  if (plan.best_settings.empty()) {
+    std::cerr << "error: no layout meets the targets" << std::endl;
+    return nothing_fits_exit_code;
+  }
+  return 0;
 }
 
 explore::SearchRequest request_of(const Options& options, const SignalWatch& signals) {
@@ -96,6 +137,15 @@ int plan_command(const Words& words, comm::Communicator& world) {
   Options options = plan_options();
   if (!options.parse(words, world)) {
     return 0;
+  }
+  if (!options.has("resume") &&
+      explore::is_service(options.subject(), options.settings(), shared_loader(world))) {
+    return plan_service(options, world);
+  }
+  for (const char* const name : {"rate", "share", "within"}) {
+    if (options.has(name)) {
+      throw ConfigError(std::string("--") + name + " means something for a service with targets alone");
+    }
   }
   SignalWatch signals;
   const explore::SearchRequest request = request_of(options, signals);

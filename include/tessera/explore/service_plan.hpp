@@ -1,0 +1,37 @@
+// Proposes how a service is laid over its machine: tensor-parallel NPUs, stages, replicas, replicas
+// for prompts alone, and the tokens of a step.
+//
+// Of a model that one tenant serves, each way to use the NPUs is a candidate; its worth is the
+// largest rate of requests at which targets are met (capacity.hpp). A candidate that does not meet
+// them at the best rate so far, raised by `within`, is beaten after one simulation: less load is
+// never later. With `all` each is searched to its end, which answers are held against.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/explore/capacity.hpp"
+
+namespace tessera::explore {
+
+struct ServicePlanRequest {
+  CapacityRequest capacity;   // `over`: none
+  std::uint64_t devices = 0;  // NPUs at most; 0: all
+  bool all = false;
+};
+
+struct ServicePlan {
+  CapacityOutcome found;                   // rows may be `beaten`, too; the largest rate first
+  std::uint64_t candidates = 0;
+  std::vector<std::string> best_settings;  // KEY=VALUE, of the first; empty: none meets its targets
+};
+
+// Whether the experiment serves a model within targets, which is what is planned here.
+bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
+                const config::TextLoader& load);
+
+// Throws ConfigError for an experiment of several tenants, without targets or without a rate.
+ServicePlan plan_service(const ServicePlanRequest& request, const config::TextLoader& load);
+
+}  // namespace tessera::explore

@@ -1,0 +1,50 @@
+// The largest rate that one set of settings meets: what `capacity` and plans of services search.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/explore/capacity.hpp"
+
+namespace tessera::explore {
+
+// The value that a path names; null: there is none.
+const config::Value* value_at(const config::Value& root, const std::string& path);
+
+// The rate that the experiment has. Throws ConfigError where it has none, or no targets: what is
+// wrong with the experiment itself is wrong at once.
+double first_rate(const CapacityRequest& request, const config::Value& root);
+
+// The largest rate first.
+void sort_rows(CapacityOutcome& outcome);
+
+class RateSearch {
+ public:
+  // All is kept by reference but the settings.
+  RateSearch(const CapacityRequest& request, const config::TextLoader& load,
+             std::vector<std::string> settings)
+      : request_(request), load_(load), settings_(std::move(settings)) {}
+
+  // Searches from rate `first` on. With `to_beat`, a rate that others meet: ends as `beaten` where
+  // no rate that is larger by `within` is met. Null: it was stopped.
+  std::optional<CapacityRow> run(double first, double to_beat = 0);
+
+ private:
+  void fail(const std::string& status, std::string message);
+  void search(double first, double to_beat);
+  void settle();
+  void bracket(double rate, bool met);
+  bool try_rate(double rate);
+  std::vector<trace::Service> simulate(double rate);
+
+  const CapacityRequest& request_;
+  const config::TextLoader& load_;
+  std::vector<std::string> settings_;
+  CapacityRow row_;
+  bool stopped_ = false;
+};
+
+}  // namespace tessera::explore

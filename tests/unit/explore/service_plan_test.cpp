@@ -1,0 +1,91 @@
+// How a service is laid over its machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tessera/core/error.hpp"
+#include "tessera/explore/service_plan.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+// A token reads all weights, 200 kB at 64 GB/s, whoever else is in the step: more NPUs to a model
+// halve that and add sums over 10 ns links.
+std::string experiment(const std::string& more = "") {
+  return "name: service\nmachine:\n"
+         "  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 64 GB/s, latency: 10 ns}\n"
+         "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+         "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 4 MB}\n"
+         "  network: {model: analytical}\n  compute: {model: roofline}\n"
+         "workload:\n  kind: serving\n  steps: whole\n  tenants:\n    - name: chat\n"
+         "      language_model: {layers: 2, hidden: 64, heads: 4, sequence: 256, vocabulary: 64}\n"
+         "      batching: {sequences: 2, chunk: 16}\n"
+         "      target: {latency: 300 us}\n" +
+         more +
+         "      requests: {arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}\n";
+}
+
+ServicePlan plan_of(const std::string& text, bool all = false, std::uint64_t devices = 0) {
+  ServicePlanRequest request;
+  request.capacity.experiment = "e.yaml";
+  request.capacity.within = 0.1;
+  request.all = all;
+  request.devices = devices;
+  return plan_service(request, [&](const std::string&) { return text; });
+}
+
+TEST(ServicePlan, FindsWhatSearchingEachToItsEndFinds) {
+  const ServicePlan fast = plan_of(experiment());
+  const ServicePlan every = plan_of(experiment(), true);
+  ASSERT_FALSE(every.found.rows.empty());
+  EXPECT_EQ(fast.candidates, every.candidates);
+  const double best = every.found.rows.front().rate;
+  EXPECT_GT(best, 0);
+  EXPECT_GE(fast.found.rows.front().rate * 1.1, best);
+  EXPECT_LE(fast.found.rows.front().rate, every.found.rows.front().beyond);
+  std::uint32_t fast_runs = 0;
+  std::uint32_t all_runs = 0;
+  for (const CapacityRow& row : fast.found.rows) {
+    fast_runs += row.runs;
+  }
+  for (const CapacityRow& row : every.found.rows) {
+    EXPECT_NE(row.status, "beaten");
+    all_runs += row.runs;
+  }
+  EXPECT_LT(fast_runs, all_runs);
+}
+
+TEST(ServicePlan, UsesAllNpusOrAsManyAsItMay) {
+  const ServicePlan all = plan_of(experiment());
+  EXPECT_THAT(all.best_settings, Contains(HasSubstr("workload.tenants.0.replicas=")));
+  EXPECT_THAT(all.found.rows.front().values, ::testing::SizeIs(5));
+  const ServicePlan one = plan_of(experiment(), false, 1);
+  EXPECT_THAT(one.best_settings, Contains("workload.tenants.0.tensor=1"));
+  EXPECT_THAT(one.best_settings, Contains("workload.tenants.0.replicas=1"));
+  EXPECT_LT(one.found.rows.front().rate, all.found.rows.front().rate);
+}
+
+TEST(ServicePlan, RefusesWhatItCannotPlan) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      plan_of(text);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "nothing is refused";
+  };
+  EXPECT_THAT(message(experiment("      npus: [0]\n")), HasSubstr("NPUs are what is planned"));
+  const std::string one = experiment();
+  const std::size_t tenant = one.find("    - name: chat");
+  std::string second = one.substr(tenant);
+  second.replace(second.find("chat"), 4, "talk");
+  EXPECT_THAT(message(one + second), HasSubstr("one tenant"));
+}
+
+}  // namespace
+}  // namespace tessera::explore
