@@ -7,11 +7,11 @@
 // sequences that generate and look at `keys` tokens each, beside one prompt of `queries` tokens
 // that look at `all` (0: none). Prints the time of each [ps]. Settings are as of `tessera run
 // --set`, without `machine.`. Ends with 2 at the first line that is no step.
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "rates.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/machine/machine.hpp"
@@ -78,40 +78,13 @@ SimTime time_of(const AttentionStep& step, const compute::ComputeModel& model,
   return {};
 }
 
-int print_times(const std::string& path, char** settings) {
-  config::Diagnostics diagnostics;
-  config::Value root = config::parse(path, config::load_text_file(path), diagnostics);
-  for (; *settings != nullptr; ++settings) {
-    config::apply_override(root, *settings, diagnostics);
-  }
-  config::Section section(root, "", diagnostics);
-  const std::optional<machine::Machine> machine = machine::read_machine(section);
-  const auto model = compute::read_compute(section.section("compute"));
-  diagnostics.throw_if_any();
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    const std::optional<AttentionStep> step = step_of(line);
-    if (!step) {
-      std::cerr << "no step: '" << line << "'\n";
-      return 2;
-    }
-    std::cout << time_of(*step, *model, *machine).ps() << '\n';
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace tessera
 
 int main(int count, char** words) {
-  if (count < 2) {
-    std::cerr << "usage: attention_rates MACHINE.yaml [KEY=VALUE]... < STEPS\n";
-    return 2;
-  }
-  try {
-    return tessera::print_times(words[1], words + 2);
-  } catch (const tessera::Error& error) {
-    std::cerr << error.what() << '\n';
-    return 2;
-  }
+  const auto time = [](const std::string& line, const auto& model, const auto& machine) {
+    const auto step = tessera::step_of(line);
+    return step ? std::optional(tessera::time_of(*step, model, machine)) : std::nullopt;
+  };
+  return tessera::rates_program(count, words, "step", time);
 }

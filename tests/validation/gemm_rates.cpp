@@ -7,11 +7,11 @@
 // are moved once, "vector bytes data_type" work without a matrix product whose arithmetic is hidden
 // behind its bytes. Prints the time of each [ps]. Settings are as of `tessera run --set`, without
 // `machine.`. Ends with 2 at the first line that is neither.
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "rates.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/machine/machine.hpp"
@@ -55,40 +55,14 @@ std::optional<workload::Operation> operation_of(const std::string& line) {
   return vector ? vector_work(first, *type) : product_of(first, columns, depth, *type);
 }
 
-int print_times(const std::string& path, char** settings) {
-  config::Diagnostics diagnostics;
-  config::Value root = config::parse(path, config::load_text_file(path), diagnostics);
-  for (; *settings != nullptr; ++settings) {
-    config::apply_override(root, *settings, diagnostics);
-  }
-  config::Section section(root, "", diagnostics);
-  const std::optional<machine::Machine> machine = machine::read_machine(section);
-  const auto model = compute::read_compute(section.section("compute"));
-  diagnostics.throw_if_any();
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    const std::optional<workload::Operation> operation = operation_of(line);
-    if (!operation) {
-      std::cerr << "no operator: '" << line << "'\n";
-      return 2;
-    }
-    std::cout << model->duration(*machine, machine->tile, *operation).ps() << '\n';
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace tessera
 
 int main(int count, char** words) {
-  if (count < 2) {
-    std::cerr << "usage: gemm_rates MACHINE.yaml [KEY=VALUE]... < OPERATORS\n";
-    return 2;
-  }
-  try {
-    return tessera::print_times(words[1], words + 2);
-  } catch (const tessera::Error& error) {
-    std::cerr << error.what() << '\n';
-    return 2;
-  }
+  const auto time = [](const std::string& line, const auto& model, const auto& machine) {
+    const auto operation = tessera::operation_of(line);
+    return operation ? std::optional(model.duration(machine, machine.tile, *operation))
+                     : std::nullopt;
+  };
+  return tessera::rates_program(count, words, "operator", time);
 }
