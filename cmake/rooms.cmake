@@ -34,6 +34,13 @@ function(tessera_together target)
   endforeach()
 endfunction()
 
+# tessera_quick(TARGET): of what a run does once, or a test, the time to compile counts for more than the
+# time to run. -O1 takes the same precompiled header.
+function(tessera_quick target)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
+endfunction()
+
 # tessera_room(NAME SOURCES ... ROOMS ... [PUBLIC ...] [PRIVATE ...])
 #   SOURCES  files of src/NAME and its folders
 #   ROOMS    the rooms it may include
@@ -66,6 +73,7 @@ function(tessera_test room source)
     -Wl,--whole-archive tessera::${room} -Wl,--no-whole-archive
     ${ARG_LINKS} GTest::gmock GTest::gtest_main tessera_options)
   target_precompile_headers(${target} REUSE_FROM tessera_precompiled_tests)
+  tessera_quick(${target})
   gtest_discover_tests(${target} TEST_PREFIX "unit.${room}." PROPERTIES LABELS unit
                        DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -172,6 +172,24 @@ class PassWalk {
   PassMemory pass_;
 };
 
+// Gathered and reduced operator by operator: those of one at a time. Weights that are computed with
+// again within `reuse_distance` stay for it, and as many lie between, once each way.
+void hold_one_operator(const Cutter& cutter, const Strategy& strategy, const workload::Layer& layer,
+                       Bytes element, LayerMemory& memory) {
+  Bytes largest;
+  Bytes largest_gradients;
+  bool computes_again = false;
+  for (const Operator& op : layer.operators) {
+    largest = std::max(largest, cutter.held_weights(op));
+    largest_gradients = std::max(largest_gradients, cutter.operands(op).gradients);
+    computes_again = computes_again || cutter.recomputes(op);
+  }
+  const std::uint64_t all = memory.weights.count() / element.count();
+  const Bytes kept = computes_again ? element * std::min(all, strategy.reuse_distance / 2) : Bytes();
+  memory.weights = std::min(memory.weights, largest + kept);
+  memory.gradients = std::min(memory.gradients, largest_gradients);
+}
+
 }  // namespace
 
 std::string to_string(MemoryPart part) {
@@ -246,6 +264,9 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     memory.recomputed = memory.recomputed - kept;
   }
   memory.apart += memory.recomputed;
+  if (strategy.gather == GatherUnit::operators) {
+    hold_one_operator(cutter, strategy, layer, element_size(workload.data_type), memory);
+  }
   return memory;
 }
 

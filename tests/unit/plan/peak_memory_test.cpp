@@ -135,6 +135,18 @@ TEST(PeakMemory, ZeroThreeGathersTheLayerAndTheNext) {
   EXPECT_EQ(walked(alone, 0).use[MemoryPart::gathered], Bytes(0));
 }
 
+TEST(PeakMemory, GathersByOperatorHoldOneAtATime) {
+  const auto gathered = [](const std::string& more) {
+    const Planned work = planned("data: 2\nzero: 3\nprefetch: none\n" + more);
+    return work.plan.stages[0].pass_memory[0][static_cast<std::size_t>(Phase::backward)].gathered;
+  };
+  EXPECT_LT(gathered("gather: operator\n"), gathered(""));
+  // What is computed with again soon stays for it, a whole layer at most.
+  const std::string again = "gather: operator\nrecompute: full\n";
+  EXPECT_EQ(gathered(again), gathered("recompute: full\n"));
+  EXPECT_EQ(gathered(again + "reuse_distance: 0\n"), gathered("gather: operator\n"));
+}
+
 TEST(PeakMemory, WeightGradientsApartKeepWhatTheyNeed) {
   const Planned whole = planned("pipeline: 8\nschedule: 1f1b\nrecompute: full\n");
   const Planned apart = planned("pipeline: 8\nschedule: zb-h1\nrecompute: full\n");
