@@ -18,10 +18,15 @@ Bytes working_forward(const Cutter& cutter, const Operator& op) {
   return (op.kind == "loss" ? all.inputs : all.outputs) + cutter.passing_forward(op);
 }
 
-Bytes working_backward(const Cutter& cutter, const Operator& op) {
+// A loss whose vocabulary is cut over a tensor group has its gradient in one copy more: what is
+// subtracted from the probabilities, which other losses write in place (PyTorch,
+// torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
+Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
   const Operands all = cutter.operands(op);
-  const Bytes gradients = op.kind == "loss" ? Bytes() : all.inputs + all.outputs;
-  return gradients + cutter.passing_backward(op);
+  const bool is_loss = op.kind == "loss";
+  const Bytes gradients = is_loss ? Bytes() : all.inputs + all.outputs;
+  const bool is_cut = is_loss && strategy.degrees.tensor > 1;
+  return gradients + cutter.passing_backward(op) + (is_cut ? cutter.passing_forward(op) : Bytes());
 }
 
 // Replicas that gather and scatter, each time a layer is worked on.
@@ -250,7 +255,7 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     if (!workload.training) {
       continue;
     }
-    memory.working_backward = std::max(memory.working_backward, working_backward(cutter, op));
+    memory.working_backward = std::max(memory.working_backward, working_backward(cutter, strategy, op));
     if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
       memory.recomputed += cutter.stored(op);
     }

@@ -104,8 +104,7 @@ def titan(report, program, folder, reduced):
                   "published [GiB]", "ours [GiB]", "error", "within 10 %", "ours, by part"], table)
     report.bound(held == len(table), f"torchtitan, peak memory: {held} of {len(table)} rows within 10 %")
     report.say(f"Within 10 %: {held} of {len(table)}. All errors are negative. What is known to be left out: copies that "
-               "eager blocks make, a third copy of the logits' gradient where the vocabulary is cut (torch/distributed/tensor/"
-               "parallel/loss.py), blocks lost between pools, embedding and head gathered as one unit, and with a "
+               "eager blocks make, blocks lost between pools, embedding and head gathered as one unit, and with a "
                "pipeline what it receives for all micro-batches ahead and the inputs and outputs of stages that it keeps; "
                "how many micro-batches these runs had is not published. Ours counts a copy of the weights in bf16 beside "
                "the optimizer's (as DeepSpeed), which FSDP2 does not hold: 2 of 18 bytes a parameter.")
@@ -132,8 +131,7 @@ def fits(report, program, folder):
                                 if most[1]["parts"][part] >= 0.05e9)])
     report.table(["set", "runs", "fit", "fullest", "ours [GB]", "ours, by part [GB]"], table)
     report.bound(all_fit, "peak memory: every run that was measured fits its 80 GB")
-    report.say("What does not fit by ours: 530 billion with ZeRO-3, of which ours gathers two whole layers of 10 GB, where "
-               "DeepSpeed gathers by module, a billion parameters at most (stage3_max_live_parameters); Llama 3 405B without "
+    report.say("What does not fit by ours: Llama 3 405B without "
                "recomputation, of which ours keeps inputs and outputs of every norm and gate, and as many micro-batches "
                "as interleaved 1F1B has under way, where Meta freed what it could and had a schedule of its own "
                "(arXiv:2407.21783, section 3.3.2); and one run of NVIDIA's by 0.1 GB.")
