@@ -149,10 +149,15 @@ class PlanTraffic::Builder {
   }
 
   void add_own(EntityId node, std::uint64_t events) {
+    traffic_.events_ += events * traffic_.runs_[job_];
+    attribute(node, events);
+  }
+
+  // Events that are counted already.
+  void attribute(EntityId node, std::uint64_t events) {
     if (events == 0) {
       return;
     }
-    traffic_.events_ += events * traffic_.runs_[job_];
     if (!traffic_.own_.empty() && traffic_.own_.back().node == node.value() &&
         traffic_.own_.back().job == job_) {
       traffic_.own_.back().events += events;
@@ -180,6 +185,12 @@ class PlanTraffic::Builder {
       }
     });
     traffic_.events_ += all * messages * traffic_.runs_[job_];
+    if (has_no_room()) {
+      // What passes counts for the sender: those on the way lie between it and others that send back.
+      attribute(from, passing * messages * (nodes_.size() - 2));
+      nodes_ = {nodes_.front(), nodes_.back()};
+      passing = 0;
+    }
     const std::uint32_t route = route_number();
     const auto same = std::find_if(
         traffic_.flows_.begin() + static_cast<std::ptrdiff_t>(first_of_job_), traffic_.flows_.end(),
@@ -193,11 +204,13 @@ class PlanTraffic::Builder {
     }
   }
 
+  // Routes over a whole wafer are too many to be kept with all their nodes.
+  bool has_no_room() const {
+    return nodes_.size() > 2 && traffic_.route_nodes_.size() + nodes_.size() > most_route_nodes;
+  }
+
   // Of the nodes just walked; the few routes of this role are looked through for it.
   std::uint32_t route_number() {
-    if (nodes_.size() > 2 && traffic_.route_nodes_.size() + nodes_.size() > most_route_nodes) {
-      nodes_ = {nodes_.front(), nodes_.back()};
-    }
     for (std::size_t known = first_of_role_; known + 1 < traffic_.first_node_.size(); ++known) {
       const std::size_t first = traffic_.first_node_[known];
       const std::size_t last = traffic_.first_node_[known + 1] - 1;
