@@ -39,17 +39,77 @@ JsonText json_of(const trace::Service& service) {
   return json;
 }
 
+// Why rows have no rate, or none that ends: each reason once, with the first that it is true of.
+class Reasons {
+ public:
+  void note(const CapacityRow& row) {
+    const std::string reason = reason_of(row);
+    const auto known = std::find_if(reasons_.begin(), reasons_.end(),
+                                    [&](const Reason& one) { return one.reason == reason; });
+    if (known != reasons_.end()) {
+      ++known->others;
+    } else {
+      reasons_.push_back({reason, join(row.values), 0});
+    }
+  }
+  std::string text() const {
+    std::string text;
+    for (const Reason& one : reasons_) {
+      text += one.values;
+      if (one.others > 0) {
+        text += " and " + std::to_string(one.others) + (one.others == 1 ? " other" : " others");
+      }
+      text += (one.values.empty() ? "" : ": ") + one.reason + "\n";
+    }
+    return text;
+  }
+
+ private:
+  struct Reason {
+    std::string reason;
+    std::string values;
+    std::uint64_t others = 0;
+  };
+  static std::string reason_of(const CapacityRow& row) {
+    const std::string more = row.message.empty() ? "" : ": " + row.message;
+    if (row.status == "beaten") {
+      return "targets are not met at rates above the best" + more;
+    }
+    return (row.status == "late"
+                ? "targets are not met at a rate of " + rounded(row.beyond, 4) + " either"
+                : row.status) +
+           more;
+  }
+
+  std::vector<Reason> reasons_;
+};
+
+// What all keys of paths begin with is left out.
+std::vector<std::string> short_names(const std::vector<std::string>& keys) {
+  std::size_t shared = keys.size() < 2 ? 0 : keys.front().rfind('.') + 1;
+  for (const std::string& key : keys) {
+    while (shared > 0 && key.compare(0, shared, keys.front(), 0, shared) != 0) {
+      shared = shared < 2 ? 0 : keys.front().rfind('.', shared - 2) + 1;
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string& key : keys) {
+    names.push_back(key.substr(shared));
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string to_table(const CapacityOutcome& outcome) {
-  std::vector<std::string> head = outcome.keys;
+  std::vector<std::string> head = short_names(outcome.keys);
   for (const char* const name : {"largest rate", "beyond", "runs", "service", "NPUs", "met %",
                                  "met/s", "first token p99 [ms]", "between tokens p99 [ms]",
                                  "latency p99 [ms]", "a million tokens"}) {
     head.emplace_back(name);
   }
   TextTable table(std::move(head));
-  std::string others;
+  Reasons why;
   for (const CapacityRow& row : outcome.rows) {
     for (const trace::Service& service : row.services) {
       std::vector<std::string> cells = row.values;
@@ -65,18 +125,11 @@ std::string to_table(const CapacityOutcome& outcome) {
       }
       table.add(std::move(cells));
     }
-    if (row.status == "beaten") {
-      others += join(row.values) + ": targets are not met at a rate of " + rounded(row.beyond, 4) +
-                ", which is above the best\n";
-    } else if (row.status != "met" || !row.message.empty()) {
-      others += join(row.values) + (row.values.empty() ? "" : ": ") +
-                (row.status == "late"
-                     ? "targets are not met at a rate of " + rounded(row.beyond, 4) + " either"
-                     : row.status) +
-                (row.message.empty() ? "" : ": " + row.message) + "\n";
+    if (row.status != "met" || !row.message.empty()) {
+      why.note(row);
     }
   }
-  return table.to_string() + others;
+  return table.to_string() + why.text();
 }
 
 std::string to_json(const CapacityOutcome& outcome) {
