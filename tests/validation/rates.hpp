@@ -1,5 +1,5 @@
-// Programs that print times which the compute model of a machine file gives: a line of standard input,
-// a time [ps].
+// Programs that print times which the compute model of a machine file gives: for each line of
+// standard input a time [ps].
 #pragma once
 
 #include <iostream>
