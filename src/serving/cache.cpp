@@ -7,13 +7,17 @@
 
 namespace tessera::serving {
 
-bool Cache::take(std::uint64_t blocks) {
+bool Cache::take(std::uint64_t blocks, GivenUp* given_up) {
   while (most_ && taken_ + blocks > *most_) {
     if (idle_.empty()) {
       return false;
     }
     const auto oldest = prefixes_.find(idle_.begin()->second);
     taken_ -= oldest->second.blocks;
+    idle_blocks_ -= oldest->second.blocks;
+    if (given_up != nullptr) {
+      given_up->emplace_back(oldest->first, oldest->second.blocks);
+    }
     prefixes_.erase(oldest);
     idle_.erase(idle_.begin());
   }
@@ -33,6 +37,7 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   }
   if (found->second.users++ == 0) {
     idle_.erase({found->second.last_use, prefix});
+    idle_blocks_ -= found->second.blocks;
   }
   found->second.last_use = ++uses_;
   return static_cast<std::uint32_t>(kept);
@@ -44,6 +49,7 @@ void Cache::let_go(std::uint32_t prefix) {
   found.last_use = ++uses_;
   if (--found.users == 0) {
     idle_.emplace(found.last_use, prefix);
+    idle_blocks_ += found.blocks;
   }
 }
 
@@ -81,10 +87,12 @@ void Cache::restore(pdes::StateReader& reader) {
   uses_ = reader.get<std::uint64_t>();
   prefixes_.clear();
   idle_.clear();
+  idle_blocks_ = 0;
   for (const Prefix& prefix : reader.get_all<Prefix>()) {
     prefixes_[prefix.number] = prefix;
     if (prefix.users == 0) {
       idle_.emplace(prefix.last_use, prefix.number);
+      idle_blocks_ += prefix.blocks;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/request.hpp"
+#include "tessera/serving/request_class.hpp"
 
 namespace tessera::serving {
 namespace {
@@ -122,8 +123,20 @@ const RequiredKey<std::uint32_t> own_prompt{"list[].prompt", "tokens", between(1
 const RequiredKey<std::uint32_t> own_generate{"list[].generate", "tokens", between(1U, most_keys)};
 const OptionalKey<std::string> own_prefix{"list[].prefix", "none",
                                           "name of the prompt's beginning, which others share"};
+const OptionalKey<std::string> own_class{"list[].class", "drawn by shares",
+                                         "one of the tenant's classes"};
 const RequiredKey<std::uint32_t> own_prefix_tokens{"list[].prefix_tokens", "its length",
                                                    between(1U, most_keys)};
+
+// Of one of the tenant's classes; 0 after a complaint.
+std::uint32_t read_class(Section& entry, const RequestNeeds& needs) {
+  const std::string name = own_class.read(entry).value_or("");
+  const std::uint32_t number = class_number(needs.classes, name);
+  if (number == 0) {
+    entry.error("class", "'" + name + "' is none of the tenant's classes");
+  }
+  return number;
+}
 
 // One request of a list.
 Request read_one(Section& entry, const RequestNeeds& needs,
@@ -136,6 +149,9 @@ Request read_one(Section& entry, const RequestNeeds& needs,
   }
   request.prompt = std::max(1U, own_prompt.read(entry));
   request.generate = std::max(1U, own_generate.read(entry));
+  if (entry.has("class")) {
+    request.of_class = read_class(entry, needs);
+  }
   if (entry.has("prefix")) {
     const std::string name = own_prefix.read(entry).value_or("");
     request.prefix = prefixes.emplace(name, prefixes.size() + 1).first->second;
@@ -182,7 +198,7 @@ const Registration list(arrivals(),
                         {"list",
                          "each request as given",
                          {list_key, at_key, where_used(own_prompt), where_used(own_generate),
-                          own_prefix, where_used(own_prefix_tokens), own_samples}},
+                          own_prefix, where_used(own_prefix_tokens), own_class, own_samples}},
                         make_list);
 
 }  // namespace

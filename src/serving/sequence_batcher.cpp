@@ -1,41 +1,17 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <span>
 #include <utility>
 
+#include "sequence.hpp"
+#include "sequence_cache.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/serving/batcher.hpp"
-#include "tessera/serving/cache.hpp"
 #include "tessera/serving/language_model.hpp"
 
 namespace tessera::serving {
 namespace {
-
-constexpr std::uint32_t no_step = 0xFFFFFFFF;
-
-struct Sequence {
-  std::uint64_t request = 0;
-  Request what;
-  std::uint32_t goal = 0;       // tokens that go in before the next one comes out
-  std::uint32_t cached = 0;     // tokens in the cache
-  std::uint32_t generated = 0;  // tokens given
-  std::uint32_t again = 0;
-  std::uint32_t step = no_step;  // that it is in
-  std::uint32_t queries = 0;     // in that step
-  std::uint32_t uses = 0;        // prefix in the cache that it uses; 0: none
-  std::uint64_t blocks = 0;      // its own
-  std::uint64_t shared = 0;      // blocks of the prefix or the pieces that it uses
-  std::uint32_t pieces = 0;      // of its prompt that are in the cache and it uses
-  std::uint32_t credit = 0;      // millionths of a token, that drafts have gained and not given
-  bool keeps_pieces = true;      // as it computes them; no more, once another one was faster
-  SimTime begun = SimTime::never();
-  SimTime first;
-  SimTime last;  // token
-
-  bool generates() const { return cached + 1 == goal && generated > 0; }
-};
 
 constexpr std::uint64_t millionths = 1'000'000;
 
@@ -57,15 +33,15 @@ class SequenceBatcher final : public Batcher {
   SequenceBatcher(const BatchOptions& options, const RequestSource* requests)
       : options_(options),
         gains_(gains_of(options)),
-        cache_(options.block, options.blocks),
-        requests_(requests != nullptr && requests->piece_tokens() > 0 ? requests : nullptr) {}
+        order_(options.priorities),
+        cache_(options, requests) {}
 
   void arrive(std::uint64_t number, const Request& request) override {
     Sequence sequence;
     sequence.request = number;
     sequence.what = request;
     sequence.goal = request.prompt;
-    waiting_.push_back(sequence);
+    line_up(sequence);
   }
 
   void take_over(const Carried& carried) override {
@@ -78,7 +54,7 @@ class SequenceBatcher final : public Batcher {
     sequence.cached = carried.what.prompt;
     sequence.generated = 1;
     sequence.goal = carried.what.prompt + 1;
-    waiting_.push_back(sequence);
+    line_up(sequence);
   }
 
   std::optional<Batch> next(std::uint32_t number, SimTime now) override {
@@ -86,6 +62,7 @@ class SequenceBatcher final : public Batcher {
     tokens_ = 0;
     picked_ = 0;
     carried_ = 0;
+    displaced_ = false;
     if (!options_.continuous && running_.empty()) {
       filling_ = true;
     }
@@ -115,8 +92,7 @@ class SequenceBatcher final : public Batcher {
           continue;
         }
         sequence.cached += sequence.queries;
-        keep_prefix(sequence);
-        keep_pieces(sequence);
+        cache_.keep_beginning(sequence);
         if (sequence.cached == sequence.goal) {
           give_token(sequence, now, listener);
         }
@@ -156,9 +132,7 @@ class SequenceBatcher final : public Batcher {
   std::uint64_t most_blocks() const override { return cache_.most_taken(); }
   BatchCounts counts() const override {
     BatchCounts counts = counts_;
-    counts.blocks_taken = cache_.taken();
-    counts.blocks_of_prefixes = cache_.of_prefixes();
-    counts.blocks_beyond = cache_.beyond();
+    cache_.count(counts);
     return counts;
   }
 
@@ -179,6 +153,23 @@ class SequenceBatcher final : public Batcher {
   }
 
  private:
+  static constexpr std::size_t nobody = ~std::size_t{0};
+
+  // Who has come waits behind those that go before it.
+  void line_up(const Sequence& sequence) {
+    if (order_.by_priority()) {
+      put_in_order(sequence);
+    } else {
+      waiting_.push_back(sequence);
+    }
+  }
+  void put_in_order(const Sequence& sequence) {
+    const auto place = std::upper_bound(
+        waiting_.begin(), waiting_.end(), sequence,
+        [this](const Sequence& a, const Sequence& b) { return order_.before(a, b); });
+    waiting_.insert(place, sequence);
+  }
+
   // Sequences that a step may take, so that all steps in flight get some.
   std::uint32_t most_picked() const {
     const auto all = static_cast<std::uint32_t>(running_.size());
@@ -192,18 +183,12 @@ class SequenceBatcher final : public Batcher {
     tokens_ += queries;
     ++picked_;
   }
-
-  // Room in the cache for so many more tokens of a sequence.
-  bool take_room(Sequence& sequence, std::uint32_t queries) {
-    const std::uint64_t needed = cache_.blocks_of(sequence.cached + queries);
-    const std::uint64_t held = sequence.blocks + sequence.shared;
-    if (needed <= held) {
-      return true;
-    }
-    if (!cache_.take(needed - held)) {
+  // False: the cache is full.
+  bool try_to_pick(Sequence& sequence, std::uint32_t queries) {
+    if (!cache_.take_room(sequence, queries)) {
       return false;
     }
-    sequence.blocks += needed - held;
+    pick(sequence, queries);
     return true;
   }
 
@@ -216,48 +201,10 @@ class SequenceBatcher final : public Batcher {
       const std::uint32_t queries =
           std::min({1 + options_.drafts, running_[i].what.generate - running_[i].generated,
                     budget - tokens_});
-      while (!take_room(running_[i], queries)) {
-        if (!drop_last(i)) {
-          return;
-        }
+      if (!pick_with_room(i, queries)) {
+        return;
       }
-      pick(running_[i], queries);
     }
-  }
-
-  // Gives up the sequence that came last and is in no step, behind `keep`; it is computed again.
-  // False: there is none.
-  bool drop_last(std::size_t keep) {
-    for (std::size_t i = running_.size(); i-- > keep + 1;) {
-      if (running_[i].step != no_step) {
-        continue;
-      }
-      Sequence sequence = running_[i];
-      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-      release(sequence);
-      counts_.dropped += sequence.cached;
-      sequence.cached = 0;
-      ++sequence.again;
-      waiting_.push_front(sequence);
-      return true;
-    }
-    return false;
-  }
-
-  void release(Sequence& sequence) {
-    cache_.give_back(sequence.blocks);
-    if (sequence.uses != 0) {
-      cache_.let_go(sequence.uses);
-    }
-    // The last ones first, so that they are given up before those that they need.
-    for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
-      cache_.let_go(requests_->pieces(sequence.request)[piece - 1]);
-    }
-    sequence.blocks = 0;
-    sequence.shared = 0;
-    sequence.uses = 0;
-    sequence.pieces = 0;
-    sequence.keeps_pieces = true;
   }
 
   // Prompts that have begun.
@@ -266,113 +213,107 @@ class SequenceBatcher final : public Batcher {
       if (running_[i].step != no_step || running_[i].generates()) {
         continue;
       }
-      while (!pick_prompt(running_[i], budget)) {
-        if (!drop_last(i)) {
-          return;
-        }
+      if (!pick_with_room(i, queries_of_prompt(running_[i], budget))) {
+        return;
       }
     }
   }
 
-  // False: the cache is full.
-  bool pick_prompt(Sequence& sequence, std::uint32_t budget) {
-    const std::uint32_t left = sequence.goal - sequence.cached;
-    const std::uint32_t queries = std::min({left, budget - tokens_, most_queries});
-    if (!take_room(sequence, queries)) {
-      return false;
+  std::uint32_t queries_of_prompt(const Sequence& sequence, std::uint32_t budget) const {
+    return std::min({sequence.goal - sequence.cached, budget - tokens_, most_queries});
+  }
+
+  // Picks running_[i], for which others give their blocks back; `i` stays the place of the one that
+  // was looked at last, which was the one before where it gave way itself. False: there is no room.
+  bool pick_with_room(std::size_t& i, std::uint32_t queries) {
+    while (!try_to_pick(running_[i], queries)) {
+      const std::size_t last = order_.by_priority() ? last_in_order() : last_behind(i);
+      if (last == nobody) {
+        return false;
+      }
+      give_up(last);
+      if (last == i) {
+        --i;  // below 0 the loop goes on at 0
+        return true;
+      }
+      i -= last < i ? 1 : 0;
     }
-    pick(sequence, queries);
     return true;
+  }
+
+  // Who came last of those behind `keep` that are in no step.
+  std::size_t last_behind(std::size_t keep) const {
+    for (std::size_t i = running_.size(); i-- > keep + 1;) {
+      if (running_[i].step == no_step) {
+        return i;
+      }
+    }
+    return nobody;
+  }
+  // By priority, of those that are in no step but this one.
+  std::size_t last_in_order() const {
+    std::size_t last = nobody;
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      const bool is_free = running_[i].step == no_step || running_[i].step == step_;
+      if (is_free && (last == nobody || order_.before(running_[last], running_[i]))) {
+        last = i;
+      }
+    }
+    return last;
+  }
+
+  // It waits again, to be fetched from the tier or computed again.
+  void give_up(std::size_t place) {
+    Sequence sequence = running_[place];
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
+    if (sequence.step == step_) {
+      tokens_ -= sequence.queries;
+      --picked_;
+      sequence.step = no_step;
+    }
+    displaced_ = true;
+    cache_.release(sequence);
+    if (!cache_.store(sequence)) {
+      counts_.dropped += sequence.cached;
+      sequence.cached = 0;
+    }
+    ++sequence.again;
+    if (order_.by_priority()) {
+      put_in_order(sequence);
+    } else {
+      waiting_.push_front(sequence);
+    }
   }
 
   void admit(std::uint32_t budget) {
     if (!options_.continuous && !filling_) {
       return;
     }
+    if (order_.by_priority() && displaced_) {
+      return;
+    }
     filling_ = false;
     while (!waiting_.empty() && running_.size() < options_.sequences && tokens_ < budget) {
       Sequence sequence = waiting_.front();
-      const bool is_carried = sequence.cached > 0;
-      if (!is_carried) {
-        use_prefix(sequence);
-        use_pieces(sequence);
-      }
+      const bool is_cached = sequence.cached > 0;  // handed over, or in the tier
+      const bool has_come = is_cached || cache_.use_beginning(sequence);
       const std::uint32_t left = sequence.goal - sequence.cached;
       // Whole prompts go together while they fit; one that never fits goes in parts.
       const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
-      if (waits || !pick_prompt(sequence, budget)) {
-        release(sequence);
+      if (!has_come || waits || !try_to_pick(sequence, queries_of_prompt(sequence, budget))) {
+        cache_.release(sequence);
         return;
       }
-      carried_ += is_carried ? 1 : 0;
-      // What it has not computed was there.
-      counts_.reused += sequence.cached;
+      if (sequence.stored > 0) {
+        cache_.fetch(sequence);
+      } else {
+        // What it has not computed was there.
+        counts_.reused += sequence.cached;
+      }
+      carried_ += is_cached && sequence.generates() ? 1 : 0;
       waiting_.pop_front();
       running_.push_back(sequence);
       filling_ = true;
-    }
-  }
-
-  // The last token of a prompt is computed in any case.
-  void use_prefix(Sequence& sequence) {
-    const std::uint32_t most = std::min(sequence.what.prefix_tokens, sequence.goal - 1);
-    const std::uint32_t there = cache_.use_prefix(sequence.what.prefix, most);
-    if (there == 0) {
-      return;
-    }
-    sequence.uses = sequence.what.prefix;
-    sequence.cached = there;
-    sequence.shared = there / options_.block;
-  }
-
-  void keep_prefix(Sequence& sequence) {
-    const Request& what = sequence.what;
-    if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < what.prefix_tokens) {
-      return;
-    }
-    const std::uint64_t blocks = cache_.keep_prefix(what.prefix, what.prefix_tokens);
-    if (blocks > 0) {
-      sequence.uses = what.prefix;
-      sequence.shared = blocks;
-      sequence.blocks -= blocks;
-    }
-  }
-
-  // Pieces of a prompt that are whole and are not its last token.
-  std::span<const std::uint32_t> pieces_of(const Sequence& sequence, std::uint32_t tokens) const {
-    const auto all = requests_->pieces(sequence.request);
-    return all.first(std::min<std::size_t>(all.size(), tokens / requests_->piece_tokens()));
-  }
-
-  void use_pieces(Sequence& sequence) {
-    if (requests_ == nullptr) {
-      return;
-    }
-    for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt - 1)) {
-      if (cache_.use_prefix(piece, requests_->piece_tokens()) == 0) {
-        break;
-      }
-      ++sequence.pieces;
-    }
-    sequence.cached = sequence.pieces * requests_->piece_tokens();
-    sequence.shared = sequence.cached / options_.block;
-  }
-
-  void keep_pieces(Sequence& sequence) {
-    if (requests_ == nullptr || !sequence.keeps_pieces) {
-      return;
-    }
-    const auto pieces = pieces_of(sequence, std::min(sequence.cached, sequence.what.prompt));
-    while (sequence.pieces < pieces.size()) {
-      const std::uint64_t blocks =
-          cache_.keep_prefix(pieces[sequence.pieces], requests_->piece_tokens());
-      if (blocks == 0) {
-        sequence.keeps_pieces = false;  // another one has computed it meanwhile
-        return;
-      }
-      ++sequence.pieces;
-      sequence.shared += blocks;
-      sequence.blocks -= blocks;
     }
   }
 
@@ -384,8 +325,8 @@ class SequenceBatcher final : public Batcher {
         continue;
       }
       sequence.begun = std::min(sequence.begun, now);
-      const auto keys = static_cast<std::uint32_t>(
-          cache_.blocks_of(sequence.cached + sequence.queries) * options_.block);
+      const auto keys =
+          static_cast<std::uint32_t>(cache_.in_whole_blocks(sequence.cached + sequence.queries));
       ++counts[{sequence.queries, keys}];
       if (sequence.generates()) {
         batch.emitting += sequence.queries;
@@ -396,6 +337,7 @@ class SequenceBatcher final : public Batcher {
     for (const auto& [sizes, sequences] : counts) {
       batch.groups.push_back({sequences, sizes.first, sizes.second});
     }
+    cache_.tell_moves(batch);
     return batch;
   }
 
@@ -417,8 +359,7 @@ class SequenceBatcher final : public Batcher {
         sequence.credit + gains_[drafts_in(sequence)] - tokens * millionths, millionths - 1));
     counts_.dropped += sequence.queries - tokens;
     sequence.cached += tokens;
-    keep_prefix(sequence);
-    keep_pieces(sequence);
+    cache_.keep_beginning(sequence);
     for (std::uint32_t token = 0; token < tokens; ++token) {
       give_token(sequence, now, listener);
     }
@@ -435,7 +376,7 @@ class SequenceBatcher final : public Batcher {
     ++sequence.goal;
     if (sequence.generated == sequence.what.generate) {
       counts_.held += sequence.cached;
-      release(sequence);
+      cache_.release(sequence);
       listener.on_served(
           {sequence.request, sequence.what, sequence.begun, sequence.first, now, sequence.again});
     }
@@ -443,9 +384,9 @@ class SequenceBatcher final : public Batcher {
 
   BatchOptions options_;
   std::vector<std::uint64_t> gains_;  // [drafts]
-  Cache cache_;
-  const RequestSource* requests_;  // null: nothing is known of pieces
-  BatchCounts counts_;             // all but the blocks
+  SequenceOrder order_;
+  SequenceCache cache_;
+  BatchCounts counts_;  // all but the blocks
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // in order of admission
   bool filling_ = false;           // not continuous: a batch is being put together
@@ -454,6 +395,7 @@ class SequenceBatcher final : public Batcher {
   std::uint32_t tokens_ = 0;
   std::uint32_t picked_ = 0;
   std::uint32_t carried_ = 0;  // of these, whose keys and values were handed over
+  bool displaced_ = false;     // some gave their blocks back for it
 };
 
 }  // namespace

@@ -13,6 +13,16 @@
 // whole, of one that is told by its blocks as many as are there from the first on; what nobody uses
 // goes when room is needed, that which was used longest ago first.
 //
+// With priorities of classes those that wait are in order of (priority, arrival), the smallest
+// first, and who gives its blocks back is the last one in that order of all that are in no other
+// step, also one that this step has just taken, or the very one that needs them; nothing is
+// admitted in such a step (vLLM's `--scheduling-policy priority`, v1/core/sched/scheduler.py of
+// W. Kwon et al.). Who runs is not displaced by who waits.
+//
+// With a tier (serving/cache_tier.hpp) blocks that are given back go to another memory as long as
+// there is room, and are fetched in place of being computed again; so do beginnings of prompts that
+// nobody uses. A step says how many go each way before it begins.
+//
 // With drafts of d tokens that are accepted with probability a, a step gives a sequence
 //     1 + a + … + a^d = (1 - a^(d+1)) / (1 - a)
 // tokens in the mean (Y. Leviathan et al., "Fast inference from transformers via speculative
@@ -29,6 +39,7 @@
 
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/state.hpp"
+#include "tessera/serving/cache_tier.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/serving/served_model.hpp"
 
@@ -48,6 +59,9 @@ struct BatchOptions {
   // one, and one more.
   std::uint32_t drafts = 0;
   double acceptance = 0;
+  // Of each class of requests; the smallest goes first. Empty: first come, first served.
+  std::vector<std::int32_t> priorities{};
+  std::optional<TierOptions> tier{};
 };
 
 // How a request fared; times of tokens are told one by one.
@@ -57,7 +71,7 @@ struct Served {
   SimTime begun;  // when its first step began
   SimTime first;  // token, or end
   SimTime last;
-  std::uint32_t again = 0;  // times that it gave its cache back
+  std::uint32_t again = 0;  // times that it gave its cache back, to be computed again or fetched
 };
 
 // What sequences did with the cache, and what it holds now. Tokens of steps and `reused` ones are
@@ -69,6 +83,12 @@ struct BatchCounts {
   std::uint64_t blocks_taken = 0;
   std::uint64_t blocks_of_prefixes = 0;  // of these
   std::uint64_t blocks_beyond = 0;       // taken at a time, more than there are
+  // Of the tier: blocks of sequences that went there and came back, and what it holds.
+  std::uint64_t swapped_out = 0;
+  std::uint64_t swapped_in = 0;
+  std::uint64_t tier_taken = 0;
+  std::uint64_t tier_of_prefixes = 0;  // of these
+  std::uint64_t tier_beyond = 0;       // taken at a time, more than there are
 };
 
 // A request whose prompt others have computed, with its first token, and whose keys and values have

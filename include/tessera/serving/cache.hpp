@@ -28,9 +28,16 @@ class Cache {
     return most_taken_ - std::min(most_taken_, most_.value_or(most_taken_));
   }
 
+  // A prefix that nobody used and that was given up, with its blocks.
+  using GivenUp = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   // Takes blocks; prefixes that nobody uses are given up for them, those first that were used
-  // longest ago. False: there is not enough room, and nothing was taken.
-  bool take(std::uint64_t blocks);
+  // longest ago, and added to `given_up`. False: there is not enough room; prefixes may be given up
+  // all the same, and no block was taken.
+  bool take(std::uint64_t blocks, GivenUp* given_up = nullptr);
+  // Whether so many could be taken.
+  bool has_room(std::uint64_t blocks) const {
+    return !most_ || taken_ - idle_blocks_ + blocks <= *most_;
+  }
   void give_back(std::uint64_t blocks) { taken_ -= blocks; }
 
   // Tokens of a prefix that are in the cache, in whole blocks, which the caller may use until it
@@ -38,6 +45,7 @@ class Cache {
   // part alone would hold the rest, and might stand in its own way.)
   std::uint32_t use_prefix(std::uint32_t prefix, std::uint32_t tokens);
   void let_go(std::uint32_t prefix);
+  bool has_prefix(std::uint32_t prefix) const { return prefixes_.contains(prefix); }
   // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
   // which the sequence uses. 0: the prefix is there already.
   std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens);
@@ -60,6 +68,7 @@ class Cache {
   std::uint64_t uses_ = 0;
   std::unordered_map<std::uint32_t, Prefix> prefixes_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> idle_;  // last use and number of unused ones
+  std::uint64_t idle_blocks_ = 0;                       // of these
 };
 
 }  // namespace tessera::serving

@@ -30,6 +30,7 @@ struct Request {
   std::uint32_t generate = 0;  // tokens
   std::uint32_t prefix = 0;    // number of a prompt's beginning that others share; 0: none
   std::uint32_t prefix_tokens = 0;
+  std::uint32_t of_class = 0;  // number of its class, from 1 on (serving/request_class.hpp); 0: none
 };
 
 // Requests by number, in order of arrival. Immutable.
@@ -49,6 +50,8 @@ class RequestSource {
   // where nothing is known.
   virtual std::span<const std::uint32_t> pieces(std::uint64_t /*number*/) const { return {}; }
   virtual std::uint32_t piece_tokens() const { return 0; }
+  // As of the request; for those who ask for nothing else.
+  virtual std::uint32_t class_of(std::uint64_t /*number*/) const { return 0; }
   // The largest number of samples that can come; prompt and tokens to generate of the request that
   // has most of both together.
   virtual Request largest() const = 0;
@@ -64,6 +67,7 @@ struct RequestNeeds {
   bool of_language = false;  // prompts and tokens, else samples
   bool endless = false;      // a closed loop without an end
   std::uint64_t seed = 0;
+  std::span<const std::string> classes{};  // names that requests may say they belong to
 };
 
 using ArrivalMaker =

@@ -32,6 +32,9 @@ struct Batch {
   std::vector<SequenceGroup> groups;  // of language models
   std::uint32_t emitting = 0;         // sequences that give a token
   std::uint32_t samples = 0;          // of other models
+  // Blocks of the cache that go to another memory before it, and that come from there.
+  std::uint64_t blocks_out = 0;
+  std::uint64_t blocks_in = 0;
 
   std::uint64_t tokens() const;
 };

@@ -5,6 +5,7 @@
 
 #include "requests/trace_rows.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/serving/request_class.hpp"
 #include "tessera/serving/trace_time.hpp"
 
 namespace tessera::serving {
@@ -142,8 +143,8 @@ void read_log(TextReader& text, TraceRows& rows, const Columns& columns, const F
   rows.finish(true);
 }
 
-constexpr std::string_view own_columns[] = {"at",     "at [s]",        "prompt", "generate",
-                                            "prefix", "prefix_tokens", "samples"};
+constexpr std::string_view own_columns[] = {"at",     "at [s]",        "prompt",  "generate",
+                                            "prefix", "prefix_tokens", "samples", "class"};
 
 // Our own: keys of a list, times as they stand there.
 class OwnTable {
@@ -173,6 +174,7 @@ class OwnTable {
       request.prompt = number(fields, "prompt", 1).value_or(0);
       request.generate = number(fields, "generate", 1).value_or(0);
       read_prefix(fields, request);
+      read_class(fields, request);
       rows_.add(request);
     });
     rows_.finish(false);
@@ -230,6 +232,17 @@ class OwnTable {
     request.prefix_tokens = number(fields, "prefix_tokens", 1).value_or(1);
     if (request.prefix_tokens > request.prompt) {
       throw rows_.error(*field(fields, "prefix_tokens"), "prefix_tokens: more than the prompt has");
+    }
+  }
+
+  void read_class(const Fields& fields, Request& request) const {
+    const TraceField* const name = field(fields, "class");
+    if (name == nullptr) {
+      return;
+    }
+    request.of_class = class_number(rows_.options().classes, std::string(name->text));
+    if (request.of_class == 0) {
+      throw rows_.error(*name, "class: " + quoted(name->text) + " is none of the tenant's classes");
     }
   }
 

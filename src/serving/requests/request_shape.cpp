@@ -140,6 +140,7 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
   options.format = options.format == "auto" ? "" : options.format;
   options.of_language = needs.of_language;
   options.most = most;
+  options.classes = needs.classes;
   if (path.empty()) {
     return nullptr;
   }

@@ -19,7 +19,16 @@ inline constexpr std::uint32_t most_samples = 1U << 16;
 inline constexpr double longest_run = 9e6;  // [s]; times end at 9.22e6
 
 // What is drawn at random of a request: depends on seed, request and what it is alone.
-enum class Draw : std::uint32_t { interval, samples, prompt, generate, prefix, think, thinning };
+enum class Draw : std::uint32_t {
+  interval,
+  samples,
+  prompt,
+  generate,
+  prefix,
+  think,
+  thinning,
+  of_class
+};
 
 RandomStream random_of(std::uint64_t seed, std::uint64_t number, Draw what);
 

@@ -31,6 +31,9 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   if (request.prefix != 0 && prefixes_.empty()) {
     prefixes_.resize(rows_.size());
   }
+  if (request.of_class != 0 && classes_.empty()) {
+    classes_.resize(rows_.size());
+  }
   if (!pieces.empty() && piece_ends_.empty()) {
     piece_ends_.resize(rows_.size(), 0);
   }
@@ -40,6 +43,9 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   }
   if (!prefixes_.empty() || request.prefix != 0) {
     prefixes_.push_back({request.prefix, request.prefix_tokens});
+  }
+  if (!classes_.empty() || request.of_class != 0) {
+    classes_.push_back(request.of_class);
   }
   pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
   if (!piece_ends_.empty() || !pieces.empty()) {
@@ -67,6 +73,7 @@ void RequestTable::finish(bool from_first) {
   rows_.shrink_to_fit();
   samples_.shrink_to_fit();
   prefixes_.shrink_to_fit();
+  classes_.shrink_to_fit();
   piece_ends_.shrink_to_fit();
   pieces_.shrink_to_fit();
 }
@@ -98,6 +105,7 @@ void RequestTable::sort() {
   put_in_order(rows_, places);
   put_in_order(samples_, places);
   put_in_order(prefixes_, places);
+  put_in_order(classes_, places);
 }
 
 Request RequestTable::request(std::uint64_t number) const {
@@ -107,6 +115,7 @@ Request RequestTable::request(std::uint64_t number) const {
   request.prompt = row.prompt;
   request.generate = row.generate;
   request.samples = samples_.empty() ? 1 : samples_[number];
+  request.of_class = class_of(number);
   if (!prefixes_.empty()) {
     request.prefix = prefixes_[number].number;
     request.prefix_tokens = prefixes_[number].tokens;
@@ -124,7 +133,8 @@ std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const 
 
 std::size_t RequestTable::resident_bytes() const {
   return rows_.capacity() * sizeof(Row) + samples_.capacity() * sizeof(std::uint32_t) +
-         prefixes_.capacity() * sizeof(Prefix) + piece_ends_.capacity() * sizeof(std::uint64_t) +
+         prefixes_.capacity() * sizeof(Prefix) + classes_.capacity() * sizeof(std::uint32_t) +
+         piece_ends_.capacity() * sizeof(std::uint64_t) +
          pieces_.capacity() * sizeof(std::uint32_t);
 }
 

@@ -1,6 +1,6 @@
 // Requests that are known before the run, in order of arrival: 16 bytes each of a language model;
-// what few have (samples, prefixes, blocks that others share) is kept beside only where some have
-// it.
+// what few have (samples, prefixes, classes, blocks that others share) is kept beside only where
+// some have it.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,9 @@ class RequestTable final : public RequestSource {
   }
   std::span<const std::uint32_t> pieces(std::uint64_t number) const override;
   std::uint32_t piece_tokens() const override { return piece_tokens_; }
+  std::uint32_t class_of(std::uint64_t number) const override {
+    return classes_.empty() ? 0 : classes_[number];
+  }
   std::size_t resident_bytes() const override;
   std::vector<std::string> notes() const override { return notes_; }
   bool was_in_order() const { return was_in_order_; }
@@ -52,6 +55,7 @@ class RequestTable final : public RequestSource {
   std::vector<Row> rows_;
   std::vector<std::uint32_t> samples_;     // [rows], or none: 1 each
   std::vector<Prefix> prefixes_;           // [rows], or none
+  std::vector<std::uint32_t> classes_;     // the same
   std::vector<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
   std::vector<std::uint32_t> pieces_;
   std::uint32_t piece_tokens_ = 0;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct TraceOptions {
   std::string format;  // empty: as its head or its first object says
   bool of_language = true;
   std::uint64_t most = 0;  // requests, in the order of the file
+  std::span<const std::string> classes{};  // names that a column `class` may have
 };
 
 struct Trace {
