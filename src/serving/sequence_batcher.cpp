@@ -121,6 +121,9 @@ class SequenceBatcher final : public Batcher {
 
   std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
   BatchLoad load() const override { return {running_.size(), waiting_.size(), cache_.taken()}; }
+  BatchLoad load_of(std::uint32_t of_class) const override {
+    return of_class < loads_.size() ? loads_[of_class] : BatchLoad{};
+  }
   bool is_last(std::uint32_t number) const override {
     return waiting_.empty() &&
            std::all_of(running_.begin(), running_.end(), [this, number](const Sequence& sequence) {
@@ -141,6 +144,7 @@ class SequenceBatcher final : public Batcher {
     writer.put_all(running_);
     writer.put(filling_);
     writer.put(counts_);
+    writer.put_all(loads_);
     cache_.save(writer);
   }
   void restore(pdes::StateReader& reader) override {
@@ -149,14 +153,22 @@ class SequenceBatcher final : public Batcher {
     running_ = reader.get_all<Sequence>();
     filling_ = reader.get<bool>();
     counts_ = reader.get<BatchCounts>();
+    loads_ = reader.get_all<BatchLoad>();
     cache_.restore(reader);
   }
 
  private:
   static constexpr std::size_t nobody = ~std::size_t{0};
 
+  // Requests of its class.
+  BatchLoad& load_of(const Sequence& sequence) {
+    loads_.resize(std::max<std::size_t>(loads_.size(), sequence.what.of_class + 1));
+    return loads_[sequence.what.of_class];
+  }
+
   // Who has come waits behind those that go before it.
   void line_up(const Sequence& sequence) {
+    ++load_of(sequence).waiting;
     if (order_.by_priority()) {
       put_in_order(sequence);
     } else {
@@ -278,6 +290,8 @@ class SequenceBatcher final : public Batcher {
       sequence.cached = 0;
     }
     ++sequence.again;
+    --load_of(sequence).running;
+    ++load_of(sequence).waiting;
     if (order_.by_priority()) {
       put_in_order(sequence);
     } else {
@@ -312,6 +326,8 @@ class SequenceBatcher final : public Batcher {
       }
       carried_ += is_cached && sequence.generates() ? 1 : 0;
       waiting_.pop_front();
+      --load_of(sequence).waiting;
+      ++load_of(sequence).running;
       running_.push_back(sequence);
       filling_ = true;
     }
@@ -376,6 +392,7 @@ class SequenceBatcher final : public Batcher {
     ++sequence.goal;
     if (sequence.generated == sequence.what.generate) {
       counts_.held += sequence.cached;
+      --load_of(sequence).running;
       cache_.release(sequence);
       listener.on_served(
           {sequence.request, sequence.what, sequence.begun, sequence.first, now, sequence.again});
@@ -387,6 +404,7 @@ class SequenceBatcher final : public Batcher {
   SequenceOrder order_;
   SequenceCache cache_;
   BatchCounts counts_;  // all but the blocks
+  std::vector<BatchLoad> loads_;  // [classes, after none] but for blocks
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // in order of admission
   bool filling_ = false;           // not continuous: a batch is being put together

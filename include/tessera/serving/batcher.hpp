@@ -134,6 +134,8 @@ class Batcher {
   virtual Waiting waiting(std::uint32_t number) const = 0;
   virtual std::uint64_t unfinished() const = 0;
   virtual BatchLoad load() const { return {0, unfinished(), 0}; }
+  // Of requests of one class alone; blocks are not told apart.
+  virtual BatchLoad load_of(std::uint32_t /*of_class*/) const { return {}; }
   // Whether step `number`, which is under way, is the last of all requests that have come.
   virtual bool is_last(std::uint32_t number) const = 0;
   // Most blocks of the cache that were taken at a time; 0: there is none.

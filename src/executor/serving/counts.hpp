@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "tessera/executor/program/executor.hpp"
+#include "tessera/executor/serving/serving.hpp"
 #include "tessera/serving/batcher.hpp"
 
 namespace tessera::executor {
@@ -40,9 +39,15 @@ struct ServingCounts {
   }
 };
 
+// Of all classes of a tenant; of replicas with the first one.
+struct ClassSums {
+  std::uint64_t came = 0;  // requests
+  std::uint64_t over = 0;
+};
+
 // Of one tenant; the same list wherever it is asked for.
-std::vector<Balance> balances_of(const std::string& tenant, bool of_language,
-                                 const ServingCounts& asked, const Service& given,
-                                 const serving::BatchCounts& batches);
+std::vector<Balance> balances_of(const ServedTenant& tenant, const ServingCounts& asked,
+                                 const Service& given, const serving::BatchCounts& batches,
+                                 const ClassSums& of_classes);
 
 }  // namespace tessera::executor

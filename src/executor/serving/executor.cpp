@@ -5,6 +5,7 @@
 #include "serving/core.hpp"
 #include "serving/host.hpp"
 #include "serving/messages.hpp"
+#include "serving/moves.hpp"
 #include "serving/walks.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/flops.hpp"
@@ -46,23 +47,21 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
   void start(pdes::Context& context) override {
     if (context.self() == work_.host()) {
-      context.send_self(SimTime::zero(), port(serving_begin_kind), std::uint32_t{0});
+      context.send_self(SimTime::zero(), port(serving_call_kind), std::uint32_t{0},
+                        static_cast<std::uint16_t>(HostCall::begin));
     }
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
-      case serving_begin_kind:
-        host_->begin(context);
+      case serving_call_kind:
+        call_host(context, static_cast<HostCall>(event.tag), event.as<std::uint32_t>());
         break;
-      case serving_arrive_kind:
-        host_->arrive(context, event.as<std::uint32_t>());
+      case serving_moved_kind:
+        move(context, event.tag, event.as<network::Arrival>());
         break;
       case serving_heard_kind:
         host_->hear(context, event.tag);
-        break;
-      case serving_prepared_kind:
-        host_->prepared(context, event.as<std::uint32_t>());
         break;
       case serving_whole_kind:
         host_->hear(context, event.tag);
@@ -128,7 +127,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
     for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
       const ServedTenant& tenant = work_.tenants[i];
       const std::vector<Balance> some =
-          host_ ? host_->balances(i) : balances_of(tenant.name, tenant.of_language, {}, {}, {});
+          host_ ? host_->balances(i) : balances_of(tenant, {}, {}, {}, {});
       all.insert(all.end(), some.begin(), some.end());
     }
     if (work_.on_tiles) {
@@ -136,6 +135,8 @@ class ServingExecutor final : public Executor, public FindsFlops {
                      host_ ? host_->parts_told() : 0, walks_.parts_done()});
       all.push_back({"bytes of keys and values that tiles were told to hand over and got",
                      host_ ? host_->carried_bytes() : 0, carried_});
+      all.push_back({"bytes of the cache that tiles were told to move and moved",
+                     host_ ? host_->moved_bytes() : 0, moved_});
     }
     return all;
   }
@@ -184,11 +185,13 @@ class ServingExecutor final : public Executor, public FindsFlops {
     writer.put(instructions_done());
     walks_.save_totals(writer);
     writer.put(carried_);
+    writer.put(moved_);
   }
   void add_totals(pdes::StateReader& reader) override {
     earlier_ += reader.get<std::uint64_t>();
     walks_.add_totals(reader);
     carried_ += reader.get<std::uint64_t>();
+    moved_ += reader.get<std::uint64_t>();
   }
 
   std::size_t resident_bytes() const override {
@@ -274,6 +277,28 @@ class ServingExecutor final : public Executor, public FindsFlops {
     tell_host(context, slot);
   }
 
+  void call_host(pdes::Context& context, HostCall call, std::uint32_t number) {
+    switch (call) {
+      case HostCall::begin:
+        host_->begin(context);
+        break;
+      case HostCall::arrive:
+        host_->arrive(context, number);
+        break;
+      case HostCall::prepared:
+        host_->prepared(context, number);
+        break;
+    }
+  }
+
+  void move(pdes::Context& context, std::uint16_t slot, const network::Arrival& what) {
+    const std::uint32_t core = core_of_[context.index()];
+    if (go_on_moving(context, setup_, slot, what, core == no_core ? 0 : cores_[core].place.npu)) {
+      moved_ += MoveOf::from(what.word).bytes;
+      tell_host(context, slot);
+    }
+  }
+
   void carry(pdes::Context& context, std::uint16_t slot, CarryOf of) {
     if (of.has_come) {
       carried_ += of.bytes;
@@ -298,6 +323,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
   std::unique_ptr<ServingHost> host_;  // where requests arrive
   std::uint64_t earlier_ = 0;          // requests served before a checkpoint
   std::uint64_t carried_ = 0;          // bytes of keys and values that have come
+  std::uint64_t moved_ = 0;            // bytes of blocks that have gone to tiers or come from there
 };
 
 }  // namespace

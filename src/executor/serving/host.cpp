@@ -25,6 +25,9 @@ ServingHost::ServingHost(const ServingSetup& setup)
     state.batcher = tenant.of_language
                         ? serving::make_sequence_batcher(tenant.batching, tenant.requests.get())
                         : serving::make_sample_batcher(tenant.batching);
+    if (tenant.lead + 1 == tenants_.size()) {
+      state.classes.resize(tenant.classes.size());
+    }
     if (work_.whole_steps) {
       state.spent.end.resize(tenant.npus.size());
       state.spent.busy.resize(tenant.npus.size());
@@ -81,9 +84,10 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   const std::uint32_t drafts = batch.emitting > 0 ? served.batching.drafts : 0;
   const SimTime host = served.host + served.draft * std::int64_t{drafts};
   if (host > SimTime::zero()) {
-    context.send_self(host, pdes::Port(setup_.slot, serving_prepared_kind), number);
+    context.send_self(host, pdes::Port(setup_.slot, serving_call_kind), number,
+                      static_cast<std::uint16_t>(HostCall::prepared));
   } else {
-    make_ready(number, step);
+    let_begin(context, number);
   }
   step.left = static_cast<std::uint32_t>(step.parts.size());
   ++tenants_[tenant].in_flight;
@@ -102,7 +106,7 @@ void ServingHost::make_ready(std::uint32_t number, const StepState& step) {
 }
 
 void ServingHost::prepared(pdes::Context& context, std::uint32_t number) {
-  make_ready(number, steps_.at(number));
+  let_begin(context, number);
   go_on(context);
 }
 
@@ -335,6 +339,11 @@ void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
     go_on(context);
     return;
   }
+  if (over.part == move_part) {
+    make_ready(over.step, steps_.at(over.step));
+    go_on(context);
+    return;
+  }
   const StepState& step = steps_.at(over.step);
   const StepPart& part = step.parts[over.part];
   if (!part.exchanges) {
@@ -386,6 +395,9 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
       lines.push_back("keys and values of a request of " +
                       work_.tenants[carries_.at(running.step).to].name + ": " +
                       std::to_string(running.outstanding) + " parts have not come");
+    } else if (running.outstanding > 0 && running.part == move_part && lines.size() < most) {
+      lines.push_back("blocks of the cache of " + tenant_of(steps_.at(running.step)).name + ": " +
+                      std::to_string(running.outstanding) + " parts have not come");
     } else if (running.outstanding > 0 && lines.size() < most) {
       const StepState& step = steps_.at(running.step);
       const StepPart& part = step.parts[running.part];
@@ -413,24 +425,35 @@ std::vector<Service> ServingHost::service_totals() const {
   std::vector<Service> all;
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
     const ServedTenant& served = work_.tenants[tenant];
-    if (served.lead != tenant || served.replicas == 1) {
+    if (served.lead != tenant) {
       continue;
     }
-    Service& total = all.emplace_back(tenants_[tenant].total);
+    Service total = tenants_[tenant].total;
     for (std::uint32_t replica = tenant; replica < tenant + served.replicas; ++replica) {
       total.cache_blocks += tenants_[replica].batcher->most_blocks();
       total.again += tenants_[replica].service.again;
       total.npus += work_.tenants[replica].npus.size();
     }
     total.price = served.price * static_cast<double>(total.npus);
+    if (served.replicas > 1) {
+      all.push_back(total);
+    }
+    for (const Service& of_class : tenants_[tenant].classes) {
+      all.emplace_back(of_class).npus = total.npus;
+    }
   }
   return all;
 }
 
 std::vector<Balance> ServingHost::balances(std::size_t tenant) const {
   const TenantState& state = tenants_[tenant];
-  return balances_of(work_.tenants[tenant].name, work_.tenants[tenant].of_language, state.counts,
-                     state.service, state.batcher->counts());
+  ClassSums of_classes;
+  for (const Service& of_class : state.classes) {
+    of_classes.came = state.arrived;
+    of_classes.over += of_class.served;
+  }
+  return balances_of(work_.tenants[tenant], state.counts, state.service, state.batcher->counts(),
+                     of_classes);
 }
 
 }  // namespace tessera::executor

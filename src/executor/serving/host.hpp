@@ -42,6 +42,8 @@ class ServingHost {
   std::uint64_t parts_told() const { return parts_told_; }
   // Of keys and values, by all units.
   std::uint64_t carried_bytes() const { return carried_bytes_; }
+  // Of blocks of caches, by all units, to tiers and back.
+  std::uint64_t moved_bytes() const { return moved_bytes_; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -84,6 +86,7 @@ class ServingHost {
     std::uint32_t in_flight = 0;  // steps
     Service service;
     Service total;  // of the lead of several replicas, of all of them
+    std::vector<Service> classes;  // of the lead, of all replicas
     ServingCounts counts;
     Wide flops = 0;
     SpentTime spent;                  // in whole steps
@@ -97,6 +100,8 @@ class ServingHost {
   std::uint32_t npu_of(const StepState& step, const serving::StepPart& part) const {
     return tenant_of(step).npus[part.unit];
   }
+  // Of a request of a tenant; 0: there are none.
+  std::uint32_t class_of(std::uint32_t tenant, std::uint64_t request) const;
   void take_request(pdes::Context& context, std::uint32_t tenant);
   // Of the model whose requests come at `lead`: the replica that the next one goes to.
   std::uint32_t choose_replica(std::uint32_t lead, std::uint64_t number,
@@ -105,12 +110,15 @@ class ServingHost {
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
   bool nothing_comes(std::uint32_t replica) const;
-  // What a tenant's service says, and that of all replicas.
+  // What a tenant's service says, that of all replicas, and that of a class of requests.
   template <class Change>
-  void count(std::uint32_t tenant, Change change) {
+  void count(std::uint32_t tenant, std::uint32_t of_class, Change change) {
     change(tenants_[tenant].service);
     if (work_.tenants[tenant].replicas > 1) {
       change(tenants_[work_.tenants[tenant].lead].total);
+    }
+    if (of_class > 0) {
+      change(tenants_[work_.tenants[tenant].lead].classes[of_class - 1]);
     }
   }
   // Tells windows of what the tenant holds from now on.
@@ -126,6 +134,9 @@ class ServingHost {
   bool begin_steps(pdes::Context& context);
   void begin_step(pdes::Context& context, std::uint32_t tenant, const serving::Batch& batch);
   void prepare(StepState& step) const;
+  // Begins what waits for nothing, once blocks of the cache are where the step needs them.
+  void let_begin(pdes::Context& context, std::uint32_t number);
+  void begin_moves(pdes::Context& context, std::uint32_t number);
   bool begin_parts(pdes::Context& context);
   // False: there is nothing to do, and it is over.
   bool begin_part(pdes::Context& context, const Ready& ready, const serving::Start& start);
@@ -150,6 +161,8 @@ class ServingHost {
 
   // In place of a part: keys and values are under way, whose number stands in place of a step.
   static constexpr std::uint32_t carry_part = 0xFFFFFFFF;
+  // Blocks of the cache are, before the step of that number.
+  static constexpr std::uint32_t move_part = 0xFFFFFFFE;
 
   ServingSetup setup_;
   const ServingWork& work_;
@@ -169,6 +182,7 @@ class ServingHost {
   std::map<std::uint32_t, Carry> carries_;  // under way
   std::uint32_t next_carry_ = 0;
   std::uint64_t carried_bytes_ = 0;
+  std::uint64_t moved_bytes_ = 0;
   std::unique_ptr<WholeSteps> whole_;  // null: steps are walked
 };
 

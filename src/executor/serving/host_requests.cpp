@@ -23,8 +23,10 @@ class ServingHost::Listener final : public serving::BatchListener {
 
   void on_token(std::uint64_t request, std::optional<SimTime> since) override {
     const SimTime now = context_.now();
-    host_.count(tenant_, [&](Service& service) {
-      give_token(service, now, since, served_.targets);
+    const std::uint32_t of_class = host_.class_of(tenant_, request);
+    const Targets& targets = served_.targets_of(of_class);
+    host_.count(tenant_, of_class, [&](Service& service) {
+      give_token(service, now, since, targets);
       service.windows.give_token(now - host_.begin_);
     });
     if (host_.setup_.observer != nullptr) {
@@ -48,23 +50,29 @@ class ServingHost::Listener final : public serving::BatchListener {
  private:
   // What is known of the part that computes the prompt.
   void hand_over(const serving::Carried& carried) {
+    const std::uint32_t of_class = carried.what.of_class;
+    const Targets& targets = served_.targets_of(of_class);
     ++state_.service.served;
     state_.service.again += carried.again;
-    host_.count(tenant_, [&](Service& service) {
-      serve_first(service, carried.first - carried.what.arrival, served_.targets);
+    host_.count(tenant_, of_class, [&](Service& service) {
+      serve_first(service, carried.first - carried.what.arrival, targets);
     });
     host_.begin_carry(context_, tenant_, carried);
   }
 
   void end(const serving::Served& served) {
     const Request& what = served.what;
+    const Targets& targets = served_.targets_of(what.of_class);
     const bool was_carried = served_.prefill > 0 && !host_.work_.prefills(tenant_);
     const ServedTimes times{served.first - what.arrival, served.last - what.arrival, what.generate};
     state_.service.again += served.again;
-    host_.count(tenant_, [&](Service& service) {
-      serve(service, times, what.samples, served_, !was_carried);
+    if (what.of_class > 0) {
+      host_.tenants_[served_.lead].classes[what.of_class - 1].again += served.again;
+    }
+    host_.count(tenant_, what.of_class, [&](Service& service) {
+      serve(service, times, what.samples, served_, targets, !was_carried);
       service.windows.serve(context_.now() - host_.begin_, times.first, times.a_token(),
-                            times.meet(served_.targets));
+                            times.meet(targets));
     });
     if (host_.setup_.observer != nullptr) {
       host_.setup_.observer->on_request({static_cast<std::uint16_t>(tenant_), served.request,
@@ -100,17 +108,31 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   const SimTime now = context.now() - begin_;
   const serving::BatchLoad load = tenants_[tenant].batcher->load();
   tenants_[tenant].service.windows.hold(now, {load.running, load.waiting, load.blocks});
-  if (served.replicas == 1) {
-    return;
+  const auto sum_of = [&](const auto& load_of) {
+    ServiceLoad sum;
+    for (std::uint32_t replica = served.lead; replica < served.lead + served.replicas; ++replica) {
+      const serving::BatchLoad of_replica = load_of(*tenants_[replica].batcher);
+      sum.running += of_replica.running;
+      sum.waiting += of_replica.waiting;
+      sum.cache_blocks += of_replica.blocks;
+    }
+    return sum;
+  };
+  TenantState& lead = tenants_[served.lead];
+  if (served.replicas > 1) {
+    lead.total.windows.hold(
+        now, sum_of([](const serving::Batcher& batcher) { return batcher.load(); }));
   }
-  ServiceLoad sum;
-  for (std::uint32_t replica = served.lead; replica < served.lead + served.replicas; ++replica) {
-    const serving::BatchLoad of_replica = tenants_[replica].batcher->load();
-    sum.running += of_replica.running;
-    sum.waiting += of_replica.waiting;
-    sum.cache_blocks += of_replica.blocks;
+  for (std::uint32_t number = 0; number < served.classes.size(); ++number) {
+    lead.classes[number].windows.hold(now, sum_of([number](const serving::Batcher& batcher) {
+                                        return batcher.load_of(number + 1);
+                                      }));
   }
-  tenants_[served.lead].total.windows.hold(now, sum);
+}
+
+std::uint32_t ServingHost::class_of(std::uint32_t tenant, std::uint64_t request) const {
+  const ServedTenant& served = work_.tenants[tenant];
+  return served.classes.empty() ? 0 : served.requests->class_of(request);
 }
 
 void ServingHost::begin(pdes::Context& context) {
@@ -143,7 +165,8 @@ void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
   if (think == SimTime::zero()) {
     take_request(context, tenant);
   } else {
-    context.send_self(think, pdes::Port(setup_.slot, serving_arrive_kind), tenant);
+    context.send_self(think, pdes::Port(setup_.slot, serving_call_kind), tenant,
+                      static_cast<std::uint16_t>(HostCall::arrive));
   }
 }
 
@@ -161,7 +184,8 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
   state.counts.arrive(request);
   state.prompt_tokens += request.prompt;
   state.batcher->arrive(number, request);
-  count(chosen, [&](Service& service) { service.windows.arrive(context.now() - begin_); });
+  count(chosen, request.of_class,
+        [&](Service& service) { service.windows.arrive(context.now() - begin_); });
   hold(context, chosen);
 }
 
@@ -203,7 +227,8 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
 void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
   if (may_ask(tenant)) {
     const SimTime at = arrival_of(tenant);
-    context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_arrive_kind), tenant);
+    context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_call_kind), tenant,
+                      static_cast<std::uint16_t>(HostCall::arrive));
   }
 }
 

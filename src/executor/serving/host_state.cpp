@@ -15,6 +15,9 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(tenant.flops);
     executor::save(tenant.service, writer);
     executor::save(tenant.total, writer);
+    for (const Service& of_class : tenant.classes) {
+      executor::save(of_class, writer);
+    }
     tenant.spent.save(writer);
     writer.put(tenant.prompt_tokens);
     writer.put(tenant.next_replica);
@@ -32,6 +35,8 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put_all(step.batch.groups);
     writer.put(step.batch.emitting);
     writer.put(step.batch.samples);
+    writer.put(step.batch.blocks_out);
+    writer.put(step.batch.blocks_in);
     writer.put_all(step.awaited);
     writer.put(step.left);
   }
@@ -42,6 +47,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   }
   writer.put(next_carry_);
   writer.put(carried_bytes_);
+  writer.put(moved_bytes_);
   writer.put(next_step_);
   writer.put_all(ready_);
   writer.put_all(slots_);
@@ -63,6 +69,9 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.flops = reader.get<Wide>();
     executor::restore(tenant.service, reader);
     executor::restore(tenant.total, reader);
+    for (Service& of_class : tenant.classes) {
+      executor::restore(of_class, reader);
+    }
     tenant.spent.restore(reader);
     tenant.prompt_tokens = reader.get<std::uint64_t>();
     tenant.next_replica = reader.get<std::uint32_t>();
@@ -80,6 +89,8 @@ void ServingHost::restore(pdes::StateReader& reader) {
     step.batch.groups = reader.get_all<serving::SequenceGroup>();
     step.batch.emitting = reader.get<std::uint32_t>();
     step.batch.samples = reader.get<std::uint32_t>();
+    step.batch.blocks_out = reader.get<std::uint64_t>();
+    step.batch.blocks_in = reader.get<std::uint64_t>();
     prepare(step);
     step.awaited = reader.get_all<std::uint32_t>();
     step.left = reader.get<std::uint32_t>();
@@ -90,6 +101,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   }
   next_carry_ = reader.get<std::uint32_t>();
   carried_bytes_ = reader.get<std::uint64_t>();
+  moved_bytes_ = reader.get<std::uint64_t>();
   next_step_ = reader.get<std::uint32_t>();
   ready_ = reader.get_all<Ready>();
   slots_ = reader.get_all<Running>();
@@ -104,13 +116,15 @@ void ServingHost::restore(pdes::StateReader& reader) {
 std::size_t ServingHost::resident_bytes() const {
   std::size_t bytes = slots_.capacity() * sizeof(Running) + ready_.capacity() * sizeof(Ready) +
                       (whole_ ? whole_->resident_bytes() : 0);
+  const auto bytes_of = [](const Service& service) {
+    return service.first_token.resident_bytes() + service.between_tokens.resident_bytes() +
+           service.latency.resident_bytes() + service.windows.resident_bytes();
+  };
   for (const TenantState& tenant : tenants_) {
-    bytes += tenant.service.first_token.resident_bytes() +
-             tenant.service.between_tokens.resident_bytes() +
-             tenant.service.latency.resident_bytes() + tenant.service.windows.resident_bytes() +
-             tenant.total.first_token.resident_bytes() +
-             tenant.total.between_tokens.resident_bytes() + tenant.total.latency.resident_bytes() +
-             tenant.total.windows.resident_bytes() + tenant.routes.resident_bytes();
+    bytes += bytes_of(tenant.service) + bytes_of(tenant.total) + tenant.routes.resident_bytes();
+    for (const Service& of_class : tenant.classes) {
+      bytes += bytes_of(of_class);
+    }
   }
   for (const auto& [number, step] : steps_) {
     constexpr std::size_t of_part = 128;  // with what it waits for

@@ -8,9 +8,10 @@
 
 namespace tessera::executor {
 
-// Port kinds.
-constexpr unsigned serving_begin_kind = 0;   // at the host
-constexpr unsigned serving_arrive_kind = 1;  // at the host; payload: tenant
+// Port kinds; the last one is of several jobs (tenants_executor.cpp).
+constexpr unsigned serving_call_kind = 0;   // at the host, from itself; tag: HostCall
+constexpr unsigned serving_moved_kind = 1;  // at a tile, or a memory; tag: place at the host; word:
+                                            // MoveOf
 constexpr unsigned serving_named_kind = 2;   // at a core; tag: place of the part at the host; word:
                                              // its number
 constexpr unsigned serving_shared_kind = 3;  // at a core; the same tag; word: ShareOf
@@ -22,8 +23,9 @@ constexpr unsigned serving_keys_kind = 7;      // the same tag; word: of serving
 constexpr unsigned serving_pairs_kind = 8;     // the same
 constexpr unsigned serving_accessed_kind = 9;  // memory; tag: the same, or with `writes_flag`
 
-// At the host: it has prepared a step (payload: its number); a whole step is over (tag: slot).
-constexpr unsigned serving_prepared_kind = 10;
+// At a tile: keys and values are to go to another, or have come from one; word: CarryOf.
+constexpr unsigned serving_carry_kind = 10;
+// At the host: a whole step is over (tag: slot).
 constexpr unsigned serving_whole_kind = 11;
 // At a tile, once all whole steps are over; tag: SpentWord; word: [ps].
 constexpr unsigned serving_spent_kind = 12;
@@ -35,6 +37,9 @@ constexpr unsigned serving_block_keys_kind = 14;
 // Of the words of serving::StepSizes behind the first.
 inline constexpr std::array serving_size_kinds{serving_keys_kind, serving_pairs_kind,
                                                serving_blocks_kind, serving_block_keys_kind};
+
+// What the host says to itself; payload: a tenant, or a step.
+enum class HostCall : std::uint16_t { begin, arrive, prepared };
 
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;
@@ -79,8 +84,7 @@ struct ShareOf {
   }
 };
 
-// At a tile: keys and values are to go to another, or have come from one. Tag: place at the host.
-constexpr unsigned serving_carry_kind = 15;
+// Keys and values that one unit hands over to another.
 struct CarryOf {
   static constexpr unsigned byte_bits = 43;
 
@@ -94,6 +98,28 @@ struct CarryOf {
   static CarryOf from(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word << 1U >> (byte_bits + 1)),
             word & ((std::uint64_t{1} << byte_bits) - 1), (word >> 63U) != 0};
+  }
+};
+
+// Blocks of the cache of a tenant go to the tier behind it, or come from there, in three steps.
+struct MoveOf {
+  static constexpr unsigned byte_bits = 52;
+  // At the unit, by the host; at the node that is the memory; at the unit again.
+  enum class Stage : std::uint8_t { told, asked, over };
+
+  std::uint64_t bytes = 0;
+  std::uint32_t tenant = 0;
+  bool out = false;
+  Stage stage = Stage::told;
+
+  std::uint64_t word() const {
+    return bytes | std::uint64_t{tenant} << byte_bits | std::uint64_t{out ? 1U : 0U} << 61U |
+           static_cast<std::uint64_t>(stage) << 62U;
+  }
+  static MoveOf from(std::uint64_t word) {
+    return {word & ((std::uint64_t{1} << byte_bits) - 1),
+            static_cast<std::uint32_t>(word >> byte_bits & 0x3FU), (word >> 61U & 1U) != 0,
+            static_cast<Stage>(word >> 62U)};
   }
 };
 

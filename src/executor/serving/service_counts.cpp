@@ -36,15 +36,15 @@ void serve_first(Service& service, SimTime first, const Targets& targets) {
 }
 
 void serve(Service& service, const ServedTimes& times, std::uint32_t samples,
-           const ServedTenant& tenant, bool with_first) {
+           const ServedTenant& tenant, const Targets& targets, bool with_first) {
   ++service.served;
   service.samples += samples;
   service.latency.add(ps(times.whole));
-  service.met += times.meet(tenant.targets) ? 1 : 0;
+  service.met += times.meet(targets) ? 1 : 0;
   if (!tenant.of_language) {
-    service.late_requests += times.whole > tenant.targets.latency ? 1 : 0;
+    service.late_requests += times.whole > targets.latency ? 1 : 0;
   } else if (with_first) {
-    serve_first(service, times.first, tenant.targets);
+    serve_first(service, times.first, targets);
   }
 }
 

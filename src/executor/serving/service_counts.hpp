@@ -21,9 +21,9 @@ struct ServedTimes {
 void give_token(Service& service, SimTime now, std::optional<SimTime> since,
                 const Targets& targets);
 void serve_first(Service& service, SimTime first, const Targets& targets);
-// `with_first`: no other one has said how long the first token took.
+// `targets`: of the request. `with_first`: no other one has said how long the first token took.
 void serve(Service& service, const ServedTimes& times, std::uint32_t samples,
-           const ServedTenant& tenant, bool with_first);
+           const ServedTenant& tenant, const Targets& targets, bool with_first);
 
 void save(const Service& service, pdes::StateWriter& writer);
 void restore(Service& service, pdes::StateReader& reader);

@@ -54,6 +54,18 @@ enum class Router : std::uint8_t {
   prefix,       // the same with its own prompt, but for what others that were sent there begin with
 };
 
+// A class of a tenant's requests, with targets of its own.
+struct ServedClass {
+  std::string name;
+  Targets targets;
+};
+
+// The memory behind the caches of a model.
+struct ServedTier {
+  Bytes capacity;               // of each NPU
+  std::vector<EntityId> nodes;  // [units] memories; empty: the machine's remote memory
+};
+
 // One model on NPUs of its own; of a model with replicas each of them.
 struct ServedTenant {
   std::string name;
@@ -72,14 +84,21 @@ struct ServedTenant {
   std::shared_ptr<const serving::RequestSource> requests;  // the same
   serving::BatchOptions batching;
   std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
+  std::optional<ServedTier> tier;
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
+  std::vector<ServedClass> classes;  // of requests; none: they are all alike
   SimTime host;                       // from putting a step together to its beginning
   SimTime draft;                      // to propose a token, before steps that give some
   std::optional<DataType> data_type;  // that it computes in; none: several
   // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
   bool streams_weights = false;
   bool streams_cache = false;
+
+  // `of_class`: as serving::Request says.
+  const Targets& targets_of(std::uint32_t of_class) const {
+    return of_class == 0 ? targets : classes[of_class - 1].targets;
+  }
 };
 
 struct ServingWork {
@@ -127,6 +146,8 @@ struct ServingSetup {
   unsigned memory_slot = 0;
   // Of whole steps: of a message on an idle network; none from a node to itself.
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};
+  // Of an access to the remote memory of the machine by all units of a model.
+  std::function<SimTime(Bytes bytes)> remote_time{};
 };
 
 // TileResult::role is the core's NPU.
