@@ -179,6 +179,18 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     return some ? all : std::vector<Service>{};
   }
 
+  std::vector<Service> service_totals() const override {
+    std::vector<Service> all;
+    bool some = false;
+    for (const TenantPart& part : setup_.parts) {
+      std::vector<Service> known = part.executor->service_totals();
+      some = some || !known.empty();
+      known.resize(part.totals);
+      all.insert(all.end(), known.begin(), known.end());
+    }
+    return some ? all : std::vector<Service>{};
+  }
+
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
     if (const std::uint16_t number = part_at(setup_.members[index]);
         number != TenantsSetup::nobody) {

@@ -273,7 +273,8 @@ std::string services_text(const Summary& summary) {
   std::vector<Service> all = summary.services;
   for (const Service& total : summary.service_totals) {
     all.push_back(total);
-    all.back().tenant += " (all replicas)";
+    // Those of classes say which.
+    all.back().tenant += total.tenant.ends_with("]") ? "" : " (all replicas)";
   }
   const bool has_price = std::any_of(all.begin(), all.end(), [](const Service& service) {
     return service.cost_a_million_tokens > 0;

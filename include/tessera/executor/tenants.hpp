@@ -20,6 +20,7 @@ struct TenantPart {
   SimTime start;                       // its tiles do nothing before
   std::uint32_t first_role = 0;        // what it calls 0 is this among all
   std::size_t services = 0;            // whose requests it serves, known on one rank
+  std::size_t totals = 0;              // of these, of replicas and classes together
   std::unique_ptr<Observer> observer;  // that the executor tells; may be null
   std::unique_ptr<Executor> executor;  // of all members
 };

@@ -10,6 +10,8 @@
 #include "job_tiles.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
+#include "serving/served_classes.hpp"
+#include "serving/served_tiers.hpp"
 #include "serving/tenant_settings.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/digest.hpp"
@@ -132,6 +134,21 @@ void check_whole_steps(const ServingWork& work, Section& workload, std::vector<S
   }
 }
 
+// Null after complaints.
+std::shared_ptr<const serving::RequestSource> requests_of(
+    Section& section, const ServedTenant& tenant,
+    const std::vector<serving::RequestClass>& classes, std::uint64_t seed) {
+  std::vector<std::string> names;
+  for (const serving::RequestClass& one : classes) {
+    names.push_back(one.name);
+  }
+  std::unique_ptr<serving::RequestSource> requests = serving::read_requests(
+      section.section("requests"), {tenant.of_language, tenant.background, seed, names});
+  return requests && !classes.empty()
+             ? serving::with_classes(std::move(requests), classes, seed)
+             : std::move(requests);
+}
+
 // `longest`: tokens of a sequence, of a language model.
 ServedTenant read_tenant(Section& section, const ServingWork& work,
                          const std::vector<const machine::Tile*>& tiles, std::size_t place,
@@ -150,16 +167,18 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
     section.error("name", "a tenant's name has no comma, which separates names in traces");
   }
   tenant.background = served_keys().background.read(section);
-  tenant.requests = serving::read_requests(section.section("requests"),
-                                           {of_language, tenant.background, mix64(seed + place)});
+  const std::vector<serving::RequestClass> classes = read_classes(section, of_language);
+  tenant.requests = requests_of(section, tenant, classes, mix64(seed + place));
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
   tenant.host = served_keys().host.read(batching);
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
+    read_tier(batching, work, tenant);
     read_speculation(section.section("speculation"), tenant);
   }
   tenant.targets = read_targets(section.section("target"), of_language);
+  read_class_settings(section, classes, tenant);
   cores = read_cores(section, work);
   tenant.model = of_language           ? read_language_model(section, tenant, work, tiles, longest)
                  : section.has("onnx") ? read_onnx(section, tenant, work, tiles)

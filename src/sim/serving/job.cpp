@@ -5,6 +5,7 @@
 #include "serving/experiment.hpp"
 #include "serving/sections.hpp"
 #include "serving/served_memory.hpp"
+#include "serving/served_tiers.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
@@ -49,6 +50,7 @@ class ServingReader final : public JobReader {
     if (!serving) {
       return nullptr;
     }
+    settle_tiers(platform, *serving, workload);
     auto job = std::make_unique<ServingJob>(std::move(serving));
     job->name = name;
     return job;
@@ -115,7 +117,12 @@ void ServingJob::number(NextNumbers& next) {
 }
 
 Job::BytesByNode ServingJob::kept(const Platform& platform, const ServingMemory& memory) const {
-  return bytes_by_node(platform.machine, bytes_in_channels(platform.machine, memory, *serving_));
+  BytesByNode kept = kept_in_tiers(*serving_);
+  for (const auto& [node, bytes] :
+       bytes_by_node(platform.machine, bytes_in_channels(platform.machine, memory, *serving_))) {
+    kept[node] += bytes;
+  }
+  return kept;
 }
 
 void ServingJob::share_in(const machine::Machine& machine, ServingMemory& memory) const {

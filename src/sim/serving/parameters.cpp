@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "serving/keys.hpp"
+#include "serving/served_classes.hpp"
+#include "serving/served_tiers.hpp"
 #include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/serving/serving.hpp"
@@ -39,6 +41,9 @@ std::vector<ParameterInfo> keys_beside_models() {
       keys.drafts,      keys.acceptance,     keys.draft,      keys.tensor,     keys.pipeline,
       keys.replicas,    keys.router,         keys.prefill,    keys.npus,       keys.cores,
       keys.first_token, keys.between_tokens, keys.latency,    keys.background, keys.price};
+  for (const auto& some : {class_parameters(), tier_parameters()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
   for (ParameterInfo& one : npu::stored_weights_parameters()) {
     all.push_back(std::move(one));
   }

@@ -72,6 +72,11 @@ class ServedWork final : public Work {
           "keys and values are handed over once a prompt is computed, those of all layers "
           "together");
     }
+    if (stores_blocks()) {
+      notes.emplace_back(
+          "blocks of caches go to the memory behind NPUs and come back before a step, which waits "
+          "for them; reading and writing them in the NPU's own memory takes no time");
+    }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
           "of ONNX models weights alone take room in memory and stream from it; activations are "
@@ -98,8 +103,17 @@ class ServedWork final : public Work {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
       const executor::ServedTenant& tenant = work_.tenants[i];
-      if (tenant.lead == i && tenant.replicas > 1) {
-        names.push_back(tenant.name.substr(0, tenant.name.rfind('.')));
+      if (tenant.lead != i) {
+        continue;
+      }
+      const std::string name = tenant.replicas > 1
+                                   ? tenant.name.substr(0, tenant.name.rfind('.'))
+                                   : tenant.name;
+      if (tenant.replicas > 1) {
+        names.push_back(name);
+      }
+      for (const executor::ServedClass& one : tenant.classes) {
+        names.push_back(name + " [" + one.name + "]");
       }
     }
     return names;
@@ -182,6 +196,9 @@ class ServedWork final : public Work {
                       : platform.network->idle_time(
                             machine::path_between(*platform.machine.topology, *routing, from, to),
                             bytes);
+         },
+         [&platform](Bytes bytes) {
+           return platform.remote_memory->access_time(bytes, memory::InSwitch::none);
          }});
   }
 
@@ -203,6 +220,11 @@ class ServedWork final : public Work {
   bool hands_over() const {
     return std::any_of(work_.tenants.begin(), work_.tenants.end(),
                        [](const executor::ServedTenant& tenant) { return tenant.prefill > 0; });
+  }
+  bool stores_blocks() const {
+    return std::any_of(
+        work_.tenants.begin(), work_.tenants.end(),
+        [](const executor::ServedTenant& tenant) { return tenant.tier.has_value(); });
   }
   bool exchanges() const {
     return std::any_of(

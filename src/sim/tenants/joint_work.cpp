@@ -158,13 +158,10 @@ class JointWork final : public Work {
     return all;
   }
   std::vector<std::string> services() const override {
-    std::vector<std::string> all;
-    for (std::size_t number = 0; number < works_.size(); ++number) {
-      for (const std::string& own : works_[number]->services()) {
-        all.push_back(experiment_.jobs[number].name + "/" + own);
-      }
-    }
-    return all;
+    return named([](const Work& work) { return work.services(); });
+  }
+  std::vector<std::string> service_totals() const override {
+    return named([](const Work& work) { return work.service_totals(); });
   }
   void describe(EntityId node, trace::NodeRow& row) const override {
     const std::uint16_t tenant = tenant_at_[node.value()];
@@ -279,6 +276,7 @@ class JointWork final : public Work {
       part.start = experiment_.jobs[number].start;
       part.first_role = places_[number].first_role;
       part.services = works_[number]->services().size();
+      part.totals = works_[number]->service_totals().size();
       if (observer != nullptr) {
         part.observer = std::make_unique<Renaming>(*observer, places_[number]);
       }
@@ -318,6 +316,18 @@ class JointWork final : public Work {
     std::uint64_t all = 0;
     for (const auto& work : works_) {
       all += count(*work);
+    }
+    return all;
+  }
+
+  // What works say, with the names of their jobs before it.
+  template <class Names>
+  std::vector<std::string> named(Names names) const {
+    std::vector<std::string> all;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const std::string& own : names(*works_[number])) {
+        all.push_back(experiment_.jobs[number].name + "/" + own);
+      }
     }
     return all;
   }
