@@ -6,51 +6,17 @@
 #include <map>
 #include <random>
 
+#include "stepping.hpp"
+
 namespace tessera::serving {
 namespace {
 
+using testing::at;
+using testing::Heard;
+using testing::language;
+using testing::run;
 using ::testing::ElementsAre;
 
-Request language(std::uint32_t prompt, std::uint32_t generate, std::uint32_t prefix = 0,
-                 std::uint32_t prefix_tokens = 0) {
-  Request request;
-  request.prompt = prompt;
-  request.generate = generate;
-  request.prefix = prefix;
-  request.prefix_tokens = prefix_tokens;
-  return request;
-}
-
-SimTime at(std::int64_t ps) {
-  return SimTime::from_ps(ps);
-}
-
-struct Heard final : BatchListener {
-  void on_token(std::uint64_t request, std::optional<SimTime> since) override {
-    ++tokens[request];
-    firsts[request] += since ? 0 : 1;
-  }
-  void on_served(const Served& served) override { all.push_back(served); }
-
-  std::map<std::uint64_t, std::uint32_t> tokens;
-  std::map<std::uint64_t, std::uint32_t> firsts;
-  std::vector<Served> all;
-};
-
-// Steps one after the other until nothing is left.
-std::vector<Batch> run(Batcher& batcher, Heard& heard) {
-  std::vector<Batch> batches;
-  std::uint32_t number = 0;
-  while (const auto batch = batcher.next(number, at(number * 10))) {
-    batches.push_back(*batch);
-    batcher.end(number, at(number * 10 + 10), heard);
-    if (++number > 100'000) {
-      ADD_FAILURE() << "does not end";
-      break;
-    }
-  }
-  return batches;
-}
 
 TEST(SequenceBatcher, TakesAPromptAndThenATokenAtATime) {
   BatchOptions options;
@@ -185,6 +151,13 @@ TEST(SequenceBatcher, ServesRandomRequests) {
     options.in_flight = between(1, 3);
     const std::uint32_t longest = 80;
     options.blocks = (longest + options.block - 1) / options.block + between(0, 20);
+    if (between(0, 1) == 0) {
+      options.priorities = {2, -1, 0};
+    }
+    if (between(0, 1) == 0) {
+      options.tier = TierOptions{between(0, 30), between(0, 2) > 0, between(0, 2) > 0};
+    }
+    std::vector<Batch> batches;
     auto batcher = make_sequence_batcher(options);
     Heard heard;
     std::map<std::uint64_t, Request> asked;
@@ -193,7 +166,8 @@ TEST(SequenceBatcher, ServesRandomRequests) {
     for (int turn = 0; turn < 1500; ++turn) {
       if (asked.size() < 12 && between(0, 3) == 0) {
         const std::uint32_t prompt = between(1, 50);
-        const Request request = language(prompt, between(1, 30), between(0, 2), between(1, prompt));
+        Request request = language(prompt, between(1, 30), between(0, 2), between(1, prompt));
+        request.of_class = between(0, 3);
         batcher->arrive(asked.size(), request);
         asked.emplace(asked.size(), request);
       }
@@ -201,6 +175,7 @@ TEST(SequenceBatcher, ServesRandomRequests) {
         if (const auto batch = batcher->next(number, at(turn))) {
           ASSERT_LE(batch->tokens(), options.tokens);
           ASSERT_GT(batch->tokens(), 0U);
+          batches.push_back(*batch);
           under_way.push_back(number++);
         }
       } else if (!under_way.empty()) {
@@ -222,6 +197,7 @@ TEST(SequenceBatcher, ServesRandomRequests) {
       batcher->end(step, at(5000), heard);
     }
     while (const auto batch = batcher->next(number, at(5000))) {
+      batches.push_back(*batch);
       batcher->end(number++, at(5000), heard);
       ASSERT_LT(number, 1'000'000U) << trial;
     }
@@ -235,6 +211,7 @@ TEST(SequenceBatcher, ServesRandomRequests) {
       ASSERT_EQ(heard.firsts[request], 1U);
     }
     ASSERT_LE(batcher->most_blocks(), *options.blocks);
+    testing::expect_conserved(*batcher, batches);
   }
 }
 

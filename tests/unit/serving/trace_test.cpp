@@ -85,6 +85,19 @@ TEST_F(Traces, OfAzureMayHaveZonesAndRunOverMidnight) {
   EXPECT_THAT(trace->notes(), ElementsAre(HasSubstr("1 requests without a prompt or an answer")));
 }
 
+TEST_F(Traces, OfOurOwnMaySayClasses) {
+  const std::vector<std::string> names{"urgent", "batch"};
+  const RequestNeeds needs{true, false, 7, names};
+  const std::string head = "at [s],prompt,generate,class\n";
+  const auto trace = read(head + "2,10,1,urgent\n1,10,1,batch\n3,10,1,\n", "", needs);
+  EXPECT_EQ(trace->request(0).of_class, 2U);
+  EXPECT_EQ(trace->request(1).of_class, 1U);
+  EXPECT_EQ(trace->request(2).of_class, 0U);
+  EXPECT_EQ(trace->class_of(1), 1U);
+  EXPECT_EQ(complaint(head + "2,10,1,slow\n", "", needs),
+            "2:8: class: 'slow' is none of the tenant's classes");
+}
+
 TEST_F(Traces, OfBurstGptAreKnownByTheirColumns) {
   const auto trace = read(
       "Timestamp,Session ID,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
