@@ -1,0 +1,223 @@
+// Classes of requests, and memories behind caches, in whole runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using testing::read;
+using ::testing::HasSubstr;
+
+const std::string mesh =
+    "  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n";
+// Two tiles and a memory for both.
+const std::string with_pool =
+    "  topology:\n    kind: graph\n    nodes:\n      - {name: xpu, count: 2}\n"
+    "      - {name: pool, kind: memory, capacity: 1 MB}\n    links:\n"
+    "      - {from: xpu, to: pool, bandwidth: 10 GB/s, latency: 1 us}\n"
+    "      - {from: \"xpu[0]\", to: \"xpu[1]\", bandwidth: 10 GB/s, latency: 1 us}\n";
+
+// A token keeps 512 B in the cache, a block 8 KiB.
+Files experiment_of(const std::string& machine, const std::string& tenant,
+                    const std::string& steps = "walked") {
+  return {{"lab/experiment.yaml",
+           "name: fleet\nmachine:\n  name: tiles\n" + machine +
+               "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+               "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 2 MB}\n"
+               "  network: {model: analytical}\n  compute: {model: roofline}\n"
+               "run: {trace: none}\nworkload:\n  kind: serving\n  steps: " +
+               steps +
+               "\n  tenants:\n    - name: chat\n      language_model: {layers: 2, hidden: 64, "
+               "heads: 4, sequence: 512, vocabulary: 64, biases: false, normalisation: rms_norm, "
+               "positions: rotary, tie_embeddings: false}\n" +
+               tenant}};
+}
+
+trace::Summary run_on(int ranks, const Files& files) {
+  const Experiment experiment = read(files);
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, {});
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+std::string remote(const std::string& bandwidth, const std::string& latency) {
+  return "  remote_memory: {kind: per-npu, bandwidth: " + bandwidth + ", latency: " + latency +
+         "}\n";
+}
+
+// Room for the prompts of both and not for what they generate: four blocks of the second one go out
+// before the first token of the other, and come back when that is served.
+const std::string two_requests =
+    "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}, {at: 0 us, "
+    "prompt: 64, generate: 3}]}\n";
+const std::string swapping =
+    two_requests + "      batching: {cache: 64 KiB, block: 16, tier: {capacity: 32 KiB}}\n";
+
+std::int64_t time_of(const std::string& machine, const std::string& steps = "walked") {
+  const trace::Summary summary = run_on(1, experiment_of(machine, swapping, steps));
+  EXPECT_EQ(summary.status, "finished");
+  EXPECT_EQ(summary.services.at(0).again, 1U);
+  EXPECT_EQ(summary.services.at(0).tokens, 6U);
+  return summary.simulated_time_ps;
+}
+
+// 32 KiB each way: a latency and bytes by bandwidth, and a step that waits for them.
+TEST(Tiers, TakeTheTimeOfRemoteMemory) {
+  // 32768 B at 10 GB/s: 3.2768 us.
+  const std::int64_t at_10 = time_of(mesh + remote("10 GB/s", "1 us"));
+  EXPECT_EQ(time_of(mesh + remote("5 GB/s", "1 us")) - at_10, 2 * 3'276'800);
+  EXPECT_EQ(time_of(mesh + remote("10 GB/s", "3 us")) - at_10, 2 * 2'000'000);
+  // 32768 B at 1 PB/s: 33 ps, rounded up.
+  const std::int64_t at_once = time_of(mesh + remote("1000 TB/s", "1 ns"));
+  EXPECT_EQ(at_10 - at_once, 2 * (1'000'000 + 3'276'800 - 1'000 - 33));
+  EXPECT_EQ(time_of(mesh + remote("10 GB/s", "1 us"), "whole"), at_10);
+}
+
+// A node that is a memory: what is asked goes one way and what is answered the other, each by the
+// network's time of a message (docs/methods/network-analytical.md), of which one is of 32 B.
+TEST(Tiers, TakeTheTimeOfMessagesToAMemory) {
+  const std::int64_t at_once = time_of(with_pool + remote("1000 TB/s", "1 ns"));
+  const std::int64_t message = 1'000'000 + 3'200;  // 32 B at 10 GB/s
+  const std::int64_t data = 1'000'000 + 3'276'800;
+  EXPECT_EQ(time_of(with_pool) - at_once, 2 * (message + data - 1'000 - 33));
+}
+
+// Both ways of keeping what a sequence has computed are slower than to have room for it; here the
+// memory is far, so that it is faster to compute again.
+TEST(Tiers, AreNotAlwaysWorthIt) {
+  const auto time_with = [](const std::string& tier) {
+    return run_on(1, experiment_of(mesh + remote("10 MB/s", "1 us"),
+                                   two_requests + "      batching: {cache: 64 KiB, block: 16" +
+                                       tier + "}\n"))
+        .simulated_time_ps;
+  };
+  EXPECT_GT(time_with(", tier: {capacity: 32 KiB}"), time_with(""));
+  EXPECT_EQ(time_with(", tier: {capacity: 32 KiB, swap: false}"), time_with(""));
+  EXPECT_EQ(time_with(", tier: {capacity: 16 KiB}"), time_with(""));  // two blocks: no room
+}
+
+const std::string busy =
+    "      replicas: 2\n      tensor: 2\n      router: least-work\n"
+    "      batching: {cache: 48 KiB, block: 16, chunk: 64, order: priority, tier: {capacity: 64 "
+    "KiB}}\n"
+    "      requests: {arrivals: poisson, rate: 90000, count: 60, prompt: [4, 60], generate: [1, "
+    "40], prefix: {tokens: 32, count: 4}}\n"
+    "      classes: [{name: urgent, priority: -1, share: 1, target: {first_token: 200 us}}, {name: "
+    "batch, share: 3}]\n";
+
+// Everything at once: conservation is checked at the end of each run.
+TEST(Tiers, AreTheSameOnRanks) {
+  for (const char* const steps : {"walked", "whole"}) {
+    const Files files = experiment_of(mesh + remote("20 GB/s", "2 us"), busy, steps);
+    const trace::Summary one = run_on(1, files);
+    ASSERT_EQ(one.status, "finished");
+    EXPECT_GT(one.services.at(0).again + one.services.at(1).again, 0U);
+    for (const int ranks : {2, 3, 4}) {
+      EXPECT_EQ(run_on(ranks, files).result_digest, one.result_digest);
+    }
+  }
+  const std::string alone =
+      "      tensor: 2\n" + busy.substr(busy.find("      batching"));
+  const Files pool = experiment_of(with_pool, alone);
+  const std::string digest = run_on(1, pool).result_digest;
+  EXPECT_EQ(run_on(2, pool).result_digest, digest);
+}
+
+TEST(Classes, AreToldOneByOne) {
+  const trace::Summary summary =
+      run_on(1, experiment_of(mesh + remote("20 GB/s", "2 us"), busy));
+  ASSERT_EQ(summary.service_totals.size(), 3U);
+  const trace::Service& all = summary.service_totals[0];
+  const trace::Service& urgent = summary.service_totals[1];
+  const trace::Service& batch = summary.service_totals[2];
+  EXPECT_EQ(all.tenant, "chat");
+  EXPECT_EQ(urgent.tenant, "chat [urgent]");
+  EXPECT_EQ(batch.tenant, "chat [batch]");
+  EXPECT_GT(urgent.served, 0U);
+  EXPECT_EQ(urgent.served + batch.served, all.served);
+  EXPECT_EQ(urgent.tokens + batch.tokens, all.tokens);
+  EXPECT_EQ(urgent.again + batch.again, all.again);
+  EXPECT_EQ(urgent.met + batch.met, all.met);
+  EXPECT_EQ(batch.met, batch.served);  // without targets
+  EXPECT_EQ(urgent.npus, 4U);
+  double spent = 0;
+  std::uint64_t arrived = 0;
+  for (const trace::ServiceWindow& window : urgent.windows) {
+    arrived += window.arrived;
+    spent += (window.running + window.waiting) * static_cast<double>(urgent.window_ps);
+  }
+  EXPECT_EQ(arrived, urgent.served);
+  // Little's law, of a class.
+  const double latencies =
+      static_cast<double>(urgent.latency.mean) * static_cast<double>(urgent.served);
+  EXPECT_NEAR(spent, latencies, 1e-3 * latencies);
+}
+
+// More than can be served: who is urgent waits less, where batches go by priority.
+TEST(Classes, AreServedByPriority) {
+  const auto wait_of = [](const std::string& order, std::size_t number) {
+    const std::string tenant =
+        "      batching: {sequences: 4, order: " + order +
+        "}\n      requests: {arrivals: poisson, rate: 300000, count: 80, prompt: [4, 60], generate: "
+        "[4, 20]}\n"
+        "      classes: [{name: urgent}, {name: batch, priority: 3}]\n";
+    const trace::Summary summary = run_on(1, experiment_of(mesh, tenant));
+    return summary.service_totals.at(number).first_token.mean;
+  };
+  EXPECT_LT(2 * wait_of("priority", 0), wait_of("priority", 1));
+  EXPECT_LT(wait_of("priority", 0), wait_of("first-come", 0));
+  EXPECT_GT(wait_of("priority", 1), wait_of("first-come", 1));
+}
+
+// Prompts apart from tokens, by priority too.
+TEST(Classes, GoWithRequestsThatAreHandedOver) {
+  const std::string tenant =
+      "      replicas: 4\n      prefill: 2\n      batching: {chunk: 128, order: priority}\n"
+      "      requests: {arrivals: poisson, rate: 30000, count: 30, prompt: [4, 300], generate: [1, "
+      "5]}\n      classes: [{name: urgent}, {name: batch, priority: 3}]\n";
+  const trace::Summary summary = run_on(1, experiment_of(mesh, tenant));
+  ASSERT_EQ(summary.status, "finished");
+  const trace::Service& urgent = summary.service_totals.at(1);
+  const trace::Service& batch = summary.service_totals.at(2);
+  EXPECT_EQ(urgent.served + batch.served, 30U);
+  EXPECT_EQ(urgent.first_token.count, urgent.served);
+  EXPECT_EQ(batch.first_token.count, batch.served);
+}
+
+TEST(Fleets, SayWhatIsWrong) {
+  const std::string requests =
+      "      requests: {arrivals: closed, count: 1, prompt: 8, generate: 2}\n";
+  const auto complaint = [&](const std::string& lines, const std::string& machine = mesh) {
+    return complaint_of(experiment_of(machine, requests + lines));
+  };
+  EXPECT_THAT(complaint("      batching: {order: priority}\n"),
+              HasSubstr("batching.order: the tenant has no 'classes' with priorities"));
+  EXPECT_THAT(complaint("      classes: [{name: a}, {name: a}]\n"),
+              HasSubstr("classes[1].name: two classes are called 'a'"));
+  EXPECT_THAT(complaint("      classes: []\n"), HasSubstr("expected a list of 1 to 64 classes"));
+  EXPECT_THAT(complaint("      batching: {tier: {capacity: 1 MB}}\n"),
+              HasSubstr("batching.tier: the machine has no memory behind all of its NPUs"));
+  EXPECT_THAT(complaint("      batching: {tier: {capacity: 1 kB}}\n", mesh + remote("1 GB/s", "1 us")),
+              HasSubstr("batching.tier.capacity: a block of the cache takes 8192 B"));
+  EXPECT_THAT(complaint("      batching: {tier: {swap: true}}\n", mesh + remote("1 GB/s", "1 us")),
+              HasSubstr("batching.tier.capacity"));
+  EXPECT_THAT(complaint("      batching: {tier: {capacity: 2 MB}}\n", with_pool),
+              HasSubstr("tiers of caches take 2000000 B at pool"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
