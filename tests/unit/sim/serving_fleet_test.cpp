@@ -198,6 +198,39 @@ TEST(Classes, GoWithRequestsThatAreHandedOver) {
   EXPECT_EQ(batch.first_token.count, batch.served);
 }
 
+// Beside other work: keys and values that are handed over, and totals of replicas and classes.
+TEST(Fleets, AreServedBesideOtherWork) {
+  const std::string model =
+      "language_model: {layers: 2, hidden: 64, heads: 4, sequence: 512, vocabulary: 64}";
+  const Files files{
+      {"lab/experiment.yaml",
+       "name: beside\nmachine:\n  name: tiles\n" + mesh +
+           "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+           "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 2 MB}\n"
+           "  network: {model: analytical}\n  compute: {model: roofline}\n"
+           "run: {trace: none}\nworkload:\n  kind: tenants\n  tenants:\n"
+           "    - name: left\n      tiles: 0-1\n      workload:\n        kind: serving\n"
+           "        tenants:\n          - name: chat\n            " +
+           model +
+           "\n            replicas: 2\n            prefill: 1\n"
+           "            classes: [{name: urgent}, {name: batch}]\n"
+           "            requests: {arrivals: closed, clients: 2, count: 8, prompt: 40, generate: "
+           "3}\n"
+           "    - name: right\n      tiles: 2-3\n      workload:\n        kind: serving\n"
+           "        tenants:\n          - name: chat\n            " +
+           model +
+           "\n            requests: {arrivals: closed, count: 3, prompt: 40, generate: 3}\n"}};
+  const trace::Summary summary = run_on(1, files);
+  ASSERT_EQ(summary.status, "finished");
+  ASSERT_EQ(summary.service_totals.size(), 3U);
+  EXPECT_EQ(summary.service_totals[0].tenant, "left/chat");
+  EXPECT_EQ(summary.service_totals[0].served, 8U);
+  EXPECT_EQ(summary.service_totals[1].tenant, "left/chat [urgent]");
+  EXPECT_EQ(summary.service_totals[1].served + summary.service_totals[2].served, 8U);
+  EXPECT_EQ(summary.services.back().served, 3U);
+  EXPECT_EQ(run_on(3, files).result_digest, summary.result_digest);
+}
+
 TEST(Fleets, SayWhatIsWrong) {
   const std::string requests =
       "      requests: {arrivals: closed, count: 1, prompt: 8, generate: 2}\n";
