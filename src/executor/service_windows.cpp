@@ -15,6 +15,7 @@ void ServiceWindow::add(const ServiceWindow& other) {
   running += other.running;
   waiting += other.waiting;
   cache_blocks += other.cache_blocks;
+  replicas += other.replicas;
 }
 
 ServiceWindow& ServiceWindows::at(SimTime now) {
@@ -58,9 +59,16 @@ void ServiceWindows::hold(SimTime now, const ServiceLoad& load) {
     window.running += Wide{load_.running} * time;
     window.waiting += Wide{load_.waiting} * time;
     window.cache_blocks += Wide{load_.cache_blocks} * time;
+    window.replicas += Wide{load_.replicas} * time;
     since_ = end;
   }
   load_ = load;
+}
+
+void ServiceWindows::hold_replicas(SimTime now, std::uint64_t replicas) {
+  ServiceLoad load = load_;
+  load.replicas = replicas;
+  hold(now, load);
 }
 
 void ServiceWindows::save(pdes::StateWriter& writer) const {
@@ -77,6 +85,7 @@ void ServiceWindows::save(pdes::StateWriter& writer) const {
     writer.put(window.running);
     writer.put(window.waiting);
     writer.put(window.cache_blocks);
+    writer.put(window.replicas);
   }
 }
 
@@ -95,6 +104,7 @@ void ServiceWindows::restore(pdes::StateReader& reader) {
     window.running = reader.get<Wide>();
     window.waiting = reader.get<Wide>();
     window.cache_blocks = reader.get<Wide>();
+    window.replicas = reader.get<Wide>();
   }
 }
 

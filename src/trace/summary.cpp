@@ -97,6 +97,7 @@ void visit_service(AnyService& service, Visit visit) {
   visit("npus", service.npus);
   visit("met_per_s", service.met_per_s);
   visit("cost_a_million_tokens", service.cost_a_million_tokens);
+  visit("on_s", service.on_s);
   visit("first_token_ps", service.first_token);
   visit("between_tokens_ps", service.between_tokens);
   visit("latency_ps", service.latency);
@@ -113,6 +114,7 @@ void visit_window(AnyWindow& window, Visit visit) {
   visit("running", window.running);
   visit("waiting", window.waiting);
   visit("cache_blocks", window.cache_blocks);
+  visit("replicas", window.replicas);
   visit("first_token_ps", window.first_token);
   visit("a_token_ps", window.a_token);
 }

@@ -287,6 +287,14 @@ std::string services_text(const Summary& summary) {
                                 "latency p50/p95/p99",
                                 "late",
                                 "met all targets"};
+  // Some were not on all the time.
+  const bool scales = std::any_of(all.begin(), all.end(), [&](const Service& service) {
+    return service.on_s > 0 &&
+           service.on_s < 0.9999e-12 * static_cast<double>(time_of(summary, service));
+  });
+  if (scales) {
+    head.emplace_back("replicas on");
+  }
   if (has_price) {
     head.emplace_back("a million tokens");
   }
@@ -305,6 +313,10 @@ std::string services_text(const Summary& summary) {
                                  std::to_string(service.late_requests) + " requests, " +
                                      std::to_string(service.late_tokens) + " tokens",
                                  met_text(service)};
+    if (scales) {
+      row.push_back(service.on_s > 0 ? formatted(service.on_s / time_s, std::chars_format::general, 4)
+                                     : "-");
+    }
     if (has_price) {
       row.push_back(formatted(service.cost_a_million_tokens, std::chars_format::general, 4));
     }

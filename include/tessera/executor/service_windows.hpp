@@ -19,6 +19,7 @@ struct ServiceLoad {
   std::uint64_t running = 0;       // requests that have begun and are not over
   std::uint64_t waiting = 0;       // that have not, or gave their cache back
   std::uint64_t cache_blocks = 0;  // taken
+  std::uint64_t replicas = 0;      // that are on
 };
 
 struct ServiceWindow {
@@ -34,6 +35,7 @@ struct ServiceWindow {
   Wide running = 0;
   Wide waiting = 0;
   Wide cache_blocks = 0;
+  Wide replicas = 0;
 
   void add(const ServiceWindow& other);
 };
@@ -52,6 +54,9 @@ class ServiceWindows {
   void serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token, bool met);
   // From now on.
   void hold(SimTime now, const ServiceLoad& load);
+  void hold_replicas(SimTime now, std::uint64_t replicas);  // all else stays
+  // From the beginning.
+  void begin_with(std::uint64_t replicas) { load_.replicas = replicas; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);

@@ -50,6 +50,7 @@ struct ServiceWindow {
   double running = 0;  // requests
   double waiting = 0;
   double cache_blocks = 0;
+  double replicas = 0;  // that are on; of classes 0
   // Of requests that were served in it.
   Quantiles first_token;
   Quantiles a_token;  // the mean of each request after its first token
@@ -69,6 +70,7 @@ struct Service {
   std::uint64_t npus = 0;            // that served it
   double met_per_s = 0;              // requests
   double cost_a_million_tokens = 0;  // where a price is given
+  double on_s = 0;                   // that replicas were on, added up; of classes 0
   Quantiles first_token;             // since the arrival
   Quantiles between_tokens;
   Quantiles latency;  // from arrival to end

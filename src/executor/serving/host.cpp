@@ -27,7 +27,14 @@ ServingHost::ServingHost(const ServingSetup& setup)
                         : serving::make_sample_batcher(tenant.batching);
     if (tenant.lead + 1 == tenants_.size()) {
       state.classes.resize(tenant.classes.size());
+      state.total.windows.begin_with(tenant.replicas);
+      if (tenant.scaling) {
+        state.scaling.emplace(*tenant.scaling, tenant.replicas);
+        state.total.windows.begin_with(tenant.scaling->least);
+      }
     }
+    const std::uint32_t place = static_cast<std::uint32_t>(tenants_.size()) - 1 - tenant.lead;
+    state.service.windows.begin_with(tenant.scaling && place >= tenant.scaling->least ? 0 : 1);
     if (work_.whole_steps) {
       state.spent.end.resize(tenant.npus.size());
       state.spent.busy.resize(tenant.npus.size());
@@ -417,6 +424,8 @@ std::vector<Service> ServingHost::services() const {
     service.cache_blocks = tenants_[tenant].batcher->most_blocks();
     service.npus = work_.tenants[tenant].npus.size();
     service.price = work_.tenants[tenant].price * static_cast<double>(service.npus);
+    service.replicas = 1;
+    service.off_s = off_seconds(static_cast<std::uint32_t>(tenant));
   }
   return all;
 }
@@ -433,8 +442,10 @@ std::vector<Service> ServingHost::service_totals() const {
       total.cache_blocks += tenants_[replica].batcher->most_blocks();
       total.again += tenants_[replica].service.again;
       total.npus += work_.tenants[replica].npus.size();
+      total.off_s += off_seconds(replica);
     }
     total.price = served.price * static_cast<double>(total.npus);
+    total.replicas = served.replicas;
     if (served.replicas > 1) {
       all.push_back(total);
     }

@@ -10,6 +10,7 @@
 
 #include "serving/counts.hpp"
 #include "serving/prefix_routes.hpp"
+#include "serving/replica_scaling.hpp"
 #include "serving/whole_steps.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -94,6 +95,7 @@ class ServingHost {
     std::uint32_t next_replica = 0;   // of the lead, as the next ones
     std::uint64_t left = 0;           // requests that have come and are not over
     PrefixRoutes routes;
+    std::optional<ReplicaScaling> scaling;  // of the lead
   };
 
   const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
@@ -110,6 +112,13 @@ class ServingHost {
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
   bool nothing_comes(std::uint32_t replica) const;
+  // Of replicas that come and go: whether one takes requests; what has happened until now; what
+  // follows from requests that have come or are over.
+  bool takes_requests(std::uint32_t replica) const;
+  void advance_scaling(pdes::Context& context, std::uint32_t lead);
+  void scale(pdes::Context& context, std::uint32_t tenant);
+  void tell_replicas(std::uint32_t lead);
+  double off_seconds(std::uint32_t replica) const;
   // What a tenant's service says, that of all replicas, and that of a class of requests.
   template <class Change>
   void count(std::uint32_t tenant, std::uint32_t of_class, Change change) {

@@ -100,14 +100,19 @@ class ServingHost::Listener final : public serving::BatchListener {
 void ServingHost::end_batch(pdes::Context& context, std::uint32_t tenant, std::uint32_t step) {
   Listener listener(*this, context, tenant);
   tenants_[tenant].batcher->end(step, context.now(), listener);
+  scale(context, tenant);
   hold(context, tenant);
 }
 
 void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   const ServedTenant& served = work_.tenants[tenant];
   const SimTime now = context.now() - begin_;
+  advance_scaling(context, served.lead);
   const serving::BatchLoad load = tenants_[tenant].batcher->load();
-  tenants_[tenant].service.windows.hold(now, {load.running, load.waiting, load.blocks});
+  TenantState& lead = tenants_[served.lead];
+  const bool is_on = !lead.scaling || lead.scaling->is_on(tenant - served.lead);
+  tenants_[tenant].service.windows.hold(
+      now, {load.running, load.waiting, load.blocks, is_on ? std::uint64_t{1} : 0});
   const auto sum_of = [&](const auto& load_of) {
     ServiceLoad sum;
     for (std::uint32_t replica = served.lead; replica < served.lead + served.replicas; ++replica) {
@@ -118,10 +123,10 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
     }
     return sum;
   };
-  TenantState& lead = tenants_[served.lead];
   if (served.replicas > 1) {
-    lead.total.windows.hold(
-        now, sum_of([](const serving::Batcher& batcher) { return batcher.load(); }));
+    ServiceLoad all = sum_of([](const serving::Batcher& batcher) { return batcher.load(); });
+    all.replicas = lead.scaling ? lead.scaling->on() : served.replicas;
+    lead.total.windows.hold(now, all);
   }
   for (std::uint32_t number = 0; number < served.classes.size(); ++number) {
     lead.classes[number].windows.hold(now, sum_of([number](const serving::Batcher& batcher) {
@@ -176,6 +181,7 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
   Request request = lead.requests->request(number);
   request.arrival = context.now();
   ++tenants_[tenant].left;
+  advance_scaling(context, tenant);
   const std::uint32_t chosen = choose_replica(tenant, number, request);
   if (work_.prefills(chosen)) {
     request.generate = std::min(request.generate, 1U);
@@ -186,6 +192,7 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
   state.batcher->arrive(number, request);
   count(chosen, request.of_class,
         [&](Service& service) { service.windows.arrive(context.now() - begin_); });
+  scale(context, chosen);
   hold(context, chosen);
 }
 
@@ -195,7 +202,10 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
   TenantState& state = tenants_[lead];
   const std::uint32_t replicas = tenant.prefill > 0 ? tenant.prefill : tenant.replicas;
   if (tenant.router == Router::round_robin) {
-    const std::uint32_t next = state.next_replica;
+    std::uint32_t next = state.next_replica;
+    while (!takes_requests(lead + next)) {
+      next = (next + 1) % replicas;
+    }
     state.next_replica = (next + 1) % replicas;
     return lead + next;
   }
@@ -216,7 +226,7 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
   };
   std::uint32_t best = lead;
   for (std::uint32_t replica = lead + 1; replica < lead + replicas; ++replica) {
-    best = work(replica) < work(best) ? replica : best;
+    best = takes_requests(replica) && work(replica) < work(best) ? replica : best;
   }
   if (tenant.router == Router::prefix) {
     state.routes.sent(blocks, best - lead);

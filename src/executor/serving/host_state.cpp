@@ -23,6 +23,9 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(tenant.next_replica);
     writer.put(tenant.left);
     tenant.routes.save(writer);
+    if (tenant.scaling) {
+      tenant.scaling->save(writer);
+    }
   }
   policy_->save(writer);
   writer.put(static_cast<std::uint64_t>(steps_.size()));
@@ -77,6 +80,9 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.next_replica = reader.get<std::uint32_t>();
     tenant.left = reader.get<std::uint64_t>();
     tenant.routes.restore(reader);
+    if (tenant.scaling) {
+      tenant.scaling->restore(reader);
+    }
   }
   policy_->restore(reader);
   const auto count = reader.get<std::uint64_t>();

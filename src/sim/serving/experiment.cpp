@@ -188,6 +188,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.prefill = served_keys().prefill.read(section);
   tenant.price = served_keys().price.read(section);
   check_prefill(work, tenant, section);
+  read_scaling(section, tenant);
   tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   read_npus_of(section, tenant, work.npus.size());
   return tenant;

@@ -107,6 +107,21 @@ struct ServedKeys {
       "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
       "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
       "there before share with it"};
+  config::Key<std::uint32_t> least{"scaling.least", 1,
+                                   "of the replicas, those that are on all the time; the others "
+                                   "come and go with the requests there are",
+                                   config::between(1U, 64U)};
+  config::RequiredKey<std::uint32_t> requests_each{
+      "scaling.requests",
+      "unfinished ones for each replica: where there are more, more replicas are started",
+      config::between(1U, 1U << 20)};
+  config::Key<SimTime> start_up{"scaling.start_up", SimTime::zero(),
+                                "from the start of a replica to the first request that it takes",
+                                config::at_least(SimTime::zero())};
+  config::Key<SimTime> idle{"scaling.idle", SimTime::zero(),
+                            "in which fewer replicas are enough without a break, before some are "
+                            "stopped",
+                            config::at_least(SimTime::zero())};
   config::Key<std::uint32_t> prefill{"prefill", 0,
                                      "of the replicas, the first ones, which compute prompts "
                                      "alone; the others generate, with keys "

@@ -1,4 +1,5 @@
 // How those fared whose requests were served, from the ranks that know to all.
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -45,9 +46,10 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
 
 // And those that are not whole.
 std::vector<double*> fractions_of(trace::Service& service) {
-  std::vector<double*> fractions{&service.cost_a_million_tokens};
+  std::vector<double*> fractions{&service.cost_a_million_tokens, &service.on_s};
   for (trace::ServiceWindow& window : service.windows) {
-    for (double* const fraction : {&window.running, &window.waiting, &window.cache_blocks}) {
+    for (double* const fraction :
+         {&window.running, &window.waiting, &window.cache_blocks, &window.replicas}) {
       fractions.push_back(fraction);
     }
   }
@@ -65,6 +67,7 @@ trace::ServiceWindow window_of(const executor::ServiceWindow& window, SimTime wi
           mean(window.running),
           mean(window.waiting),
           mean(window.cache_blocks),
+          mean(window.replicas),
           quantiles_of(window.first_token),
           quantiles_of(window.a_token)};
 }
@@ -80,10 +83,15 @@ trace::Service service_of(const executor::Service& one, SimTime end) {
   service.cache_blocks = one.cache_blocks;
   service.met = one.met;
   service.npus = one.npus;
+  // Time that replicas were off costs nothing.
   constexpr double hour = 3600;
+  const auto replicas = static_cast<double>(one.replicas);
+  service.on_s = std::max(0.0, replicas * end.seconds() - one.off_s);
+  const double off = one.off_s > 0 ? one.price / replicas * one.off_s : 0.0;
   service.cost_a_million_tokens =
       one.tokens == 0 ? 0
-                      : one.price * end.seconds() / hour / static_cast<double>(one.tokens) * 1e6;
+                      : (one.price * end.seconds() - off) / hour /
+                            static_cast<double>(one.tokens) * 1e6;
   service.first_token = quantiles_of(one.first_token);
   service.between_tokens = quantiles_of(one.between_tokens);
   service.latency = quantiles_of(one.latency);

@@ -1,5 +1,6 @@
 #include "serving/tenant_settings.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "serving/keys.hpp"
@@ -67,6 +68,26 @@ void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section&
   } else if (tenant.prefill >= tenant.replicas) {
     section.error("prefill", "of " + std::to_string(tenant.replicas) +
                                  " replicas, some must be left that generate");
+  }
+}
+
+void read_scaling(Section& section, ServedTenant& tenant) {
+  if (!section.has("scaling")) {
+    return;
+  }
+  const ServedKeys& keys = served_keys();
+  Section scaling = section.section("scaling");
+  tenant.scaling = executor::Scaling{keys.least.read(scaling),
+                                     std::max(1U, keys.requests_each.read(scaling)),
+                                     keys.start_up.read(scaling), keys.idle.read(scaling)};
+  if (tenant.scaling->least > tenant.replicas) {
+    scaling.error("least", "of " + std::to_string(tenant.replicas) + " replicas");
+  }
+  if (tenant.replicas == 1) {
+    section.error("scaling", "is of several replicas");
+  }
+  if (tenant.prefill > 0) {
+    section.error("scaling", "is of replicas that all do the same, without 'prefill'");
   }
 }
 

@@ -14,6 +14,9 @@ executor::Targets read_targets(config::Section section, bool of_language);
 // Into the tenant, whose batching has been read.
 void read_speculation(config::Section section, executor::ServedTenant& tenant);
 
+// Which replicas come and go; once replicas are known.
+void read_scaling(config::Section& section, executor::ServedTenant& tenant);
+
 // These complain. Of a tenant whose keys have been read:
 void check_prefill(const executor::ServingWork& work, const executor::ServedTenant& tenant,
                    config::Section& section);

@@ -154,7 +154,9 @@ struct Service {
   std::uint64_t cache_blocks = 0;   // most that were taken
   std::uint64_t met = 0;            // requests that met all targets
   std::uint64_t npus = 0;           // that serve it
+  std::uint64_t replicas = 0;       // of the model
   double price = 0;                 // of these together, an hour
+  double off_s = 0;                 // that replicas were off, added up
   TimeDistribution first_token;
   TimeDistribution between_tokens;
   TimeDistribution latency;

@@ -60,6 +60,14 @@ struct ServedClass {
   Targets targets;
 };
 
+// Replicas that come and go: serving/replica_scaling.hpp.
+struct Scaling {
+  std::uint32_t least = 1;     // replicas that are on in any case
+  std::uint32_t requests = 1;  // for each
+  SimTime start_up;
+  SimTime idle;  // in which fewer are enough, before some are stopped
+};
+
 // The memory behind the caches of a model.
 struct ServedTier {
   Bytes capacity;               // of each NPU
@@ -76,6 +84,7 @@ struct ServedTenant {
   // Of the replicas, the first ones, which compute prompts and first tokens alone; the others get
   // keys and values over the network, and give the other tokens. 0: all do both.
   std::uint32_t prefill = 0;
+  std::optional<Scaling> scaling;  // none: all are on all the time
   double price = 0;         // of an NPU, an hour
   std::size_t section = 0;  // that it was read from
   bool of_language = false;
