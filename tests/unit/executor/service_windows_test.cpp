@@ -71,5 +71,24 @@ TEST(ServiceWindows, GoOnFromACheckpoint) {
   }
 }
 
+// Replicas come and go beside what else is held.
+TEST(ServiceWindows, AddUpReplicas) {
+  ServiceWindows windows;
+  windows.begin_with(2);
+  windows.hold(us(3), {1, 0, 0, 2});
+  windows.hold_replicas(us(5), 3);
+  windows.hold(us(9), {0, 0, 0, 1});
+  windows.hold(us(10), {0, 0, 0, 1});
+  Wide replicas = 0;
+  Wide running = 0;
+  for (const ServiceWindow& window : windows.all()) {
+    replicas += window.replicas;
+    running += window.running;
+  }
+  constexpr std::uint64_t a_us = 1'000'000;
+  EXPECT_TRUE(replicas == Wide{(3 * 2 + 2 * 2 + 4 * 3 + 1) * a_us});
+  EXPECT_TRUE(running == Wide{6 * a_us});
+}
+
 }  // namespace
 }  // namespace tessera::executor

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -231,6 +232,82 @@ TEST(Fleets, AreServedBesideOtherWork) {
   EXPECT_EQ(run_on(3, files).result_digest, summary.result_digest);
 }
 
+// A burst, and much later a request by itself: replicas come for the burst, go again, and cost only
+// while they are on.
+TEST(Scaling, FollowsRequests) {
+  const auto tenant = [](const std::string& scaling) {
+    std::string list;
+    for (int request = 0; request < 24; ++request) {
+      list += "{at: 0 us, prompt: 60, generate: 20}, ";
+    }
+    return "      replicas: 4\n      router: least-work\n      price: 3\n" + scaling +
+           "      batching: {cache: 128 KiB}\n      requests: {arrivals: list, list: [" + list +
+           "{at: 20 ms, prompt: 60, generate: 20}]}\n";
+  };
+  const std::string rule =
+      "      scaling: {requests: 6, start_up: 100 us, idle: 500 us}\n";
+  const trace::Summary fixed = run_on(1, experiment_of(mesh, tenant("")));
+  const trace::Summary scaled = run_on(1, experiment_of(mesh, tenant(rule)));
+  const trace::Service& all = fixed.service_totals.at(0);
+  const trace::Service& some = scaled.service_totals.at(0);
+  EXPECT_EQ(some.served, 25U);
+  const double end = static_cast<double>(scaled.simulated_time_ps) * 1e-12;
+  EXPECT_NEAR(all.on_s, 4 * static_cast<double>(fixed.simulated_time_ps) * 1e-12, 1e-12);
+  EXPECT_GT(some.on_s, end);  // the first one is on all the time
+  EXPECT_LT(some.on_s, 2 * end);
+  EXPECT_NEAR(scaled.services[0].on_s, end, 1e-12);
+  double on = 0;
+  double most = 0;
+  for (const trace::Service& replica : scaled.services) {
+    on += replica.on_s;
+  }
+  EXPECT_NEAR(on, some.on_s, 1e-12);
+  // An NPU for an hour costs 3.
+  EXPECT_NEAR(some.cost_a_million_tokens, 3 * some.on_s / 3600 / static_cast<double>(some.tokens) * 1e6,
+              1e-9 * some.cost_a_million_tokens);
+  EXPECT_LT(some.cost_a_million_tokens, all.cost_a_million_tokens);
+  on = 0;
+  for (const trace::ServiceWindow& window : some.windows) {
+    on += window.replicas * static_cast<double>(some.window_ps) * 1e-12;
+    most = std::max(most, window.replicas);
+  }
+  EXPECT_NEAR(on, some.on_s, 1e-6 * on + 1e-9);
+  EXPECT_DOUBLE_EQ(most, 4);
+  EXPECT_DOUBLE_EQ(all.windows.front().replicas, 4);
+  // Requests of the burst went to the only replica that was there.
+  EXPECT_EQ(scaled.services[0].served, 25U);
+  for (const int ranks : {2, 4}) {
+    EXPECT_EQ(run_on(ranks, experiment_of(mesh, tenant(rule))).result_digest,
+              scaled.result_digest);
+  }
+  const trace::Summary whole = run_on(1, experiment_of(mesh, tenant(rule), "whole"));
+  EXPECT_EQ(whole.simulated_time_ps, scaled.simulated_time_ps);
+  EXPECT_DOUBLE_EQ(whole.service_totals.at(0).on_s, some.on_s);
+}
+
+// Under a load that lasts, new replicas take their part, and waits are shorter than with one.
+TEST(Scaling, SharesOutWhatLasts) {
+  const auto wait_with = [](const std::string& scaling, std::size_t& helped) {
+    const trace::Summary summary = run_on(
+        1, experiment_of(mesh, "      replicas: 4\n      router: round-robin\n" + scaling +
+                                   "      batching: {cache: 128 KiB, sequences: 2}\n      requests: "
+                                   "{arrivals: poisson, rate: 40000, count: 200, prompt: [4, 60], "
+                                   "generate: [4, 20]}\n"));
+    EXPECT_EQ(summary.service_totals.at(0).served, 200U);
+    helped = 0;
+    for (const trace::Service& replica : summary.services) {
+      helped += replica.served > 0 ? 1 : 0;
+    }
+    return summary.service_totals[0].first_token.mean;
+  };
+  std::size_t helped = 0;
+  const auto one = wait_with("      scaling: {requests: 1000}\n", helped);
+  EXPECT_EQ(helped, 1U);
+  const auto several = wait_with("      scaling: {requests: 2, start_up: 50 us, idle: 1 ms}\n", helped);
+  EXPECT_GT(helped, 1U);
+  EXPECT_LT(several, one);
+}
+
 TEST(Fleets, SayWhatIsWrong) {
   const std::string requests =
       "      requests: {arrivals: closed, count: 1, prompt: 8, generate: 2}\n";
@@ -239,6 +316,12 @@ TEST(Fleets, SayWhatIsWrong) {
   };
   EXPECT_THAT(complaint("      batching: {order: priority}\n"),
               HasSubstr("batching.order: the tenant has no 'classes' with priorities"));
+  EXPECT_THAT(complaint("      scaling: {requests: 4}\n"),
+              HasSubstr("scaling: is of several replicas"));
+  EXPECT_THAT(complaint("      replicas: 2\n      scaling: {requests: 4, least: 3}\n"),
+              HasSubstr("scaling.least: of 2 replicas"));
+  EXPECT_THAT(complaint("      replicas: 2\n      prefill: 1\n      scaling: {requests: 4}\n"),
+              HasSubstr("scaling: is of replicas that all do the same"));
   EXPECT_THAT(complaint("      classes: [{name: a}, {name: a}]\n"),
               HasSubstr("classes[1].name: two classes are called 'a'"));
   EXPECT_THAT(complaint("      classes: []\n"), HasSubstr("expected a list of 1 to 64 classes"));
