@@ -8,6 +8,7 @@
 #include <string>
 
 #include "files.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim {
@@ -113,6 +114,7 @@ TEST(Tiers, AreNotAlwaysWorthIt) {
 
 const std::string busy =
     "      replicas: 2\n      tensor: 2\n      router: least-work\n"
+    "      scaling: {requests: 8, start_up: 20 us, idle: 100 us}\n"
     "      batching: {cache: 48 KiB, block: 16, chunk: 64, order: priority, tier: {capacity: 64 "
     "KiB}}\n"
     "      requests: {arrivals: poisson, rate: 90000, count: 60, prompt: [4, 60], generate: [1, "
@@ -306,6 +308,14 @@ TEST(Scaling, SharesOutWhatLasts) {
   const auto several = wait_with("      scaling: {requests: 2, start_up: 50 us, idle: 1 ms}\n", helped);
   EXPECT_GT(helped, 1U);
   EXPECT_LT(several, one);
+}
+
+TEST(Fleets, GoOnFromCheckpoints) {
+  for (const char* const steps : {"walked", "whole"}) {
+    testing::expect_goes_on(
+        read(experiment_of(mesh + remote("20 GB/s", "2 us"), busy, steps)),
+        std::string("tessera_fleet_") + steps);
+  }
 }
 
 TEST(Fleets, SayWhatIsWrong) {
