@@ -88,6 +88,7 @@ def _panels(window_ps):
     return (
         ("requests", "", {"running": lambda one: one["running"], "waiting": lambda one: one["waiting"]}),
         ("cache", "blocks", {"taken": lambda one: one["cache_blocks"]}),
+        ("replicas", "", {"on": lambda one: one.get("replicas", np.nan)}),
         ("requests a second", "1/s", {"arrived": lambda one: one["arrived"] / seconds,
                                       "served": lambda one: one["served"] / seconds,
                                       "met all targets": lambda one: one["met"] / seconds}),

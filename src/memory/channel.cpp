@@ -10,6 +10,10 @@
 // Deviation: PALM moves an access as a whole (access time plus network time). Here it is served in
 // bursts, so that the network carries one while the channel serves the next; `burst: 1 TB` gives
 // PALM's behaviour.
+//
+// With `arbitration: fair` bursts that wait go in the order of start-time fair queueing
+// (fair_queue.hpp) by the tiles that ask, which is also by tenants where these have tiles of their
+// own; the burst under way is not interrupted.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "fair_queue.hpp"
 #include "leaving_replies.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
@@ -33,6 +38,7 @@ constexpr unsigned read_request_kind = 1;  // at the channel; word: bytes wanted
 constexpr unsigned write_data_kind = 2;    // at the channel; word: 1 for the last
 constexpr unsigned burst_ready_kind = 3;   // at the channel, from itself
 constexpr unsigned reply_kind = 4;         // at the tile; word: 1 for the last
+constexpr unsigned free_kind = 5;          // at the channel, from itself: a burst has been served
 
 struct Burst {
   EntityId requester;
@@ -49,6 +55,19 @@ struct ChannelState {
   std::int64_t longest_wait_ps = 0;
 };
 
+// A burst that waits for its channel.
+struct WaitingBurst {
+  Burst burst;
+  std::uint16_t tag = 0;
+  SimTime since;
+};
+
+// Of a channel that sources share evenly.
+struct Sharing {
+  FairQueue<WaitingBurst> queue;
+  bool is_serving = false;
+};
+
 // What a channel had done when the last bin ended, and the longest wait since.
 struct ChannelBin {
   std::int64_t busy_ps = 0;
@@ -61,6 +80,7 @@ struct Parameters {
   Bytes burst;
   std::uint64_t max_bursts = 0;
   Bytes request;
+  bool is_fair = false;  // sources share the channel evenly; else first come, first served
 
   // Bursts of an access, none empty but the only one.
   std::uint64_t bursts_of(std::uint64_t bytes) const {
@@ -99,6 +119,9 @@ class ChannelMemory final : public Memory {
     std::sort(local_channels_.begin(), local_channels_.end());
     states_.resize(machine_.channels.size());
     bins_.resize(machine_.channels.size());
+    if (parameters_.is_fair) {
+      sharing_.resize(machine_.channels.size());
+    }
     if (setup.regions != nullptr) {
       replies_.emplace(setup);
     }
@@ -151,6 +174,9 @@ class ChannelMemory final : public Memory {
               event.tag);
         break;
       }
+      case free_kind:
+        serve_next(context, channel_at_[context.self().value()]);
+        break;
       case burst_ready_kind:
         reply(context, event.as<Burst>(), event.tag);
         break;
@@ -210,6 +236,10 @@ class ChannelMemory final : public Memory {
     writer.put(state);
     writer.put(bin);
     writer.put(bin_begin_);
+    if (parameters_.is_fair) {
+      sharing_[channel].queue.save(writer);
+      writer.put(sharing_[channel].is_serving);
+    }
   }
 
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
@@ -228,10 +258,18 @@ class ChannelMemory final : public Memory {
     states_[channel] = reader.get<ChannelState>();
     bins_[channel] = reader.get<ChannelBin>();
     bin_begin_ = reader.get<SimTime>();
+    if (parameters_.is_fair) {
+      sharing_[channel].queue.restore(reader);
+      sharing_[channel].is_serving = reader.get<bool>();
+    }
   }
 
   std::size_t resident_bytes() const override {
-    return (last_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
+    std::size_t waiting = sharing_.capacity() * sizeof(Sharing);
+    for (const Sharing& sharing : sharing_) {
+      waiting += sharing.queue.resident_bytes();
+    }
+    return waiting + (last_of_.capacity() + channel_at_.capacity()) * sizeof(std::uint32_t) +
            states_.capacity() * sizeof(ChannelState) + bins_.capacity() * sizeof(ChannelBin) +
            pool_.capacity() * sizeof(Outstanding) +
            channels_by_index_.capacity() * sizeof(LocalChannel);
@@ -311,16 +349,19 @@ class ChannelMemory final : public Memory {
   // At the channel: books a burst after those that came before it.
   void serve(pdes::Context& context, const Burst& burst, std::uint16_t tag) {
     const std::uint32_t channel = channel_at_[context.self().value()];
+    if (parameters_.is_fair) {
+      Sharing& sharing = sharing_[channel];
+      sharing.queue.add(burst.requester.value(), burst.bytes, {burst, tag, context.now()});
+      if (!sharing.is_serving) {
+        serve_next(context, channel);
+      }
+      return;
+    }
     const machine::MemoryChannel& spec = machine_.channels[channel];
     ChannelState& state = states_[channel];
     const SimTime start = std::max(context.now(), state.free_at);
     const SimTime service = serialization_time(Bytes(burst.bytes), spec.bandwidth);
-    const std::int64_t wait = (start - context.now()).ps();
-    state.longest_wait_ps = std::max(state.longest_wait_ps, wait);
-    bins_[channel].longest_wait_ps = std::max(bins_[channel].longest_wait_ps, wait);
-    state.free_at = start + service;
-    state.busy_ps += service.ps();
-    (burst.write != 0 ? state.written : state.read) += burst.bytes;
+    book(channel, burst, start, start - context.now(), service);
     if (burst.write == 0 || burst.last != 0) {
       if (replies_) {
         replies_->reached(context.now());
@@ -332,6 +373,35 @@ class ChannelMemory final : public Memory {
       context.send_self(state.free_at + spec.latency - context.now(),
                         pdes::Port(slot_, burst_ready_kind), burst, tag);
     }
+  }
+
+  // At the channel, which is free: the burst whose turn it is.
+  void serve_next(pdes::Context& context, std::uint32_t channel) {
+    Sharing& sharing = sharing_[channel];
+    const std::optional<WaitingBurst> next = sharing.queue.next();
+    sharing.is_serving = next.has_value();
+    if (!next) {
+      return;
+    }
+    const Burst& burst = next->burst;
+    const machine::MemoryChannel& spec = machine_.channels[channel];
+    const SimTime service = serialization_time(Bytes(burst.bytes), spec.bandwidth);
+    book(channel, burst, context.now(), context.now() - next->since, service);
+    context.send_self(service, pdes::Port(slot_, free_kind), std::uint32_t{0});
+    if (burst.write == 0 || burst.last != 0) {
+      context.send_self(service + spec.latency, pdes::Port(slot_, burst_ready_kind), burst,
+                        next->tag);
+    }
+  }
+
+  void book(std::uint32_t channel, const Burst& burst, SimTime start, SimTime wait,
+            SimTime service) {
+    ChannelState& state = states_[channel];
+    state.longest_wait_ps = std::max(state.longest_wait_ps, wait.ps());
+    bins_[channel].longest_wait_ps = std::max(bins_[channel].longest_wait_ps, wait.ps());
+    state.free_at = start + service;
+    state.busy_ps += service.ps();
+    (burst.write != 0 ? state.written : state.read) += burst.bytes;
   }
 
   void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) const {
@@ -414,6 +484,7 @@ class ChannelMemory final : public Memory {
   std::vector<LocalChannel> channels_by_index_;
   std::vector<ChannelState> states_;  // [channels]; those of other ranks stay at rest
   std::vector<ChannelBin> bins_;
+  std::vector<Sharing> sharing_;  // [channels], where they are shared evenly
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
   std::optional<LeavingReplies> replies_;  // of a run on several ranks
@@ -432,7 +503,8 @@ class ChannelModel final : public MemoryModel {
            machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
   }
   bool sends_along_links() const override { return true; }
-  bool promises() const override { return true; }
+  // Who is served when is known no more at its coming where others may go before it.
+  bool promises() const override { return !parameters_.is_fair; }
   SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
     return serialization_time(bytes, channel.bandwidth) + channel.latency;
   }
@@ -444,6 +516,7 @@ class ChannelModel final : public MemoryModel {
     const Bytes burst(bytes.count() / bursts);
     events(tile, 2);
     events(channel, write ? 1 : bursts);  // ready
+    events(channel, parameters_.is_fair ? bursts : 0);
     messages(tile, channel, write ? burst : parameters_.request, write ? bursts : 1);
     messages(channel, tile, write ? parameters_.request : burst, write ? 1 : bursts);
   }
@@ -461,17 +534,24 @@ const config::Key<std::uint64_t> max_bursts_key{
 const config::Key<Bytes> request_key{
     "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
 
+const config::ChoiceKey<bool> arbitration_key{
+    "arbitration",
+    {{"first-come", false}, {"fair", true}},
+    "first-come",
+    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes"};
+
 const Registration registration(
     memories(),
     {"channel",
-     "DRAM channels at nodes, shared by the tiles around them, first come first served; data "
+     "DRAM channels at nodes, shared by the tiles around them; data "
      "crosses the network",
-     {burst_key, max_bursts_key, request_key}},
+     {burst_key, max_bursts_key, request_key, arbitration_key}},
     [](config::Section& section) -> std::unique_ptr<MemoryModel> {
       Parameters parameters;
       parameters.burst = burst_key.read(section);
       parameters.max_bursts = max_bursts_key.read(section);
       parameters.request = request_key.read(section);
+      parameters.is_fair = arbitration_key.read(section);
       return std::make_unique<ChannelModel>(parameters);
     });
 
