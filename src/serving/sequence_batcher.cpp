@@ -248,7 +248,9 @@ class SequenceBatcher final : public Batcher {
         --i;  // below 0 the loop goes on at 0
         return true;
       }
-      i -= last < i ? 1 : 0;
+      if (last < i) {
+        --i;
+      }
     }
     return true;
   }
