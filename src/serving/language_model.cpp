@@ -22,16 +22,29 @@ class LanguageModel : public ServedModel {
       : setup_(setup), shape_(setup.shape), tensor_(setup.tensor), shapes_(setup), flops_(shape_) {
     const std::vector<Bytes> of_stages = weights_of_stages(setup_);
     weights_ = *std::max_element(of_stages.begin(), of_stages.end());
+    if (setup_.adapter_slots > 0) {
+      weights_ += LanguageModel::adapter() * setup_.adapter_slots;
+      adapter_flops_ = flops_of_adapters();
+    }
   }
 
   std::uint32_t units() const override { return setup_.tensor * setup_.pipeline; }
   std::uint32_t stages() const override { return setup_.pipeline; }
   std::uint32_t kind_of(std::uint32_t op) const override { return op % parts; }
-  const std::vector<std::string>& names() const override { return part_names(); }
+  const std::vector<std::string>& names() const override {
+    return part_names(setup_.adapter_slots > 0);
+  }
   std::uint32_t name_of(std::uint32_t op) const override { return op % parts; }
   Exchange exchange(std::uint32_t op, std::uint64_t shape) const override;
-  Wide flops(const Batch& batch) const override { return flops_.of_step(sizes_of_batch(batch)); }
+  Wide flops(const Batch& batch) const override {
+    return flops_.of_step(sizes_of_batch(batch)) +
+           Wide{batch.adapted} * adapter_flops_ * shape_.layers;
+  }
   Bytes weights() const override { return weights_; }
+  Bytes adapter() const override {
+    return shapes_.element() * shapes_.adapter_numbers() *
+           quotient_up(shape_.layers, setup_.pipeline);
+  }
   Bytes cache_of_token() const override {
     return shapes_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
   }
@@ -42,8 +55,9 @@ class LanguageModel : public ServedModel {
   }
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
   std::uint32_t outside() const { return static_cast<std::uint32_t>(shape_.layers * parts); }
-  // Parts of a layer, one behind the other, exchanges among them.
-  std::vector<Part> parts_of(std::uint64_t layer) const;
+  std::uint64_t flops_of_adapters() const;
+  // Parts of a layer, one behind the other, exchanges among them; with those of adapters.
+  std::vector<Part> parts_of(std::uint64_t layer, bool adapted = false) const;
   StepSizes sizes_of_batch(const Batch& batch) const;
 
   LanguageSetup setup_;
@@ -54,25 +68,47 @@ class LanguageModel : public ServedModel {
   LayerShapes shapes_;
   LayerFlops flops_;
   Bytes weights_;
+  std::uint64_t adapter_flops_ = 0;  // of a token in a layer, by all units, nothing twice
 };
 
 constexpr std::array of_head{last_norm, head, softmax};
 
-std::vector<Part> LanguageModel::parts_of(std::uint64_t layer) const {
+std::uint64_t LanguageModel::flops_of_adapters() const {
+  LanguageSetup whole = setup_;
+  whole.tensor = 1;
+  const LayerShapes shapes(whole);
+  std::uint64_t flops = 2 * shapes.adapter_numbers();
+  for (const Part base : {qkv, out, up, down}) {
+    flops += shapes.product_of(base, 1).shape.columns;  // added to what is there
+  }
+  return flops;
+}
+
+std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) const {
   const bool gated = shape_.mlp == workload::Activation::swiglu;
   const bool experts = has_experts(layer);
-  std::vector<Part> all{norm_in, qkv, attention, out};
+  std::vector<Part> all{norm_in, qkv};
   const auto add = [&all](bool there, Part part) {
     if (there) {
       all.push_back(part);
     }
   };
+  const auto add_adapters = [&](Part shrink, Part expand) {
+    add(adapted, shrink);
+    add(adapted, expand);
+  };
+  add_adapters(qkv_shrink, qkv_expand);
+  all.push_back(attention);
+  all.push_back(out);
+  add_adapters(out_shrink, out_expand);
   add(tensor_ > 1, reduce_out);
   all.push_back(norm_mid);
   add(experts, router);
   all.push_back(experts ? expert_up : up);
+  add_adapters(up_shrink, up_expand);
   add(gated, experts ? expert_gate : gate);
   all.push_back(experts ? expert_down : down);
+  add_adapters(down_shrink, down_expand);
   add(tensor_ > 1, reduce_down);
   add(layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer), hand_on);
   return all;
@@ -100,6 +136,8 @@ StepSizes LanguageModel::sizes_of_batch(const Batch& batch) const {
   StepSizes sizes;
   sizes.tokens = batch.tokens();
   sizes.emitting = batch.emitting;
+  sizes.adapters = batch.adapters;
+  sizes.adapted = batch.adapted;
   for (const SequenceGroup& group : batch.groups) {
     const std::uint64_t keys = std::uint64_t{group.sequences} * group.keys;
     if (group.queries == 1) {
@@ -149,8 +187,10 @@ class WalkedModel final : public LanguageModel, public TileModel {
  public:
   explicit WalkedModel(const LanguageSetup& setup) : LanguageModel(setup), operations_(setup) {
     for (std::uint32_t stage = 0; stage < setup_.pipeline; ++stage) {
-      for (const bool emits : {false, true}) {
-        walks_.push_back(make_walk(stage, emits));
+      for (const bool adapted : {false, true}) {
+        for (const bool emits : {false, true}) {
+          walks_.push_back(make_walk(stage, emits, adapted));
+        }
       }
     }
   }
@@ -161,7 +201,7 @@ class WalkedModel final : public LanguageModel, public TileModel {
   }
   StepSizes sizes_of(const Batch& batch) const override { return sizes_of_batch(batch); }
   const Walk& walk(std::uint32_t unit, const StepSizes& sizes) const override {
-    return walks_[unit / tensor_ * 2 + (sizes.emitting > 0 ? 1 : 0)];
+    return walks_[unit / tensor_ * 4 + (sizes.adapters > 0 ? 2 : 0) + (sizes.emitting > 0 ? 1 : 0)];
   }
   StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
     return LayerOperations::needed(static_cast<Part>(op % parts), sizes);
@@ -178,13 +218,13 @@ class WalkedModel final : public LanguageModel, public TileModel {
   std::uint64_t memory_end() const override { return 0; }
 
  private:
-  Walk make_walk(std::uint32_t stage, bool emits) const;
+  Walk make_walk(std::uint32_t stage, bool emits, bool adapted) const;
 
   LayerOperations operations_;
-  std::vector<Walk> walks_;  // [stages][emits]
+  std::vector<Walk> walks_;  // [stages][with adapters][emits]
 };
 
-Walk WalkedModel::make_walk(std::uint32_t stage, bool emits) const {
+Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const {
   using Kind = WalkPart::Kind;
   Walk walk;
   if (stage == 0) {
@@ -199,7 +239,7 @@ Walk WalkedModel::make_walk(std::uint32_t stage, bool emits) const {
     if (walk.empty()) {
       walk.push_back({before * parts + hand_on, Kind::await});
     }
-    for (const Part part : parts_of(layer)) {
+    for (const Part part : parts_of(layer, adapted)) {
       const Kind kind = part == hand_on     ? Kind::hand_on
                         : is_exchange(part) ? Kind::all_reduce
                                             : Kind::operation;
@@ -322,6 +362,9 @@ void refuse_shape(const LanguageSetup& setup) {
   }
   if (shape.experts && shape.experts->shared > 0) {
     throw ConfigError("experts.shared: experts that work on every token are not served");
+  }
+  if (shape.experts && setup.adapter_slots > 0) {
+    throw ConfigError("experts: models with experts are served without adapters");
   }
   if (shape.layers > most_layers) {
     throw ConfigError("layers: more than " + std::to_string(most_layers));

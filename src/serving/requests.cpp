@@ -123,6 +123,9 @@ const RequiredKey<std::uint32_t> own_prompt{"list[].prompt", "tokens", between(1
 const RequiredKey<std::uint32_t> own_generate{"list[].generate", "tokens", between(1U, most_keys)};
 const OptionalKey<std::string> own_prefix{"list[].prefix", "none",
                                           "name of the prompt's beginning, which others share"};
+const OptionalKey<std::uint32_t> own_adapter{"list[].adapter", "drawn",
+                                             "number of one of the tenant's adapters, from 1 on",
+                                             between(1U, most_adapters)};
 const OptionalKey<std::string> own_class{"list[].class", "drawn by shares",
                                          "one of the tenant's classes"};
 const RequiredKey<std::uint32_t> own_prefix_tokens{"list[].prefix_tokens", "its length",
@@ -149,6 +152,12 @@ Request read_one(Section& entry, const RequestNeeds& needs,
   }
   request.prompt = std::max(1U, own_prompt.read(entry));
   request.generate = std::max(1U, own_generate.read(entry));
+  if (entry.has("adapter")) {
+    request.adapter = own_adapter.read(entry).value_or(0);
+    if (request.adapter > needs.adapters) {
+      entry.error("adapter", "the tenant has " + std::to_string(needs.adapters) + " adapters");
+    }
+  }
   if (entry.has("class")) {
     request.of_class = read_class(entry, needs);
   }
@@ -198,7 +207,7 @@ const Registration list(arrivals(),
                         {"list",
                          "each request as given",
                          {list_key, at_key, where_used(own_prompt), where_used(own_generate),
-                          own_prefix, where_used(own_prefix_tokens), own_class, own_samples}},
+                          own_prefix, where_used(own_prefix_tokens), own_class, own_adapter, own_samples}},
                         make_list);
 
 }  // namespace

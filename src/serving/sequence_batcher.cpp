@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "sequence.hpp"
@@ -34,7 +35,8 @@ class SequenceBatcher final : public Batcher {
       : options_(options),
         gains_(gains_of(options)),
         order_(options.priorities),
-        cache_(options, requests) {}
+        cache_(options, requests),
+        adapters_(1, options.adapter_slots) {}
 
   void arrive(std::uint64_t number, const Request& request) override {
     Sequence sequence;
@@ -146,6 +148,8 @@ class SequenceBatcher final : public Batcher {
     writer.put(counts_);
     writer.put_all(loads_);
     cache_.save(writer);
+    adapters_.save(writer);
+    writer.put(loading_);
   }
   void restore(pdes::StateReader& reader) override {
     const auto waiting = reader.get_all<Sequence>();
@@ -155,6 +159,8 @@ class SequenceBatcher final : public Batcher {
     counts_ = reader.get<BatchCounts>();
     loads_ = reader.get_all<BatchLoad>();
     cache_.restore(reader);
+    adapters_.restore(reader);
+    loading_ = reader.get<std::uint32_t>();
   }
 
  private:
@@ -286,6 +292,7 @@ class SequenceBatcher final : public Batcher {
       sequence.step = no_step;
     }
     displaced_ = true;
+    let_go_of_adapter(sequence);
     cache_.release(sequence);
     if (!cache_.store(sequence)) {
       counts_.dropped += sequence.cached;
@@ -316,7 +323,12 @@ class SequenceBatcher final : public Batcher {
       const std::uint32_t left = sequence.goal - sequence.cached;
       // Whole prompts go together while they fit; one that never fits goes in parts.
       const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
-      if (!has_come || waits || !try_to_pick(sequence, queries_of_prompt(sequence, budget))) {
+      if (!has_come || waits || !use_adapter(sequence)) {
+        cache_.release(sequence);
+        return;
+      }
+      if (!try_to_pick(sequence, queries_of_prompt(sequence, budget))) {
+        let_go_of_adapter(sequence);
         cache_.release(sequence);
         return;
       }
@@ -337,6 +349,7 @@ class SequenceBatcher final : public Batcher {
 
   Batch batch_of(std::uint32_t number, SimTime now) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> counts;
+    std::set<std::uint32_t> adapters;
     Batch batch;
     for (Sequence& sequence : running_) {
       if (sequence.step != number) {
@@ -346,6 +359,10 @@ class SequenceBatcher final : public Batcher {
       const auto keys =
           static_cast<std::uint32_t>(cache_.in_whole_blocks(sequence.cached + sequence.queries));
       ++counts[{sequence.queries, keys}];
+      if (sequence.what.adapter != 0) {
+        adapters.insert(sequence.what.adapter);
+        batch.adapted += sequence.queries;
+      }
       if (sequence.generates()) {
         batch.emitting += sequence.queries;
       } else if (sequence.cached + sequence.queries == sequence.goal) {
@@ -356,7 +373,28 @@ class SequenceBatcher final : public Batcher {
       batch.groups.push_back({sequences, sizes.first, sizes.second});
     }
     cache_.tell_moves(batch);
+    batch.adapters = static_cast<std::uint32_t>(adapters.size());
+    batch.adapters_in = std::exchange(loading_, 0U);
     return batch;
+  }
+
+  // False: it is not loaded, and all slots have those of sequences that run.
+  bool use_adapter(const Sequence& sequence) {
+    const std::uint32_t adapter = sequence.what.adapter;
+    if (adapter == 0 || adapters_.use_prefix(adapter, 1) > 0) {
+      return true;
+    }
+    if (!adapters_.take(1)) {
+      return false;
+    }
+    adapters_.keep_prefix(adapter, 1);
+    ++loading_;
+    return true;
+  }
+  void let_go_of_adapter(const Sequence& sequence) {
+    if (sequence.what.adapter != 0) {
+      adapters_.let_go(sequence.what.adapter);
+    }
   }
 
   // Of a sequence in a step: tokens that go in behind the one that is sure.
@@ -394,6 +432,7 @@ class SequenceBatcher final : public Batcher {
     ++sequence.goal;
     if (sequence.generated == sequence.what.generate) {
       counts_.held += sequence.cached;
+      let_go_of_adapter(sequence);
       --load_of(sequence).running;
       cache_.release(sequence);
       listener.on_served(
@@ -405,6 +444,8 @@ class SequenceBatcher final : public Batcher {
   std::vector<std::uint64_t> gains_;  // [drafts]
   SequenceOrder order_;
   SequenceCache cache_;
+  Cache adapters_;  // each a prefix of one block, of as many as there are slots
+  std::uint32_t loading_ = 0;  // adapters, since a step was told
   BatchCounts counts_;  // all but the blocks
   std::vector<BatchLoad> loads_;  // [classes, after none] but for blocks
   std::deque<Sequence> waiting_;

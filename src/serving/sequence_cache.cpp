@@ -67,12 +67,14 @@ void SequenceCache::release(Sequence& sequence) {
 }
 
 bool SequenceCache::use_beginning(Sequence& sequence) {
-  return use_prefix(sequence) && use_pieces(sequence);
+  return !shares(sequence) || (use_prefix(sequence) && use_pieces(sequence));
 }
 
 void SequenceCache::keep_beginning(Sequence& sequence) {
-  keep_prefix(sequence);
-  keep_pieces(sequence);
+  if (shares(sequence)) {
+    keep_prefix(sequence);
+    keep_pieces(sequence);
+  }
 }
 
 std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint32_t tokens,

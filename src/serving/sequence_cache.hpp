@@ -55,6 +55,8 @@ class SequenceCache {
   // they are in the tier, and the cache has no room for them yet.
   std::optional<std::uint32_t> use(std::uint32_t prefix, std::uint32_t tokens,
                                    const Sequence& sequence);
+  // Keys and values with an adapter are other ones than without.
+  static bool shares(const Sequence& sequence) { return sequence.what.adapter == 0; }
   bool use_prefix(Sequence& sequence);
   bool use_pieces(Sequence& sequence);
   void keep_prefix(Sequence& sequence);

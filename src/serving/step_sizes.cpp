@@ -14,10 +14,14 @@ constexpr unsigned pair_bits = 52;   // of twice_pairs
 constexpr unsigned block_bits = 15;  // of a step
 constexpr unsigned key_bits = 19;    // of a sequence
 constexpr unsigned wide_bits = 8;    // blocks of a prompt
+constexpr unsigned block_key_bits = block_bits + key_bits;
+constexpr unsigned adapter_bits = 10;  // of a step
 constexpr std::uint64_t block_rows = workload::AttentionSizes::block_rows;
 static_assert(most_tokens / block_rows + most_sequences < 1U << block_bits);
 static_assert(most_keys < 1U << key_bits && most_queries / block_rows < 1U << wide_bits);
 static_assert(2 * block_bits + key_bits + wide_bits <= 64);
+static_assert(block_key_bits + adapter_bits + token_bits == 64);
+static_assert(most_sequences == 1U << adapter_bits);
 static_assert(token_bits + 2 * sequence_bits == OperatorName::shape_bits);
 static_assert(most_tokens == 1U << token_bits && most_sequences < 1U << sequence_bits);
 static_assert(std::uint64_t{most_sequences} * most_keys < std::uint64_t{1} << sum_bits);
@@ -31,11 +35,14 @@ constexpr std::uint64_t bits(std::uint64_t word, unsigned from, unsigned count) 
 
 std::array<std::uint64_t, 5> StepSizes::words() const {
   ensure(tokens > 0 && tokens <= most_tokens, "a step has tokens, and not too many");
+  ensure(adapted < most_tokens, "a step has not too many tokens with adapters");
   return {(tokens - 1) | emitting << token_bits | generating << (token_bits + sequence_bits),
           generating_keys | prompt_keys << sum_bits, twice_pairs | prompts << pair_bits,
           blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
               most_blocks << (2 * block_bits + key_bits),
-          block_keys};
+          block_keys | (adapters > 0 ? (adapters - 1) << block_key_bits |
+                                         adapted << (block_key_bits + adapter_bits)
+                                   : 0)};
 }
 
 StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
@@ -51,7 +58,9 @@ StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
   sizes.longest_blocks = bits(words[3], block_bits, block_bits);
   sizes.longest_keys = bits(words[3], 2 * block_bits, key_bits);
   sizes.most_blocks = bits(words[3], 2 * block_bits + key_bits, wide_bits);
-  sizes.block_keys = words[4];
+  sizes.block_keys = bits(words[4], 0, block_key_bits);
+  sizes.adapted = words[4] >> (block_key_bits + adapter_bits);
+  sizes.adapters = sizes.adapted > 0 ? bits(words[4], block_key_bits, adapter_bits) + 1 : 0;
   return sizes;
 }
 

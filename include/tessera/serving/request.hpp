@@ -31,6 +31,7 @@ struct Request {
   std::uint32_t prefix = 0;    // number of a prompt's beginning that others share; 0: none
   std::uint32_t prefix_tokens = 0;
   std::uint32_t of_class = 0;  // number of its class, from 1 on (serving/request_class.hpp); 0: none
+  std::uint32_t adapter = 0;   // number of its adapter, from 1 on; 0: none
 };
 
 // Requests by number, in order of arrival. Immutable.
@@ -68,6 +69,7 @@ struct RequestNeeds {
   bool endless = false;      // a closed loop without an end
   std::uint64_t seed = 0;
   std::span<const std::string> classes{};  // names that requests may say they belong to
+  std::uint32_t adapters = 0;              // that requests may say they use
 };
 
 using ArrivalMaker =

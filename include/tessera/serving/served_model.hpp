@@ -35,6 +35,11 @@ struct Batch {
   // Blocks of the cache that go to another memory before it, and that come from there.
   std::uint64_t blocks_out = 0;
   std::uint64_t blocks_in = 0;
+  // Of sequences with adapters: different ones, tokens that go through them, and those that are
+  // loaded before it.
+  std::uint32_t adapters = 0;
+  std::uint32_t adapted = 0;
+  std::uint32_t adapters_in = 0;
 
   std::uint64_t tokens() const;
 };
@@ -113,6 +118,8 @@ class ServedModel {
   // Of the largest NPU: weights, and what a token keeps in the cache.
   virtual Bytes weights() const = 0;
   virtual Bytes cache_of_token() const { return Bytes(); }
+  // And of one adapter.
+  virtual Bytes adapter() const { return Bytes(); }
 };
 
 }  // namespace tessera::serving

@@ -23,6 +23,9 @@ struct StepSizes {
   std::uint64_t longest_blocks = 0;  // of the prompt that looks at most
   std::uint64_t longest_keys = 0;    // that each of these looks at
   std::uint64_t most_blocks = 0;     // of the prompt with most tokens
+  // Of sequences with adapters (E. Hu et al., "LoRA"): different ones, and their tokens.
+  std::uint64_t adapters = 0;
+  std::uint64_t adapted = 0;
 
   std::uint64_t sequences() const { return generating + prompts; }
   std::uint64_t keys() const { return generating_keys + prompt_keys; }

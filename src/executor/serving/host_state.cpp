@@ -40,6 +40,9 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(step.batch.samples);
     writer.put(step.batch.blocks_out);
     writer.put(step.batch.blocks_in);
+    writer.put(step.batch.adapters);
+    writer.put(step.batch.adapted);
+    writer.put(step.batch.adapters_in);
     writer.put_all(step.awaited);
     writer.put(step.left);
   }
@@ -97,6 +100,9 @@ void ServingHost::restore(pdes::StateReader& reader) {
     step.batch.samples = reader.get<std::uint32_t>();
     step.batch.blocks_out = reader.get<std::uint64_t>();
     step.batch.blocks_in = reader.get<std::uint64_t>();
+    step.batch.adapters = reader.get<std::uint32_t>();
+    step.batch.adapted = reader.get<std::uint32_t>();
+    step.batch.adapters_in = reader.get<std::uint32_t>();
     prepare(step);
     step.awaited = reader.get_all<std::uint32_t>();
     step.left = reader.get<std::uint32_t>();

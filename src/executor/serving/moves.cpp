@@ -9,7 +9,7 @@ namespace {
 
 EntityId memory_of(const ServedTenant& tenant, std::uint32_t npu) {
   const auto unit = std::find(tenant.npus.begin(), tenant.npus.end(), npu) - tenant.npus.begin();
-  return tenant.tier->nodes[static_cast<std::size_t>(unit)];
+  return tenant.behind[static_cast<std::size_t>(unit)];
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ bool go_on_moving(pdes::Context& context, const ServingSetup& setup, std::uint16
   switch (move.stage) {
     case MoveOf::Stage::told: {
       const ServedTenant& tenant = setup.work.tenants[move.tenant];
-      if (!tenant.tier->nodes.empty()) {
+      if (!tenant.behind.empty()) {
         move.stage = MoveOf::Stage::asked;
         send(memory_of(tenant, npu), move.out);
         return false;

@@ -51,7 +51,7 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
 }
 
 WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
-  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1};  // nothing is zero
+  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3};  // nothing is zero
   StepSizes needed = served.model->on_tiles()->needed(op, all);
   Repeated made{op, 1, true, false};
   needed.tokens = 0;
@@ -91,7 +91,7 @@ void WholeSteps::add_piece(const ServedTenant& served, const Piece& piece, Plan&
 }
 
 const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSizes& sizes) {
-  const auto [found, is_new] = plans_.try_emplace({tenant, sizes.emitting > 0});
+  const auto [found, is_new] = plans_.try_emplace({tenant, sizes.emitting > 0, sizes.adapters > 0});
   Plan& plan = found->second;
   if (!is_new) {
     return plan;

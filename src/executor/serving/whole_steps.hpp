@@ -87,7 +87,8 @@ class WholeSteps {
   OperatorTimes times_;
   ExchangeTimes exchanges_;
   std::vector<char> alike_;                               // [tenants] their units
-  std::map<std::pair<std::uint32_t, bool>, Plan> plans_;  // by tenant, and whether tokens come out
+  // By tenant, and whether tokens come out, and some have adapters.
+  std::map<std::tuple<std::uint32_t, bool, bool>, Plan> plans_;
   // By tenant, whether tokens come out, and tokens: all that depends on nothing else.
   std::map<std::tuple<std::uint32_t, bool, std::uint64_t>, WholeStep> known_;
 };

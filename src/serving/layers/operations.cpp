@@ -33,6 +33,10 @@ bool is_product(Part part) {
   }
 }
 
+bool is_of_adapters(Part part) {
+  return adapted_part(part) != part;
+}
+
 bool is_of_head(Part part) {
   return part == last_norm || part == head || part == softmax;
 }
@@ -46,9 +50,13 @@ std::uint64_t elements_of(const npu::StreamInput& input) {
 
 StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
   StepSizes needed;
-  if (part == serving::attention) {
+  if (is_of_adapters(part)) {
+    needed.adapters = sizes.adapters;
+    needed.adapted = sizes.adapted;
+  } else if (part == serving::attention) {
     needed = sizes;
     needed.emitting = 0;
+    needed.adapters = needed.adapted = 0;
   } else if (is_of_head(part)) {
     needed.emitting = sizes.emitting;
   } else {
@@ -59,7 +67,8 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
 
 TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
   const std::uint64_t rows = is_of_head(part) ? sizes.emitting : sizes.tokens;
-  TileOperation made = part == serving::attention ? attention(sizes)
+  TileOperation made = is_of_adapters(part)       ? of_adapters(part, sizes)
+                       : part == serving::attention ? attention(sizes)
                        : is_product(part)         ? product(part, rows)
                                                   : stream(part, rows);
   made.operation.data_type = shapes_.model().data_type;
@@ -126,6 +135,29 @@ TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
       narrow(2 * worked * s.columns * s.depth + vector_flops(part, rows, spec.residuals > 0)));
   made.operation.bytes = made.weights + Bytes(narrow(Wide{element.count()} * s.rows * s.count *
                                                      (s.depth + s.columns * (1 + spec.residuals))));
+  return made;
+}
+
+// Rows of sequences with the same adapter are a product of their own; all of them are one operation.
+TileOperation LayerOperations::of_adapters(Part part, const StepSizes& sizes) const {
+  const Part base = adapted_part(part);
+  const npu::ProductShape whole = shapes_.product_of(base, sizes.adapted).shape;
+  const std::uint64_t rank = shapes_.setup().adapter_rank;
+  const std::uint64_t low = rank * shapes_.joined(base);
+  const bool shrinks = part == qkv_shrink || part == out_shrink || part == up_shrink ||
+                       part == down_shrink;
+  // Each column of what is joined comes from the rank of its own matrix.
+  const std::uint64_t columns = shrinks ? low : whole.columns;
+  const std::uint64_t depth = shrinks ? whole.depth : rank;
+  const Wide element = shapes_.element().count();
+  TileOperation made;
+  made.weights = Bytes(narrow(element * sizes.adapters * columns * depth));
+  made.operation.product = {quotient_up(sizes.adapted, sizes.adapters), columns, depth,
+                            sizes.adapters};
+  const Wide sums = shrinks ? 0 : columns;
+  made.operation.flops = Flops(narrow(sizes.adapted * (2 * Wide{columns} * depth + sums)));
+  const Wide moved = shrinks ? Wide{depth} + columns : Wide{low} + 2 * Wide{columns};
+  made.operation.bytes = made.weights + Bytes(narrow(element * sizes.adapted * moved));
   return made;
 }
 

@@ -19,6 +19,7 @@ class LayerOperations {
  private:
   TileOperation product(Part part, std::uint64_t rows) const;
   TileOperation stream(Part part, std::uint64_t rows) const;
+  TileOperation of_adapters(Part part, const StepSizes& sizes) const;
   TileOperation attention(const StepSizes& sizes) const;
   // Of all sequences of the sizes in one.
   workload::Operation attention_of(const StepSizes& sizes) const;

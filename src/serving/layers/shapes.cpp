@@ -8,12 +8,39 @@ namespace tessera::serving {
 
 using npu::vector_work;
 
-const std::vector<std::string>& part_names() {
-  static const std::vector<std::string> names{
+const std::vector<std::string>& part_names(bool with_adapters) {
+  static const std::vector<std::string> plain{
       "norm_in", "qkv",       "attention", "out",       "reduce_out",  "norm_mid",    "router",
       "up",      "gate",      "down",      "expert_up", "expert_gate", "expert_down", "reduce_down",
       "hand_on", "embedding", "last_norm", "head",      "softmax"};
-  return names;
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names = plain;
+    for (const char* const product : {"qkv", "out", "up", "down"}) {
+      names.push_back(std::string(product) + "_shrink");
+      names.push_back(std::string(product) + "_expand");
+    }
+    return names;
+  }();
+  return with_adapters ? all : plain;
+}
+
+Part adapted_part(Part part) {
+  switch (part) {
+    case qkv_shrink:
+    case qkv_expand:
+      return qkv;
+    case out_shrink:
+    case out_expand:
+      return out;
+    case up_shrink:
+    case up_expand:
+      return up;
+    case down_shrink:
+    case down_expand:
+      return down;
+    default:
+      return part;
+  }
 }
 
 std::uint64_t code_of(const SequenceGroup& group) {
@@ -99,6 +126,20 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
       spec.stored.reset();
       return spec;
   }
+}
+
+std::uint64_t LayerShapes::joined(Part base) const {
+  const bool gated = shape_.mlp == workload::Activation::swiglu;
+  return base == qkv ? 3 : base == up && gated ? 2 : 1;
+}
+
+std::uint64_t LayerShapes::adapter_numbers() const {
+  std::uint64_t numbers = 0;
+  for (const Part base : {qkv, out, up, down}) {
+    const npu::ProductShape shape = product_of(base, 1).shape;
+    numbers += setup_.adapter_rank * (joined(base) * shape.depth + shape.columns);
+  }
+  return numbers;
 }
 
 npu::StreamSpec LayerShapes::norm(std::uint64_t rows, bool skip) const {

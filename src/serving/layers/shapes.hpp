@@ -34,13 +34,26 @@ enum Part : std::uint32_t {
   last_norm,
   head,
   softmax,
+  // Of adapters, behind the products that they belong to: down to the rank, and up from it.
+  qkv_shrink,
+  qkv_expand,
+  out_shrink,
+  out_expand,
+  up_shrink,
+  up_expand,
+  down_shrink,
+  down_expand,
   part_count
 };
 inline constexpr std::uint32_t parts = 32;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 
-const std::vector<std::string>& part_names();
+// Of all; or of all but those of adapters.
+const std::vector<std::string>& part_names(bool with_adapters);
+
+// The product that a part of an adapter stands behind; else the part itself.
+Part adapted_part(Part part);
 
 // A group of sequences in the bits of a shape.
 inline constexpr unsigned query_bits = 13;
@@ -60,6 +73,10 @@ class LayerShapes {
   const workload::TransformerShape& model() const { return shape_; }
 
   npu::ProductSpec product_of(Part part, std::uint64_t rows) const;
+  // Matrices that a product joins, each of which has an adapter of its own.
+  std::uint64_t joined(Part base) const;
+  // Numbers of an adapter in a layer, of a unit.
+  std::uint64_t adapter_numbers() const;
   npu::StreamSpec stream_of(Part part, std::uint64_t rows) const;
   npu::AttentionSpec attention_of(const SequenceGroup& group) const;
 

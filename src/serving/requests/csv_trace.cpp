@@ -144,7 +144,8 @@ void read_log(TextReader& text, TraceRows& rows, const Columns& columns, const F
 }
 
 constexpr std::string_view own_columns[] = {"at",     "at [s]",        "prompt",  "generate",
-                                            "prefix", "prefix_tokens", "samples", "class"};
+                                            "prefix", "prefix_tokens", "samples", "class",
+                                            "adapter"};
 
 // Our own: keys of a list, times as they stand there.
 class OwnTable {
@@ -175,6 +176,7 @@ class OwnTable {
       request.generate = number(fields, "generate", 1).value_or(0);
       read_prefix(fields, request);
       read_class(fields, request);
+      read_adapter(fields, request);
       rows_.add(request);
     });
     rows_.finish(false);
@@ -235,6 +237,12 @@ class OwnTable {
     }
   }
 
+  void read_adapter(const Fields& fields, Request& request) const {
+    if (const TraceField* const one = field(fields, "adapter")) {
+      request.adapter =
+          static_cast<std::uint32_t>(rows_.whole(*one, "adapter", rows_.options().adapters));
+    }
+  }
   void read_class(const Fields& fields, Request& request) const {
     const TraceField* const name = field(fields, "class");
     if (name == nullptr) {

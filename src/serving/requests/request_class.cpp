@@ -8,11 +8,12 @@
 namespace tessera::serving {
 namespace {
 
-class Classed final : public RequestSource {
+class Marked final : public RequestSource {
  public:
-  Classed(std::unique_ptr<RequestSource> requests, const std::vector<RequestClass>& classes,
-          std::uint64_t seed)
-      : requests_(std::move(requests)), seed_(seed) {
+  Marked(std::unique_ptr<RequestSource> requests, const std::vector<RequestClass>& classes,
+         const AdapterDraw& adapters,
+         std::uint64_t seed)
+      : requests_(std::move(requests)), adapters_(adapters), seed_(seed) {
     double sum = 0;
     for (const RequestClass& one : classes) {
       sum += one.share;
@@ -23,8 +24,11 @@ class Classed final : public RequestSource {
   std::optional<std::uint64_t> count() const override { return requests_->count(); }
   Request request(std::uint64_t number) const override {
     Request request = requests_->request(number);
-    if (request.of_class == 0) {
+    if (request.of_class == 0 && !ends_.empty()) {
       request.of_class = drawn(number);
+    }
+    if (request.adapter == 0 && adapters_.count > 0) {
+      request.adapter = drawn_adapter(number);
     }
     return request;
   }
@@ -36,7 +40,7 @@ class Classed final : public RequestSource {
   std::uint32_t piece_tokens() const override { return requests_->piece_tokens(); }
   std::uint32_t class_of(std::uint64_t number) const override {
     const std::uint32_t said = requests_->class_of(number);
-    return said == 0 ? drawn(number) : said;
+    return said == 0 && !ends_.empty() ? drawn(number) : said;
   }
   Request largest() const override { return requests_->largest(); }
   std::vector<std::uint32_t> samples() const override { return requests_->samples(); }
@@ -52,17 +56,26 @@ class Classed final : public RequestSource {
     return static_cast<std::uint32_t>(place) + 1;
   }
 
+  std::uint32_t drawn_adapter(std::uint64_t number) const {
+    RandomStream random = random_of(seed_, number, Draw::adapter);
+    return random.next_uniform() < adapters_.share
+               ? 1 + static_cast<std::uint32_t>(random.next_below(adapters_.count))
+               : 0;
+  }
+
   std::unique_ptr<RequestSource> requests_;
   std::vector<double> ends_;  // [classes] of their shares, added up
+  AdapterDraw adapters_;
   std::uint64_t seed_;
 };
 
 }  // namespace
 
-std::unique_ptr<RequestSource> with_classes(std::unique_ptr<RequestSource> requests,
+std::unique_ptr<RequestSource> with_marks(std::unique_ptr<RequestSource> requests,
                                             const std::vector<RequestClass>& classes,
+                                            const AdapterDraw& adapters,
                                             std::uint64_t seed) {
-  return std::make_unique<Classed>(std::move(requests), classes, seed);
+  return std::make_unique<Marked>(std::move(requests), classes, adapters, seed);
 }
 
 std::uint32_t class_number(std::span<const std::string> classes, const std::string& name) {

@@ -141,6 +141,7 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
   options.of_language = needs.of_language;
   options.most = most;
   options.classes = needs.classes;
+  options.adapters = needs.adapters;
   if (path.empty()) {
     return nullptr;
   }

@@ -27,7 +27,8 @@ enum class Draw : std::uint32_t {
   prefix,
   think,
   thinning,
-  of_class
+  of_class,
+  adapter
 };
 
 RandomStream random_of(std::uint64_t seed, std::uint64_t number, Draw what);

@@ -31,6 +31,9 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   if (request.prefix != 0 && prefixes_.empty()) {
     prefixes_.resize(rows_.size());
   }
+  if (request.adapter != 0 && adapters_.empty()) {
+    adapters_.resize(rows_.size());
+  }
   if (request.of_class != 0 && classes_.empty()) {
     classes_.resize(rows_.size());
   }
@@ -43,6 +46,9 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   }
   if (!prefixes_.empty() || request.prefix != 0) {
     prefixes_.push_back({request.prefix, request.prefix_tokens});
+  }
+  if (!adapters_.empty() || request.adapter != 0) {
+    adapters_.push_back(request.adapter);
   }
   if (!classes_.empty() || request.of_class != 0) {
     classes_.push_back(request.of_class);
@@ -74,6 +80,7 @@ void RequestTable::finish(bool from_first) {
   samples_.shrink_to_fit();
   prefixes_.shrink_to_fit();
   classes_.shrink_to_fit();
+  adapters_.shrink_to_fit();
   piece_ends_.shrink_to_fit();
   pieces_.shrink_to_fit();
 }
@@ -106,6 +113,7 @@ void RequestTable::sort() {
   put_in_order(samples_, places);
   put_in_order(prefixes_, places);
   put_in_order(classes_, places);
+  put_in_order(adapters_, places);
 }
 
 Request RequestTable::request(std::uint64_t number) const {
@@ -116,6 +124,7 @@ Request RequestTable::request(std::uint64_t number) const {
   request.generate = row.generate;
   request.samples = samples_.empty() ? 1 : samples_[number];
   request.of_class = class_of(number);
+  request.adapter = adapters_.empty() ? 0 : adapters_[number];
   if (!prefixes_.empty()) {
     request.prefix = prefixes_[number].number;
     request.prefix_tokens = prefixes_[number].tokens;
@@ -133,7 +142,7 @@ std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const 
 
 std::size_t RequestTable::resident_bytes() const {
   return rows_.capacity() * sizeof(Row) + samples_.capacity() * sizeof(std::uint32_t) +
-         prefixes_.capacity() * sizeof(Prefix) + classes_.capacity() * sizeof(std::uint32_t) +
+         prefixes_.capacity() * sizeof(Prefix) + (classes_.capacity() + adapters_.capacity()) * sizeof(std::uint32_t) +
          piece_ends_.capacity() * sizeof(std::uint64_t) +
          pieces_.capacity() * sizeof(std::uint32_t);
 }

@@ -56,6 +56,7 @@ class RequestTable final : public RequestSource {
   std::vector<std::uint32_t> samples_;     // [rows], or none: 1 each
   std::vector<Prefix> prefixes_;           // [rows], or none
   std::vector<std::uint32_t> classes_;     // the same
+  std::vector<std::uint32_t> adapters_;    // the same
   std::vector<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
   std::vector<std::uint32_t> pieces_;
   std::uint32_t piece_tokens_ = 0;

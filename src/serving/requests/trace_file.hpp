@@ -30,6 +30,7 @@ struct TraceOptions {
   bool of_language = true;
   std::uint64_t most = 0;  // requests, in the order of the file
   std::span<const std::string> classes{};  // names that a column `class` may have
+  std::uint32_t adapters = 0;              // the largest number that a column `adapter` may have
 };
 
 struct Trace {

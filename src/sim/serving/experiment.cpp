@@ -10,6 +10,7 @@
 #include "job_tiles.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
+#include "serving/served_adapters.hpp"
 #include "serving/served_classes.hpp"
 #include "serving/served_tiers.hpp"
 #include "serving/tenant_settings.hpp"
@@ -137,15 +138,17 @@ void check_whole_steps(const ServingWork& work, Section& workload, std::vector<S
 // Null after complaints.
 std::shared_ptr<const serving::RequestSource> requests_of(
     Section& section, const ServedTenant& tenant,
-    const std::vector<serving::RequestClass>& classes, std::uint64_t seed) {
+    const std::vector<serving::RequestClass>& classes, const serving::AdapterDraw& adapters,
+    std::uint64_t seed) {
   std::vector<std::string> names;
   for (const serving::RequestClass& one : classes) {
     names.push_back(one.name);
   }
   std::unique_ptr<serving::RequestSource> requests = serving::read_requests(
-      section.section("requests"), {tenant.of_language, tenant.background, seed, names});
-  return requests && !classes.empty()
-             ? serving::with_classes(std::move(requests), classes, seed)
+      section.section("requests"),
+      {tenant.of_language, tenant.background, seed, names, adapters.count});
+  return requests && (!classes.empty() || adapters.count > 0)
+             ? serving::with_marks(std::move(requests), classes, adapters, seed)
              : std::move(requests);
 }
 
@@ -168,9 +171,12 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   }
   tenant.background = served_keys().background.read(section);
   const std::vector<serving::RequestClass> classes = read_classes(section, of_language);
-  tenant.requests = requests_of(section, tenant, classes, mix64(seed + place));
+  const ServedAdapters adapters = read_adapters(section, of_language, work);
+  tenant.requests = requests_of(section, tenant, classes, adapters.draw, mix64(seed + place));
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
+  tenant.batching.adapter_slots = adapters.loaded;
+  tenant.adapter_rank = adapters.rank;
   tenant.host = served_keys().host.read(batching);
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);

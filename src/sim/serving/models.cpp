@@ -85,7 +85,8 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   try {
     return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
                                          pipeline, made.batching.block, made.batching.sequences,
-                                         made.batching.tokens, work.cores(), weights, cache_type});
+                                         made.batching.tokens, work.cores(), weights, cache_type,
+                                         made.adapter_rank, made.batching.adapter_slots});
   } catch (const ConfigError& error) {
     const Complaint complaint(error.diagnostics().front().message);
     complaint.put(complaint.is_of_cut() ? tenant : model);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "serving/keys.hpp"
+#include "serving/served_adapters.hpp"
 #include "serving/served_classes.hpp"
 #include "serving/served_tiers.hpp"
 #include "tessera/npu/stored_weights.hpp"
@@ -42,7 +43,7 @@ std::vector<ParameterInfo> keys_beside_models() {
       keys.replicas,    keys.router,         keys.prefill,    keys.npus,       keys.cores,
       keys.first_token, keys.between_tokens, keys.latency,    keys.background, keys.price,
       keys.least,       keys.requests_each,  keys.start_up,   keys.idle};
-  for (const auto& some : {class_parameters(), tier_parameters()}) {
+  for (const auto& some : {class_parameters(), tier_parameters(), adapter_parameters()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   for (ParameterInfo& one : npu::stored_weights_parameters()) {

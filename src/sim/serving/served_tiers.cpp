@@ -44,6 +44,16 @@ std::vector<EntityId> memories_of(const Platform& platform, const ServingWork& w
   return remote_memories_of(platform.machine, tiles);
 }
 
+void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
+  const std::uint64_t block =
+      tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
+  tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
+  if (complains && tenant.batching.tier->blocks == 0) {
+    section.section("batching").section("tier").error(
+        "capacity", "a block of the cache takes " + std::to_string(block) + " B");
+  }
+}
+
 void check_capacities(const Platform& platform, const ServingWork& work, Section& workload) {
   const Job::BytesByNode kept = kept_in_tiers(work);
   for (const machine::MemoryNode& memory : platform.machine.topology->memory_nodes()) {
@@ -70,7 +80,7 @@ void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) 
   }
   Section tier = batching.section("tier");
   const TierKeys& keys = tier_keys();
-  tenant.tier = executor::ServedTier{keys.capacity.read(tier), {}};
+  tenant.tier = executor::ServedTier{keys.capacity.read(tier)};
   tenant.batching.tier = serving::TierOptions{0, keys.swap.read(tier), keys.prefixes.read(tier)};
   if (!work.on_tiles) {
     batching.error("tier", "is of language models on tiles of other compute models than npu");
@@ -82,26 +92,22 @@ void settle_tiers(const Platform& platform, ServingWork& work, Section workload)
   const std::vector<EntityId> memories = memories_of(platform, work);
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
     ServedTenant& tenant = work.tenants[number];
-    if (!tenant.tier || !work.on_tiles) {
+    if ((!tenant.tier && tenant.batching.adapter_slots == 0) || !work.on_tiles) {
       continue;
     }
     for (std::size_t unit = 0; !memories.empty() && unit < tenant.npus.size(); ++unit) {
-      tenant.tier->nodes.push_back(memories[tenant.npus[unit]]);
+      tenant.behind.push_back(memories[tenant.npus[unit]]);
     }
-    const std::uint64_t block =
-        tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
-    tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
-    Section batching = sections[tenant.section].section("batching");
-    if (tenant.lead != number) {
-      continue;  // the first replica has complained
+    Section& section = sections[tenant.section];
+    const bool complains = tenant.lead == number;  // else the first replica has
+    if (complains && memories.empty() && !platform.remote_memory) {
+      Section at = tenant.tier ? section.section("batching") : section;
+      at.error(tenant.tier ? "tier" : "adapters",
+               "the machine has no memory behind all of its NPUs (machine.remote_memory, or nodes "
+               "of kind memory)");
     }
-    if (memories.empty() && !platform.remote_memory) {
-      batching.error("tier", "the machine has no memory behind all of its NPUs "
-                             "(machine.remote_memory, or nodes of kind memory)");
-    }
-    if (tenant.batching.tier->blocks == 0) {
-      batching.section("tier").error(
-          "capacity", "a block of the cache takes " + std::to_string(block) + " B");
+    if (tenant.tier) {
+      settle_blocks(tenant, section, complains);
     }
   }
   check_capacities(platform, work, workload);
@@ -110,8 +116,8 @@ void settle_tiers(const Platform& platform, ServingWork& work, Section workload)
 Job::BytesByNode kept_in_tiers(const ServingWork& work) {
   Job::BytesByNode kept;
   for (const ServedTenant& tenant : work.tenants) {
-    for (std::size_t unit = 0; tenant.tier && unit < tenant.tier->nodes.size(); ++unit) {
-      kept[tenant.tier->nodes[unit]] += tenant.tier->capacity;
+    for (std::size_t unit = 0; tenant.tier && unit < tenant.behind.size(); ++unit) {
+      kept[tenant.behind[unit]] += tenant.tier->capacity;
     }
   }
   return kept;

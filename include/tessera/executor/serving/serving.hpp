@@ -70,8 +70,7 @@ struct Scaling {
 
 // The memory behind the caches of a model.
 struct ServedTier {
-  Bytes capacity;               // of each NPU
-  std::vector<EntityId> nodes;  // [units] memories; empty: the machine's remote memory
+  Bytes capacity;  // of each NPU
 };
 
 // One model on NPUs of its own; of a model with replicas each of them.
@@ -92,8 +91,12 @@ struct ServedTenant {
   std::shared_ptr<const serving::ServedModel> model;       // of all replicas
   std::shared_ptr<const serving::RequestSource> requests;  // the same
   serving::BatchOptions batching;
+  std::uint32_t adapter_rank = 0;   // 0: there are no adapters
   std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
   std::optional<ServedTier> tier;
+  // Behind the NPUs, of what goes to tiers and adapters: [units] nodes that are memories; empty: the
+  // remote memory of the machine.
+  std::vector<EntityId> behind;
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
   std::vector<ServedClass> classes;  // of requests; none: they are all alike
