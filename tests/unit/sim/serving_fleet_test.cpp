@@ -318,6 +318,43 @@ TEST(Fleets, GoOnFromCheckpoints) {
   }
 }
 
+// 36 864 B of an adapter: 8 numbers for each of 1152 rows and columns, in two layers, two bytes each.
+TEST(Adapters, AreLoadedFromRemoteMemory) {
+  const auto time_with = [](const std::string& memory, const std::string& adapters) {
+    const trace::Summary summary = run_on(
+        1, experiment_of(mesh + memory,
+                         "      adapters: {count: 3, rank: 8, loaded: " + adapters +
+                             "}\n      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, "
+                             "generate: 3, adapter: 1}, {at: 50 us, prompt: 64, generate: 3, "
+                             "adapter: 2}, {at: 100 us, prompt: 64, generate: 3, adapter: 1}]}\n"));
+    EXPECT_EQ(summary.services.at(0).served, 3U);
+    return summary.services[0].first_token.mean * 3;
+  };
+  // 36 864 B at 10 GB/s: 3.6864 us. With room for one all of the three are loaded, else two.
+  const auto one = time_with(remote("10 GB/s", "1 us"), "1");
+  const auto two = time_with(remote("10 GB/s", "1 us"), "2");
+  EXPECT_NEAR(static_cast<double>(one - two), 1'000'000 + 3'686'400, 3);
+  const auto slow = time_with(remote("5 GB/s", "1 us"), "2");
+  EXPECT_NEAR(static_cast<double>(slow - two), 2 * 3'686'400, 3);
+}
+
+TEST(Adapters, AreTheSameOnRanks) {
+  const std::string tenant =
+      "      replicas: 2\n      tensor: 2\n      batching: {chunk: 64}\n"
+      "      adapters: {count: 6, rank: 8, loaded: 3, share: 0.8}\n"
+      "      requests: {arrivals: poisson, rate: 90000, count: 40, prompt: [4, 60], generate: [1, "
+      "20]}\n";
+  const Files files = experiment_of(mesh + remote("20 GB/s", "2 us"), tenant);
+  const trace::Summary one = run_on(1, files);
+  for (const int ranks : {2, 4}) {
+    EXPECT_EQ(run_on(ranks, files).result_digest, one.result_digest);
+  }
+  const trace::Summary whole =
+      run_on(1, experiment_of(mesh + remote("20 GB/s", "2 us"), tenant, "whole"));
+  EXPECT_EQ(whole.simulated_time_ps, one.simulated_time_ps);
+  testing::expect_goes_on(read(files), "tessera_fleet_adapters");
+}
+
 TEST(Fleets, SayWhatIsWrong) {
   const std::string requests =
       "      requests: {arrivals: closed, count: 1, prompt: 8, generate: 2}\n";
@@ -332,6 +369,8 @@ TEST(Fleets, SayWhatIsWrong) {
               HasSubstr("scaling.least: of 2 replicas"));
   EXPECT_THAT(complaint("      replicas: 2\n      prefill: 1\n      scaling: {requests: 4}\n"),
               HasSubstr("scaling: is of replicas that all do the same"));
+  EXPECT_THAT(complaint("      adapters: {count: 3, rank: 8}\n"),
+              HasSubstr("adapters: the machine has no memory behind all of its NPUs"));
   EXPECT_THAT(complaint("      classes: [{name: a}, {name: a}]\n"),
               HasSubstr("classes[1].name: two classes are called 'a'"));
   EXPECT_THAT(complaint("      classes: []\n"), HasSubstr("expected a list of 1 to 64 classes"));
