@@ -167,14 +167,14 @@ class SequenceBatcher final : public Batcher {
   static constexpr std::size_t nobody = ~std::size_t{0};
 
   // Requests of its class.
-  BatchLoad& load_of(const Sequence& sequence) {
+  BatchLoad& load_with(const Sequence& sequence) {
     loads_.resize(std::max<std::size_t>(loads_.size(), sequence.what.of_class + 1));
     return loads_[sequence.what.of_class];
   }
 
   // Who has come waits behind those that go before it.
   void line_up(const Sequence& sequence) {
-    ++load_of(sequence).waiting;
+    ++load_with(sequence).waiting;
     if (order_.by_priority()) {
       put_in_order(sequence);
     } else {
@@ -299,8 +299,8 @@ class SequenceBatcher final : public Batcher {
       sequence.cached = 0;
     }
     ++sequence.again;
-    --load_of(sequence).running;
-    ++load_of(sequence).waiting;
+    --load_with(sequence).running;
+    ++load_with(sequence).waiting;
     if (order_.by_priority()) {
       put_in_order(sequence);
     } else {
@@ -340,8 +340,8 @@ class SequenceBatcher final : public Batcher {
       }
       carried_ += is_cached && sequence.generates() ? 1 : 0;
       waiting_.pop_front();
-      --load_of(sequence).waiting;
-      ++load_of(sequence).running;
+      --load_with(sequence).waiting;
+      ++load_with(sequence).running;
       running_.push_back(sequence);
       filling_ = true;
     }
@@ -433,7 +433,7 @@ class SequenceBatcher final : public Batcher {
     if (sequence.generated == sequence.what.generate) {
       counts_.held += sequence.cached;
       let_go_of_adapter(sequence);
-      --load_of(sequence).running;
+      --load_with(sequence).running;
       cache_.release(sequence);
       listener.on_served(
           {sequence.request, sequence.what, sequence.begun, sequence.first, now, sequence.again});
