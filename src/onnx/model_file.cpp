@@ -70,6 +70,7 @@ class FileReader {
     }
     function.body.name = proto.name();
     read_nodes(proto.node(), &place, function.body);
+    put_in_order(function.body);
     file_.functions[domain_of(proto.domain()) + ":" + proto.name()] = std::move(function);
   }
 
@@ -95,6 +96,7 @@ class FileReader {
     for (const auto& value : proto.value_info()) {
       graph.inner.push_back(read_declared(value));
     }
+    put_in_order(graph);
     return graph;
   }
 

@@ -35,7 +35,10 @@ constexpr std::array types{TypeInfo{"?", 0, false},
                            TypeInfo{"float8_e5m2fnuz", 8, true},
                            TypeInfo{"uint4", 4, false},
                            TypeInfo{"int4", 4, false},
-                           TypeInfo{"float4_e2m1", 4, true}};
+                           TypeInfo{"float4_e2m1", 4, true},
+                           TypeInfo{"float8_e8m0", 8, true},
+                           TypeInfo{"uint2", 2, false},
+                           TypeInfo{"int2", 2, false}};
 
 const TypeInfo& info_of(ElementType type) {
   return types.at(static_cast<std::size_t>(type));

@@ -35,7 +35,10 @@ enum class ElementType : std::uint8_t {
   float8_e5m2fnuz = 20,
   uint4 = 21,
   int4 = 22,
-  float4_e2m1 = 23
+  float4_e2m1 = 23,
+  float8_e8m0 = 24,  // powers of two, scales of others
+  uint2 = 25,
+  int2 = 26
 };
 
 // "float32" and so on, "?" for a number that is none.
