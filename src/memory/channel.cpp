@@ -540,20 +540,19 @@ const config::ChoiceKey<bool> arbitration_key{
     "first-come",
     "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes"};
 
-const Registration registration(
-    memories(),
-    {"channel",
-     "DRAM channels at nodes, shared by the tiles around them; data "
-     "crosses the network",
-     {burst_key, max_bursts_key, request_key, arbitration_key}},
-    [](config::Section& section) -> std::unique_ptr<MemoryModel> {
-      Parameters parameters;
-      parameters.burst = burst_key.read(section);
-      parameters.max_bursts = max_bursts_key.read(section);
-      parameters.request = request_key.read(section);
-      parameters.is_fair = arbitration_key.read(section);
-      return std::make_unique<ChannelModel>(parameters);
-    });
+const Registration registration(memories(),
+                                {"channel",
+                                 "DRAM channels at nodes, shared by the tiles around them; data "
+                                 "crosses the network",
+                                 {burst_key, max_bursts_key, request_key, arbitration_key}},
+                                [](config::Section& section) -> std::unique_ptr<MemoryModel> {
+                                  Parameters parameters;
+                                  parameters.burst = burst_key.read(section);
+                                  parameters.max_bursts = max_bursts_key.read(section);
+                                  parameters.request = request_key.read(section);
+                                  parameters.is_fair = arbitration_key.read(section);
+                                  return std::make_unique<ChannelModel>(parameters);
+                                });
 
 }  // namespace
 }  // namespace tessera::memory

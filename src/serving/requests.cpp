@@ -207,7 +207,8 @@ const Registration list(arrivals(),
                         {"list",
                          "each request as given",
                          {list_key, at_key, where_used(own_prompt), where_used(own_generate),
-                          own_prefix, where_used(own_prefix_tokens), own_class, own_adapter, own_samples}},
+                          own_prefix, where_used(own_prefix_tokens), own_class, own_adapter,
+                          own_samples}},
                         make_list);
 
 }  // namespace

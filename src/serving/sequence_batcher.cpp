@@ -444,9 +444,9 @@ class SequenceBatcher final : public Batcher {
   std::vector<std::uint64_t> gains_;  // [drafts]
   SequenceOrder order_;
   SequenceCache cache_;
-  Cache adapters_;  // each a prefix of one block, of as many as there are slots
-  std::uint32_t loading_ = 0;  // adapters, since a step was told
-  BatchCounts counts_;  // all but the blocks
+  Cache adapters_;                // each a prefix of one block, of as many as there are slots
+  std::uint32_t loading_ = 0;     // adapters, since a step was told
+  BatchCounts counts_;            // all but the blocks
   std::vector<BatchLoad> loads_;  // [classes, after none] but for blocks
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // in order of admission

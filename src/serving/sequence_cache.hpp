@@ -51,8 +51,8 @@ class SequenceCache {
 
  private:
   bool take(std::uint64_t blocks);
-  // Tokens that it may use of a beginning, or a piece, of at most `tokens` behind what it has; none:
-  // they are in the tier, and the cache has no room for them yet.
+  // Tokens that it may use of a beginning, or a piece, of at most `tokens` behind what it has;
+  // none: they are in the tier, and the cache has no room for them yet.
   std::optional<std::uint32_t> use(std::uint32_t prefix, std::uint32_t tokens,
                                    const Sequence& sequence);
   // Keys and values with an adapter are other ones than without.

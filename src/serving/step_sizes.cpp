@@ -41,8 +41,8 @@ std::array<std::uint64_t, 5> StepSizes::words() const {
           blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
               most_blocks << (2 * block_bits + key_bits),
           block_keys | (adapters > 0 ? (adapters - 1) << block_key_bits |
-                                         adapted << (block_key_bits + adapter_bits)
-                                   : 0)};
+                                           adapted << (block_key_bits + adapter_bits)
+                                     : 0)};
 }
 
 StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {

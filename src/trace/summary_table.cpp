@@ -314,8 +314,8 @@ std::string services_text(const Summary& summary) {
                                      std::to_string(service.late_tokens) + " tokens",
                                  met_text(service)};
     if (scales) {
-      row.push_back(service.on_s > 0 ? formatted(service.on_s / time_s, std::chars_format::general, 4)
-                                     : "-");
+      row.push_back(
+          service.on_s > 0 ? formatted(service.on_s / time_s, std::chars_format::general, 4) : "-");
     }
     if (has_price) {
       row.push_back(formatted(service.cost_a_million_tokens, std::chars_format::general, 4));

@@ -19,8 +19,9 @@
 // admitted in such a step (vLLM's `--scheduling-policy priority`, v1/core/sched/scheduler.py of
 // W. Kwon et al.). Who runs is not displaced by who waits.
 //
-// Sequences with an adapter are admitted while it is loaded, or a slot is free or has one that nobody
-// uses (the one that was used longest ago goes); a step says how many adapters are loaded before it.
+// Sequences with an adapter are admitted while it is loaded, or a slot is free or has one that
+// nobody uses (the one that was used longest ago goes); a step says how many adapters are loaded
+// before it.
 //
 // With a tier (serving/cache_tier.hpp) blocks that are given back go to another memory as long as
 // there is room, and are fetched in place of being computed again; so do beginnings of prompts that

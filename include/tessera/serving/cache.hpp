@@ -68,7 +68,7 @@ class Cache {
   std::uint64_t uses_ = 0;
   std::unordered_map<std::uint32_t, Prefix> prefixes_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> idle_;  // last use and number of unused ones
-  std::uint64_t idle_blocks_ = 0;                       // of these
+  std::uint64_t idle_blocks_ = 0;                           // of these
 };
 
 }  // namespace tessera::serving

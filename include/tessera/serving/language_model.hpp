@@ -27,9 +27,9 @@
 //
 // Adapters are two products behind each that they belong to, as kernels do them for all sequences
 // of a step that have one (L. Chen et al., "Punica", MLSys 2024; Y. Sheng et al., "S-LoRA", MLSys
-// 2024): down to the rank, once for each matrix that a product joins (queries, keys and values; gate
-// and up), and up to its columns, which are added to. Each different adapter of the step is read
-// once. Of what is cut by columns the first is whole in each unit, of what is cut by depth the
+// 2024): down to the rank, once for each matrix that a product joins (queries, keys and values;
+// gate and up), and up to its columns, which are added to. Each different adapter of the step is
+// read once. Of what is cut by columns the first is whole in each unit, of what is cut by depth the
 // second (as vLLM has it by default).
 //
 // FLOPs, weights and what they are of follow from workload::transformer_layers.
@@ -61,8 +61,9 @@ struct LanguageSetup {
   std::optional<npu::StoredWeights> weights{};
   // Of keys and values in the cache, on tiles; none: of the model's data type.
   std::optional<DataType> cache_type{};
-  // Adapters of low rank (E. Hu et al., "LoRA", ICLR 2022) for queries, keys and values, `out`, `up`
-  // and `down` of each layer, on tiles; as many as `adapter_slots` are loaded at a time. 0: none.
+  // Adapters of low rank (E. Hu et al., "LoRA", ICLR 2022) for queries, keys and values, `out`,
+  // `up` and `down` of each layer, on tiles; as many as `adapter_slots` are loaded at a time. 0:
+  // none.
   std::uint32_t adapter_rank = 0;
   std::uint32_t adapter_slots = 0;
 };

@@ -30,8 +30,9 @@ struct Request {
   std::uint32_t generate = 0;  // tokens
   std::uint32_t prefix = 0;    // number of a prompt's beginning that others share; 0: none
   std::uint32_t prefix_tokens = 0;
-  std::uint32_t of_class = 0;  // number of its class, from 1 on (serving/request_class.hpp); 0: none
-  std::uint32_t adapter = 0;   // number of its adapter, from 1 on; 0: none
+  std::uint32_t of_class =
+      0;                      // number of its class, from 1 on (serving/request_class.hpp); 0: none
+  std::uint32_t adapter = 0;  // number of its adapter, from 1 on; 0: none
 };
 
 // Requests by number, in order of arrival. Immutable.

@@ -31,9 +31,8 @@ struct AdapterDraw {
 // The same requests, each with the number of its class (Request::of_class). A draw depends on seed
 // and request alone.
 std::unique_ptr<RequestSource> with_marks(std::unique_ptr<RequestSource> requests,
-                                            const std::vector<RequestClass>& classes,
-                                            const AdapterDraw& adapters,
-                                            std::uint64_t seed);
+                                          const std::vector<RequestClass>& classes,
+                                          const AdapterDraw& adapters, std::uint64_t seed);
 
 // The number of the class of that name, from 1 on; 0: there is none.
 std::uint32_t class_number(std::span<const std::string> classes, const std::string& name);

@@ -86,7 +86,7 @@ class ServingHost {
     std::uint64_t asked = 0;      // of closed loops: arrived, or being thought of
     std::uint32_t in_flight = 0;  // steps
     Service service;
-    Service total;  // of the lead of several replicas, of all of them
+    Service total;                 // of the lead of several replicas, of all of them
     std::vector<Service> classes;  // of the lead, of all replicas
     ServingCounts counts;
     Wide flops = 0;

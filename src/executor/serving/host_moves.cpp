@@ -21,10 +21,9 @@ void ServingHost::begin_moves(pdes::Context& context, std::uint32_t number) {
   const std::uint64_t block = tenant.model->cache_of_token().count() * tenant.batching.block;
   const std::uint16_t slot = take_slot({number, move_part});
   for (const bool out : {true, false}) {
-    const std::uint64_t bytes =
-        out ? block * step.batch.blocks_out
-            : block * step.batch.blocks_in +
-                  tenant.model->adapter().count() * step.batch.adapters_in;
+    const std::uint64_t bytes = out ? block * step.batch.blocks_out
+                                    : block * step.batch.blocks_in +
+                                          tenant.model->adapter().count() * step.batch.adapters_in;
     for (std::size_t unit = 0; bytes > 0 && unit < tenant.npus.size(); ++unit) {
       const MoveOf move{bytes, step.tenant, out, MoveOf::Stage::told};
       say(context, work_.npus[tenant.npus[unit]].front(), serving_moved_kind, slot, move.word());

@@ -12,9 +12,9 @@ namespace tessera::executor {
 constexpr unsigned serving_call_kind = 0;   // at the host, from itself; tag: HostCall
 constexpr unsigned serving_moved_kind = 1;  // at a tile, or a memory; tag: place at the host; word:
                                             // MoveOf
-constexpr unsigned serving_named_kind = 2;   // at a core; tag: place of the part at the host; word:
-                                             // its number
-constexpr unsigned serving_shared_kind = 3;  // at a core; the same tag; word: ShareOf
+constexpr unsigned serving_named_kind = 2;  // at a core; tag: place of the part at the host; word:
+                                            // its number
+constexpr unsigned serving_shared_kind = 3;     // at a core; the same tag; word: ShareOf
 constexpr unsigned serving_computed_kind = 4;   // npu::ShareDone; the same tag
 constexpr unsigned serving_heard_kind = 5;      // at the host; the same tag
 constexpr unsigned serving_exchanged_kind = 6;  // from core to core; tag: step; word: ExchangeOf

@@ -22,10 +22,9 @@ std::uint32_t ReplicaScaling::on() const {
 }
 
 std::uint32_t ReplicaScaling::active() const {
-  return static_cast<std::uint32_t>(
-      std::count_if(replicas_.begin(), replicas_.end(), [](const Replica& one) {
-        return one.state == State::on || one.state == State::starting;
-      }));
+  return static_cast<std::uint32_t>(std::count_if(
+      replicas_.begin(), replicas_.end(),
+      [](const Replica& one) { return one.state == State::on || one.state == State::starting; }));
 }
 
 SimTime ReplicaScaling::off_time(std::uint32_t replica, SimTime now) const {
@@ -115,8 +114,7 @@ void ReplicaScaling::change(SimTime now, std::span<const std::uint64_t> unfinish
       switch_off(replica, now);
     }
   }
-  const std::uint64_t all =
-      std::accumulate(unfinished.begin(), unfinished.end(), std::uint64_t{0});
+  const std::uint64_t all = std::accumulate(unfinished.begin(), unfinished.end(), std::uint64_t{0});
   const std::uint64_t wanted = quotient_up(all, std::uint64_t{scaling_.requests});
   want(now, static_cast<std::uint32_t>(
                 std::clamp<std::uint64_t>(wanted, scaling_.least, replicas_.size())));

@@ -86,7 +86,7 @@ class WholeSteps {
   ServingSetup setup_;
   OperatorTimes times_;
   ExchangeTimes exchanges_;
-  std::vector<char> alike_;                               // [tenants] their units
+  std::vector<char> alike_;  // [tenants] their units
   // By tenant, and whether tokens come out, and some have adapters.
   std::map<std::tuple<std::uint32_t, bool, bool>, Plan> plans_;
   // By tenant, whether tokens come out, and tokens: all that depends on nothing else.

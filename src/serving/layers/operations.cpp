@@ -67,10 +67,10 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
 
 TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
   const std::uint64_t rows = is_of_head(part) ? sizes.emitting : sizes.tokens;
-  TileOperation made = is_of_adapters(part)       ? of_adapters(part, sizes)
+  TileOperation made = is_of_adapters(part)         ? of_adapters(part, sizes)
                        : part == serving::attention ? attention(sizes)
-                       : is_product(part)         ? product(part, rows)
-                                                  : stream(part, rows);
+                       : is_product(part)           ? product(part, rows)
+                                                    : stream(part, rows);
   made.operation.data_type = shapes_.model().data_type;
   return made;
 }
@@ -138,14 +138,15 @@ TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
   return made;
 }
 
-// Rows of sequences with the same adapter are a product of their own; all of them are one operation.
+// Rows of sequences with the same adapter are a product of their own; all of them are one
+// operation.
 TileOperation LayerOperations::of_adapters(Part part, const StepSizes& sizes) const {
   const Part base = adapted_part(part);
   const npu::ProductShape whole = shapes_.product_of(base, sizes.adapted).shape;
   const std::uint64_t rank = shapes_.setup().adapter_rank;
   const std::uint64_t low = rank * shapes_.joined(base);
-  const bool shrinks = part == qkv_shrink || part == out_shrink || part == up_shrink ||
-                       part == down_shrink;
+  const bool shrinks =
+      part == qkv_shrink || part == out_shrink || part == up_shrink || part == down_shrink;
   // Each column of what is joined comes from the rank of its own matrix.
   const std::uint64_t columns = shrinks ? low : whole.columns;
   const std::uint64_t depth = shrinks ? whole.depth : rank;

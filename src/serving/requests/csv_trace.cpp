@@ -143,9 +143,8 @@ void read_log(TextReader& text, TraceRows& rows, const Columns& columns, const F
   rows.finish(true);
 }
 
-constexpr std::string_view own_columns[] = {"at",     "at [s]",        "prompt",  "generate",
-                                            "prefix", "prefix_tokens", "samples", "class",
-                                            "adapter"};
+constexpr std::string_view own_columns[] = {
+    "at", "at [s]", "prompt", "generate", "prefix", "prefix_tokens", "samples", "class", "adapter"};
 
 // Our own: keys of a list, times as they stand there.
 class OwnTable {

@@ -11,8 +11,7 @@ namespace {
 class Marked final : public RequestSource {
  public:
   Marked(std::unique_ptr<RequestSource> requests, const std::vector<RequestClass>& classes,
-         const AdapterDraw& adapters,
-         std::uint64_t seed)
+         const AdapterDraw& adapters, std::uint64_t seed)
       : requests_(std::move(requests)), adapters_(adapters), seed_(seed) {
     double sum = 0;
     for (const RequestClass& one : classes) {
@@ -72,9 +71,8 @@ class Marked final : public RequestSource {
 }  // namespace
 
 std::unique_ptr<RequestSource> with_marks(std::unique_ptr<RequestSource> requests,
-                                            const std::vector<RequestClass>& classes,
-                                            const AdapterDraw& adapters,
-                                            std::uint64_t seed) {
+                                          const std::vector<RequestClass>& classes,
+                                          const AdapterDraw& adapters, std::uint64_t seed) {
   return std::make_unique<Marked>(std::move(requests), classes, adapters, seed);
 }
 

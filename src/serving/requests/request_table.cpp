@@ -142,7 +142,8 @@ std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const 
 
 std::size_t RequestTable::resident_bytes() const {
   return rows_.capacity() * sizeof(Row) + samples_.capacity() * sizeof(std::uint32_t) +
-         prefixes_.capacity() * sizeof(Prefix) + (classes_.capacity() + adapters_.capacity()) * sizeof(std::uint32_t) +
+         prefixes_.capacity() * sizeof(Prefix) +
+         (classes_.capacity() + adapters_.capacity()) * sizeof(std::uint32_t) +
          piece_ends_.capacity() * sizeof(std::uint64_t) +
          pieces_.capacity() * sizeof(std::uint32_t);
 }

@@ -28,7 +28,7 @@ std::vector<std::string> trace_formats();
 struct TraceOptions {
   std::string format;  // empty: as its head or its first object says
   bool of_language = true;
-  std::uint64_t most = 0;  // requests, in the order of the file
+  std::uint64_t most = 0;                  // requests, in the order of the file
   std::span<const std::string> classes{};  // names that a column `class` may have
   std::uint32_t adapters = 0;              // the largest number that a column `adapter` may have
 };

@@ -137,16 +137,15 @@ void check_whole_steps(const ServingWork& work, Section& workload, std::vector<S
 
 // Null after complaints.
 std::shared_ptr<const serving::RequestSource> requests_of(
-    Section& section, const ServedTenant& tenant,
-    const std::vector<serving::RequestClass>& classes, const serving::AdapterDraw& adapters,
-    std::uint64_t seed) {
+    Section& section, const ServedTenant& tenant, const std::vector<serving::RequestClass>& classes,
+    const serving::AdapterDraw& adapters, std::uint64_t seed) {
   std::vector<std::string> names;
   for (const serving::RequestClass& one : classes) {
     names.push_back(one.name);
   }
-  std::unique_ptr<serving::RequestSource> requests = serving::read_requests(
-      section.section("requests"),
-      {tenant.of_language, tenant.background, seed, names, adapters.count});
+  std::unique_ptr<serving::RequestSource> requests =
+      serving::read_requests(section.section("requests"),
+                             {tenant.of_language, tenant.background, seed, names, adapters.count});
   return requests && (!classes.empty() || adapters.count > 0)
              ? serving::with_marks(std::move(requests), classes, adapters, seed)
              : std::move(requests);

@@ -112,11 +112,11 @@ void read_class_settings(Section& tenant, const std::vector<serving::RequestClas
   }
   std::vector<Section> sections = tenant.sections("classes");
   for (std::size_t number = 0; number < classes.size(); ++number) {
-    served.classes.push_back({classes[number].name,
-                              sections[number].has("target")
-                                  ? read_targets_of(sections[number].section("target"),
-                                                    served.targets)
-                                  : served.targets});
+    served.classes.push_back(
+        {classes[number].name,
+         sections[number].has("target")
+             ? read_targets_of(sections[number].section("target"), served.targets)
+             : served.targets});
   }
 }
 

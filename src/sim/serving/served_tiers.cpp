@@ -49,8 +49,9 @@ void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
       tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
   tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
   if (complains && tenant.batching.tier->blocks == 0) {
-    section.section("batching").section("tier").error(
-        "capacity", "a block of the cache takes " + std::to_string(block) + " B");
+    section.section("batching")
+        .section("tier")
+        .error("capacity", "a block of the cache takes " + std::to_string(block) + " B");
   }
 }
 

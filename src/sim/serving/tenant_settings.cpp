@@ -77,9 +77,9 @@ void read_scaling(Section& section, ServedTenant& tenant) {
   }
   const ServedKeys& keys = served_keys();
   Section scaling = section.section("scaling");
-  tenant.scaling = executor::Scaling{keys.least.read(scaling),
-                                     std::max(1U, keys.requests_each.read(scaling)),
-                                     keys.start_up.read(scaling), keys.idle.read(scaling)};
+  tenant.scaling =
+      executor::Scaling{keys.least.read(scaling), std::max(1U, keys.requests_each.read(scaling)),
+                        keys.start_up.read(scaling), keys.idle.read(scaling)};
   if (tenant.scaling->least > tenant.replicas) {
     scaling.error("least", "of " + std::to_string(tenant.replicas) + " replicas");
   }

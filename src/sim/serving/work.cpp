@@ -106,9 +106,8 @@ class ServedWork final : public Work {
       if (tenant.lead != i) {
         continue;
       }
-      const std::string name = tenant.replicas > 1
-                                   ? tenant.name.substr(0, tenant.name.rfind('.'))
-                                   : tenant.name;
+      const std::string name =
+          tenant.replicas > 1 ? tenant.name.substr(0, tenant.name.rfind('.')) : tenant.name;
       if (tenant.replicas > 1) {
         names.push_back(name);
       }

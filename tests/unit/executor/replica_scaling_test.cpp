@@ -89,10 +89,9 @@ TEST(ReplicaScaling, KeepsThoseThatWereToStop) {
 TEST(ReplicaScaling, DoesNotDependOnWhenItIsAsked) {
   std::mt19937_64 random(7);
   for (int trial = 0; trial < 200; ++trial) {
-    const Scaling settings{1 + static_cast<std::uint32_t>(random() % 2),
-                           1 + static_cast<std::uint32_t>(random() % 5),
-                           s(static_cast<std::int64_t>(random() % 7)),
-                           s(static_cast<std::int64_t>(random() % 9))};
+    const Scaling settings{
+        1 + static_cast<std::uint32_t>(random() % 2), 1 + static_cast<std::uint32_t>(random() % 5),
+        s(static_cast<std::int64_t>(random() % 7)), s(static_cast<std::int64_t>(random() % 9))};
     ReplicaScaling one(settings, 4);
     ReplicaScaling other(settings, 4);
     std::int64_t now = 0;

@@ -18,9 +18,9 @@ using testing::Access;
 using testing::described;
 using testing::Described;
 using testing::Done;
+using ::testing::ElementsAre;
 using testing::Outcome;
 using testing::run;
-using ::testing::ElementsAre;
 
 std::vector<int> all_of(FairQueue<int>& queue) {
   std::vector<int> order;
@@ -86,7 +86,8 @@ Described three(const std::string& arbitration) {
 
 double us_of_the_small(const std::string& arbitration) {
   // 16 bursts each: of 2.06 MB, which take 20.6 us, and of 125 kB.
-  const std::vector<Access> accesses{{0, 0, 33'000'000, true, 1}, {22'000'000, 2, 2'000'000, true, 2}};
+  const std::vector<Access> accesses{{0, 0, 33'000'000, true, 1},
+                                     {22'000'000, 2, 2'000'000, true, 2}};
   const Outcome outcome = run(three(arbitration), accesses);
   EXPECT_EQ(outcome.done.size(), 2U);
   EXPECT_EQ(outcome.totals.at(0).written, 35'000'000U);
@@ -109,7 +110,8 @@ TEST(FairChannel, GivesASmallAccessItsShare) {
 // What one tile asks for is as before, and so is all that the channel does.
 TEST(FairChannel, IsTheSameForOneTile) {
   for (const bool write : {false, true}) {
-    const std::vector<Access> accesses{{0, 0, 3'000'000, write, 1}, {1'000'000, 0, 70'000, !write, 2}};
+    const std::vector<Access> accesses{{0, 0, 3'000'000, write, 1},
+                                       {1'000'000, 0, 70'000, !write, 2}};
     const Outcome one = run(three("first-come"), accesses);
     const Outcome other = run(three("fair"), accesses);
     EXPECT_EQ(one.done, other.done);

@@ -15,9 +15,9 @@ namespace tessera::serving {
 namespace {
 
 using testing::at;
+using ::testing::HasSubstr;
 using testing::Heard;
 using testing::language;
-using ::testing::HasSubstr;
 
 constexpr std::uint32_t rank = 16;
 
@@ -33,8 +33,8 @@ workload::TransformerShape small() {
   return shape;
 }
 
-std::unique_ptr<ServedModel> model_of(const workload::TransformerShape& shape,
-                                      std::uint32_t tensor, std::uint32_t slots) {
+std::unique_ptr<ServedModel> model_of(const workload::TransformerShape& shape, std::uint32_t tensor,
+                                      std::uint32_t slots) {
   LanguageSetup setup{shape};
   setup.tensor = tensor;
   setup.adapter_rank = rank;

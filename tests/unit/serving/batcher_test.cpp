@@ -12,11 +12,10 @@ namespace tessera::serving {
 namespace {
 
 using testing::at;
+using ::testing::ElementsAre;
 using testing::Heard;
 using testing::language;
 using testing::run;
-using ::testing::ElementsAre;
-
 
 TEST(SequenceBatcher, TakesAPromptAndThenATokenAtATime) {
   BatchOptions options;

@@ -15,10 +15,10 @@ namespace tessera::serving {
 namespace {
 
 using testing::at;
+using ::testing::ElementsAre;
 using testing::Heard;
 using testing::language;
 using testing::run;
-using ::testing::ElementsAre;
 
 Request of(std::uint32_t of_class, std::int64_t arrival, std::uint32_t prompt,
            std::uint32_t generate) {
@@ -133,7 +133,8 @@ const std::vector<RequestClass> two{{"urgent", 0, 1}, {"batch", 1, 3}};
 
 TEST(Classes, AreDrawnByTheirShares) {
   const auto requests = with_marks(
-      source("{arrivals: poisson, count: 20000, rate: 1000, prompt: 8, generate: 4}", {}), two, {}, 7);
+      source("{arrivals: poisson, count: 20000, rate: 1000, prompt: 8, generate: 4}", {}), two, {},
+      7);
   std::map<std::uint32_t, std::uint64_t> drawn;
   for (std::uint64_t number = 0; number < 20'000; ++number) {
     const std::uint32_t of_class = requests->request(number).of_class;
@@ -146,11 +147,11 @@ TEST(Classes, AreDrawnByTheirShares) {
 }
 
 TEST(Classes, AreSaidByLists) {
-  const auto requests = with_marks(
-      source("{arrivals: list, list: [{at: 2 us, prompt: 8, generate: 1, class: batch}, "
-             "{at: 1 us, prompt: 8, generate: 1, class: urgent}]}",
-             {"urgent", "batch"}),
-      two, {}, 7);
+  const auto requests =
+      with_marks(source("{arrivals: list, list: [{at: 2 us, prompt: 8, generate: 1, class: batch}, "
+                        "{at: 1 us, prompt: 8, generate: 1, class: urgent}]}",
+                        {"urgent", "batch"}),
+                 two, {}, 7);
   EXPECT_EQ(requests->request(0).of_class, 1U);  // in order of arrival
   EXPECT_EQ(requests->request(1).of_class, 2U);
   EXPECT_EQ(requests->class_of(1), 2U);

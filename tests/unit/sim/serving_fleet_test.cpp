@@ -16,8 +16,8 @@ namespace {
 
 using testing::complaint_of;
 using testing::Files;
-using testing::read;
 using ::testing::HasSubstr;
+using testing::read;
 
 const std::string mesh =
     "  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n";
@@ -102,9 +102,9 @@ TEST(Tiers, TakeTheTimeOfMessagesToAMemory) {
 // memory is far, so that it is faster to compute again.
 TEST(Tiers, AreNotAlwaysWorthIt) {
   const auto time_with = [](const std::string& tier) {
-    return run_on(1, experiment_of(mesh + remote("10 MB/s", "1 us"),
-                                   two_requests + "      batching: {cache: 64 KiB, block: 16" +
-                                       tier + "}\n"))
+    return run_on(1, experiment_of(
+                         mesh + remote("10 MB/s", "1 us"),
+                         two_requests + "      batching: {cache: 64 KiB, block: 16" + tier + "}\n"))
         .simulated_time_ps;
   };
   EXPECT_GT(time_with(", tier: {capacity: 32 KiB}"), time_with(""));
@@ -133,16 +133,14 @@ TEST(Tiers, AreTheSameOnRanks) {
       EXPECT_EQ(run_on(ranks, files).result_digest, one.result_digest);
     }
   }
-  const std::string alone =
-      "      tensor: 2\n" + busy.substr(busy.find("      batching"));
+  const std::string alone = "      tensor: 2\n" + busy.substr(busy.find("      batching"));
   const Files pool = experiment_of(with_pool, alone);
   const std::string digest = run_on(1, pool).result_digest;
   EXPECT_EQ(run_on(2, pool).result_digest, digest);
 }
 
 TEST(Classes, AreToldOneByOne) {
-  const trace::Summary summary =
-      run_on(1, experiment_of(mesh + remote("20 GB/s", "2 us"), busy));
+  const trace::Summary summary = run_on(1, experiment_of(mesh + remote("20 GB/s", "2 us"), busy));
   ASSERT_EQ(summary.service_totals.size(), 3U);
   const trace::Service& all = summary.service_totals[0];
   const trace::Service& urgent = summary.service_totals[1];
@@ -173,11 +171,11 @@ TEST(Classes, AreToldOneByOne) {
 // More than can be served: who is urgent waits less, where batches go by priority.
 TEST(Classes, AreServedByPriority) {
   const auto wait_of = [](const std::string& order, std::size_t number) {
-    const std::string tenant =
-        "      batching: {sequences: 4, order: " + order +
-        "}\n      requests: {arrivals: poisson, rate: 300000, count: 80, prompt: [4, 60], generate: "
-        "[4, 20]}\n"
-        "      classes: [{name: urgent}, {name: batch, priority: 3}]\n";
+    const std::string tenant = "      batching: {sequences: 4, order: " + order +
+                               "}\n      requests: {arrivals: poisson, rate: 300000, count: 80, "
+                               "prompt: [4, 60], generate: "
+                               "[4, 20]}\n"
+                               "      classes: [{name: urgent}, {name: batch, priority: 3}]\n";
     const trace::Summary summary = run_on(1, experiment_of(mesh, tenant));
     return summary.service_totals.at(number).first_token.mean;
   };
@@ -246,8 +244,7 @@ TEST(Scaling, FollowsRequests) {
            "      batching: {cache: 128 KiB}\n      requests: {arrivals: list, list: [" + list +
            "{at: 20 ms, prompt: 60, generate: 20}]}\n";
   };
-  const std::string rule =
-      "      scaling: {requests: 6, start_up: 100 us, idle: 500 us}\n";
+  const std::string rule = "      scaling: {requests: 6, start_up: 100 us, idle: 500 us}\n";
   const trace::Summary fixed = run_on(1, experiment_of(mesh, tenant("")));
   const trace::Summary scaled = run_on(1, experiment_of(mesh, tenant(rule)));
   const trace::Service& all = fixed.service_totals.at(0);
@@ -265,7 +262,8 @@ TEST(Scaling, FollowsRequests) {
   }
   EXPECT_NEAR(on, some.on_s, 1e-12);
   // An NPU for an hour costs 3.
-  EXPECT_NEAR(some.cost_a_million_tokens, 3 * some.on_s / 3600 / static_cast<double>(some.tokens) * 1e6,
+  EXPECT_NEAR(some.cost_a_million_tokens,
+              3 * some.on_s / 3600 / static_cast<double>(some.tokens) * 1e6,
               1e-9 * some.cost_a_million_tokens);
   EXPECT_LT(some.cost_a_million_tokens, all.cost_a_million_tokens);
   on = 0;
@@ -279,8 +277,7 @@ TEST(Scaling, FollowsRequests) {
   // Requests of the burst went to the only replica that was there.
   EXPECT_EQ(scaled.services[0].served, 25U);
   for (const int ranks : {2, 4}) {
-    EXPECT_EQ(run_on(ranks, experiment_of(mesh, tenant(rule))).result_digest,
-              scaled.result_digest);
+    EXPECT_EQ(run_on(ranks, experiment_of(mesh, tenant(rule))).result_digest, scaled.result_digest);
   }
   const trace::Summary whole = run_on(1, experiment_of(mesh, tenant(rule), "whole"));
   EXPECT_EQ(whole.simulated_time_ps, scaled.simulated_time_ps);
@@ -291,10 +288,11 @@ TEST(Scaling, FollowsRequests) {
 TEST(Scaling, SharesOutWhatLasts) {
   const auto wait_with = [](const std::string& scaling, std::size_t& helped) {
     const trace::Summary summary = run_on(
-        1, experiment_of(mesh, "      replicas: 4\n      router: round-robin\n" + scaling +
-                                   "      batching: {cache: 128 KiB, sequences: 2}\n      requests: "
-                                   "{arrivals: poisson, rate: 40000, count: 200, prompt: [4, 60], "
-                                   "generate: [4, 20]}\n"));
+        1,
+        experiment_of(mesh, "      replicas: 4\n      router: round-robin\n" + scaling +
+                                "      batching: {cache: 128 KiB, sequences: 2}\n      requests: "
+                                "{arrivals: poisson, rate: 40000, count: 200, prompt: [4, 60], "
+                                "generate: [4, 20]}\n"));
     EXPECT_EQ(summary.service_totals.at(0).served, 200U);
     helped = 0;
     for (const trace::Service& replica : summary.services) {
@@ -305,20 +303,21 @@ TEST(Scaling, SharesOutWhatLasts) {
   std::size_t helped = 0;
   const auto one = wait_with("      scaling: {requests: 1000}\n", helped);
   EXPECT_EQ(helped, 1U);
-  const auto several = wait_with("      scaling: {requests: 2, start_up: 50 us, idle: 1 ms}\n", helped);
+  const auto several =
+      wait_with("      scaling: {requests: 2, start_up: 50 us, idle: 1 ms}\n", helped);
   EXPECT_GT(helped, 1U);
   EXPECT_LT(several, one);
 }
 
 TEST(Fleets, GoOnFromCheckpoints) {
   for (const char* const steps : {"walked", "whole"}) {
-    testing::expect_goes_on(
-        read(experiment_of(mesh + remote("20 GB/s", "2 us"), busy, steps)),
-        std::string("tessera_fleet_") + steps);
+    testing::expect_goes_on(read(experiment_of(mesh + remote("20 GB/s", "2 us"), busy, steps)),
+                            std::string("tessera_fleet_") + steps);
   }
 }
 
-// 36 864 B of an adapter: 8 numbers for each of 1152 rows and columns, in two layers, two bytes each.
+// 36 864 B of an adapter: 8 numbers for each of 1152 rows and columns, in two layers, two bytes
+// each.
 TEST(Adapters, AreLoadedFromRemoteMemory) {
   const auto time_with = [](const std::string& memory, const std::string& adapters) {
     const trace::Summary summary = run_on(
@@ -376,8 +375,9 @@ TEST(Fleets, SayWhatIsWrong) {
   EXPECT_THAT(complaint("      classes: []\n"), HasSubstr("expected a list of 1 to 64 classes"));
   EXPECT_THAT(complaint("      batching: {tier: {capacity: 1 MB}}\n"),
               HasSubstr("batching.tier: the machine has no memory behind all of its NPUs"));
-  EXPECT_THAT(complaint("      batching: {tier: {capacity: 1 kB}}\n", mesh + remote("1 GB/s", "1 us")),
-              HasSubstr("batching.tier.capacity: a block of the cache takes 8192 B"));
+  EXPECT_THAT(
+      complaint("      batching: {tier: {capacity: 1 kB}}\n", mesh + remote("1 GB/s", "1 us")),
+      HasSubstr("batching.tier.capacity: a block of the cache takes 8192 B"));
   EXPECT_THAT(complaint("      batching: {tier: {swap: true}}\n", mesh + remote("1 GB/s", "1 us")),
               HasSubstr("batching.tier.capacity"));
   EXPECT_THAT(complaint("      batching: {tier: {capacity: 2 MB}}\n", with_pool),

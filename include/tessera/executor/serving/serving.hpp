@@ -84,22 +84,22 @@ struct ServedTenant {
   // keys and values over the network, and give the other tokens. 0: all do both.
   std::uint32_t prefill = 0;
   std::optional<Scaling> scaling;  // none: all are on all the time
-  double price = 0;         // of an NPU, an hour
-  std::size_t section = 0;  // that it was read from
+  double price = 0;                // of an NPU, an hour
+  std::size_t section = 0;         // that it was read from
   bool of_language = false;
   bool background = false;                                 // asks as long as others are not served
   std::shared_ptr<const serving::ServedModel> model;       // of all replicas
   std::shared_ptr<const serving::RequestSource> requests;  // the same
   serving::BatchOptions batching;
-  std::uint32_t adapter_rank = 0;   // 0: there are no adapters
-  std::optional<Bytes> cache;       // of each NPU, as asked for; none: what memory has left
+  std::uint32_t adapter_rank = 0;  // 0: there are no adapters
+  std::optional<Bytes> cache;      // of each NPU, as asked for; none: what memory has left
   std::optional<ServedTier> tier;
-  // Behind the NPUs, of what goes to tiers and adapters: [units] nodes that are memories; empty: the
-  // remote memory of the machine.
+  // Behind the NPUs, of what goes to tiers and adapters: [units] nodes that are memories; empty:
+  // the remote memory of the machine.
   std::vector<EntityId> behind;
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
-  std::vector<ServedClass> classes;  // of requests; none: they are all alike
+  std::vector<ServedClass> classes;   // of requests; none: they are all alike
   SimTime host;                       // from putting a step together to its beginning
   SimTime draft;                      // to propose a token, before steps that give some
   std::optional<DataType> data_type;  // that it computes in; none: several
