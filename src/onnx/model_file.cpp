@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "node_order.hpp"
 #include "tensor_data.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/work.hpp"
