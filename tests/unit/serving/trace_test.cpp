@@ -95,7 +95,7 @@ TEST_F(Traces, OfOurOwnMaySayClasses) {
   EXPECT_EQ(trace->request(2).of_class, 0U);
   EXPECT_EQ(trace->class_of(1), 1U);
   EXPECT_EQ(complaint(head + "2,10,1,slow\n", "", needs),
-            "2:8: class: 'slow' is none of the tenant's classes");
+            "2:8: file: class: 'slow' is none of the tenant's classes");
 }
 
 TEST_F(Traces, OfBurstGptAreKnownByTheirColumns) {
