@@ -17,7 +17,7 @@ FixedPrefix = TypedDict("FixedPrefix", {"tokens": int, "count": int}, total=Fals
 
 GammaPrefix = TypedDict("GammaPrefix", {"tokens": int, "count": int}, total=False)
 
-ListList = TypedDict("ListList", {"at": str, "prompt": int, "generate": int, "prefix": str | int | float, "prefix_tokens": int, "samples": int}, total=False)
+ListList = TypedDict("ListList", {"at": str, "prompt": int, "generate": int, "prefix": str | int | float, "prefix_tokens": int, "class": str | int | float, "adapter": int, "samples": int}, total=False)
 
 PoissonPrefix = TypedDict("PoissonPrefix", {"tokens": int, "count": int}, total=False)
 

@@ -20,7 +20,7 @@ class Bandwidth(Memory):
     ) -> None: ...
 
 class Channel(Memory):
-    """DRAM channels at nodes, shared by the tiles around them, first come first served; data crosses the network."""
+    """DRAM channels at nodes, shared by the tiles around them; data crosses the network."""
 
     burst: str | None
     """an access is served and carried in bursts of this size; size, at least 1 B; default: 64 KiB"""
@@ -28,12 +28,15 @@ class Channel(Memory):
     """bursts of one access at most; larger accesses get larger bursts; integer, 1 to 1000000; default: 16"""
     request: str | None
     """size on the network of a read request or write acknowledgement; size; default: 64 B"""
+    arbitration: Literal["first-come", "fair"] | None
+    """of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; name, one of first-come, fair; default: first-come"""
     def __init__(
         self,
         *,
         burst: str | None = ...,
         max_bursts: int | None = ...,
         request: str | None = ...,
+        arbitration: Literal["first-come", "fair"] | None = ...,
     ) -> None: ...
 
 class Dram(Memory):

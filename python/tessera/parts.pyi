@@ -26,11 +26,21 @@ FaultsNodes = TypedDict("FaultsNodes", {"node": str | int | float, "speed": floa
 
 FaultsRandom = TypedDict("FaultsRandom", {"seed": int, "share": float | str, "speed": float | str}, total=False)
 
-ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int}, total=False)
+ServedTenantBatchingTier = TypedDict("ServedTenantBatchingTier", {"capacity": str, "swap": bool, "prefixes": bool}, total=False)
+
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int, "order": Literal["first-come", "priority"], "tier": ServedTenantBatchingTier}, total=False)
 
 ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "acceptance": float, "time": str}, total=False)
 
 ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
+
+ServedTenantScaling = TypedDict("ServedTenantScaling", {"least": int, "requests": int, "start_up": str, "idle": str}, total=False)
+
+ServedTenantClassesTarget = TypedDict("ServedTenantClassesTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
+
+ServedTenantClasses = TypedDict("ServedTenantClasses", {"name": str | int | float, "priority": int, "share": float, "target": ServedTenantClassesTarget}, total=False)
+
+ServedTenantAdapters = TypedDict("ServedTenantAdapters", {"count": int, "rank": int, "loaded": int, "share": float}, total=False)
 
 ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
 
@@ -313,6 +323,10 @@ class ServedTenant(Section):
     """asks as long as others are not served; boolean; default: false"""
     price: float | None
     """of an NPU for an hour, in any currency; number, 0 to 1e+09; default: 0"""
+    scaling: ServedTenantScaling | None
+    classes: Sequence[ServedTenantClasses] | None
+    """of requests to a language model, which differ in priority and targets; list"""
+    adapters: ServedTenantAdapters | None
     weights: ServedTenantWeights | None
     language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
     """keys of the workload transformer, or a file of them; mapping"""
@@ -335,6 +349,9 @@ class ServedTenant(Section):
         target: ServedTenantTarget | None = ...,
         background: bool | None = ...,
         price: float | None = ...,
+        scaling: ServedTenantScaling | None = ...,
+        classes: Sequence[ServedTenantClasses] | None = ...,
+        adapters: ServedTenantAdapters | None = ...,
         weights: ServedTenantWeights | None = ...,
         language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None = ...,
         onnx: ServedOnnx | Mapping[str, Any] | None = ...,

@@ -160,6 +160,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   const bool of_language = section.has("language_model");
   tenant.of_language = of_language;
   if (of_language == section.has("onnx")) {
+    section.raw("onnx");
     section.error(of_language ? "onnx" : "", "expected either 'language_model' or 'onnx'");
   }
   const char* const kind = of_language ? "language_model" : "onnx";

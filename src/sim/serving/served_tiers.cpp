@@ -48,7 +48,8 @@ void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
   const std::uint64_t block =
       tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
   tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
-  if (complains && tenant.batching.tier->blocks == 0) {
+  const bool is_given = tenant.tier->capacity > Bytes();  // else that has been complained about
+  if (complains && is_given && tenant.batching.tier->blocks == 0) {
     section.section("batching")
         .section("tier")
         .error("capacity", "a block of the cache takes " + std::to_string(block) + " B");
