@@ -81,7 +81,7 @@ void read_scaling(Section& section, ServedTenant& tenant) {
       executor::Scaling{keys.least.read(scaling), std::max(1U, keys.requests_each.read(scaling)),
                         keys.start_up.read(scaling), keys.idle.read(scaling)};
   if (tenant.scaling->least > tenant.replicas) {
-    scaling.error("least", "of " + std::to_string(tenant.replicas) + " replicas");
+    scaling.error("least", "more than the " + std::to_string(tenant.replicas) + " replicas");
   }
   if (tenant.replicas == 1) {
     section.error("scaling", "is of several replicas");

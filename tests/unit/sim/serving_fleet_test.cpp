@@ -365,7 +365,7 @@ TEST(Fleets, SayWhatIsWrong) {
   EXPECT_THAT(complaint("      scaling: {requests: 4}\n"),
               HasSubstr("scaling: is of several replicas"));
   EXPECT_THAT(complaint("      replicas: 2\n      scaling: {requests: 4, least: 3}\n"),
-              HasSubstr("scaling.least: of 2 replicas"));
+              HasSubstr("scaling.least: more than the 2 replicas"));
   EXPECT_THAT(complaint("      replicas: 2\n      prefill: 1\n      scaling: {requests: 4}\n"),
               HasSubstr("scaling: is of replicas that all do the same"));
   EXPECT_THAT(complaint("      adapters: {count: 3, rank: 8}\n"),
