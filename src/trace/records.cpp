@@ -100,7 +100,8 @@ TableSpec request_table() {
        field("prompt", &RequestRow::prompt, "tokens", "prompt"),
        field("generated", &RequestRow::generated, "tokens", "generated"),
        field("samples", &RequestRow::samples, "", "of a model that is no language model"),
-       field("again", &RequestRow::again, "", "times that it was computed again"),
+       field("again", &RequestRow::again, "",
+             "times that it gave its cache back, to be computed again or fetched from a tier"),
        field("tenant", &RequestRow::tenant, "", "number in the root attribute phases")});
 }
 
