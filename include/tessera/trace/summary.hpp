@@ -62,7 +62,7 @@ struct Service {
   std::uint64_t served = 0;          // requests
   std::uint64_t samples = 0;         // of models that are no language models
   std::uint64_t tokens = 0;          // given
-  std::uint64_t again = 0;           // times that a request was computed again
+  std::uint64_t again = 0;           // times that a request gave its cache back
   std::uint64_t late_requests = 0;   // whose first token, or end, came later than the target
   std::uint64_t late_tokens = 0;     // that came later after the one before than the target
   std::uint64_t cache_blocks = 0;    // most that were taken

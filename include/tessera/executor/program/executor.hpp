@@ -91,7 +91,7 @@ struct RequestRecord {
   std::uint32_t samples = 0;  // of a model that is no language model
   std::uint32_t prompt = 0;   // tokens, as the next
   std::uint32_t generated = 0;
-  std::uint32_t again = 0;  // times that it was computed again
+  std::uint32_t again = 0;  // times that it gave its cache back
   SimTime arrival;
   SimTime begun;
   SimTime first;  // token; of other models the end
@@ -148,7 +148,7 @@ struct Service {
   std::uint64_t served = 0;
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;
-  std::uint64_t again = 0;          // times that a request was computed again
+  std::uint64_t again = 0;          // times that a request gave its cache back
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
