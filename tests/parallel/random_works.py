@@ -55,6 +55,8 @@ def memory(draw):
     if kind == "dram":
         return {"model": kind, "preset": draw.choice(["LPDDR5", "DDR4-2400", "HBM2", "HBM3", "DDR5", "GDDR6"]),
                 "transfer": draw.choice(["1 KiB", "4 KiB"])}
+    if kind == "channel":
+        return {"model": kind, "arbitration": draw.choice(["first-come", "fair"])}
     return {"model": kind}
 
 
@@ -92,6 +94,7 @@ AXES = [
     ("run.replay", ["graphs"]),
     ("workload.scheduler.policy", ["deadline", "first-come", "spatial", "time-sharing", "spatial-split"]),
     ("workload.all_reduce", ["direct", "double-binary-tree", "halving-doubling", "ring"]),
+    ("workload.tenants.0.batching.order", ["first-come", "priority"]),
     ("workload.steps", ["walked", "whole"]), ("workload.seed", [1, 2, 3]), ("workload.optimize", ["none", "all"]),
     ("run.iterations", [1, 2, 3])]
 
