@@ -62,6 +62,15 @@ class Turns {
     }
     return messages;
   }
+  // All that wait, in no order.
+  template <class Visit>
+  void visit_waiting(const Visit& visit) {
+    for (const auto& [pair, queue] : queues_) {
+      for (auto at = queue.first; at != none; at = pool_[at].next) {
+        visit(pool_[at].message);
+      }
+    }
+  }
   // The pair has no flow any more, and nobody waits.
   void clear(std::uint64_t pair) {
     while (pass_on(pair)) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tessera/network/network.hpp"
@@ -15,9 +16,11 @@ inline constexpr std::uint64_t events_of_an_operator = 2;  // asked for, and don
 class PredictedEvents {
  public:
   explicit PredictedEvents(const Platform& platform)
+      : PredictedEvents(platform, platform.network->predict_traffic(platform.machine)) {}
+  PredictedEvents(const Platform& platform, std::unique_ptr<network::PredictedTraffic> traffic)
       : platform_(platform),
         events_(platform.machine.topology->nodes()),
-        traffic_(platform.network->predict_traffic(platform.machine)) {}
+        traffic_(std::move(traffic)) {}
 
   void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {

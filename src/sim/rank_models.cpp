@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "known_pairs.hpp"
+
 namespace tessera::sim {
 namespace {
 
@@ -86,6 +88,16 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
   return setup;
 }
 
+// One that needs to know who sends to whom does before others ask it for routes.
+std::unique_ptr<network::Network> make_network(const Experiment& experiment, const Work& work,
+                                               const network::NetworkSetup& setup) {
+  auto network = experiment.network->build(setup);
+  if (experiment.network->needs_pairs() && knows_all_pairs(experiment, work)) {
+    network->learn_routes(pairs_of(work));
+  }
+  return network;
+}
+
 // Of all graphs whose accesses it serves; null: there are none.
 std::unique_ptr<memory::CoherentMemory> coherent_memory_of(const Experiment& experiment,
                                                            const std::vector<EntityId>& members) {
@@ -115,12 +127,13 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       engine(communicator,
              {partition.owner, members, delays_of(experiment, partition, communicator.rank())},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
-      network(experiment.network->build(
+      work(work_of(experiment)),
+      network(make_network(
+          experiment, *work,
           {experiment.machine, members, network_slot, promises() ? &regions : nullptr})),
       memory(experiment.memory->build(
           {experiment.machine, members, memory_slot, network_slot, promises() ? &regions : nullptr,
            [this](EntityId from, EntityId to) { return network->exit_of(from, to); }})),
-      work(work_of(experiment)),
       compute(work->make_compute(members)),
       recorder(experiment, *work),
       executor(work->make_executor(
@@ -161,9 +174,8 @@ void RankModels::learn_routes() {
                              executor->follow(reply(tile, tag, at));
                            }
                          });
-  if (work->knows_pairs()) {
-    network->learn_routes(
-        [this](const std::function<void(EntityId, EntityId)>& visit) { work->visit_pairs(visit); });
+  if (work->knows_pairs() && !experiment.network->needs_pairs()) {
+    network->learn_routes(pairs_of(*work));
   }
 }
 

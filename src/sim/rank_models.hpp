@@ -30,9 +30,9 @@ struct RankModels {
   const std::vector<EntityId>& members;
   pdes::RegionView regions;
   pdes::Engine engine;
+  std::unique_ptr<Work> work;
   std::unique_ptr<network::Network> network;
   std::unique_ptr<memory::Memory> memory;
-  std::unique_ptr<Work> work;
   std::unique_ptr<compute::Compute> compute;
   Recorder recorder;
   std::unique_ptr<executor::Executor> executor;

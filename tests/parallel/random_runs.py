@@ -50,7 +50,7 @@ def machine(draw):
     else:
         dram.update(at="each")
     network = {"model": draw.choices(["packet", "analytical", "crossbar", "flow", "flit"],
-                                     [16, 6, 4, 1, 1 if grid else 0])[0]}
+                                     [16, 6, 4, 6, 1 if grid else 0])[0]}
     if network["model"] == "packet":
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B",
                        max_packets=draw.choice([1, 4, 16]),
@@ -67,6 +67,14 @@ def machine(draw):
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B")
         if draw.random() < 0.3:
             network.update(message_overhead="300 ns", port_latency=f"{draw.choice([1, 40, 700])} ns")
+    elif network["model"] == "flow":
+        network.update(pairs=draw.choice(["collectives-in-turn", "collectives-in-turn", "together",
+                                          "in-turn"]),
+                       weights=draw.choice(["equal", "equal", "latency"]))
+        if draw.random() < 0.3:
+            network.update(message_overhead="300 ns", flow_limit=f"{draw.choice([3, 20])} GB/s")
+        if draw.random() < 0.2:
+            network["window"] = f"{draw.choice([200, 4000])} B"
     memory = {"model": draw.choice(["channel", "channel", "channel", "bandwidth", "dram"])}
     if memory["model"] == "dram":
         memory.update(preset=draw.choice(["LPDDR5", "HBM2"]), transfer="1 KiB",

@@ -107,7 +107,7 @@ class Network : public pdes::Component {
   // one which is followed (`followed_flag`) comes to.
   virtual void report_progress(IncomingSink /*incoming*/, ProgressSink /*progress*/) {}
   // All pairs that exchange messages in this run, on any rank: then it is known which messages pass
-  // through this rank. Not calling it means that any may.
+  // through this rank. Not calling it means that any may. See NetworkModel::needs_pairs.
   virtual void learn_routes(const PairVisit& /*pairs*/) {}
 };
 
@@ -129,6 +129,8 @@ class PredictedTraffic {
   virtual void visit_runs(EntityId from, EntityId to, Bytes bytes, const VisitRun& visit) const = 0;
   // The same node by node.
   void visit_events(EntityId from, EntityId to, Bytes bytes, const Visit& visit) const;
+  // As Network::learn_routes, before anything is asked.
+  virtual void learn_routes(const PairVisit& /*pairs*/) {}
 };
 
 // Of a network whose messages touch nothing between their ends.
@@ -185,6 +187,10 @@ class NetworkModel {
   virtual bool limits_rates() const { return false; }
   // Whether it knows how long it will send nothing into another region: see sim/cuts/cuts.hpp.
   virtual bool promises() const { return false; }
+  // Whether who sends to whom decides which node does what: where all pairs are known, the network
+  // and its predictions learn them (learn_routes), on one rank as on many, before anybody asks them
+  // for a route, and no other message may be sent.
+  virtual bool needs_pairs() const { return false; }
   // What its settings take from links on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   // Whether it wants to know of RingPart.

@@ -4,11 +4,12 @@
 // flows at its max-min share of all links on the route until it is over (fluid_flows.hpp). Shares
 // change at once whenever a flow begins or ends; what happens at one instant is shared out once.
 //
-// One entity, the hub, solves for all. It works ahead of the links: what begins or ends on them at
-// time t is handled at t - d, where d is half of the smallest latency. So a sender, whose message
-// waits for its latency anyway, tells the hub in time, and the hub the receiver; nothing is late,
-// and the result is that of one global solver. The price is a lookahead of d, and that the hub is
-// one rank's work (docs/design/0012-flow-network.md).
+// Of each part of the machine whose flows meet no others (parts.hpp) one node, the hub, solves for
+// all. It works ahead of the links: what begins or ends on them at time t is handled at t - d, where
+// d is half of the smallest latency. So a sender, whose message waits for its latency anyway, tells
+// the hub in time, and the hub the receiver; nothing is late, and the result is that of one global
+// solver. The price is a lookahead of d, and that a part is one rank's work
+// (docs/design/0012-flow-network.md).
 
 #include <algorithm>
 #include <cmath>
@@ -24,15 +25,52 @@ namespace {
 
 constexpr SimTime least_latency = SimTime::from_ps(2);
 
+// A message touches its ends and the hub of its links.
+class FlowTraffic final : public PredictedTraffic {
+ public:
+  FlowTraffic(const machine::Topology& topology, const FlowOptions& options)
+      : routing_(machine::make_routing(options.routing, topology)),
+        parts_(topology),
+        with_nodes_(options.lumps_rings) {}
+  void learn_routes(const PairVisit& pairs) override {
+    parts_.learn(*routing_, pairs, with_nodes_);
+  }
+  void visit_runs(EntityId from, EntityId to, Bytes, const VisitRun& visit) const override {
+    constexpr std::uint64_t at_hub = 3;  // it begins, rates are shared out, it is over
+    visit({.first = from.value(), .events = 1});
+    if (from != to) {
+      const EntityId hub =
+          parts_.hub(parts_.numbers().number(from, routing_->next_port(from, to)));
+      if (hub.valid()) {
+        visit({.first = hub.value(), .events = at_hub});
+      }
+    }
+    visit({.first = to.value(), .events = 1});
+  }
+
+ private:
+  std::unique_ptr<machine::Routing> routing_;
+  FlowParts parts_;
+  bool with_nodes_;
+};
+
 class FlowModel final : public NetworkModel {
  public:
   explicit FlowModel(FlowOptions options) : options_(std::move(options)) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
     return std::make_unique<FlowNetwork>(setup, options_, *reach(setup.machine));
   }
+  // As if one rank had all hubs, and all links were used.
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t, bool) const override {
-    return machine.topology->links() * (LinkAccount::bytes_a_link() + 64);
+    return machine.topology->links() * (FlowParts::bytes_a_link() + FlowHub::bytes_a_link());
   }
+  std::unique_ptr<PredictedTraffic> predict_traffic(
+      const machine::Machine& machine) const override {
+    return std::make_unique<FlowTraffic>(*machine.topology, options_);
+  }
+  bool needs_pairs() const override { return true; }
+  // Nobody says when a lumped ring sends next.
+  bool promises() const override { return !options_.lumps_rings; }
   std::string routing() const override { return options_.routing; }
   Overheads overheads() const override { return options_.overheads; }
   bool limits_rates() const override { return true; }

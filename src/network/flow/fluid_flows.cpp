@@ -52,6 +52,13 @@ SimTime FluidFlows::duration(double bytes, double rate) {
   return SimTime::from_ps(std::llround(bytes > 0 ? std::min(bytes / rate, longest_ps) : 0));
 }
 
+// What each change of a rate rounds is some 10^-16 of what is left, and an end half a picosecond.
+SimTime FluidFlows::least_duration(double bytes, double rate) {
+  constexpr double kept = 1 - 1e-9;
+  const double ps = std::floor(std::min(bytes / rate * kept, longest_ps)) - 1;
+  return SimTime::from_ps(static_cast<std::int64_t>(std::max(0.0, ps)));
+}
+
 void FluidFlows::save(Flow number, pdes::StateWriter& writer) const {
   writer.put(states_[number]);
   writer.put(ends_.time(number));

@@ -29,9 +29,11 @@ class FluidFlows {
   using Flow = MaxMin::Flow;
   using Link = MaxMin::Link;
 
-  // Capacities of each link [B/ps]. `level_digits` as in MaxMin: `fine` with weights of one_over.
-  explicit FluidFlows(std::span<const double> capacities, unsigned level_digits = MaxMin::whole)
-      : shares_(capacities, level_digits) {}
+  // Capacities of each link [B/ps]. `level_digits` and `largest` as in MaxMin: `fine` with weights
+  // of one_over.
+  explicit FluidFlows(std::span<const double> capacities, unsigned level_digits = MaxMin::whole,
+                      double largest = 0)
+      : shares_(capacities, level_digits, largest) {}
 
   // Under a number that is not in use. Nothing flows before the next `share`. `weight` and `limit`
   // [B/ps] as in MaxMin.
@@ -54,6 +56,9 @@ class FluidFlows {
   }
   // Of so many bytes at one rate.
   static SimTime duration(double bytes, double rate);
+  // No flow with so many bytes left, which never has more than this rate, is over sooner, however
+  // often its rate changes.
+  static SimTime least_duration(double bytes, double rate);
   // Makes a flow that has begun now one that has been there since then, alone.
   void resume(Flow number, SimTime since, double rate, SimTime end) {
     states_[number] = {states_[number].left, rate, since};

@@ -26,12 +26,12 @@ Wide quotient(Wide number, Wide divisor) {
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits)
+MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits, double largest)
     : level_digits_(level_digits), links_(capacities.size()), heap_(capacities.size()) {
-  double largest = 1;
-  if (!capacities.empty()) {
-    largest = *std::max_element(capacities.begin(), capacities.end());
+  for (const double capacity : capacities) {
+    largest = std::max(largest, capacity);
   }
+  largest = largest > 0 ? largest : 1;
   unit_ = std::ldexp(1.0, std::ilogb(largest) + 1 - unit_bits);
   for (std::size_t link = 0; link < links_.size(); ++link) {
     links_[link].capacity = std::max<Units>(1, static_cast<Units>(capacities[link] / unit_));

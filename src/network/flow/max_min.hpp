@@ -44,8 +44,10 @@ class MaxMin {
   static constexpr Wide most_weight = Wide{1} << 81U;
 
   // Capacities, of each link, > 0; rates have the same unit, and are multiples of 2^-62 of the
-  // largest capacity, rounded up to a power of two.
-  explicit MaxMin(std::span<const double> capacities, unsigned level_digits = whole);
+  // largest capacity, rounded up to a power of two. `largest`: that of other links, which are to
+  // have the same multiples.
+  explicit MaxMin(std::span<const double> capacities, unsigned level_digits = whole,
+                  double largest = 0);
 
   // Under a number that is not in use. A route has no link twice; it may be empty, then the limit
   // is the rate. Weight and limit > 0. O(links of the route).
@@ -60,6 +62,7 @@ class MaxMin {
   // As of the last `solve`; 0 before the first.
   double rate(Flow number) const { return flows_[number].rate; }
   std::size_t flows_on(Link link) const { return links_[link].flows.size(); }
+  static constexpr std::size_t bytes_a_link() { return sizeof(LinkState) + sizeof(Link); }
   // Also of the flow removed last.
   std::span<const Link> route(Flow number) const {
     return {&route_links_[flows_[number].first], flows_[number].hops};

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "flow/network.hpp"
+#include "flow/hub.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::network {
@@ -28,12 +28,7 @@ void book(const Ring::Edge& edge, const std::array<std::uint64_t, 2>& sizes,
 
 }  // namespace
 
-void FlowNetwork::announce(pdes::Context& context, const RingPart& part) const {
-  ensure(options_.lumps_rings, "a ring announced to who asked for it");
-  context.send(flow_hub, ahead_, pdes::Port(slot_, flow_port::joined), part);
-}
-
-void FlowNetwork::join(const RingPart& part, EntityId member) {
+void FlowHub::join(const RingPart& part, EntityId member) {
   const auto [entry, is_new] = rings_.try_emplace(part.word);
   if (is_new) {
     entry->second.ring = Ring(part.members, part.steps, has_turns());
@@ -42,7 +37,7 @@ void FlowNetwork::join(const RingPart& part, EntityId member) {
 }
 
 // Whether it is a message that is known to have come, of a ring that is lumped.
-bool FlowNetwork::comes_late(Message& message) {
+bool FlowHub::comes_late(Message& message) {
   if (rings_.empty()) {
     return false;
   }
@@ -61,14 +56,14 @@ bool FlowNetwork::comes_late(Message& message) {
   return false;
 }
 
-void FlowNetwork::resume(pdes::Context& context, const OfRing& of) {
+void FlowHub::resume(pdes::Context& context, const OfRing& of) {
   Message message = message_of(of.word, of.place, of.number);
   if (!comes_late(message)) {
     begin_message(context, message);
   }
 }
 
-FlowNetwork::Message FlowNetwork::message_of(std::uint64_t word, std::uint32_t chain,
+FlowHub::Message FlowHub::message_of(std::uint64_t word, std::uint32_t chain,
                                              std::uint32_t step) const {
   const KnownRing& known = rings_.at(word);
   const std::uint32_t edge = known.ring.edge_of(chain, step);
@@ -85,7 +80,7 @@ FlowNetwork::Message FlowNetwork::message_of(std::uint64_t word, std::uint32_t c
   return message;
 }
 
-void FlowNetwork::end_step(pdes::Context& context, const Message& message) {
+void FlowHub::end_step(pdes::Context& context, const Message& message) {
   Ring& ring = rings_.at(message.word).ring;
   const std::uint32_t step = ring.chain(message.chain).steps_over;
   ring.ends(message.chain, context.now());
@@ -95,7 +90,7 @@ void FlowNetwork::end_step(pdes::Context& context, const Message& message) {
   tell(context, message, ring, step);
 }
 
-void FlowNetwork::tell(pdes::Context& context, const Message& message, Ring& ring,
+void FlowHub::tell(pdes::Context& context, const Message& message, Ring& ring,
                        std::uint32_t step) {
   deliver(context, message, ring.tell(ring.edge_of(message.chain, step), step));
   if (ring.is_over()) {
@@ -108,16 +103,16 @@ void FlowNetwork::tell(pdes::Context& context, const Message& message, Ring& rin
 }
 
 // None if two of them share a link.
-std::vector<Ring::Edge> FlowNetwork::edges_of(const Ring& ring) {
+std::vector<Ring::Edge> FlowHub::edges_of(const Ring& ring) {
   std::vector<Ring::Edge> edges;
   std::vector<std::uint32_t> links;
   const std::array<std::uint64_t, 2> sizes = ring.sizes();
   for (std::uint32_t member = 0; member < ring.members(); ++member) {
-    const Route& route = routes_.find(ring.node(member), ring.node(member + 1));
+    const Route& route = shared_.routes.find(ring.node(member), ring.node(member + 1));
     Ring::Edge& edge = edges.emplace_back();
     edge.links = route.links;
-    edge.wait = options_.overheads.message + route.latency;
-    edge.rate = flows_.rate_alone(route.links, weight_on(route), limit_of({}, route));
+    edge.wait = shared_.options.overheads.message + route.latency;
+    edge.rate = flows_.rate_alone(route.links, weight_on(route), shared_.limit_of({}, route));
     for (std::size_t size = 0; size < sizes.size(); ++size) {
       edge.flow[size] = FluidFlows::duration(static_cast<double>(sizes[size]), edge.rate);
     }
@@ -128,12 +123,12 @@ std::vector<Ring::Edge> FlowNetwork::edges_of(const Ring& ring) {
   return is_disjoint ? edges : std::vector<Ring::Edge>{};
 }
 
-void FlowNetwork::prepare(KnownRing& known) {
+void FlowHub::prepare(KnownRing& known) {
   known.is_prepared = true;
   known.ring.set_edges(edges_of(known.ring));
 }
 
-void FlowNetwork::mark(const Ring& ring, std::uint64_t word) {
+void FlowHub::mark(const Ring& ring, std::uint64_t word) {
   for (const Ring::Edge& edge : ring.edges()) {
     for (const std::uint32_t link : edge.links) {
       lumped_on_[link] = word;
@@ -141,7 +136,7 @@ void FlowNetwork::mark(const Ring& ring, std::uint64_t word) {
   }
 }
 
-void FlowNetwork::lump_if_alone(pdes::Context& context, std::uint64_t word) {
+void FlowHub::lump_if_alone(pdes::Context& context, std::uint64_t word) {
   const auto found = rings_.find(word);
   if (found == rings_.end() || !found->second.ring.has_begun()) {
     return;
@@ -183,7 +178,7 @@ void FlowNetwork::lump_if_alone(pdes::Context& context, std::uint64_t word) {
 }
 
 // Whether flows and links are as if there was nothing but the ring.
-bool FlowNetwork::is_alone(const Ring& ring, std::uint64_t word) const {
+bool FlowHub::is_alone(const Ring& ring, std::uint64_t word) const {
   const std::vector<std::uint32_t> flowing = ring.flowing();
   for (std::uint32_t edge = 0; edge < ring.members(); ++edge) {
     for (const std::uint32_t link : ring.edges()[edge].links) {
@@ -208,23 +203,23 @@ bool FlowNetwork::is_alone(const Ring& ring, std::uint64_t word) const {
 }
 
 // The next events of a lumped ring.
-void FlowNetwork::plan(pdes::Context& context, std::uint64_t word, const Ring& ring) const {
+void FlowHub::plan(pdes::Context& context, std::uint64_t word, const Ring& ring) const {
   const SimTime known_until = ring.known_until();
   if (known_until < SimTime::never()) {
-    context.send_self(known_until - context.now(), pdes::Port(slot_, flow_port::look_ahead),
+    context.send_self(known_until - context.now(), own_port(flow_port::look_ahead),
                       OfRing{word, 0, ring.lumps()});
     return;
   }
   for (std::uint32_t edge = 0; edge < ring.members(); ++edge) {
     if (!ring.is_told(edge)) {
       context.send_self(ring.last_end(edge) - context.now(),
-                        pdes::Port(slot_, flow_port::chain_over), OfRing{word, edge, ring.lumps()});
+                        own_port(flow_port::chain_over), OfRing{word, edge, ring.lumps()});
     }
   }
 }
 
 // The ring of an event, if it is still lumped as when that was planned.
-Ring* FlowNetwork::lumped(pdes::Context& context, const OfRing& of) {
+Ring* FlowHub::lumped(pdes::Context& context, const OfRing& of) {
   const auto found = rings_.find(of.word);
   if (found == rings_.end() || !found->second.ring.is_lumped() ||
       found->second.ring.lumps() != of.number) {
@@ -234,7 +229,7 @@ Ring* FlowNetwork::lumped(pdes::Context& context, const OfRing& of) {
   return &found->second.ring;
 }
 
-void FlowNetwork::look_ahead(pdes::Context& context, const OfRing& of) {
+void FlowHub::look_ahead(pdes::Context& context, const OfRing& of) {
   Ring* const ring = lumped(context, of);
   if (ring == nullptr) {
     return;
@@ -246,7 +241,7 @@ void FlowNetwork::look_ahead(pdes::Context& context, const OfRing& of) {
   }
 }
 
-void FlowNetwork::end_chain(pdes::Context& context, const OfRing& of) {
+void FlowHub::end_chain(pdes::Context& context, const OfRing& of) {
   if (Ring* const ring = lumped(context, of)) {
     const std::uint32_t step = ring->steps() - 1;
     tell(context, message_of(of.word, ring->chain_on(of.place, step), step), *ring, step);
@@ -254,11 +249,11 @@ void FlowNetwork::end_chain(pdes::Context& context, const OfRing& of) {
 }
 
 // A message is about to begin.
-void FlowNetwork::disturb_rings(pdes::Context& context, const Message& message) {
+void FlowHub::disturb_rings(pdes::Context& context, const Message& message) {
   if (lumped_on_.empty()) {
     return;
   }
-  const Route& route = routes_.find(message.source, message.target);
+  const Route& route = shared_.routes.find(message.source, message.target);
   std::vector<std::uint64_t> words;
   for (const std::uint32_t link : route.links) {
     if (lumped_on_[link] != 0) {
@@ -271,7 +266,7 @@ void FlowNetwork::disturb_rings(pdes::Context& context, const Message& message) 
   }
 }
 
-void FlowNetwork::disband(pdes::Context& context, std::uint64_t word) {
+void FlowHub::disband(pdes::Context& context, std::uint64_t word) {
   KnownRing& known = rings_.at(word);
   Ring& ring = known.ring;
   mark(ring, 0);
@@ -297,7 +292,7 @@ void FlowNetwork::disband(pdes::Context& context, std::uint64_t word) {
         turns_.take(message.pair(), message);
         break;
       case Ring::Resumed::State::comes:
-        context.send_self(one.begin - context.now(), pdes::Port(slot_, flow_port::resumed),
+        context.send_self(one.begin - context.now(), own_port(flow_port::resumed),
                           OfRing{word, one.chain, one.step});
         break;
       case Ring::Resumed::State::over:
@@ -309,18 +304,18 @@ void FlowNetwork::disband(pdes::Context& context, std::uint64_t word) {
 }
 
 // Messages that were no flows, booked where they would have been.
-void FlowNetwork::take_use(Ring& ring) {
+void FlowHub::take_use(Ring& ring) {
   const std::array<std::uint64_t, 2> sizes = ring.sizes();
   ring.take_use([&](const Ring::Edge& edge, const Ring::BySize& over, const Ring::BySize& sent) {
-    carried_.messages_taken += sent[0] + sent[1];
-    carried_.bytes_taken += sent[0] * sizes[0] + sent[1] * sizes[1];
-    carried_.bytes_delivered += over[0] * sizes[0] + over[1] * sizes[1];
-    hops_ += (sent[0] + sent[1]) * edge.links.size();
+    shared_.carried.messages_taken += sent[0] + sent[1];
+    shared_.carried.bytes_taken += sent[0] * sizes[0] + sent[1] * sizes[1];
+    shared_.carried.bytes_delivered += over[0] * sizes[0] + over[1] * sizes[1];
+    shared_.hops += (sent[0] + sent[1]) * edge.links.size();
     book(edge, sizes, over, account_);
   });
 }
 
-void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
+void FlowHub::add_lumped(LinkAccount& account, SimTime end) const {
   for (const auto& entry : rings_) {
     if (!entry.second.ring.is_lumped()) {
       continue;
@@ -342,7 +337,7 @@ void FlowNetwork::add_lumped(LinkAccount& account, SimTime end) const {
   }
 }
 
-void FlowNetwork::save_rings(pdes::StateWriter& writer) const {
+void FlowHub::save_rings(pdes::StateWriter& writer) const {
   writer.put(static_cast<std::uint64_t>(rings_.size()));
   for (const auto& [word, known] : rings_) {
     writer.put(word);
@@ -354,7 +349,7 @@ void FlowNetwork::save_rings(pdes::StateWriter& writer) const {
   }
 }
 
-void FlowNetwork::restore_rings(pdes::StateReader& reader) {
+void FlowHub::restore_rings(pdes::StateReader& reader) {
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
     const auto word = reader.get<std::uint64_t>();
     KnownRing& known = rings_[word];

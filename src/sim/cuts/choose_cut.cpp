@@ -280,7 +280,8 @@ std::optional<WorkJudge> judge_of_work(const Experiment& experiment, const Work&
   }
   std::optional<WorkForecast> forecast = work.forecast();
   return forecast
-             ? std::optional<WorkJudge>(std::in_place, experiment, weights, std::move(*forecast))
+             ? std::optional<WorkJudge>(std::in_place, experiment, weights, work,
+                                        std::move(*forecast))
              : std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "known_pairs.hpp"
 #include "predicted_events.hpp"
 
 namespace tessera::sim {
@@ -43,11 +44,12 @@ Way way_of(const network::PredictedTraffic& traffic, const WorkForecast::Talk& t
 
 }  // namespace
 
-WorkJudge::WorkJudge(const Experiment& experiment, const Weights& weights, WorkForecast forecast)
+WorkJudge::WorkJudge(const Experiment& experiment, const Weights& weights, const Work& work,
+                     WorkForecast forecast)
     : experiment_(experiment),
       weights_(weights),
       forecast_(std::move(forecast)),
-      traffic_(experiment.network->predict_traffic(experiment.machine)) {}
+      traffic_(predicted_traffic(experiment, work)) {}
 
 double WorkJudge::events() const {
   double all = static_cast<double>(forecast_.runs.size() * events_of_an_operator);

@@ -28,7 +28,8 @@ class WorkJudge {
   };
 
   // Refers to experiment and weights.
-  WorkJudge(const Experiment& experiment, const Weights& weights, WorkForecast forecast);
+  WorkJudge(const Experiment& experiment, const Weights& weights, const Work& work,
+            WorkForecast forecast);
 
   // Of the whole run.
   double events() const;

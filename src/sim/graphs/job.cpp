@@ -79,9 +79,7 @@ JobDescription GraphsJob::describe(const Platform&) const {
 }
 
 bool GraphsJob::promises(const Platform& platform) const {
-  const bool nodes_answer =
-      graph_->coherence || (!graph_->remote_of.empty() && !graph_->remote_in_channels);
-  return !nodes_answer && !platform.network->lumps_rings();
+  return !graph_->nodes_answer() && !platform.network->lumps_rings();
 }
 
 std::string GraphsJob::brief() const {

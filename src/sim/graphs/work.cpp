@@ -147,7 +147,7 @@ class GraphsWork final : public Work {
     forecast.part = all > 0 ? std::min(1.0, static_cast<double>(first.nodes) / all) : 1;
     return forecast;
   }
-  bool knows_pairs() const override { return true; }
+  bool knows_pairs() const override { return !graph_.nodes_answer(); }
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
     executor::visit_graph_pairs(setup_of({}, nullptr, {}), visit);
     const machine::Machine& machine = platform_.machine;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "known_pairs.hpp"
 #include "predicted_events.hpp"
+#include "tenants/joint_work.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
 
@@ -55,7 +57,7 @@ class PlanTraffic::Builder {
       : traffic_(traffic),
         experiment_(experiment),
         plan_(*traffic.plan_),
-        routes_(experiment.network->predict_traffic(experiment.machine)),
+        routes_(predicted_traffic(experiment, *work_of(experiment))),
         collectives_(plan_) {}
 
   void build() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "known_pairs.hpp"
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
 #include "tessera/compute/compute.hpp"
@@ -15,8 +16,8 @@ namespace {
 // Events of each node, predicted from the plan.
 class PlanPrediction {
  public:
-  PlanPrediction(const Platform& platform, const plan::Plan& plan)
-      : plan_(plan), events_(platform), collectives_(plan_) {}
+  PlanPrediction(const Platform& platform, const plan::Plan& plan, const Work& work)
+      : plan_(plan), events_(platform, predicted_traffic(platform, work)), collectives_(plan_) {}
 
   std::vector<std::uint64_t> make() {
     const plan::Degrees& degrees = plan_.strategy.degrees;
@@ -152,11 +153,7 @@ class ProgramWork final : public Work {
     return platform_.compute->predicted_bytes(nodes);
   }
   std::optional<Accessed> accessed() const override {
-    const std::span<const machine::Tile> tiles = platform_.machine.tiles();
-    const bool has_cores = std::any_of(tiles.begin(), tiles.end(), [&](const machine::Tile& tile) {
-      return npu::core_of(platform_.compute->of(tile)) != nullptr;
-    });
-    if (has_cores) {
+    if (has_cores()) {
       return std::nullopt;  // they access memory by themselves
     }
     Accessed accessed;
@@ -170,7 +167,7 @@ class ProgramWork final : public Work {
     return accessed;
   }
   std::vector<std::uint64_t> predicted_events() const override {
-    return PlanPrediction(platform_, plan_).make();
+    return PlanPrediction(platform_, plan_, *this).make();
   }
   std::span<const workload::Operation> operations() const override { return plan_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
@@ -196,19 +193,33 @@ class ProgramWork final : public Work {
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
     const machine::Machine& machine = platform_.machine;
     const plan::Placement& placement = plan_.placement;
+    const auto visit_memory = [&](EntityId tile) {
+      const EntityId memory = machine.channels[machine.channel_of[tile.value()]].node;
+      visit(tile, memory);
+      visit(memory, tile);
+    };
+    const bool accesses = has_cores() && !machine.channels.empty();
+    if (accesses) {
+      std::for_each(placement.tiles().begin(), placement.tiles().end(), visit_memory);
+    }
     plan::visit_traffic(plan_, {[&](const plan::RoleTraffic& message) {
                                   visit(placement.tile(message.from), placement.tile(message.to));
                                 },
                                 [&](const plan::RoleAccess& access) {
-                                  const EntityId tile = placement.tile(access.role);
-                                  const EntityId memory =
-                                      machine.channels[machine.channel_of[tile.value()]].node;
-                                  visit(tile, memory);
-                                  visit(memory, tile);
+                                  if (!accesses) {
+                                    visit_memory(placement.tile(access.role));
+                                  }
                                 }});
   }
 
  private:
+  // Cores of tiles that access memory by themselves.
+  bool has_cores() const {
+    const std::span<const machine::Tile> tiles = platform_.machine.tiles();
+    return std::any_of(tiles.begin(), tiles.end(), [&](const machine::Tile& tile) {
+      return npu::core_of(platform_.compute->of(tile)) != nullptr;
+    });
+  }
   // Whether any collective does.
   bool adds_up() const {
     const auto adds = [](const plan::Instruction& instruction) {

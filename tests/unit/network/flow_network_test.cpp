@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness.hpp"
+#include "tessera/core/random.hpp"
 
 namespace tessera::network {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 using testing::Arrived;
 using testing::carry;
 using testing::chain;
+using testing::Described;
 using ::testing::ElementsAre;
 using testing::mesh;
 using testing::network_of;
@@ -104,6 +108,91 @@ TEST(FlowNetwork, KeepsAccountOfLinks) {
   EXPECT_EQ(traffic.totals[0].bytes, 10'000U);
   EXPECT_EQ(traffic.totals[1].bytes, 20'000U);
   EXPECT_EQ(traffic.totals[1].busy_ps, 2'000'000);
+}
+
+// Messages along the rows of a mesh, and down one column.
+std::vector<Send> in_rows(std::uint32_t rows, std::uint32_t columns) {
+  RandomStream random(2026, EntityId(0), 0);
+  const auto below = [&random](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(random.next_below(bound));
+  };
+  std::vector<Send> sends;
+  for (std::uint16_t tag = 0; tag < 300; ++tag) {
+    const std::uint32_t row = below(rows);
+    std::uint32_t from = row * columns + below(columns);
+    std::uint32_t to = row * columns + below(columns);
+    if (below(5) == 0) {
+      from = row * columns;
+      to = below(rows) * columns;
+    }
+    if (from != to) {
+      sends.push_back({below(3'000'000), from, to, below(4) == 0 ? 0 : below(30'000), tag});
+      sends.back().flags = below(2) == 0 ? connection_flag : std::uint8_t{0};
+    }
+  }
+  return sends;
+}
+
+// A row with what goes down the column is one part; rows are solved by nodes of their own.
+TEST(FlowNetwork, PartsThatDoNotTouchAreSolvedApart) {
+  constexpr std::uint32_t rows = 4;
+  constexpr std::uint32_t columns = 5;
+  const std::vector<Send> sends = in_rows(rows, columns);
+  for (const std::string keys : {"", ", weights: latency", ", pairs: in-turn, window: 20 B"}) {
+    const Described described = network_of(mesh(rows, columns), "model: flow" + keys);
+    Traffic whole = carry(described, sends);
+    std::sort(whole.arrivals.begin(), whole.arrivals.end());
+    for (const auto& [ranks, partitioner] :
+         {std::pair{1, "stripes"}, {2, "stripes"}, {3, "stripes"}, {2, "columns"}}) {
+      Traffic apart = carry(described, sends, {ranks, partitioner, 0, true});
+      std::sort(apart.arrivals.begin(), apart.arrivals.end());
+      EXPECT_EQ(apart.arrivals, whole.arrivals) << keys << ", " << ranks << " ranks";
+      EXPECT_EQ(apart.totals, whole.totals) << keys << ", " << ranks << " ranks";
+      EXPECT_EQ(apart.messages, whole.messages);
+      EXPECT_EQ(apart.hops, whole.hops);
+      EXPECT_EQ(apart.end_ps, whole.end_ps);
+    }
+  }
+}
+
+// What outlooks count on: where a message first leaves a region, and that none comes sooner.
+TEST(FlowNetwork, SaysWhereAndWhenMessagesLeaveARegion) {
+  const Described described =
+      network_of(mesh(1, 6), "model: flow, message_overhead: 300 ns, flow_limit: 7 GB/s");
+  const std::vector<std::uint32_t> owner{0, 0, 0, 1, 1, 1};
+  const std::vector<Send> sends{{0, 1, 2, 1}, {0, 2, 4, 1}, {0, 5, 3, 1}, {0, 4, 1, 1}, {0, 3, 2, 1}};
+  const pdes::RegionView regions{owner, 0};
+  const std::vector<EntityId> members{EntityId(0), EntityId(1), EntityId(2)};
+  const auto network = described.network->build({described.machine, members, 0, &regions});
+  network->learn_routes([&sends](const auto& visit) {
+    for (const Send& send : sends) {
+      visit(EntityId(send.from), EntityId(send.to));
+    }
+  });
+  EXPECT_TRUE(described.network->promises());
+  const auto exit = [&network](std::uint32_t from, std::uint32_t to) {
+    return network->exit_of(EntityId(from), EntityId(to));
+  };
+  EXPECT_FALSE(exit(1, 2).leaves());
+  EXPECT_EQ(exit(2, 4), (pdes::Exit{1, SimTime::from_ps(300'000 + 4000)}));
+  EXPECT_FALSE(exit(0, 5).leaves()) << "a pair that sends nothing";
+  EXPECT_FALSE(exit(4, 1).leaves()) << "from elsewhere, by a hub elsewhere";
+  for (const Send& send : sends) {
+    for (const std::uint64_t bytes : std::vector<std::uint64_t>{0, 1, 4096, 1'000'003}) {
+      const Traffic traffic = carry(described, {Send{1000, send.from, send.to, bytes, 5}});
+      ASSERT_EQ(traffic.arrivals.size(), 1U);
+      const std::int64_t time = traffic.arrivals[0].at_ps - 1000;
+      const std::int64_t least =
+          network->least_time(EntityId(send.from), EntityId(send.to), Bytes(bytes)).ps();
+      EXPECT_LE(least, time);
+      EXPECT_GE(least, time - 4);
+    }
+  }
+  EXPECT_EQ(network->outlook(1, {}), pdes::Outlook()) << "nothing is under way";
+  const auto alone = described.network->build({described.machine, members, 0, nullptr});
+  EXPECT_FALSE(alone->outlook(1, {}));
+  const Described lumped = network_of(mesh(1, 6), "model: flow, uncontended_steps: lumped");
+  EXPECT_FALSE(lumped.network->promises());
 }
 
 }  // namespace

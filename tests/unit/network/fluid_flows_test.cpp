@@ -45,6 +45,20 @@ TEST(FluidFlows, WhatIsOverLeavesItsShare) {
   EXPECT_TRUE(flows.next_end().is_never());
 }
 
+// What outlooks count on: a little less than the time alone.
+TEST(FluidFlows, KnowsTheLeastDuration) {
+  for (const double bytes : {0.0, 1.0, 7.0, 4096.0, 1e6 + 1, 1e12}) {
+    for (const double rate : {0.3, 1.0, 0.025}) {
+      const SimTime least = FluidFlows::least_duration(bytes, rate);
+      const SimTime alone = FluidFlows::duration(bytes, rate);
+      EXPECT_LE(least, alone) << bytes << " at " << rate;
+      EXPECT_GE(static_cast<double>(least.ps()),
+                static_cast<double>(alone.ps()) * (1 - 2e-9) - 3)
+          << bytes << " at " << rate;
+    }
+  }
+}
+
 TEST(FluidFlows, GoesNoFasterThanItsLimit) {
   FluidFlows flows(std::vector<double>{10});
   flows.begin(3, Links{0}, 100, 1, 2.0);

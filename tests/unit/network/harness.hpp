@@ -121,6 +121,7 @@ struct RunSettings {
   int ranks = 1;
   std::string partitioner = "stripes";
   std::int64_t bin_ps = 0;  // 0: no bins
+  bool learns = false;      // the network, who sends to whom
 };
 
 // Between regions, of a network that may send from anywhere to anywhere.
@@ -152,6 +153,13 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
     Driver driver(sends);
     const std::unique_ptr<Network> network =
         described.network->build({described.machine, members, Driver::network_slot});
+    if (settings.learns) {
+      network->learn_routes([&sends](const auto& visit) {
+        for (const Send& send : sends) {
+          visit(EntityId(send.from), EntityId(send.to));
+        }
+      });
+    }
     engine.attach(driver);
     engine.attach(*network);
     const auto noted_in = [&](std::vector<Use>& uses) {

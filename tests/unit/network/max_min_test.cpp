@@ -56,6 +56,23 @@ TEST(MaxMin, WhatIsLeftGoesToTheOthers) {
   EXPECT_THAT(shares.rate(2), DoubleEq(1.5));
 }
 
+// Rates of a part are those of the whole, to the last bit.
+TEST(MaxMin, RatesDoNotDependOnOtherLinks) {
+  const std::vector<double> capacities{3.1, 0.7};
+  MaxMin all(std::vector<double>{3.1, 0.7, 977.3});
+  MaxMin part(capacities, MaxMin::whole, 977.3);
+  for (MaxMin* const shares : {&all, &part}) {
+    shares->add(0, Links{0}, 1, MaxMin::no_limit);
+    shares->add(1, Links{0, 1}, 1, MaxMin::no_limit);
+    shares->add(2, Links{1}, 1, MaxMin::no_limit);
+    shares->add(3, Links{1}, 1, 0.1);
+    shares->solve();
+  }
+  for (MaxMin::Flow flow = 0; flow < 4; ++flow) {
+    EXPECT_EQ(all.rate(flow), part.rate(flow)) << "flow " << flow;
+  }
+}
+
 TEST(MaxMin, LimitsLeaveMoreToOthers) {
   MaxMin shares = of({9});
   shares.add(0, Links{0}, 1, 1.0);

@@ -241,7 +241,9 @@ TEST(Choice, ObeysAName) {
 }
 
 TEST(Choice, OneRankWhereModelsPromiseNothing) {
-  const Experiment experiment = busy({"machine.network.model=flow"});
+  const Experiment experiment =
+      busy({"machine.network.model=flow", "machine.network.uncontended_steps=lumped"});
+  EXPECT_FALSE(models_promise(experiment));
   const CutChoice choice = choose_cut(experiment, 4, 4);
   EXPECT_EQ(choice.ranks, 1);
   EXPECT_THAT(choice.reason, HasSubstr("has no cut that pays"));

@@ -5,45 +5,36 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "flow/parts.hpp"
+#include "tessera/core/units.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
 
-// All links of a machine, numbered: those of a node by port, nodes one after the other.
-class LinkNumbers {
- public:
-  explicit LinkNumbers(const machine::Topology& topology) : first_(1) {
-    for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-      first_.push_back(first_.back() + topology.ports(EntityId(node)));
-    }
-  }
-  std::uint32_t number(EntityId node, unsigned port) const { return first_[node.value()] + port; }
-  std::uint32_t count() const { return first_.back(); }
-
- private:
-  std::vector<std::uint32_t> first_;  // [nodes + 1]
-};
-
 struct Route {
   EntityId from = EntityId::none();
   EntityId to = EntityId::none();
+  EntityId hub = EntityId::none();  // none: its links are not of one part
   SimTime latency;
-  std::vector<std::uint32_t> links;
+  Bandwidth bottleneck;
+  std::vector<std::uint32_t> links;  // places at the hub
 };
 
 // A route has two places, by a hash of its ends, and takes that of another when both are in use.
 // Not for concurrent use.
 class RouteCache {
  public:
-  // `senders`: how many entities will ask for routes of their own.
+  // `senders`: how many entities will ask for routes of their own. Parts are found before the first
+  // route is asked for.
   RouteCache(const machine::Topology& topology, const machine::Routing& routing,
-             const LinkNumbers& numbers, std::size_t senders)
+             const FlowParts& parts, std::size_t senders)
       : topology_(topology),
         routing_(routing),
-        numbers_(numbers),
+        parts_(parts),
         routes_(std::clamp(std::bit_ceil(senders * routes_a_sender), fewest, most)),
         shift_(64U - static_cast<unsigned>(std::countr_zero(routes_.size()))) {}
 
@@ -71,19 +62,34 @@ class RouteCache {
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15U;  // of 2^64: spreads keys
 
   void walk(EntityId from, EntityId to, Route& route) const {
-    route = {EntityId::none(), to, SimTime::zero(), std::move(route.links)};
+    route.from = EntityId::none();
+    route.to = to;
+    route.hub = EntityId::none();
+    route.latency = SimTime::zero();
+    route.bottleneck =
+        Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max());
     route.links.clear();
+    bool is_of_one_part = true;
     for (const machine::Hop& hop : machine::hops_between(topology_, routing_, from, to)) {
-      route.links.push_back(numbers_.number(hop.node, hop.port));
-      route.latency +=
-          topology_.link_classes()[topology_.link(hop.node, hop.port).link_class].latency;
+      const machine::LinkClass& link_class =
+          topology_.link_classes()[topology_.link(hop.node, hop.port).link_class];
+      const std::uint32_t link = parts_.numbers().number(hop.node, hop.port);
+      const EntityId hub = parts_.hub(link);
+      is_of_one_part = is_of_one_part && (route.links.empty() || hub == route.hub);
+      route.hub = hub;
+      route.links.push_back(parts_.place(link));
+      route.latency += link_class.latency;
+      route.bottleneck = std::min(route.bottleneck, link_class.bandwidth);
+    }
+    if (!is_of_one_part) {
+      route.hub = EntityId::none();
     }
     route.from = from;  // last: a walk that throws leaves no route
   }
 
   const machine::Topology& topology_;
   const machine::Routing& routing_;
-  const LinkNumbers& numbers_;
+  const FlowParts& parts_;
   std::vector<Route> routes_;
   unsigned shift_;
 };
