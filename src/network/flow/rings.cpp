@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "flow/hub.hpp"
-#include "tessera/core/error.hpp"
 
 namespace tessera::network {
 namespace {
