@@ -62,7 +62,9 @@ class FlowModel final : public NetworkModel {
   }
   // As if one rank had all hubs, and all links were used.
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t, bool) const override {
-    return machine.topology->links() * (FlowParts::bytes_a_link() + FlowHub::bytes_a_link());
+    const machine::Topology& topology = *machine.topology;
+    return topology.links() * (FlowParts::bytes_a_link() + FlowHub::bytes_a_link()) +
+           std::min(topology.nodes(), FlowParts::most_hubs) * FlowHub::bytes_alone;
   }
   std::unique_ptr<PredictedTraffic> predict_traffic(
       const machine::Machine& machine) const override {

@@ -39,6 +39,8 @@ class FlowHub {
   // To who follows it: it does not arrive before.
   void tell_progress(std::uint32_t flow, SimTime arrives) const;
 
+  // Beside those of its links, about.
+  static constexpr std::size_t bytes_alone = 4096;
   static constexpr std::size_t bytes_a_link() {
     return MaxMin::bytes_a_link() + LinkAccount::bytes_a_link();
   }

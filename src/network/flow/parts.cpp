@@ -31,12 +31,18 @@ class Sets {
   std::vector<std::uint32_t> parent_;
 };
 
-// Gives parts whose lowest senders have numbers close to each other one hub.
-void bundle(std::vector<std::uint32_t>& hub_of_part, std::uint32_t nodes) {
-  const auto bundle_of = [nodes](std::uint32_t hub) {
-    return static_cast<std::size_t>(std::uint64_t{hub} * FlowParts::most_hubs / nodes);
+// Gives parts whose lowest senders are close together one hub.
+void bundle(std::vector<std::uint32_t>& hub_of_part, const machine::Topology& topology) {
+  std::uint32_t domains = 0;
+  for (const std::uint32_t hub : hub_of_part) {
+    domains = hub == none ? domains : std::max(domains, topology.domain(EntityId(hub)) + 1);
+  }
+  const std::uint32_t bundles = std::min(domains, FlowParts::most_hubs);
+  const auto bundle_of = [&](std::uint32_t hub) {
+    return static_cast<std::size_t>(std::uint64_t{topology.domain(EntityId(hub))} * bundles /
+                                    domains);
   };
-  std::vector<std::uint32_t> first(FlowParts::most_hubs, none);
+  std::vector<std::uint32_t> first(bundles, none);
   for (const std::uint32_t hub : hub_of_part) {
     if (hub != none) {
       first[bundle_of(hub)] = std::min(first[bundle_of(hub)], hub);
@@ -84,7 +90,7 @@ void FlowParts::learn(const machine::Routing& routing, const PairVisit& pairs, b
       hub = std::min(hub, sender[link]);
     }
   }
-  bundle(hub_of_root, nodes);
+  bundle(hub_of_root, topology_);
   hub_of_.assign(links, none);
   for (std::uint32_t link = 0; link < links; ++link) {
     if (is_used[link]) {

@@ -8,9 +8,9 @@
 // that keeps those together who talk puts it with them.
 //
 // Where each message has links of its own, as in rings around switches, every sender would be a hub
-// and share out at each instant what one hub shares out for many. So nodes are taken together in as
-// many runs of numbers as there may be hubs; parts whose lowest senders are in one run have one hub,
-// the lowest of these, which solves them side by side.
+// and share out at each instant what one hub shares out for many. So parts whose lowest senders are
+// in one domain of the machine (Topology::domain: a server) have one hub, the lowest of these, which
+// solves them side by side; where there are more than `most_hubs` domains, those of a run of them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace tessera::network {
 
 class FlowParts {
  public:
-  static constexpr std::uint32_t most_hubs = 64;
+  static constexpr std::uint32_t most_hubs = 4096;
 
   // One part, of all links, whose hub is node 0. The topology outlives it.
   explicit FlowParts(const machine::Topology& topology);

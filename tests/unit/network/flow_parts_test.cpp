@@ -20,12 +20,12 @@ using testing::network_of;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-// Parts of a machine with the routes xy.
+// Parts of a machine.
 class Parts {
  public:
-  explicit Parts(const std::string& text)
+  explicit Parts(const std::string& text, const std::string& routing = "xy")
       : described_(network_of(text)),
-        routing_(machine::make_routing("xy", topology())),
+        routing_(machine::make_routing(routing, topology())),
         parts_(topology()) {}
 
   void learn(const Pairs& pairs, bool with_nodes = false) {
@@ -104,17 +104,22 @@ TEST(FlowParts, TakeInAllThatANodeSendsWhereThereAreRings) {
   EXPECT_FALSE((*parts).hub_at(EntityId(5)).valid());
 }
 
-TEST(FlowParts, HaveFewHubsWhereEachMessageHasItsOwnLinks) {
-  constexpr std::uint32_t nodes = 4 * FlowParts::most_hubs;
-  Parts parts(mesh(1, static_cast<int>(nodes)));
-  Pairs pairs;
-  for (std::uint32_t node = 0; node + 1 < nodes; ++node) {
-    pairs.emplace_back(node, node + 1);
-  }
-  parts.learn(pairs);
-  EXPECT_EQ((*parts).hubs().size(), FlowParts::most_hubs);
-  EXPECT_EQ(parts.hub(6, 7), EntityId(4));
-  EXPECT_EQ((*parts).links_of(EntityId(4)).size(), 4U);
+// A ring around the switch of each of two servers, where each message has links of its own, and
+// messages both ways between the servers.
+TEST(FlowParts, HaveOneHubInAServer) {
+  Parts parts(
+      "{kind: cluster, nodes: 2, accelerators: 4, nics: 4, switch: {bandwidth: 100 GB/s, latency: "
+      "100 ns}, nic: {bandwidth: 20 GB/s, latency: 200 ns}, port: {bandwidth: 20 GB/s, latency: "
+      "200 ns}, fabric: {kind: switch}}",
+      "cluster");
+  parts.learn(
+      {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {2, 6}, {6, 2}});
+  EXPECT_THAT((*parts).hubs(), ElementsAre(EntityId(0), EntityId(4)));
+  EXPECT_EQ(parts.hub(3, 0), EntityId(0));
+  EXPECT_EQ(parts.hub(7, 4), EntityId(4));
+  EXPECT_EQ(parts.hub(2, 6), EntityId(0));
+  EXPECT_EQ(parts.hub(6, 2), EntityId(4));
+  EXPECT_EQ((*parts).links_of(EntityId(4)).size(), 12U);
 }
 
 }  // namespace
