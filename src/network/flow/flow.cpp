@@ -5,10 +5,10 @@
 // change at once whenever a flow begins or ends; what happens at one instant is shared out once.
 //
 // Of each part of the machine whose flows meet no others (parts.hpp) one node, the hub, solves for
-// all. It works ahead of the links: what begins or ends on them at time t is handled at t - d, where
-// d is half of the smallest latency. So a sender, whose message waits for its latency anyway, tells
-// the hub in time, and the hub the receiver; nothing is late, and the result is that of one global
-// solver. The price is a lookahead of d, and that a part is one rank's work
+// all. It works ahead of the links: what begins or ends on them at time t is handled at t - d,
+// where d is half of the smallest latency. So a sender, whose message waits for its latency anyway,
+// tells the hub in time, and the hub the receiver; nothing is late, and the result is that of one
+// global solver. The price is a lookahead of d, and that a part is one rank's work
 // (docs/design/0012-flow-network.md).
 
 #include <algorithm>
@@ -39,8 +39,7 @@ class FlowTraffic final : public PredictedTraffic {
     constexpr std::uint64_t at_hub = 3;  // it begins, rates are shared out, it is over
     visit({.first = from.value(), .events = 1});
     if (from != to) {
-      const EntityId hub =
-          parts_.hub(parts_.numbers().number(from, routing_->next_port(from, to)));
+      const EntityId hub = parts_.hub(parts_.numbers().number(from, routing_->next_port(from, to)));
       if (hub.valid()) {
         visit({.first = hub.value(), .events = at_hub});
       }

@@ -141,11 +141,11 @@ void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std
         request.target, begins,
         begins + shared_.least_flow(request.bytes, request.limit, route) + shared_.ahead);
   }
-  context.send(route.hub, wait, pdes::Port(shared_.slot, flow_port::begin),
-               FlowBegin{request.target, request.limit,
-                         request.bytes << FlowBegin::port_bits | request.deliver.code(),
-                         request.word},
-               tag, flags);
+  context.send(
+      route.hub, wait, pdes::Port(shared_.slot, flow_port::begin),
+      FlowBegin{request.target, request.limit,
+                request.bytes << FlowBegin::port_bits | request.deliver.code(), request.word},
+      tag, flags);
 }
 
 void FlowNetwork::announce(pdes::Context& context, const RingPart& part) const {

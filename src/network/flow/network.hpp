@@ -69,8 +69,8 @@ class FlowNetwork final : public Network {
   std::unique_ptr<machine::Routing> routing_;
   FlowParts parts_;
   FlowShared shared_;
-  std::optional<FlowOutlook> outlook_;           // where ranks promise
-  double largest_ = 0;                           // capacity of the machine [B/ps], once it is needed
+  std::optional<FlowOutlook> outlook_;          // where ranks promise
+  double largest_ = 0;                          // capacity of the machine [B/ps], once it is needed
   std::vector<std::unique_ptr<FlowHub>> hubs_;  // [members] null: it is none, or has had no message
 };
 

@@ -140,8 +140,8 @@ std::vector<std::uint32_t> FlowParts::links_of(EntityId hub) const {
     std::iota(all.begin(), all.end(), std::uint32_t{0});
     return all;
   }
-  const auto place = static_cast<std::size_t>(
-      std::lower_bound(hubs_.begin(), hubs_.end(), hub) - hubs_.begin());
+  const auto place =
+      static_cast<std::size_t>(std::lower_bound(hubs_.begin(), hubs_.end(), hub) - hubs_.begin());
   return {links_.begin() + first_[place], links_.begin() + first_[place + 1]};
 }
 

@@ -9,8 +9,9 @@
 //
 // Where each message has links of its own, as in rings around switches, every sender would be a hub
 // and share out at each instant what one hub shares out for many. So parts whose lowest senders are
-// in one domain of the machine (Topology::domain: a server) have one hub, the lowest of these, which
-// solves them side by side; where there are more than `most_hubs` domains, those of a run of them.
+// in one domain of the machine (Topology::domain: a server) have one hub, the lowest of these,
+// which solves them side by side; where there are more than `most_hubs` domains, those of a run of
+// them.
 #pragma once
 
 #include <cstdint>

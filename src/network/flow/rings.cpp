@@ -63,7 +63,7 @@ void FlowHub::resume(pdes::Context& context, const OfRing& of) {
 }
 
 FlowHub::Message FlowHub::message_of(std::uint64_t word, std::uint32_t chain,
-                                             std::uint32_t step) const {
+                                     std::uint32_t step) const {
   const KnownRing& known = rings_.at(word);
   const std::uint32_t edge = known.ring.edge_of(chain, step);
   Message message;
@@ -89,8 +89,7 @@ void FlowHub::end_step(pdes::Context& context, const Message& message) {
   tell(context, message, ring, step);
 }
 
-void FlowHub::tell(pdes::Context& context, const Message& message, Ring& ring,
-                       std::uint32_t step) {
+void FlowHub::tell(pdes::Context& context, const Message& message, Ring& ring, std::uint32_t step) {
   deliver(context, message, ring.tell(ring.edge_of(message.chain, step), step));
   if (ring.is_over()) {
     if (ring.is_lumped()) {
@@ -211,8 +210,8 @@ void FlowHub::plan(pdes::Context& context, std::uint64_t word, const Ring& ring)
   }
   for (std::uint32_t edge = 0; edge < ring.members(); ++edge) {
     if (!ring.is_told(edge)) {
-      context.send_self(ring.last_end(edge) - context.now(),
-                        own_port(flow_port::chain_over), OfRing{word, edge, ring.lumps()});
+      context.send_self(ring.last_end(edge) - context.now(), own_port(flow_port::chain_over),
+                        OfRing{word, edge, ring.lumps()});
     }
   }
 }

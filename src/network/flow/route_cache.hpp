@@ -66,8 +66,7 @@ class RouteCache {
     route.to = to;
     route.hub = EntityId::none();
     route.latency = SimTime::zero();
-    route.bottleneck =
-        Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max());
+    route.bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max());
     route.links.clear();
     bool is_of_one_part = true;
     for (const machine::Hop& hop : machine::hops_between(topology_, routing_, from, to)) {

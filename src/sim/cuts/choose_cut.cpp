@@ -279,10 +279,9 @@ std::optional<WorkJudge> judge_of_work(const Experiment& experiment, const Work&
     return std::nullopt;
   }
   std::optional<WorkForecast> forecast = work.forecast();
-  return forecast
-             ? std::optional<WorkJudge>(std::in_place, experiment, weights, work,
-                                        std::move(*forecast))
-             : std::nullopt;
+  return forecast ? std::optional<WorkJudge>(std::in_place, experiment, weights, work,
+                                             std::move(*forecast))
+                  : std::nullopt;
 }
 
 CutPrediction prediction_of(const std::string& name, int ranks, const Replay& replay,

@@ -160,7 +160,8 @@ TEST(FlowNetwork, SaysWhereAndWhenMessagesLeaveARegion) {
   const Described described =
       network_of(mesh(1, 6), "model: flow, message_overhead: 300 ns, flow_limit: 7 GB/s");
   const std::vector<std::uint32_t> owner{0, 0, 0, 1, 1, 1};
-  const std::vector<Send> sends{{0, 1, 2, 1}, {0, 2, 4, 1}, {0, 5, 3, 1}, {0, 4, 1, 1}, {0, 3, 2, 1}};
+  const std::vector<Send> sends{
+      {0, 1, 2, 1}, {0, 2, 4, 1}, {0, 5, 3, 1}, {0, 4, 1, 1}, {0, 3, 2, 1}};
   const pdes::RegionView regions{owner, 0};
   const std::vector<EntityId> members{EntityId(0), EntityId(1), EntityId(2)};
   const auto network = described.network->build({described.machine, members, 0, &regions});

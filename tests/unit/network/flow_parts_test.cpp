@@ -13,8 +13,8 @@
 namespace tessera::network {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::Described;
+using ::testing::ElementsAre;
 using testing::mesh;
 using testing::network_of;
 
@@ -112,8 +112,7 @@ TEST(FlowParts, HaveOneHubInAServer) {
       "100 ns}, nic: {bandwidth: 20 GB/s, latency: 200 ns}, port: {bandwidth: 20 GB/s, latency: "
       "200 ns}, fabric: {kind: switch}}",
       "cluster");
-  parts.learn(
-      {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {2, 6}, {6, 2}});
+  parts.learn({{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {2, 6}, {6, 2}});
   EXPECT_THAT((*parts).hubs(), ElementsAre(EntityId(0), EntityId(4)));
   EXPECT_EQ(parts.hub(3, 0), EntityId(0));
   EXPECT_EQ(parts.hub(7, 4), EntityId(4));

@@ -52,8 +52,7 @@ TEST(FluidFlows, KnowsTheLeastDuration) {
       const SimTime least = FluidFlows::least_duration(bytes, rate);
       const SimTime alone = FluidFlows::duration(bytes, rate);
       EXPECT_LE(least, alone) << bytes << " at " << rate;
-      EXPECT_GE(static_cast<double>(least.ps()),
-                static_cast<double>(alone.ps()) * (1 - 2e-9) - 3)
+      EXPECT_GE(static_cast<double>(least.ps()), static_cast<double>(alone.ps()) * (1 - 2e-9) - 3)
           << bytes << " at " << rate;
     }
   }

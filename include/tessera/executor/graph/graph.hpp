@@ -135,9 +135,7 @@ struct GraphWork {
 
   std::uint32_t npus() const { return static_cast<std::uint32_t>(nodes.size()); }
   // Whether nodes other than NPUs and channels take part in accesses.
-  bool nodes_answer() const {
-    return coherence || (!remote_of.empty() && !remote_in_channels);
-  }
+  bool nodes_answer() const { return coherence || (!remote_of.empty() && !remote_in_channels); }
 };
 
 struct GraphSetup {
