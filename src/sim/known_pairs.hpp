@@ -9,9 +9,12 @@
 
 namespace tessera::sim {
 
-// Whether Work::visit_pairs() visits all there are. A memory that promises sends between a tile and
-// its channel; others may spread accesses over several.
-bool knows_all_pairs(const Platform& platform, const Work& work);
+// Whether a network that needs pairs (NetworkModel::needs_pairs) is told those of
+// Work::visit_pairs(): they are all there are, and nothing depends on which of two messages that
+// arrive at one instant is taken first, which may be another one then. Requests at a channel are
+// served in that order, so accesses must not go over links. A memory that promises asks a tile's
+// own channel alone; others may spread accesses.
+bool may_be_solved_apart(const Platform& platform, const Work& work);
 
 // Those that the work visits; refers to it.
 network::PairVisit pairs_of(const Work& work);

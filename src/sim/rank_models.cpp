@@ -92,7 +92,7 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
 std::unique_ptr<network::Network> make_network(const Experiment& experiment, const Work& work,
                                                const network::NetworkSetup& setup) {
   auto network = experiment.network->build(setup);
-  if (experiment.network->needs_pairs() && knows_all_pairs(experiment, work)) {
+  if (experiment.network->needs_pairs() && may_be_solved_apart(experiment, work)) {
     network->learn_routes(pairs_of(work));
   }
   return network;
