@@ -83,10 +83,19 @@ SimTime FlowOutlook::earliest(std::uint32_t rank, const pdes::Moment& moment) {
   return SimTime::never();
 }
 
+// What flows is over in an event of its hub, which is handled when nothing comes in before, and
+// arrives `ahead` after that. Where that says more it is said: `done` goes on with events alone,
+// and a bound that is not after the next one would make ranks wait for each other.
 pdes::Outlook FlowOutlook::outlook(std::uint32_t rank, const pdes::Moment& moment) {
   earliest(regions_.self, moment);  // for those who wait for it here, and are asked after this
-  const SimTime comes = of_[rank].coming.earliest(moment.next);
-  return {std::min(comes, earliest(rank, moment)), SimTime::never(), of_[rank].through};
+  pdes::Outlook outlook;
+  outlook.at = earliest(rank, moment);
+  outlook.after_input = of_[rank].through;
+  if (outlook.at < moment.next + ahead_) {
+    outlook = {SimTime::never(), ahead_, ahead_};
+  }
+  outlook.at = std::min(outlook.at, of_[rank].coming.earliest(moment.next));
+  return outlook;
 }
 
 }  // namespace tessera::network
