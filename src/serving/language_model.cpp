@@ -51,7 +51,7 @@ class LanguageModel : public ServedModel {
 
  protected:
   bool has_experts(std::uint64_t layer) const {
-    return shape_.experts && (layer + 1) % shape_.experts->every == 0;
+    return shape_.experts && shape_.experts->are_in(layer);
   }
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
   std::uint32_t outside() const { return static_cast<std::uint32_t>(shape_.layers * parts); }
@@ -87,7 +87,9 @@ std::uint64_t LanguageModel::flops_of_adapters() const {
 std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) const {
   const bool gated = shape_.mlp == workload::Activation::swiglu;
   const bool experts = has_experts(layer);
-  std::vector<Part> all{norm_in, qkv};
+  std::vector<Part> all =
+      shape_.latent ? std::vector<Part>{norm_in, latent_down, latent_norm, query_up, absorb}
+                    : std::vector<Part>{norm_in, qkv};
   const auto add = [&all](bool there, Part part) {
     if (there) {
       all.push_back(part);
@@ -99,6 +101,7 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   };
   add_adapters(qkv_shrink, qkv_expand);
   all.push_back(attention);
+  add(shape_.latent.has_value(), value_up);
   all.push_back(out);
   add_adapters(out_shrink, out_expand);
   add(tensor_ > 1, reduce_out);
@@ -109,6 +112,10 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   add(gated, experts ? expert_gate : gate);
   all.push_back(experts ? expert_down : down);
   add_adapters(down_shrink, down_expand);
+  const bool shared = experts && shape_.experts->shared > 0;
+  add(shared, shared_up);
+  add(shared && gated, shared_gate);
+  add(shared, shared_down);
   add(tensor_ > 1, reduce_down);
   add(layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer), hand_on);
   return all;
@@ -360,8 +367,16 @@ void refuse_shape(const LanguageSetup& setup) {
       shape.head != workload::Head::language_model) {
     throw ConfigError("architecture: only decoders with a head of a language model generate text");
   }
-  if (shape.experts && shape.experts->shared > 0) {
-    throw ConfigError("experts.shared: experts that work on every token are not served");
+  for (const workload::LayerKind& kind : shape.pattern) {
+    if (kind != workload::LayerKind()) {
+      throw ConfigError("pattern: only layers of attention over all tokens with an MLP are served");
+    }
+  }
+  if (shape.latent && setup.core != nullptr) {
+    throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");
+  }
+  if (shape.latent && setup.adapter_slots > 0) {
+    throw ConfigError("latent: latent attention is served without adapters");
   }
   if (shape.experts && setup.adapter_slots > 0) {
     throw ConfigError("experts: models with experts are served without adapters");

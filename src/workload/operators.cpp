@@ -176,14 +176,21 @@ Operator OperatorMaker::attention_softmax(std::string name, Sharding sharding,
 
 Operator OperatorMaker::flash_attention(const std::string& name, Sharding sharding,
                                         const AttentionShape& shape) const {
-  // Scores and values in one: a tile of queries goes through the keys twice, multiplying.
-  const std::uint64_t depth = shape.causal ? shape.keys : 2 * shape.keys;
-  Operator op =
-      product(name, "attention", sharding, {shape.queries, shape.head_width, depth, shape.heads});
+  // Scores and values in one: a tile of queries goes through the keys twice, multiplying. Where
+  // these are of different widths, the mean.
+  const std::uint64_t pairs = shape.heads * shape.twice_pairs();
+  const std::uint64_t width = shape.head_width;
+  const std::uint64_t values = shape.values();
+  Operator op = product(name, "attention", sharding,
+                        {shape.queries, (width + values + 1) / 2,
+                         (shape.twice_pairs() + shape.queries - 1) / shape.queries, shape.heads});
   op.kernel = Kernel::fused_attention;
-  op.backward_flops = Flops(op.forward_flops.count() / 2 * 5);
-  op.input_elements = shape.query_elements() + 2 * shape.key_elements();
-  op.context_elements = 2 * shape.key_elements();
+  op.forward_flops = Flops((width + values) * pairs);
+  // Scores again, gradients of weights and of values, of queries and of keys.
+  op.backward_flops = Flops((3 * width + 2 * values) * pairs);
+  op.input_elements = shape.query_elements() + shape.key_elements() + shape.value_elements();
+  op.output_elements = shape.queries * shape.heads * values;
+  op.context_elements = shape.key_elements() + shape.value_elements();
   op.kv_heads = shape.kv_heads;
   keep(op, Bytes(statistic_bytes * shape.heads * shape.queries));
   return op;
@@ -198,11 +205,11 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
   Operator scores = product(prefix + "attention_scores", "attention", sharding,
                             {shape.queries, shape.keys, shape.head_width, shape.heads});
   scores.input_elements = shape.query_elements() + shape.key_elements();
-  scores.context_elements = 2 * shape.key_elements();
+  scores.context_elements = shape.key_elements() + shape.value_elements();
   scores.kv_heads = shape.kv_heads;
   Operator values = product(prefix + "attention_values", "attention", sharding,
-                            {shape.queries, shape.head_width, shape.keys, shape.heads});
-  values.input_elements = weights + shape.key_elements();
+                            {shape.queries, shape.values(), shape.keys, shape.heads});
+  values.input_elements = weights + shape.value_elements();
   keep(values, bytes(weights));
   std::vector<Operator> operators{std::move(scores),
                                   attention_softmax(prefix + "softmax", sharding, weights)};

@@ -36,12 +36,24 @@ struct AttentionShape {
   std::uint64_t keys = 0;     // tokens
   std::uint64_t heads = 0;    // of queries
   std::uint64_t kv_heads = 0;
-  std::uint64_t head_width = 0;
+  std::uint64_t head_width = 0;  // of queries and keys
   AttentionKind kind = AttentionKind::plain;
   bool causal = false;  // flash attention skips the masked half; plain attention computes it
+  std::uint64_t window = 0;       // keys that a query sees, its own too; flash and causal; 0: all
+  std::uint64_t value_width = 0;  // 0: as head_width
 
+  std::uint64_t values() const { return value_width == 0 ? head_width : value_width; }
   std::uint64_t query_elements() const { return queries * heads * head_width; }
   std::uint64_t key_elements() const { return keys * kv_heads * head_width; }
+  std::uint64_t value_elements() const { return keys * kv_heads * values(); }
+  // Twice the pairs of queries and keys that a head of flash attention multiplies: of a window the
+  // band that the mask leaves, exactly; of a whole mask half of the square.
+  std::uint64_t twice_pairs() const {
+    if (window > 0 && window < keys) {
+      return window * (2 * queries - window + 1);
+    }
+    return (causal ? 1 : 2) * queries * keys;
+  }
 };
 
 class OperatorMaker {
@@ -74,8 +86,9 @@ class OperatorMaker {
   Operator softmax(std::string name, Sharding sharding, std::uint64_t elements) const;
   // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Flash (Dao,
   // "FlashAttention-2", arXiv:2307.08691): one product without the attention weights in memory,
-  // whose backward costs 2.5 forwards because it computes the scores again (section 4.1 there), and
-  // which keeps one fp32 number for each query and head.
+  // whose backward computes the scores again and makes five products where the forward pass makes
+  // two (section 4.1 there: 2.5 times the FLOPs), and which keeps one fp32 number for each query and
+  // head.
   std::vector<Operator> attention(const std::string& prefix, Sharding sharding,
                                   const AttentionShape& shape) const;
   // The sum with a skipped connection, after dropout.

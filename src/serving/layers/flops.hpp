@@ -23,7 +23,7 @@ class LayerFlops {
   // A norm, and the sum with what was skipped; a token.
   std::uint64_t of_norm() const { return norm_; }
   std::uint64_t of_skip() const { return of_token("skip1"); }
-  // Of one layer's attention of so many heads.
+  // Of one layer's attention of so many heads; of latent attention with the latent vectors.
   Wide of_attention(const StepSizes& sizes, std::uint64_t heads) const;
   // All of a step; choosing tokens is not counted.
   Wide of_step(const StepSizes& sizes) const;

@@ -27,6 +27,12 @@ bool is_product(Part part) {
     case expert_up:
     case expert_down:
     case head:
+    case latent_down:
+    case query_up:
+    case absorb:
+    case value_up:
+    case shared_up:
+    case shared_down:
       return true;
     default:
       return false;
@@ -90,7 +96,11 @@ Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skip
       of_token += flops_.of_norm();
       break;
     case qkv:
-      of_token += cut(flops_.of_token("rotary"));
+    case query_up:
+      of_token += cut(flops_.of_token("rotary")) + flops_.of_token("rotary_key");
+      break;
+    case latent_norm:
+      of_token += flops_.of_token("q_norm") + flops_.of_token("kv_norm");
       break;
     case up:
     case gate:
@@ -99,6 +109,10 @@ Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skip
     case expert_up:
     case expert_gate:
       of_token += (part == expert_gate) == gated ? cut(flops_.of_token("expert_" + activation)) : 0;
+      break;
+    case shared_up:
+    case shared_gate:
+      of_token += (part == shared_gate) == gated ? cut(flops_.of_token("shared_" + activation)) : 0;
       break;
     case router:
       of_token += flops_.of_token("router_softmax");
@@ -130,7 +144,8 @@ TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
                  element * (bias ? s.columns * s.count : 0);
   made.operation.product = {s.rows, s.columns, s.depth, s.count};
   // Of experts, rows that only fill up the last copies are no work.
-  const Wide worked = of_experts ? Wide{rows} * shapes_.model().experts->top_k : Wide{s.rows};
+  const Wide worked =
+      of_experts ? Wide{rows} * shapes_.model().experts->top_k : Wide{s.rows} * s.count;
   made.operation.flops = Flops(
       narrow(2 * worked * s.columns * s.depth + vector_flops(part, rows, spec.residuals > 0)));
   made.operation.bytes = made.weights + Bytes(narrow(Wide{element.count()} * s.rows * s.count *
@@ -200,19 +215,19 @@ TileOperation LayerOperations::attention(const StepSizes& sizes) const {
 }
 
 // The queries of a sequence's heads that share keys are rows of one product with these, which go
-// through the array twice: for scores and for values.
+// through the array twice: for scores and for values; of both widths the mean.
 workload::Operation LayerOperations::attention_of(const StepSizes& sizes) const {
-  const std::uint64_t width = shapes_.model().head_width;
+  const std::uint64_t widths = shapes_.key_width() + shapes_.gathered_width();
   const std::uint64_t sharing = shapes_.heads() / shapes_.kv_heads();
   const Wide of_token = shapes_.cache_of_token().count();
   workload::Operation made;
   made.kernel = workload::Kernel::fused_attention;
   made.data_type = shapes_.model().data_type;
-  made.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), width,
+  made.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), quotient_up(widths, 2),
                   quotient_up(sizes.all_twice_pairs(), sizes.tokens),
                   sizes.sequences() * shapes_.kv_heads()};
   made.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
-  const Wide queries = Wide{2 * shapes_.element().count()} * sizes.tokens * shapes_.heads() * width;
+  const Wide queries = Wide{shapes_.element().count()} * sizes.tokens * shapes_.heads() * widths;
   made.bytes = Bytes(narrow(queries + of_token * (sizes.keys() + sizes.tokens)));
   made.attention = {shapes_.heads(),    shapes_.kv_heads(), sizes.generating, sizes.generating_keys,
                     sizes.prompts,      sizes.blocks,       sizes.block_keys, sizes.longest_blocks,

@@ -25,6 +25,8 @@ std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::u
     case down:
     case expert_up:
     case expert_down:
+    case shared_up:
+    case shared_down:
     case head:
       return npu::lower(shapes_.product_of(part, shape), target);
     default:
@@ -49,6 +51,11 @@ void LayerOperators::place_operands() {
   if (model.experts) {
     for (const Part part : {router, expert_up, expert_gate, expert_down}) {
       place(part, rows);
+    }
+    if (model.experts->shared > 0) {
+      for (const Part part : {shared_up, shared_gate, shared_down}) {
+        place(part, rows);
+      }
     }
   }
   const auto keys = static_cast<std::uint32_t>(model.sequence);

@@ -10,9 +10,11 @@ using npu::vector_work;
 
 const std::vector<std::string>& part_names(bool with_adapters) {
   static const std::vector<std::string> plain{
-      "norm_in", "qkv",       "attention", "out",       "reduce_out",  "norm_mid",    "router",
-      "up",      "gate",      "down",      "expert_up", "expert_gate", "expert_down", "reduce_down",
-      "hand_on", "embedding", "last_norm", "head",      "softmax"};
+      "norm_in",     "qkv",         "attention",   "out",       "reduce_out", "norm_mid",
+      "router",      "up",          "gate",        "down",      "expert_up",  "expert_gate",
+      "expert_down", "reduce_down", "hand_on",     "embedding", "last_norm",  "head",
+      "softmax",     "latent_down", "latent_norm", "query_up",  "absorb",     "value_up",
+      "shared_up",   "shared_gate", "shared_down"};
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names = plain;
     for (const char* const product : {"qkv", "out", "up", "down"}) {
@@ -59,7 +61,7 @@ LayerShapes::LayerShapes(const LanguageSetup& setup)
       shape_(setup.shape),
       tensor_(setup.tensor),
       heads_(shape_.heads / tensor_),
-      kv_heads_(std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {}
+      kv_heads_(shape_.latent ? 1 : std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {}
 
 std::uint64_t LayerShapes::up_columns(std::uint64_t ffn) const {
   const bool gated = shape_.mlp == workload::Activation::swiglu;
@@ -97,7 +99,7 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
       }
       return spec;
     case out:
-      spec = product(rows, hidden, heads_ * width);
+      spec = product(rows, hidden, heads_ * shape_.value_width());
       spec.residuals = tensor_ == 1 ? 1 : 0;
       return spec;
     case router:
@@ -120,6 +122,19 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
       return spec;
     case expert_down:
       return expert_product(rows, hidden, quotient_up(shape_.experts->ffn, tensor_));
+    case shared_up:
+      spec = product(rows, up_columns(shared_ffn()), hidden);
+      if (shape_.mlp != workload::Activation::swiglu) {
+        spec.then = vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
+      }
+      return spec;
+    case shared_down:
+      return product(rows, hidden, quotient_up(shared_ffn(), tensor_));
+    case latent_down:
+    case query_up:
+    case absorb:
+    case value_up:
+      return latent_product(part, rows);
     default:
       spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
       spec.bias = false;
@@ -142,8 +157,31 @@ std::uint64_t LayerShapes::adapter_numbers() const {
   return numbers;
 }
 
-npu::StreamSpec LayerShapes::norm(std::uint64_t rows, bool skip) const {
-  const std::uint64_t columns = shape_.hidden;
+// As DeepSeek serves it (DeepSeek-V2, arXiv:2405.04434, section 2.1.2: the products that make keys
+// and values are absorbed into those of queries and outputs).
+npu::ProductSpec LayerShapes::latent_product(Part part, std::uint64_t rows) const {
+  const workload::LatentShape& latent = *shape_.latent;
+  npu::ProductSpec spec;
+  switch (part) {
+    case latent_down:  // whole in each unit, as norms
+      spec.shape = {rows, latent.q_rank + latent.kv_rank + latent.rope_width, shape_.hidden, 1};
+      return spec;
+    case query_up:
+      spec.shape = {rows, heads_ * latent.key_width(),
+                    latent.q_rank > 0 ? latent.q_rank : shape_.hidden, 1};
+      break;
+    case absorb:
+      spec.shape = {rows, latent.kv_rank, latent.nope_width, heads_};
+      break;
+    default:
+      spec.shape = {rows, latent.value_width, latent.kv_rank, heads_};
+      break;
+  }
+  spec.stored = setup_.weights;
+  return spec;
+}
+
+npu::StreamSpec LayerShapes::norm(std::uint64_t rows, std::uint64_t columns, bool skip) const {
   const bool is_rms = shape_.norm == workload::Norm::rms;
   npu::StreamSpec spec;
   spec.rows = rows;
@@ -176,12 +214,16 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
     case norm_in:
     case norm_mid:
     case last_norm:
-      return norm(rows, tensor_ > 1 || (part == norm_in && shape_.experts));
+      return norm(rows, shape_.hidden, tensor_ > 1 || (part == norm_in && shape_.experts));
+    case latent_norm:
+      return norm(rows, shape_.latent->q_rank + shape_.latent->kv_rank, false);
     case gate:
       return gate_of(rows, quotient_up(shape_.ffn, tensor_));
     case expert_gate:
       return gate_of(quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * experts_of(rows),
                      quotient_up(shape_.experts->ffn, tensor_));
+    case shared_gate:
+      return gate_of(rows, quotient_up(shared_ffn(), tensor_));
     case embedding:
       spec.rows = rows;
       spec.columns = shape_.hidden;

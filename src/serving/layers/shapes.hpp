@@ -34,6 +34,18 @@ enum Part : std::uint32_t {
   last_norm,
   head,
   softmax,
+  // Of latent attention: what goes into the latent vectors, norms of these, queries out of one; of
+  // the other it is neither keys nor values that come out, but queries are turned into its space,
+  // and what they have gathered out of it.
+  latent_down,
+  latent_norm,
+  query_up,
+  absorb,
+  value_up,
+  // Of experts that work on every token.
+  shared_up,
+  shared_gate,
+  shared_down,
   // Of adapters, behind the products that they belong to: down to the rank, and up from it.
   qkv_shrink,
   qkv_expand,
@@ -45,7 +57,7 @@ enum Part : std::uint32_t {
   down_expand,
   part_count
 };
-inline constexpr std::uint32_t parts = 32;
+inline constexpr std::uint32_t parts = 64;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 
@@ -84,9 +96,18 @@ class LayerShapes {
   std::uint64_t kv_heads() const { return kv_heads_; }
   Bytes cache_of_token() const {
     const Bytes of_number = element_size(setup_.cache_type.value_or(shape_.data_type));
-    return of_number * (2 * kv_heads_ * shape_.head_width);  // of a layer
+    const std::uint64_t numbers = shape_.latent ? shape_.latent->kv_rank + shape_.latent->rope_width
+                                                : 2 * kv_heads_ * shape_.head_width;
+    return of_number * numbers;  // of a layer
   }
   Bytes element() const { return element_size(shape_.data_type); }
+  // Of what a head's query is multiplied with in attention, and of what it gathers.
+  std::uint64_t key_width() const {
+    return shape_.latent ? shape_.latent->kv_rank + shape_.latent->rope_width : shape_.head_width;
+  }
+  std::uint64_t gathered_width() const {
+    return shape_.latent ? shape_.latent->kv_rank : shape_.head_width;
+  }
   // That so many tokens reach, spread evenly.
   std::uint64_t experts_of(std::uint64_t rows) const {
     return std::min(shape_.experts->count, rows * shape_.experts->top_k);
@@ -94,10 +115,12 @@ class LayerShapes {
 
  private:
   std::uint64_t up_columns(std::uint64_t ffn) const;
+  std::uint64_t shared_ffn() const { return shape_.experts->shared * shape_.experts->ffn; }
   npu::ProductSpec product(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) const;
   npu::ProductSpec expert_product(std::uint64_t rows, std::uint64_t columns,
                                   std::uint64_t depth) const;
-  npu::StreamSpec norm(std::uint64_t rows, bool skip) const;
+  npu::StreamSpec norm(std::uint64_t rows, std::uint64_t columns, bool skip) const;
+  npu::ProductSpec latent_product(Part part, std::uint64_t rows) const;
   npu::StreamSpec gate_of(std::uint64_t rows, std::uint64_t columns) const;
 
   LanguageSetup setup_;

@@ -59,7 +59,8 @@ class Shards {
       return (shape.heads / setup_.tensor + 2 * kv_heads) * shape.head_width;
     }
     // Gate and up of a unit are of the same columns.
-    const bool gated = shape.mlp == workload::Activation::swiglu && op.name != "lm_head";
+    const bool gated = shape.mlp == workload::Activation::swiglu &&
+                       (op.name == "mlp_up" || op.name == "expert_up" || op.name == "shared_up");
     const std::uint64_t sides = gated ? 2 : 1;
     return sides * quotient_up(op.product.columns / sides, setup_.tensor);
   }

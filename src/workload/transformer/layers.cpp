@@ -9,9 +9,6 @@ namespace {
 
 // Added to the word's; the gradient is added to the row of the position or type.
 constexpr VectorCost added_embedding_cost{1, 1, 1};
-// Two products and a sum for each element turned; backward alike (Su et al., RoFormer,
-// arXiv:2104.09864, equation (34)).
-constexpr VectorCost rotary_cost{3, 3, 0};
 // Maximum 1, subtract 1, exponential 1, sum 1. Backward: softmax minus the target 1, scale 1.
 constexpr VectorCost loss_cost{4, 2, 0};
 // The tanh; backward 1 - y^2, times the gradient.
@@ -140,8 +137,26 @@ class Builder {
     return operators;
   }
 
-  Operators self_attention(bool causal) const {
-    const AttentionShape attention = attention_shape(tokens_, causal);
+  Operators mixing(Mixer by) const {
+    switch (by) {
+      case Mixer::attention:
+        return self_attention(shape_.causal, 0);
+      case Mixer::local:
+        return self_attention(shape_.causal, shape_.window);
+      case Mixer::ssm:
+        return ssm_operators(shape_, tokens_);
+      case Mixer::none:
+        break;
+    }
+    return {};
+  }
+
+  // `window`: tokens that each sees; 0: all.
+  Operators self_attention(bool causal, std::uint64_t window) const {
+    if (shape_.latent) {
+      return latent_operators(shape_, tokens_, causal);
+    }
+    const AttentionShape attention = attention_shape(tokens_, causal, window);
     const std::uint64_t q = shape_.heads * shape_.head_width;
     const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
     Operators operators{projection("qkv", tokens_, q + 2 * kv)};
@@ -164,14 +179,14 @@ class Builder {
     Operators operators{projection("cross_q", tokens_, q),
                         projection("cross_kv", shape_.encoder_sequence, 2 * kv)};
     append(operators, make_.attention("cross_", Sharding::heads,
-                                      attention_shape(shape_.encoder_sequence, false)));
+                                      attention_shape(shape_.encoder_sequence, false, 0)));
     operators.push_back(
         make_.linear("cross_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
     return operators;
   }
 
   Operators mlp(std::uint64_t number) const {
-    if (shape_.experts && (number + 1) % shape_.experts->every == 0) {
+    if (shape_.experts && shape_.experts->are_in(number)) {
       return expert_operators(shape_, tokens_);
     }
     const std::uint64_t f = shape_.ffn;
@@ -205,9 +220,9 @@ class Builder {
   }
 
  private:
-  AttentionShape attention_shape(std::uint64_t keys, bool causal) const {
-    return {tokens_,          keys,  shape_.heads, shape_.kv_heads, shape_.head_width,
-            shape_.attention, causal};
+  AttentionShape attention_shape(std::uint64_t keys, bool causal, std::uint64_t window) const {
+    return {tokens_,           keys,             shape_.heads, shape_.kv_heads,
+            shape_.head_width, shape_.attention, causal,       window};
   }
 
   Operator added_embedding(std::string name, std::uint64_t rows) const {
@@ -278,7 +293,7 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
   const Builder make(shape, alone ? shape.sequence : shape.encoder_sequence);
   layers.push_back({prefix + "embedding", kept_whole(make.embedding(false)), make.activation()});
   for (std::uint64_t i = 0; i < count; ++i) {
-    Operators operators = make.part("1", make.self_attention(false));
+    Operators operators = make.part("1", make.self_attention(false, 0));
     append(operators, make.part("2", make.mlp(i)));
     layers.push_back({prefix + "layer " + std::to_string(i),
                       narrowed(kept_alternately(std::move(operators), shape)), make.activation()});
@@ -299,11 +314,17 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
   append(first, make.embedding(crosses));
   layers.push_back({prefix + "embedding", kept_whole(std::move(first)), boundary});
   for (std::uint64_t i = 0; i < shape.layers; ++i) {
-    Operators operators = make.part("1", make.self_attention(shape.causal));
+    const LayerKind kind = shape.kind_of(i);
+    Operators operators;
+    if (kind.mixer != Mixer::none) {
+      operators = make.part("1", make.mixing(kind.mixer));
+    }
     if (crosses) {
       append(operators, make.part("_cross", make.cross_attention()));
     }
-    append(operators, make.part("2", make.mlp(i)));
+    if (kind.mlp) {
+      append(operators, make.part("2", make.mlp(i)));
+    }
     layers.push_back({prefix + "layer " + std::to_string(i),
                       narrowed(kept_alternately(std::move(operators), shape)), boundary});
   }

@@ -14,12 +14,39 @@
 #include "tessera/workload/workload.hpp"
 #include "training.hpp"
 #include "transformer/layers.hpp"
+#include "transformer/mixers.hpp"
 
 namespace tessera::workload {
 namespace {
 
 double real(std::uint64_t count) {
   return static_cast<double>(count);
+}
+
+struct Bound {
+  double products = 0;  // forward
+  double vectors = 0;   // forward and backward
+};
+
+// Of latent attention beyond what plain attention of its keys takes, for one layer.
+Bound latent_bound(const LatentShape& latent, double s, double h, double heads) {
+  const double ranks = real(latent.q_rank + latent.kv_rank + latent.rope_width);
+  const double values = heads * real(latent.value_width);
+  const double wide = heads * real(latent.key_width() + latent.nope_width) + values;
+  return {s * (2 * ranks * (h + wide) + (4 * s + 2 * h) * values), 32 * s * (ranks + 2 * wide)};
+}
+
+// Of a state-space layer; tokens may be rounded up to whole chunks.
+Bound ssm_bound(const SsmShape& ssm, double s, double h) {
+  const double inner = real(ssm.inner());
+  const double state = real(ssm.state);
+  const double shared = real(ssm.groups) * state;
+  const double tokens = s + real(ssm.chunk);
+  const double chunk = std::min(s, real(ssm.chunk));
+  return {2 * s * h * (3 * inner + 2 * shared + real(ssm.heads)) +
+              tokens * (2 * chunk * (shared + inner) + 4 * state * inner),
+          s * (real(ssm.convolved()) * (6 * real(ssm.kernel) + 32) + 32 * real(ssm.heads) + 64 * inner) +
+              6 * tokens * state * inner};
 }
 
 // An upper bound on the FLOPs of a sample, in floating point because it may be far beyond 64 bits;
@@ -52,7 +79,15 @@ double flops_bound(const TransformerShape& shape) {
       32 * ((attentions + 1) * s * (8 * h + q + kv + real(shape.heads) * s) +
             layers * mlp_tokens * (h + width + stored_mlps) + s * real(shape.vocabulary));
   const double weights = layers * stored_mlps * matrices * h * width;
-  return 3.5 * products + vectors + 32 * weights;
+  Bound more;
+  if (shape.latent) {
+    more = latent_bound(*shape.latent, s, h, real(shape.heads));
+  }
+  if (shape.ssm) {
+    const Bound ssm = ssm_bound(*shape.ssm, s, h);
+    more = {more.products + ssm.products, more.vectors + ssm.vectors};
+  }
+  return 3.5 * (products + layers * more.products) + vectors + layers * more.vectors + 32 * weights;
 }
 
 using Count = std::uint64_t;
@@ -72,6 +107,9 @@ const Key<Count> every{"experts.every", 1, "one layer in so many has experts, th
 const Key<double> capacity_factor{"experts.capacity_factor", 1,
                                   "room for tokens; 1 is that of an even spread",
                                   between(1e-3, 1e3)};
+const Key<Count> dense_first{"experts.dense_first", 0,
+                             "layers at the begin that have one MLP, of width `ffn`, instead",
+                             between<Count>(0, 1 << 14)};
 const Key<Count> shared_experts{"experts.shared", 0, "further experts that work on every token",
                                 between<Count>(0, 1 << 10)};
 const DerivedKey<Count> expert_ffn{"experts.ffn", "ffn", "width inside one expert",
@@ -82,6 +120,7 @@ std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t f
   experts.count = expert_count.read(section);
   experts.top_k = top_k.read(section);
   experts.every = every.read(section);
+  experts.dense_first = dense_first.read(section);
   experts.capacity_millionths =
       static_cast<std::uint64_t>(std::llround(1e6 * capacity_factor.read(section)));
   experts.shared = shared_experts.read(section);
@@ -188,7 +227,8 @@ void read_architecture(config::Section& section, TransformerShape& shape) {
   }
 }
 
-const RequiredKey<Count> heads_key{"heads", "attention heads", between<Count>(1, 1 << 20)};
+const config::OptionalKey<Count> heads_key{"heads", "must be given where layers have attention",
+                                           "attention heads", between<Count>(1, 1 << 20)};
 // Grouped queries: Ainslie et al., arXiv:2305.13245.
 const DerivedKey<Count> kv_heads{"kv_heads", "heads",
                                  "heads of keys and values, a divisor of heads",
@@ -196,10 +236,42 @@ const DerivedKey<Count> kv_heads{"kv_heads", "heads",
 const DerivedKey<Count> head_width{"head_width", "hidden / heads", "elements of a head's query",
                                    between<Count>(1, 1 << 16)};
 
+// A complaint at each of the keys that is given.
+bool refuse_keys(config::Section& section, const std::vector<const char*>& keys,
+                 const std::string& why) {
+  bool good = true;
+  for (const char* key : keys) {
+    if (section.has(key)) {
+      section.raw(key);
+      section.error(key, why);
+      good = false;
+    }
+  }
+  return good;
+}
+
 // Whether heads, and their keys and values, come out even.
 bool read_heads(config::Section& section, TransformerShape& shape) {
   const std::uint64_t hidden = shape.hidden;
-  shape.heads = heads_key.read(section);
+  if (!has_attention(shape)) {
+    shape.heads = shape.kv_heads = shape.head_width = 1;
+    return refuse_keys(section, {"heads", "kv_heads", "head_width"},
+                       "no layer of 'pattern' has attention") &&
+           hidden > 0;
+  }
+  if (!section.has("heads")) {
+    section.error("heads", "missing: layers have attention");
+    section.raw("kv_heads");
+    section.raw("head_width");
+    return false;
+  }
+  shape.heads = heads_key.read(section).value_or(0);
+  if (shape.latent) {
+    shape.kv_heads = shape.heads;
+    shape.head_width = shape.latent->key_width();
+    return refuse_keys(section, {"kv_heads", "head_width"}, "follows from 'latent'") &&
+           hidden > 0 && shape.heads > 0;
+  }
   const std::uint64_t heads = shape.heads;
   shape.kv_heads = kv_heads.read(section, heads);
   const bool given = section.has("head_width");
@@ -235,6 +307,7 @@ std::optional<TransformerShape> read_shape(config::Section& section) {
   TransformerShape shape;
   read_architecture(section, shape);
   shape.hidden = hidden_key.read(section);
+  const bool mixed = read_mixers(section, shape);
   const bool even = read_heads(section, shape);
   shape.vocabulary = vocabulary.read(section);
   shape.token_types = token_types.read(section);
@@ -244,8 +317,8 @@ std::optional<TransformerShape> read_shape(config::Section& section) {
   if (has_experts) {
     shape.experts = read_experts(section.section("experts"), shape.ffn);
   }
-  const bool complete = shape.layers > 0 && shape.sequence > 0 && shape.vocabulary > 0 && even &&
-                        (shape.experts || !has_experts);
+  const bool complete = shape.layers > 0 && shape.sequence > 0 && shape.vocabulary > 0 && mixed &&
+                        even && (shape.experts || !has_experts) && check_mixers(section, shape);
   return complete ? std::optional(shape) : std::nullopt;
 }
 
@@ -304,6 +377,7 @@ std::vector<ParameterInfo> transformer_parameters() {
                                   expert_count,
                                   top_k,
                                   every,
+                                  dense_first,
                                   capacity_factor,
                                   shared_experts,
                                   expert_ffn,
@@ -313,6 +387,9 @@ std::vector<ParameterInfo> transformer_parameters() {
                                   dropout,
                                   loss,
                                   product_type};
+  for (ParameterInfo& info : mixer_parameters()) {
+    list.push_back(std::move(info));
+  }
   for (ParameterInfo& info : training_parameters()) {
     list.push_back(std::move(info));
   }

@@ -31,6 +31,20 @@ enum class Head : std::uint8_t {
 //          which is kept, and two gradients (PyTorch's cross_entropy)
 enum class Loss : std::uint8_t { plain, fused, eager };
 
+// What a layer mixes tokens by.
+enum class Mixer : std::uint8_t {
+  attention,  // over all tokens
+  local,      // over those of a window
+  ssm,        // a state-space model
+  none
+};
+
+struct LayerKind {
+  Mixer mixer = Mixer::attention;
+  bool mlp = true;  // or experts
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
+};
+
 struct ExpertShape {
   std::uint64_t count = 0;
   std::uint64_t top_k = 0;
@@ -38,6 +52,39 @@ struct ExpertShape {
   std::uint64_t capacity_millionths = 1'000'000;
   std::uint64_t shared = 0;  // experts that work on every token
   std::uint64_t ffn = 0;
+  std::uint64_t dense_first = 0;  // layers that have one MLP, before `every` counts
+
+  // Whether the layer of this number has them.
+  bool are_in(std::uint64_t layer) const {
+    return layer >= dense_first && (layer - dense_first + 1) % every == 0;
+  }
+};
+
+// Multi-head latent attention (DeepSeek-AI, DeepSeek-V2, arXiv:2405.04434, section 2.1): queries
+// come out of one vector of a token, keys and values of another, which is all that a cache keeps,
+// with a part of the key that has the position and that all heads share.
+struct LatentShape {
+  std::uint64_t q_rank = 0;  // 0: queries come of the residual stream
+  std::uint64_t kv_rank = 0;
+  std::uint64_t nope_width = 0;  // of a head's query and key, without position
+  std::uint64_t rope_width = 0;  // the part with it
+  std::uint64_t value_width = 0;
+
+  std::uint64_t key_width() const { return nope_width + rope_width; }
+};
+
+// A state-space layer of Mamba-2 (Dao and Gu, arXiv:2405.21060).
+struct SsmShape {
+  std::uint64_t state = 0;  // elements of a head's state for each of its channels
+  std::uint64_t heads = 0;
+  std::uint64_t head_width = 0;  // channels
+  std::uint64_t groups = 1;      // of heads, which share inputs and outputs of the state
+  std::uint64_t kernel = 4;      // of the convolution, tokens
+  std::uint64_t chunk = 256;     // tokens that are worked on as a product
+
+  std::uint64_t inner() const { return heads * head_width; }
+  // What goes through the convolution: the channels, and what goes into and out of states.
+  std::uint64_t convolved() const { return inner() + 2 * groups * state; }
 };
 
 struct TransformerShape {
@@ -48,6 +95,7 @@ struct TransformerShape {
   std::uint64_t heads = 0;
   std::uint64_t kv_heads = 0;
   std::uint64_t head_width = 0;
+  std::uint64_t window = 0;  // tokens that those of local layers see, each itself too; 0: all
   std::uint64_t sequence = 0;
   std::uint64_t encoder_sequence = 0;
   std::uint64_t vocabulary = 0;
@@ -67,6 +115,15 @@ struct TransformerShape {
   Loss loss_kernels = Loss::plain;
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
+  std::optional<LatentShape> latent;  // head_width is that of keys then, kv_heads are heads
+  std::optional<SsmShape> ssm;
+  std::vector<LayerKind> pattern{};  // layers repeat it; empty: attention and an MLP
+
+  LayerKind kind_of(std::uint64_t layer) const {
+    return pattern.empty() ? LayerKind() : pattern[layer % pattern.size()];
+  }
+  // Width of a head of values.
+  std::uint64_t value_width() const { return latent ? latent->value_width : head_width; }
 };
 
 // Reads the keys of the workload kind `transformer` (src/workload/transformer/transformer.cpp) but
