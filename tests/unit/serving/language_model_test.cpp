@@ -430,6 +430,118 @@ TEST(TileModel, CutsPromptsIntoBlocks) {
   }
 }
 
+// --- latent attention ------------------------------------------------------------------------------
+
+// DeepSeek-V3: DeepSeek-AI, arXiv:2412.19437, section 4.2.
+workload::TransformerShape deepseek_v3() {
+  workload::TransformerShape shape;
+  shape.layers = 61;
+  shape.hidden = 7168;
+  shape.heads = shape.kv_heads = 128;
+  shape.head_width = 192;
+  shape.latent = workload::LatentShape{1536, 512, 128, 64, 128};
+  shape.ffn = 18432;
+  shape.experts = workload::ExpertShape{256, 8, 1, 1'000'000, 1, 2048, 3};
+  shape.sequence = 4096;
+  shape.vocabulary = 129280;
+  shape.mlp = workload::Activation::swiglu;
+  shape.norm = workload::Norm::rms;
+  shape.positions = workload::Positions::rotary;
+  shape.biases = shape.tie_embeddings = false;
+  return shape;
+}
+
+// DeepSeek-AI, "Insights into DeepSeek-V3", arXiv:2505.09343, table 1: 70.272 KB a token, which every
+// shard keeps.
+TEST(LatentAttention, CachesThePublishedBytesOfAToken) {
+  EXPECT_EQ(make_language_model({deepseek_v3()})->cache_of_token(), Bytes(70'272));
+  EXPECT_EQ(make_language_model({deepseek_v3(), nullptr, 8})->cache_of_token(), Bytes(70'272));
+  EXPECT_EQ(make_language_model({deepseek_v3()})->weights(), Bytes(2 * 671'026'404'352));
+}
+
+// One of them without experts, so that each weight is used.
+workload::TransformerShape dense_latent(std::uint64_t q_rank) {
+  workload::TransformerShape shape = deepseek_v3();
+  shape.layers = 3;
+  shape.experts.reset();
+  shape.latent->q_rank = q_rank;
+  return shape;
+}
+
+TEST(LatentAttention, LoadsEachWeightOnce) {
+  for (const std::uint64_t q_rank : {0, 1536}) {
+    const workload::TransformerShape shape = dense_latent(q_rank);
+    const Batch batch = mixed_batch();
+    const auto whole = make_language_model({shape});
+    const std::uint64_t table = shape.vocabulary * shape.hidden;
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::weights),
+              Bytes(2 * (parameters_of(shape) - table) + 2 * batch.tokens() * shape.hidden));
+    const Bytes of_token(2 * 576 * 3);
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::cached), of_token * (3 * 64 + 2 * 96 + 48));
+    EXPECT_EQ(sum_of(*whole, batch, &TileOperation::appended), of_token * batch.tokens());
+  }
+}
+
+// Scores over the latent vector and the part with the position, then sums of latent vectors: 576 + 512
+// multiplications for each query, key and head.
+TEST(LatentAttention, MultipliesLatentVectors) {
+  const workload::TransformerShape shape = dense_latent(1536);
+  const auto whole = make_language_model({shape});
+  const Batch batch = mixed_batch();
+  const Wide choosing = workload::softmax_flops(shape.vocabulary).count() * batch.emitting;
+  EXPECT_EQ(static_cast<double>(flops_of_operations(*whole, batch) - choosing),
+            static_cast<double>(whole->flops(batch)));
+  Batch longer;
+  longer.groups = {{1, 1, 1064}};
+  Batch shorter;
+  shorter.groups = {{1, 1, 64}};
+  EXPECT_EQ(static_cast<double>(whole->flops(longer) - whole->flops(shorter)),
+            static_cast<double>(1000ULL * 2 * (576 + 512) * 128 * 3));
+}
+
+// Experts that work on every token, behind dense layers.
+TEST(SharedExperts, AreServed) {
+  workload::TransformerShape shape = gpt3_small();
+  shape.mlp = workload::Activation::swiglu;
+  shape.norm = workload::Norm::rms;
+  shape.biases = false;
+  shape.experts = workload::ExpertShape{6, 2, 1, 1'000'000, 2, 512, 1};
+  const auto whole = make_language_model({shape});
+  EXPECT_EQ(whole->weights(), Bytes(2 * parameters_of(shape)));
+  Batch batch;
+  batch.groups = {{1, 96, 96}};
+  const Wide sum = flops_of_operations(*whole, batch);
+  EXPECT_GE(sum, whole->flops(batch));
+  EXPECT_LE(sum, whole->flops(batch) + Wide{batch.tokens()} * shape.hidden * 2 * shape.layers);
+  const auto cut = make_language_model({shape, nullptr, 2, 2});
+  EXPECT_EQ(static_cast<double>(cut->flops(batch)), static_cast<double>(whole->flops(batch)));
+}
+
+TEST_F(LanguageModel, ServesSharedExpertsOnCores) {
+  workload::TransformerShape shape = gpt3_small();
+  shape.mlp = workload::Activation::swiglu;
+  shape.experts = workload::ExpertShape{8, 2, 1, 1'000'000, 1, 1024};
+  const auto shared = model(shape);
+  shape.experts->shared = 0;
+  const auto none = model(shape);
+  Batch batch;
+  batch.groups = {{1, 8, 16}};
+  const std::uint64_t of_token = 3ULL * 768 * 1024;
+  EXPECT_EQ(macs(*shared, shared->step(batch), 0) - macs(*none, none->step(batch), 0),
+            12 * 8 * of_token);
+}
+
+TEST_F(LanguageModel, RefusesLayersThatItCannotServe) {
+  EXPECT_THROW(model(dense_latent(0)), ConfigError);  // on cores
+  workload::TransformerShape shape = gpt3_small();
+  shape.pattern = {workload::LayerKind{workload::Mixer::local, true}};
+  shape.window = 128;
+  EXPECT_THROW(model(shape), ConfigError);
+  EXPECT_THROW(make_language_model({shape}), ConfigError);
+}
+
+// --- more of tiles -----------------------------------------------------------------------------------
+
 // Keys and values of one byte each, and all else as before.
 TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {
   const workload::TransformerShape shape = gpt3_small();

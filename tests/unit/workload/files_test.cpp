@@ -64,6 +64,17 @@ const std::vector<Published> published{
     {"cerebras_gpt_13b", 12.853386240, 5e-10, 1477},
     // Jiang et al., arXiv:2401.04088: 47B, and 46.7B in the announcement of the weights.
     {"mixtral_8x7b", 46.7, 0.05, 128},
+    // DeepSeek-AI, arXiv:2405.04434 and arXiv:2412.19437: 236B and 671B; the published weights, of
+    // which the latter have 14 848 biases of routers.
+    {"deepseek_v2", 235.741434880, 5e-10, 9216},
+    {"deepseek_v3", 671.026419200, 15e-6, 15360},
+    // Jiang et al., arXiv:2310.06825: the published weights.
+    {"mistral_7b", 7.241732096, 5e-10, 512},
+    // Gemma Team, arXiv:2503.19786: the published weights, with norms that the file names.
+    {"gemma3_27b", 27.009346304, 7e-4, 128},
+    // Dao and Gu, arXiv:2405.21060; NVIDIA, arXiv:2504.03624: the published weights.
+    {"mamba2_2_7b", 2.702599680, 5e-10, 512},
+    {"nemotron_h_8b", 8.100852736, 5e-10, 768},
     // Devlin et al., arXiv:1810.04805: 110M; the published weights with and without the heads of
     // pre-training.
     {"bert_base", 0.110106428, 5e-10, 256},
@@ -84,16 +95,44 @@ TEST(WorkloadFiles, HoldThePublishedNumberOfParameters) {
   }
 }
 
-// Of every token's two experts of eight: 12.9 billion, as announced with the weights.
-TEST(WorkloadFiles, MixtralUsesTwoExpertsOfEight) {
-  const Workload workload = read_file(WORKLOADS_DIRECTORY "/mixtral_8x7b.yaml");
+// Weights that a token uses, with so many of the experts; [billions].
+double used(const Workload& workload, std::uint64_t experts) {
   std::uint64_t active = 0;
   for (const Layer& layer : workload.layers) {
     for (const Operator& op : layer.operators) {
-      active += op.experts > 0 ? op.parameters / op.experts * 2 : op.parameters;
+      active += op.experts > 0 ? op.parameters / op.experts * experts : op.parameters;
     }
   }
-  EXPECT_NEAR(static_cast<double>(active) * 1e-9, 12.9, 0.05);
+  return static_cast<double>(active) * 1e-9;
+}
+
+// Of every token's two experts of eight: 12.9 billion, as announced with the weights.
+TEST(WorkloadFiles, MixtralUsesTwoExpertsOfEight) {
+  EXPECT_NEAR(used(read_file(WORKLOADS_DIRECTORY "/mixtral_8x7b.yaml"), 2), 12.9, 0.05);
+}
+
+// Six and two of 160, eight and one of 256, behind dense layers. The reports say 21B and 37B; the
+// notes on the weights of the latter 36.6B, with the head and without the look-up.
+TEST(WorkloadFiles, DeepSeekUsesFewOfItsExperts) {
+  EXPECT_NEAR(used(read_file(WORKLOADS_DIRECTORY "/deepseek_v2.yaml"), 6), 21, 0.5);
+  const Workload workload = read_file(WORKLOADS_DIRECTORY "/deepseek_v3.yaml");
+  const double looked_up = static_cast<double>(workload.layers.front().parameters()) * 1e-9;
+  EXPECT_NEAR(used(workload, 8) - looked_up, 36.6, 0.05);
+}
+
+// DeepSeek-AI, "Insights into DeepSeek-V3", arXiv:2505.09343, table 2: 155 and 250 GFLOP a token to
+// train, half of the attention counted, at sequences of 4096 tokens.
+TEST(WorkloadFiles, DeepSeekTakesThePublishedWork) {
+  const auto gigaflops = [](const std::string& file) {
+    const Workload workload = read_file(WORKLOADS_DIRECTORY "/" + file + ".yaml");
+    std::uint64_t forward = 0;
+    for (const Layer& layer : workload.layers) {
+      forward += layer.matrix_flops().count();
+    }
+    return 3e-9 * static_cast<double>(forward) / static_cast<double>(workload.sequence_length);
+  };
+  EXPECT_NEAR(gigaflops("deepseek_v2"), 155, 1);
+  EXPECT_NEAR(gigaflops("deepseek_v3"), 250, 1);
 }
 
 // 4.09 G multiply-adds an image, in 18 layers that a pipeline can be cut between; 3.8 G with the
