@@ -100,7 +100,8 @@ std::vector<std::uint64_t> data_degrees(const CandidateLimits& limits, std::uint
 }
 
 std::vector<std::uint64_t> context_degrees(const CandidateLimits& limits, std::uint64_t most) {
-  std::vector<std::uint64_t> degrees = divisors_of(limits.sequence, std::min(most, most_context));
+  std::vector<std::uint64_t> degrees =
+      divisors_of(limits.cuts_tokens ? limits.sequence : 1, std::min(most, most_context));
   std::erase_if(degrees, [](std::uint64_t degree) { return !is_power_of_two(degree); });
   return free_or_own<std::uint64_t>(limits, "context", limits.own.context, degrees);
 }
@@ -278,7 +279,7 @@ class Visits {
   }
 
   // Those that can run the shape and are not the same as one before: with one stage, or one
-  // micro-batch, there is nothing to order.
+  // micro-batch, there is nothing to order. Those in a V are tried where they are asked for.
   std::vector<std::string> schedules_of(const plan::PipelineShape& shape) const {
     std::vector<std::string> names;
     if (!limits_.training) {
@@ -292,11 +293,27 @@ class Visits {
     } else {
       names = {"1f1b", "gpipe", "zb-h1"};
     }
+    if (!limits_.kept.contains("schedule") && limits_.training && shape.stages > 1) {
+      add_v_shaped(names);
+    }
     leave_given(limits_, "schedule", names);
     std::erase_if(names, [&](const std::string& name) {
       return !plan::schedules().at(name).objection(shape).empty();
     });
     return names;
+  }
+
+  // Those that were asked for.
+  void add_v_shaped(std::vector<std::string>& names) const {
+    const auto given = limits_.given.find("schedule");
+    if (given == limits_.given.end()) {
+      return;
+    }
+    for (const std::string& name : given->second) {
+      if (plan::schedules().at(name).v_shaped) {
+        names.push_back(name);
+      }
+    }
   }
 
   void each_layout() {
@@ -391,6 +408,8 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
       static_cast<std::uint32_t>(samples / (std::uint64_t{micro_batch} * degrees.data));
   strategy.chunks = chunks;
   strategy.schedule = schedule;
+  strategy.v_shaped =
+      plan::schedules().contains(schedule) && plan::schedules().at(schedule).v_shaped;
   strategy.order.clear();
   strategy.recompute = recompute;
   strategy.zero = zero;
@@ -446,6 +465,7 @@ CandidateLimits limits_of(const machine::Machine& machine, const workload::Workl
         heads.insert(op.kv_heads > 0 ? op.kv_heads : op.product.count);
       }
       gathers = gathers || op.context_elements > 0;
+      limits.cuts_tokens = limits.cuts_tokens && op.kind != "ssm";
       limits.experts = std::gcd(limits.experts, op.experts);
       limits.selective = limits.selective || op.recomputed_selectively;
     }

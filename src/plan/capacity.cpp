@@ -66,7 +66,7 @@ std::vector<PhaseMemory> PeakFinder::passes_of(const std::vector<LayerRange>& ch
 MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
                            const std::vector<PhaseMemory>& passes) const {
   const std::uint32_t groups = communicators_of(strategy_, stage, ties_);
-  if (!strategy_.order.empty()) {
+  if (!strategy_.order.empty() || strategy_.v_shaped) {
     MemoryWalk walk(memory.state());
     for (const Pass& pass : strategy_.passes(stage, workload_.training)) {
       walk.take(pass, passes[pass.chunk][static_cast<std::size_t>(pass.phase)]);

@@ -238,11 +238,22 @@ std::uint64_t Cutter::used_parameters(const Operator& op) const {
          divided_up(op.parameters - op.replicated_parameters, cut);
 }
 
+// Weights shared with an operator of another stage are held twice. Where layers lie in a V, the last
+// one may be beside the first.
+bool Cutter::is_copied(const Operator& op) const {
+  const auto& last = workload_.layers.back().operators;
+  const bool beside_first =
+      strategy_.last_stage() == 0 &&
+      std::any_of(last.begin(), last.end(), [&](const Operator& of) { return &of == &op; });
+  return strategy_.degrees.pipeline > 1 && !beside_first;
+}
+
 std::uint64_t Cutter::tile_parameters(const Operator& op) const {
-  // Weights shared with an operator of another stage are held twice.
-  const bool copied = strategy_.degrees.pipeline > 1;
-  return used_parameters(op) -
-         (copied ? 0 : divided_up(op.shared_parameters, shares(op).weights()));
+  const std::uint64_t used = used_parameters(op);
+  if (op.shared_parameters == 0 || is_copied(op)) {
+    return used;
+  }
+  return used - divided_up(op.shared_parameters, shares(op).weights());
 }
 
 Bytes Cutter::held_weights(const Operator& op) const {

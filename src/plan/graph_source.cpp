@@ -218,15 +218,10 @@ class PlanSource final : public workload::GraphSource {
   void set_message(GraphNode& node, const Template& from, std::uint32_t number) const {
     const Instruction& instruction = *from.instruction;
     Role role = plan_.placement.role(number);
-    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
-    std::uint32_t chunk = from.pass.chunk;
-    if (instruction.action == Action::send) {
-      if (instruction.peer == Peer::next_stage) {
-        chunk += role.stage + 1 == stages ? 1 : 0;
-      } else {
-        chunk -= role.stage == 0 ? 1 : 0;
-      }
-    }
+    const std::uint32_t own = from.pass.chunk;
+    const std::uint32_t chunk = instruction.action == Action::send
+                                    ? plan_.receiving_chunk(role.stage, own, instruction.peer)
+                                    : own;
     role.stage = plan_.peer_stage(role.stage, instruction.peer);
     node.peer = npu_of_.at(plan_.placement.tile(role).value());
     constexpr auto kinds = static_cast<std::uint32_t>(program_traffic_kinds);

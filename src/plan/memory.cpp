@@ -331,7 +331,8 @@ bool ties_weights(const workload::Workload& workload) {
 
 std::uint32_t communicators_of(const Strategy& strategy, std::uint32_t stage, bool ties) {
   const Degrees& degrees = strategy.degrees;
-  const bool at_end = stage == 0 || stage + 1 == degrees.pipeline;
+  const std::uint32_t last = strategy.last_stage();
+  const bool at_end = last != 0 && (stage == 0 || stage == last);
   std::uint32_t groups = 0;
   for (const bool there :
        {degrees.tensor > 1, degrees.data > 1, strategy.context > 1, strategy.expert > 1,

@@ -11,12 +11,14 @@ namespace tessera::plan {
 using collective::Kind;
 using workload::Operator;
 
-// A boundary tensor from or to the stage next door. Cut along the tokens, each shard carries its
+// A boundary tensor from or to the stage that has the part before or behind. Cut along the tokens, each shard carries its
 // part; scattered, too, and the receiving stage gathers them.
-void PieceWriter::transfer(Action action, Peer peer, Traffic traffic, std::uint64_t elements) {
-  if (strategy_.degrees.pipeline == 1) {
-    return;  // to the next chunk on the same tile
+void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint64_t elements) {
+  if (lies_here(side)) {
+    return;  // to another chunk on the same tile
   }
+  const bool onward = (side == Side::behind) != shape().turns_back(chunk_);
+  const Peer peer = onward ? Peer::next_stage : Peer::previous_stage;
   const Bytes whole = cutter_.tensor_bytes(elements);
   if (strategy_.has_adapters() && tensor_parallel()) {
     transfer_by_adapters(action, peer, traffic, whole);

@@ -163,7 +163,7 @@ void PieceWriter::write_forward() {
   gather_weights(layers.first);
   begin_uses(Phase::forward, ahead);
   if (!takes_samples()) {
-    transfer(Action::receive, Peer::previous_stage, Traffic::activation,
+    transfer(Action::receive, Side::before, Traffic::activation,
              layer(layers.first - 1).boundary_elements);
   }
   for (std::size_t index = layers.first; index < layers.end; ++index) {
@@ -184,7 +184,7 @@ void PieceWriter::write_forward() {
     }
   }
   if (!gives_loss()) {
-    transfer(Action::send, Peer::next_stage, Traffic::activation,
+    transfer(Action::send, Side::behind, Traffic::activation,
              layer(layers.end - 1).boundary_elements);
   }
 }
@@ -256,7 +256,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     begin_uses(Phase::backward, ahead);
   }
   if (passes_on && !gives_loss()) {
-    transfer(Action::receive, Peer::next_stage, Traffic::gradient,
+    transfer(Action::receive, Side::behind, Traffic::gradient,
              layer(layers.end - 1).boundary_elements);
   }
   for (std::size_t index = layers.end; index > layers.first;) {
@@ -289,7 +289,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     }
   }
   if (passes_on && !takes_samples()) {
-    transfer(Action::send, Peer::previous_stage, Traffic::gradient,
+    transfer(Action::send, Side::before, Traffic::gradient,
              layer(layers.first - 1).boundary_elements);
   }
 }

@@ -44,13 +44,19 @@ class PieceWriter {
   enum class Gradients : std::uint8_t { both, inputs, weights };
 
   bool takes_samples() const { return number_ == 0 && chunk_ == 0; }
-  bool gives_loss() const {
-    return number_ + 1 == strategy_.degrees.pipeline && chunk_ + 1U == strategy_.chunks;
+  bool gives_loss() const { return part() + 1 == shape().parts(); }
+  // The parts of the model next to the chunk's.
+  enum class Side : std::uint8_t { before, behind };
+  PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
+  std::uint32_t part() const { return shape().part_of(number_, chunk_); }
+  // Whether that part is another chunk of this stage.
+  bool lies_here(Side side) const {
+    return shape().stage_of(side == Side::before ? part() - 1 : part() + 1) == number_;
   }
   // Whether the chunk passes its output on as partial sums.
   bool passes_on_sums() const {
     return strategy_.boundary == Boundary::reduced && tensor_parallel() &&
-           strategy_.degrees.pipeline > 1 && !gives_loss();
+           !gives_loss() && !lies_here(Side::behind);
   }
   bool tensor_parallel() const { return strategy_.degrees.tensor > 1; }
   const workload::Layer& layer(std::size_t index) const { return workload_.layers[index]; }
@@ -69,7 +75,7 @@ class PieceWriter {
   void collective(Action action, collective::Kind kind, Group group, Bytes bytes,
                   std::uint8_t slot = 0);
   void wait_collectives(std::uint32_t mask, const std::string& name);
-  void transfer(Action action, Peer peer, Traffic traffic, std::uint64_t elements);
+  void transfer(Action action, Side side, Traffic traffic, std::uint64_t elements);
   // What makes the output of a layer as partial sums, or why nothing does.
   struct EndOfLayer {
     const workload::Operator* sum = nullptr;

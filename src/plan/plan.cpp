@@ -46,7 +46,7 @@ using KindTimes = std::vector<LayerTimes>;
 // First layers of the parts of the model, and the end. The parts of a stage are of one kind.
 std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
                                     const std::vector<std::size_t>& kind_of_stage,
-                                    std::uint32_t chunks) {
+                                    const PipelineShape& shape) {
   std::vector<std::vector<std::uint64_t>> costs;
   for (const KindTimes& kind : times) {
     std::vector<std::uint64_t>& own = costs.emplace_back();
@@ -55,8 +55,8 @@ std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
     }
   }
   std::vector<std::size_t> kind_of;
-  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-    kind_of.insert(kind_of.end(), kind_of_stage.begin(), kind_of_stage.end());
+  for (std::uint32_t part = 0; part < shape.parts(); ++part) {
+    kind_of.push_back(kind_of_stage[shape.stage_of(part)]);
   }
   return balance_layers(costs, kind_of);
 }
@@ -64,12 +64,13 @@ std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
 // Stages that hold weights which layers share: that of the first layer, and those with layers that
 // share its weights. `cuts`: as cut_layers gives them.
 std::vector<std::uint32_t> tied_stages(const workload::Workload& workload,
-                                       const std::vector<std::size_t>& cuts, std::uint32_t stages) {
+                                       const std::vector<std::size_t>& cuts,
+                                       const PipelineShape& shape) {
   std::vector<std::uint32_t> tied{0};
-  for (std::size_t part = 0; part + 1 < cuts.size(); ++part) {
+  for (std::uint32_t part = 0; part < shape.parts(); ++part) {
     for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
       if (workload.layers[layer].shared_parameters() > 0) {
-        tied.push_back(static_cast<std::uint32_t>(part % stages));
+        tied.push_back(shape.stage_of(part));
       }
     }
   }
@@ -224,6 +225,7 @@ class PlanMaker {
     const Strategy& strategy = plan.strategy;
     const Cutter cutter(workload_, strategy);
     const std::uint32_t stages = strategy.degrees.pipeline;
+    const PipelineShape shape = strategy.pipeline_shape(workload_.training);
     std::vector<std::vector<std::uint16_t>> kinds;  // types of tiles
     std::vector<std::size_t> kind_of;               // [stages]
     for (std::uint32_t number = 0; number < stages; ++number) {
@@ -239,11 +241,11 @@ class PlanMaker {
       times.push_back(times_of_kind(types, cutter));
     }
     const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
-                                              ? cut_layers(times, kind_of, strategy.chunks)
+                                              ? cut_layers(times, kind_of, shape)
                                               : strategy.placement.first_layers;
     const PeakFinder peaks(machine_.framework, workload_, strategy);
     Tables tables;
-    plan.tied_stages = tied_stages(workload_, cuts, stages);
+    plan.tied_stages = tied_stages(workload_, cuts, shape);
     plan.groups[static_cast<std::size_t>(Group::tied)].size =
         static_cast<std::uint32_t>(plan.tied_stages.size());
     tables.groups = plan.groups;
@@ -253,7 +255,7 @@ class PlanMaker {
       stage.tile_types = kinds[kind_of[number]];
       const machine::Tile tile = least_tile(machine_, stage.tile_types);
       for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
-        const std::size_t part = std::size_t{chunk} * stages + number;
+        const std::uint32_t part = shape.part_of(number, chunk);
         stage.chunks.push_back({cuts[part], cuts[part + 1]});
       }
       stage.memory =

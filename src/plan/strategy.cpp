@@ -63,10 +63,25 @@ void check_heads(config::Section& section, const workload::Workload& workload,
         return;
       }
       if (op.kv_heads % tensor != 0) {
-        section.error("tensor", "the " + std::to_string(op.kv_heads) +
-                                    " heads of keys and values of '" + layer.name + "/" + op.name +
+        const std::string what =
+            op.kind == "ssm" ? " groups of heads of '" : " heads of keys and values of '";
+        section.error("tensor", "the " + std::to_string(op.kv_heads) + what + layer.name + "/" + op.name +
                                     "' cannot be shared out among " + std::to_string(tensor) +
                                     " tiles, and are not copied");
+        return;
+      }
+    }
+  }
+}
+
+// States go from token to token, so that a part of a sequence waits for the one before.
+void check_context(config::Section& section, const workload::Workload& workload,
+                   const Strategy& strategy) {
+  for (const workload::Layer& layer : workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      if (strategy.context > 1 && op.kind == "ssm") {
+        section.error("context", "the tokens of '" + layer.name + "/" + op.name +
+                                     "', of a state-space layer, are not cut");
         return;
       }
     }
@@ -97,7 +112,8 @@ const Key<Count> chunks{"chunks", 1, "chunks of layers a stage holds", counted};
 const NameKey schedule =
     NameKey(
         "schedule", [] { return schedules().names(); }, "1f1b",
-        "order of forward and backward passes; with chunks: interleaved; in inference: streaming")
+        "order of forward and backward passes, and how chunks lie; with chunks: interleaved; in "
+        "inference: streaming")
         .derived();
 const config::ListKey<std::string> order_key{
     "order", {}, "instead: the passes of each stage, as text"};
@@ -117,6 +133,7 @@ void read_schedule(config::Section& section, bool training, Strategy& strategy) 
   if (!schedules().contains(strategy.schedule)) {
     return;  // already complained about
   }
+  strategy.v_shaped = schedules().at(strategy.schedule).v_shaped;
   const PipelineShape shape = strategy.pipeline_shape(training);
   if (!strategy.order.empty()) {
     if (const std::string fault = fault_of(shape, strategy.order); !fault.empty()) {
@@ -303,6 +320,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.sequence_parallel = sequence_parallel.read(section);
   read_cuts(section, strategy);
   check_heads(section, workload, strategy);
+  check_context(section, workload, strategy);
   check_experts(section, workload, strategy);
   read_batch(section, workload, strategy);
   read_schedule(section, workload.training, strategy);

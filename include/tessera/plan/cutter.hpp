@@ -110,6 +110,7 @@ class Cutter {
   // with weights that another operator holds.
   std::uint64_t tile_parameters(const workload::Operator& op) const;
   std::uint64_t used_parameters(const workload::Operator& op) const;
+  bool is_copied(const workload::Operator& op) const;
   Bytes read_weights(const workload::Operator& op) const;
   Bytes moved(const workload::Operator& op) const;
   Bytes kept(const workload::Operator& op) const;

@@ -31,8 +31,8 @@ struct StageMemory {
   std::uint32_t in_flight = 0;
   bool holds_weights = false;
   bool holds_activations = false;
-  // When it holds most, with what is held for a moment and the software's share. In closed form;
-  // of a schedule that the user wrote, by a walk.
+  // When it holds most, with what is held for a moment and the software's share. In closed form; of
+  // a schedule that the user wrote, and of those in a V, by a walk.
   MemoryUse peak;
   // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
   std::uint32_t tiles_a_channel = 1;
@@ -141,6 +141,17 @@ struct Plan {
         return role % stage_tiles() == 0;
     }
     return true;
+  }
+  // The chunk that receives what the stage sends in a pass through one of its own. In a V it is the
+  // same, as the chunks between which messages turn lie in one stage.
+  std::uint32_t receiving_chunk(std::uint32_t stage, std::uint32_t chunk, Peer peer) const {
+    if (strategy.v_shaped) {
+      return chunk;
+    }
+    if (peer == Peer::next_stage) {
+      return chunk + (stage + 1 == stages.size() ? 1 : 0);
+    }
+    return chunk - (stage == 0 ? 1 : 0);
   }
   // Of the stages' ring.
   std::uint32_t peer_stage(std::uint32_t stage, Peer peer) const {

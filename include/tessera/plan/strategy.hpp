@@ -85,6 +85,7 @@ struct Strategy {
   std::uint32_t micro_batches = 1;  // of one iteration, in each replica
   std::uint32_t chunks = 1;         // of layers a stage
   std::string schedule;
+  bool v_shaped = false;  // how chunks lie, as the schedule says
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
   Prefetch prefetch = Prefetch::both;
@@ -120,7 +121,12 @@ struct Strategy {
     return boundary == Boundary::broadcast || boundary == Boundary::reduced;
   }
   PipelineShape pipeline_shape(bool training) const {
-    return {degrees.pipeline, chunks, micro_batches, training};
+    return {degrees.pipeline, chunks, micro_batches, training, v_shaped};
+  }
+  // That has the last part of the model.
+  std::uint32_t last_stage() const {
+    const PipelineShape shape = pipeline_shape(true);
+    return shape.stage_of(shape.parts() - 1);
   }
   // Passes of one stage of an iteration, without the update.
   std::vector<Pass> passes(std::uint32_t stage, bool training) const;

@@ -504,16 +504,10 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   // Names the micro-batch and the chunk that receives.
   std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
     const plan::Pass& pass = entry_of(tile).pass;
-    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
     const std::uint32_t stage = plan_.placement.stage(tile.role);
-    std::uint32_t chunk = pass.chunk;
-    if (instruction.action == Action::send) {
-      if (instruction.peer == plan::Peer::next_stage) {
-        chunk += stage + 1 == stages ? 1 : 0;
-      } else {
-        chunk -= stage == 0 ? 1 : 0;
-      }
-    }
+    const std::uint32_t chunk = instruction.action == Action::send
+                                    ? plan_.receiving_chunk(stage, pass.chunk, instruction.peer)
+                                    : pass.chunk;
     return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
   }
 

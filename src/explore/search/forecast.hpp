@@ -166,7 +166,8 @@ class Forecaster {
                  double access);
   plan::Group sharing_group() const;
   Span sum_of_copies(Ways& ways, Bytes gradients);
-  bool apart() const { return strategy_.schedule == "zb-h1"; }
+  bool apart() const { return strategy_.schedule == "zb-h1" || strategy_.v_shaped; }
+  plan::PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
 
   const sim::Experiment& experiment_;
   const workload::Workload& workload_;

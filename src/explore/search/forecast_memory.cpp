@@ -11,8 +11,11 @@ using plan::LayerState;
 
 }  // namespace
 
-// plan::most_in_flight of the schedules, in closed form.
+// plan::most_in_flight of the schedules, in closed form but for those in a V.
 std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t stage) const {
+  if (strategy_.v_shaped) {
+    return plan::most_in_flight(strategy_.passes(stage, workload_.training));
+  }
   const std::uint64_t count = strategy_.micro_batches;
   const std::uint64_t stages = strategy_.degrees.pipeline;
   std::uint64_t kept = count;
@@ -35,7 +38,7 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
   plan::StageMemory memory;
   Bytes stored;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
-    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    const std::uint32_t part = shape().part_of(stage, chunk);
     const LayerState state = between(sharing.state, cuts[part], cuts[part + 1]);
     memory.weights += state.weights;
     memory.gradients += state.gradients;
@@ -51,12 +54,20 @@ plan::MemoryUse Forecaster::peak_of(const std::vector<std::size_t>& cuts, std::u
                                     const plan::StageMemory& memory) {
   std::vector<plan::PhaseMemory> chunks;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
-    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    const std::uint32_t part = shape().part_of(stage, chunk);
     chunks.push_back(
         plan::memory_of_passes(strategy_, layer_memory_, kinds_, cuts[part], cuts[part + 1]));
   }
   if (experiment_.machine.framework.pools_apart) {
     plan::keep_pools(chunks);
+  }
+  if (strategy_.v_shaped) {
+    plan::MemoryWalk walk(memory.state());
+    for (const plan::Pass& pass : strategy_.passes(stage, workload_.training)) {
+      walk.take(pass, chunks[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+    }
+    return plan::with_framework(experiment_.machine.framework,
+                                plan::communicators_of(strategy_, stage, ties_), walk.peak().use);
   }
   const plan::StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                              strategy_.micro_batches, memory.in_flight};

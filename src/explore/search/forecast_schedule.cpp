@@ -72,7 +72,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   StageTimes times;
   LayerState all;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
-    const std::size_t part = std::size_t{chunk} * strategy_.degrees.pipeline + stage;
+    const std::uint32_t part = shape().part_of(stage, chunk);
     const std::size_t first = cuts[part];
     const std::size_t end = cuts[part + 1];
     all += between(sharing.state, first, end);
@@ -168,9 +168,10 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     // Those that come after the last pass that other stages wait for; the first stage's update
     // waits for one of its own.
     const double put_off = std::min(count, static_cast<double>(number) + 1);
-    const Span there_and_back = head + own - stage.weight_gradients * put_off + tail +
-                                stages.front().weight_gradients + stages.front().last +
-                                stages.front().update;
+    // In a V that is of one of its chunks.
+    const Span of_first = strategy_.v_shaped ? Span{} : stages.front().weight_gradients;
+    const Span there_and_back = head + own - stage.weight_gradients * put_off + tail + of_first +
+                                stages.front().last + stages.front().update;
     const Span alone = head * (1 / iterations) + own + stage.last + stage.update;
     longest_stage = longest(longest_stage, longest(there_and_back, alone));
     const Span crossing = crossing_of(layout, static_cast<std::uint32_t>(number));
@@ -187,6 +188,9 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     longest_stage = longest(
         longest_stage,
         Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth.bytes_per_second())));
+  }
+  if (strategy_.v_shaped && strategy_.overlap_tensor) {
+    longest_stage.least = 0;  // some backward passes are whole, and hide sums
   }
   // Sums of many fractions are not exact.
   longest_stage.least *= 1 - 1e-9;

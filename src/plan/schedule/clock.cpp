@@ -16,7 +16,8 @@ ScheduleClock::ScheduleClock(const Plan& plan, Times times)
     : plan_(plan),
       times_(std::move(times)),
       stages_(static_cast<std::uint32_t>(plan.stages.size())),
-      parts_(stages_ * plan.strategy.chunks),
+      shape_(plan.strategy.pipeline_shape(plan.training)),
+      parts_(shape_.parts()),
       next_(stages_),
       clock_(stages_),
       busy_(stages_),
@@ -58,7 +59,7 @@ bool ScheduleClock::advance(std::uint32_t stage) {
     ++next_[stage];
     return true;
   }
-  const std::uint32_t part = entry.pass.chunk * stages_ + stage;
+  const std::uint32_t part = shape_.part_of(stage, entry.pass.chunk);
   const std::optional<SimTime> ready = ready_at(entry.pass, part);
   if (!ready) {
     return false;
@@ -91,10 +92,12 @@ std::optional<SimTime> ScheduleClock::ready_at(const Pass& pass, std::uint32_t p
 std::optional<SimTime> ScheduleClock::sent_at(std::size_t direction, std::uint32_t from,
                                               std::uint32_t to, const Pass& pass) const {
   const std::optional<SimTime>& done = done_[direction][place(from, pass)];
-  if (!done || !times_.boundary || from % stages_ == to % stages_) {
+  const std::uint32_t sender = shape_.stage_of(from);
+  const std::uint32_t receiver = shape_.stage_of(to);
+  if (!done || !times_.boundary || sender == receiver) {
     return done;
   }
-  return *done + times_.boundary(from % stages_, to % stages_);
+  return *done + times_.boundary(sender, receiver);
 }
 
 }  // namespace tessera::plan

@@ -41,6 +41,7 @@ class ScheduleClock {
   const Plan& plan_;
   Times times_;
   std::uint32_t stages_;
+  PipelineShape shape_;
   std::uint32_t parts_;
   std::array<std::vector<std::optional<SimTime>>, 2> done_;  // forward, backward [parts][batches]
   std::vector<std::size_t> next_;                            // [stages] in the schedule

@@ -63,7 +63,7 @@ Pass pass_from(const std::string& word) {
 class Progress {
  public:
   explicit Progress(const PipelineShape& shape)
-      : shape_(shape), parts_(shape.stages * shape.chunks) {
+      : shape_(shape), parts_(shape.parts()) {
     for (auto& done : done_) {
       done.resize(std::size_t{parts_} * shape.micro_batches);
     }
@@ -81,7 +81,7 @@ class Progress {
   }
   // Whether what the pass needs is there.
   bool can_run(const Pass& pass, std::uint32_t stage) const {
-    const std::uint32_t part = pass.chunk * shape_.stages + stage;
+    const std::uint32_t part = shape_.part_of(stage, pass.chunk);
     switch (pass.phase) {
       case Phase::forward:
         return part == 0 || is_done(Phase::forward, part - 1, pass.micro_batch);
@@ -93,7 +93,7 @@ class Progress {
     }
   }
   bool twice(const Pass& pass, std::uint32_t stage) const {
-    const std::uint32_t part = pass.chunk * shape_.stages + stage;
+    const std::uint32_t part = shape_.part_of(stage, pass.chunk);
     const Phase first = pass.phase == Phase::backward ? Phase::input_gradient : pass.phase;
     return is_done(first, part, pass.micro_batch) ||
            (pass.phase == Phase::backward &&
@@ -130,7 +130,7 @@ std::string fault_of_list(const PipelineShape& shape, std::uint32_t stage,
     if (seen.twice(pass, stage)) {
       return where + word_of(pass) + " comes twice";
     }
-    seen.note(pass.phase, pass.chunk * shape.stages + stage, pass.micro_batch);
+    seen.note(pass.phase, shape.part_of(stage, pass.chunk), pass.micro_batch);
     weight += pass.phase == Phase::forward || pass.phase == Phase::backward ? 2 : 1;
   }
   wanted *= shape.training ? 4 : 2;
@@ -167,7 +167,7 @@ std::string fault_of(const PipelineShape& shape, const std::vector<std::vector<P
              progress.can_run(passes[stage][next[stage]], stage);
            ++next[stage]) {
         const Pass& pass = passes[stage][next[stage]];
-        progress.note(pass.phase, pass.chunk * shape.stages + stage, pass.micro_batch);
+        progress.note(pass.phase, shape.part_of(stage, pass.chunk), pass.micro_batch);
         moved = true;
       }
     }

@@ -238,13 +238,8 @@ class StageClock {
   void send(const Instruction& instruction, const plan::ScheduleEntry& entry, SimTime time,
             Arrivals& arrivals) {
     const bool onward = instruction.peer == plan::Peer::next_stage;
-    const auto stages = static_cast<std::uint32_t>(plan_.stages.size());
-    std::uint32_t chunk = entry.pass.chunk;
-    if (onward && stage_ + 1 == stages) {
-      ++chunk;
-    } else if (!onward && stage_ == 0) {
-      --chunk;
-    }
+    const std::uint32_t chunk =
+        plan_.receiving_chunk(stage_, entry.pass.chunk, instruction.peer);
     const SimTime arrives = now_ + time;
     arrivals[{plan_.peer_stage(stage_, instruction.peer), instruction.traffic,
               number(entry.pass, chunk)}]

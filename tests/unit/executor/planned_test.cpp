@@ -39,7 +39,9 @@ TEST(Planned, EveryInstantHasOneActivity) {
     for (const std::string strategy :
          {"pipeline: 4\ntensor: 4\ndata: 2\n", "pipeline: 8\ndata: 4\nschedule: gpipe\n",
           "pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nzero: 1\n",
-          "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n"}) {
+          "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n",
+          "pipeline: 4\nchunks: 2\nschedule: zb-v\ndata: 2\nzero: 3\n",
+          "pipeline: 2\nchunks: 2\ntensor: 4\nschedule: dualpipe-v\nboundary: scattered\n"}) {
       const Planned work = planned(strategy, machine_text("sram: " + sram, dram));
       const Outcome outcome = execute(work.machine, work.plan, "", 2);
       EXPECT_EQ(outcome.tiles.size(), work.plan.strategy.degrees.tiles());
@@ -54,6 +56,7 @@ TEST(Planned, EveryInstantHasOneActivity) {
 TEST(Planned, NoIterationIsShorterThanIdeal) {
   for (const std::string strategy :
        {"pipeline: 2\nchunks: 2\nschedule: interleaved\n", "pipeline: 4\nschedule: zb-h1\n",
+        "pipeline: 4\nchunks: 2\nschedule: zb-v\n", "pipeline: 2\nchunks: 2\nschedule: dualpipe-v\n",
         "pipeline: 4\nschedule: gpipe\nrecompute: full\n", "pipeline: 6\ndata: 2\n",
         "pipeline: 2\nplacement: {layout: given, tiles: [{tiles: 0, layers: [0, 6]}, {tiles: 1, "
         "layers: [7, 7]}]}\n"}) {

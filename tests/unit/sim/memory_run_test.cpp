@@ -35,8 +35,11 @@ void expect_equal(const std::vector<trace::PeakMemory>& one,
 }
 
 TEST(RunMemory, PeaksAreThoseOfThePlan) {
-  for (const char* const schedule : {"gpipe", "1f1b", "zb-h1"}) {
-    const std::vector<std::string> settings{std::string("strategy.schedule=") + schedule};
+  for (const std::string schedule : {"gpipe", "1f1b", "zb-h1", "zb-v", "dualpipe-v"}) {
+    std::vector<std::string> settings{"strategy.schedule=" + schedule};
+    if (schedule.ends_with("-v")) {
+      settings.insert(settings.end(), {"strategy.chunks=2", "workload.batch=16"});
+    }
     const Experiment experiment = read(small_experiment(), settings);
     const trace::Summary summary = run_one(settings);
     ASSERT_EQ(summary.peak_memory.size(), experiment.plan().stages.size());

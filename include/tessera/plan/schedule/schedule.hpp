@@ -12,13 +12,26 @@
 
 namespace tessera::plan {
 
-// What is to be ordered: `stages` stages, each holding `chunks` chunks of layers; chunk c of stage
-// s is part c * stages + s of the model, whose parts a micro-batch passes in order.
+// What is to be ordered: `stages` stages, each holding `chunks` chunks of layers, which are parts of
+// the model that a micro-batch passes in order. Chunk c of stage s is part c * stages + s; in a V
+// every other chunk lies the other way round, part c * stages + stages - 1 - s, so that the parts go
+// from the first stage to the last and back.
 struct PipelineShape {
   std::uint32_t stages = 1;
   std::uint32_t chunks = 1;
   std::uint32_t micro_batches = 1;
   bool training = true;
+  bool v_shaped = false;
+
+  std::uint32_t parts() const { return stages * chunks; }
+  bool turns_back(std::uint32_t chunk) const { return v_shaped && chunk % 2 == 1; }
+  std::uint32_t part_of(std::uint32_t stage, std::uint32_t chunk) const {
+    return chunk * stages + (turns_back(chunk) ? stages - 1 - stage : stage);
+  }
+  std::uint32_t stage_of(std::uint32_t part) const {
+    const std::uint32_t place = part % stages;
+    return turns_back(part / stages) ? stages - 1 - place : place;
+  }
 };
 
 // A schedule as a pure function of the stage: every chunk's forward pass of every micro-batch once,
@@ -28,6 +41,7 @@ struct Schedule {
   std::function<std::vector<Pass>(const PipelineShape& shape, std::uint32_t stage)> passes;
   // Why the shape does not suit the schedule; empty when it does.
   std::function<std::string(const PipelineShape& shape)> objection;
+  bool v_shaped = false;  // how chunks lie: see PipelineShape
 };
 
 // Schedules by name:
@@ -41,6 +55,14 @@ struct Schedule {
 //                2.2), micro-batches in groups of `stages`; the bubble shrinks by `chunks`
 //   zb-h1        1F1B with the weight gradient taken apart and done `stage` micro-batches later,
 //                which fills the end (Qi et al., "Zero bubble", arXiv:2401.10241, section 2)
+//   zb-v         two chunks a stage in a V, as many activations as 1F1B keeps, gradients of weights
+//                apart; without bubbles where passes of all three kinds take equally long and there
+//                are 2 stages - 1 micro-batches or more (Qi et al., arXiv:2401.10241, section 6, and
+//                arXiv:2405.15362, section 3.2)
+//   dualpipe-v   two chunks a stage in a V, forward passes of one beside backward passes of the
+//                other (DeepSeek-AI, DeepSeek-V3, arXiv:2412.19437, section 3.2.1, cut in half: the
+//                file dualpipev of its published code); bubbles of stages - 1 times a forward pass
+//                and twice that of gradients of inputs less one of weights
 //   layer-wise   each micro-batch forward and backward before the next one; a pipeline of depth 1
 //                (PALM, section IV-A)
 //   streaming    forward passes only; the only one for inference, and for nothing else
