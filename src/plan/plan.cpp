@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "capacity.hpp"
 #include "collective_time.hpp"
@@ -311,7 +312,8 @@ class PlanMaker {
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers, Sharing sharing) {
-  const PlanMaker maker(machine, workload, operation_time);
+  const std::optional<workload::Workload> busiest = workload::of_busiest(workload, strategy.expert);
+  const PlanMaker maker(machine, busiest ? *busiest : workload, operation_time);
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
                                                     [&] { return maker.traffic(strategy); });

@@ -372,6 +372,10 @@ void refuse_shape(const LanguageSetup& setup) {
       throw ConfigError("pattern: only layers of attention over all tokens with an MLP are served");
     }
   }
+  if (shape.experts &&
+      (shape.experts->loads != workload::ExpertLoads::even || !shape.experts->shares.empty())) {
+    throw ConfigError("experts: tokens that are served spread evenly over experts");
+  }
   if (shape.latent && setup.core != nullptr) {
     throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");
   }

@@ -180,7 +180,8 @@ struct Transfers {
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when
 // the work does not fit: more stages than layers, more roles than tiles, or (unless
-// `check_capacity` is off) more bytes than SRAM and DRAM hold.
+// `check_capacity` is off) more bytes than SRAM and DRAM hold. Where experts have loads of their own
+// every tile does what the busiest part of them does (workload::of_busiest).
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers);

@@ -25,6 +25,15 @@ enum class Sharding : std::uint8_t {
 };
 std::string to_string(Sharding sharding);
 
+// Copies of a sample's tokens that experts work on, where these are not as many for each.
+struct ExpertCopies {
+  std::vector<std::uint64_t> of_expert;  // empty: as many for each
+  std::uint64_t counted = 0;  // for each, of what the operator says it computes, keeps and sends
+  bool taken = false;         // whether they are what goes into it, and what comes out
+  bool given = false;
+  friend bool operator==(const ExpertCopies&, const ExpertCopies&) = default;
+};
+
 // One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns
 // (column), the depth (row) or the count (heads) of its product. Counts are of elements or FLOPs;
 // bytes follow from the data type. Backward of a matrix product costs twice its forward, half of it
@@ -84,6 +93,7 @@ struct Operator {
   // Weights of experts: each holds `parameters` / `experts` of them, and the expert group shares
   // them out. 0: no experts.
   std::uint64_t experts = 0;
+  ExpertCopies loads{};
   // Elements (copies of tokens, for all experts) exchanged all-to-all over the expert group after
   // forward, and as many before backward.
   std::uint64_t exchange_elements = 0;
@@ -133,6 +143,10 @@ struct Workload {
   // Forward and, in training, backward of one sample, without recomputation.
   Flops flops_per_sample() const;
 };
+
+// The same where replicas share experts out in `parts` of as many, one behind the other: with what the
+// part computes that has most to do, which the others wait for. Nothing where experts are alike.
+std::optional<Workload> of_busiest(const Workload& workload, std::uint32_t parts);
 
 // Models of layers by name. A maker reads its section (all keys but `kind`
 // and the common ones) and leaves complaints in its diagnostics; without a result when no workload

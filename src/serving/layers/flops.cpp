@@ -17,6 +17,8 @@ TransformerShape of_one_token(TransformerShape shape) {
   if (shape.experts) {
     shape.experts->count = shape.experts->top_k;
     shape.experts->capacity_millionths = 1'000'000;
+    shape.experts->room = workload::ExpertRoom::padded;
+    shape.experts->shares.clear();
   }
   return shape;
 }

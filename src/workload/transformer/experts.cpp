@@ -39,7 +39,8 @@ std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens) 
   return static_cast<std::uint64_t>((wanted + each - 1) / each);
 }
 
-std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens) {
+std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens,
+                                       std::uint64_t layer) {
   const OperatorMaker make(shape.data_type, shape.dropout);
   const ExpertShape& experts = *shape.experts;
   const std::uint64_t h = shape.hidden;
@@ -85,6 +86,16 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
     combine.backward_flops += Flops(activation);
   }
   operators.push_back(std::move(combine));
+  if (experts.room != ExpertRoom::padded) {
+    const std::vector<std::uint64_t> copies_of = expert_copies(experts, tokens, layer);
+    for (Operator& op : operators) {
+      const bool takes = op.experts > 0 || op.name == "expert_" + name || op.name == "combine";
+      const bool gives = op.experts > 0 || op.name == "expert_" + name || op.name == "dispatch";
+      if (takes || gives) {
+        op.loads = {copies_of, per_expert, takes, gives};
+      }
+    }
+  }
   return operators;
 }
 

@@ -187,7 +187,7 @@ class Builder {
 
   Operators mlp(std::uint64_t number) const {
     if (shape_.experts && shape_.experts->are_in(number)) {
-      return expert_operators(shape_, tokens_);
+      return expert_operators(shape_, tokens_, number);
     }
     const std::uint64_t f = shape_.ffn;
     const std::uint64_t up = shape_.mlp == Activation::swiglu ? 2 * f : f;

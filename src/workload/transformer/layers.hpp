@@ -36,7 +36,8 @@
 // Mixture of experts (Lepikhin et al., GShard, arXiv:2006.16668; Fedus et al., Switch Transformer,
 // arXiv:2101.03961): a router on every token; each of E experts works on ceil(s k c / E) copies of
 // tokens, its capacity for top-k routing and capacity factor c (equation (3) of the latter), full
-// or not; copies travel to the experts after `dispatch` and back after `expert_down`.
+// or not, or on those that come; copies travel to the experts after `dispatch` and back after
+// `expert_down`.
 //
 // Deviations: the three small fp32 all-reduces of a cut cross-entropy (maximum, sum of
 // exponentials, logit of the target) are one of 3 s elements of the workload's data type; the
@@ -54,7 +55,7 @@
 
 namespace tessera::workload {
 
-// Copies of tokens that each expert works on: ceil(tokens * top_k * capacity factor / experts).
+// Copies of tokens that an expert has room for: ceil(tokens * top_k * capacity factor / experts).
 std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens);
 
 // Of rotary positions: two products and a sum for each element turned; backward alike (Su et al.,
@@ -68,7 +69,13 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
 // A state-space layer, likewise.
 std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t tokens);
 
+// What each expert of a layer works on where it is not padded: with shares as given or drawn, and no
+// more than its capacity where what is beyond is dropped.
+std::vector<std::uint64_t> expert_copies(const ExpertShape& experts, std::uint64_t tokens,
+                                         std::uint64_t layer);
+
 // The operators of an MLP whose tokens are spread over experts, from the router to the sum.
-std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens);
+std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens,
+                                       std::uint64_t layer);
 
 }  // namespace tessera::workload

@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/workload.hpp"
 #include "training.hpp"
+#include "transformer/expert_keys.hpp"
 #include "transformer/layers.hpp"
 #include "transformer/mixers.hpp"
 
@@ -68,6 +71,9 @@ double flops_bound(const TransformerShape& shape) {
     mlp_tokens =
         std::max(s, real(expert_capacity(e, static_cast<std::uint64_t>(s))) * real(e.count)) +
         s * real(e.shared);
+    if (e.room != ExpertRoom::padded) {  // all may go to one part of the experts
+      mlp_tokens = std::max(mlp_tokens, s * real(e.count + e.shared));
+    }
     width = std::max(width, real(e.ffn));
     stored_mlps = real(e.count + e.shared);
   }
@@ -96,45 +102,6 @@ using config::ChoiceKey;
 using config::DerivedKey;
 using config::Key;
 using config::RequiredKey;
-
-const RequiredKey<Count> expert_count{"experts.count",
-                                      "experts of a layer; without experts there is one MLP",
-                                      between<Count>(1, 1 << 16)};
-const RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
-                               between<Count>(1, 1 << 16)};
-const Key<Count> every{"experts.every", 1, "one layer in so many has experts, the last of them",
-                       between<Count>(1, 1 << 14)};
-const Key<double> capacity_factor{"experts.capacity_factor", 1,
-                                  "room for tokens; 1 is that of an even spread",
-                                  between(1e-3, 1e3)};
-const Key<Count> dense_first{"experts.dense_first", 0,
-                             "layers at the begin that have one MLP, of width `ffn`, instead",
-                             between<Count>(0, 1 << 14)};
-const Key<Count> shared_experts{"experts.shared", 0, "further experts that work on every token",
-                                between<Count>(0, 1 << 10)};
-const DerivedKey<Count> expert_ffn{"experts.ffn", "ffn", "width inside one expert",
-                                   between<Count>(1, 1 << 24)};
-
-std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t ffn) {
-  ExpertShape experts;
-  experts.count = expert_count.read(section);
-  experts.top_k = top_k.read(section);
-  experts.every = every.read(section);
-  experts.dense_first = dense_first.read(section);
-  experts.capacity_millionths =
-      static_cast<std::uint64_t>(std::llround(1e6 * capacity_factor.read(section)));
-  experts.shared = shared_experts.read(section);
-  experts.ffn = expert_ffn.read(section, ffn);
-  if (experts.count == 0 || experts.top_k == 0) {
-    return std::nullopt;
-  }
-  if (experts.top_k > experts.count) {
-    section.error("top_k", "a token cannot go to " + std::to_string(experts.top_k) + " of " +
-                               std::to_string(experts.count) + " experts");
-    return std::nullopt;
-  }
-  return experts;
-}
 
 const ChoiceKey<Positions> positions{
     "positions",
@@ -374,24 +341,15 @@ std::vector<ParameterInfo> transformer_parameters() {
                                   causal,
                                   mlp,
                                   ffn,
-                                  expert_count,
-                                  top_k,
-                                  every,
-                                  dense_first,
-                                  capacity_factor,
-                                  shared_experts,
-                                  expert_ffn,
                                   head,
                                   tie_embeddings,
                                   biases,
                                   dropout,
                                   loss,
                                   product_type};
-  for (ParameterInfo& info : mixer_parameters()) {
-    list.push_back(std::move(info));
-  }
-  for (ParameterInfo& info : training_parameters()) {
-    list.push_back(std::move(info));
+  for (std::vector<ParameterInfo> more :
+       {mixer_parameters(), expert_parameters(), training_parameters()}) {
+    std::move(more.begin(), more.end(), std::back_inserter(list));
   }
   return list;
 }

@@ -45,6 +45,18 @@ struct LayerKind {
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
+// How many tokens an expert takes, and works on.
+//   padded     its capacity, full or not; what is beyond is dropped (GShard, Switch Transformer)
+//   dropped    those that come, up to its capacity
+//   unlimited  those that come (Gale et al., MegaBlocks, arXiv:2211.15841)
+enum class ExpertRoom : std::uint8_t { padded, dropped, unlimited };
+
+// How tokens spread over experts, where their shares are not given.
+//   even         to all alike
+//   zipf         by the power of a rank, ranks drawn for each layer
+//   exponential  shares drawn for each layer, all that add up to one alike (Dirichlet, 1)
+enum class ExpertLoads : std::uint8_t { even, zipf, exponential };
+
 struct ExpertShape {
   std::uint64_t count = 0;
   std::uint64_t top_k = 0;
@@ -53,6 +65,11 @@ struct ExpertShape {
   std::uint64_t shared = 0;  // experts that work on every token
   std::uint64_t ffn = 0;
   std::uint64_t dense_first = 0;  // layers that have one MLP, before `every` counts
+  ExpertRoom room = ExpertRoom::padded;
+  ExpertLoads loads = ExpertLoads::even;
+  double skew = 1;  // of zipf: shares are as rank^-skew
+  std::uint64_t seed = 1;
+  std::vector<double> shares{};  // [count] given, up to a factor; empty: as `loads` says
 
   // Whether the layer of this number has them.
   bool are_in(std::uint64_t layer) const {

@@ -1,0 +1,129 @@
+#include "transformer/expert_keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "tessera/config/key.hpp"
+
+namespace tessera::workload {
+namespace {
+
+using config::between;
+using config::ChoiceKey;
+using config::DerivedKey;
+using config::Key;
+using config::ListKey;
+using config::RequiredKey;
+using Count = std::uint64_t;
+
+// Made when asked for, as kinds of work register before this file's own objects are there.
+struct ExpertKeys {
+  RequiredKey<Count> count{"experts.count", "experts of a layer; without experts there is one MLP",
+                           between<Count>(1, 1 << 16)};
+  RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
+                           between<Count>(1, 1 << 16)};
+  Key<Count> every{"experts.every", 1, "one layer in so many has experts, the last of them",
+                   between<Count>(1, 1 << 14)};
+  Key<Count> dense_first{"experts.dense_first", 0,
+                         "layers at the begin that have one MLP, of width `ffn`, instead",
+                         between<Count>(0, 1 << 14)};
+  Key<double> capacity_factor{"experts.capacity_factor", 1,
+                              "room for tokens; 1 is that of an even spread", between(1e-3, 1e3)};
+  Key<Count> shared{"experts.shared", 0, "further experts that work on every token",
+                    between<Count>(0, 1 << 10)};
+  DerivedKey<Count> ffn{"experts.ffn", "ffn", "width inside one expert",
+                        between<Count>(1, 1 << 24)};
+  ChoiceKey<ExpertRoom> room{"experts.room",
+                             {{"padded", ExpertRoom::padded},
+                              {"dropped", ExpertRoom::dropped},
+                              {"unlimited", ExpertRoom::unlimited}},
+                             "padded",
+                             "padded: an expert works on its capacity, full or not; dropped: on the "
+                             "tokens that come, up to that; unlimited: on all that come"};
+  ChoiceKey<ExpertLoads> loads{"experts.loads",
+                               {{"even", ExpertLoads::even},
+                                {"zipf", ExpertLoads::zipf},
+                                {"exponential", ExpertLoads::exponential}},
+                               "even",
+                               "how tokens spread, where experts are not padded: even, or drawn for "
+                               "each layer: zipf, exponential"};
+  Key<double> skew{"experts.skew", 1, "zipf: the share of the expert of rank r is as r^-skew",
+                   between(0.0, 10.0)};
+  Key<Count> seed{"experts.seed", 1, "of what is drawn",
+                  between<Count>(0, std::uint64_t{1} << 62)};
+  ListKey<double> shares{
+      "experts.shares", {}, "instead of `loads`: the share of each expert, up to a factor"};
+};
+
+const ExpertKeys& keys() {
+  static const ExpertKeys made;
+  return made;
+}
+
+bool are_shares(const std::vector<double>& shares, std::uint64_t count) {
+  const bool sound = std::all_of(shares.begin(), shares.end(),
+                                 [](double share) { return share >= 0 && std::isfinite(share); });
+  return sound && shares.size() == count &&
+         std::accumulate(shares.begin(), shares.end(), 0.0) > 0;
+}
+
+// Whether what is said of loads goes together.
+bool read_loads(config::Section& section, ExpertShape& experts) {
+  experts.room = keys().room.read(section);
+  experts.loads = keys().loads.read(section);
+  experts.skew = keys().skew.read(section);
+  experts.seed = keys().seed.read(section);
+  experts.shares = keys().shares.read(section);
+  const bool padded = experts.room == ExpertRoom::padded;
+  for (const char* key : {"loads", "shares"}) {
+    if (padded && section.has(key)) {
+      section.error(key, "has no effect on experts that work on their capacity, full or not; give "
+                         "'room: dropped' or 'room: unlimited'");
+      return false;
+    }
+  }
+  if (experts.room == ExpertRoom::unlimited && section.has("capacity_factor")) {
+    section.error("capacity_factor", "is of no effect with 'room: unlimited'");
+    return false;
+  }
+  if (section.has("shares") && !are_shares(experts.shares, experts.count)) {
+    section.error("shares", "must be " + std::to_string(experts.count) +
+                                " numbers from 0 on, not all 0, one for each expert");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t ffn) {
+  ExpertShape experts;
+  experts.count = keys().count.read(section);
+  experts.top_k = keys().top_k.read(section);
+  experts.every = keys().every.read(section);
+  experts.dense_first = keys().dense_first.read(section);
+  experts.capacity_millionths =
+      static_cast<std::uint64_t>(std::llround(1e6 * keys().capacity_factor.read(section)));
+  experts.shared = keys().shared.read(section);
+  experts.ffn = keys().ffn.read(section, ffn);
+  const bool sound = read_loads(section, experts);
+  if (experts.count == 0 || experts.top_k == 0) {
+    return std::nullopt;
+  }
+  if (experts.top_k > experts.count) {
+    section.error("top_k", "a token cannot go to " + std::to_string(experts.top_k) + " of " +
+                               std::to_string(experts.count) + " experts");
+    return std::nullopt;
+  }
+  return sound ? std::optional(experts) : std::nullopt;
+}
+
+std::vector<ParameterInfo> expert_parameters() {
+  const ExpertKeys& all = keys();
+  return {all.count,  all.top_k, all.every, all.dense_first, all.capacity_factor, all.shared,
+          all.ffn,    all.room,  all.loads, all.skew,        all.seed,            all.shares};
+}
+
+}  // namespace tessera::workload
