@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "tessera/core/wide.hpp"
 #include "tessera/workload/workload.hpp"

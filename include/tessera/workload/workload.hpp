@@ -31,7 +31,6 @@ struct ExpertCopies {
   std::uint64_t counted = 0;  // for each, of what the operator says it computes, keeps and sends
   bool taken = false;         // whether they are what goes into it, and what comes out
   bool given = false;
-  friend bool operator==(const ExpertCopies&, const ExpertCopies&) = default;
 };
 
 // One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns

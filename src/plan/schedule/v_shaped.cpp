@@ -24,10 +24,10 @@ constexpr std::uint16_t there = 0;
 constexpr std::uint16_t back = 1;
 
 // The passes of a stage; each kind goes through micro-batches in order.
-class Passes {
+class PassList {
  public:
   // Those of micro-batches from `count` on are left out.
-  explicit Passes(std::uint32_t count) : count_(count) {}
+  explicit PassList(std::uint32_t count) : count_(count) {}
 
   void forward(std::uint16_t chunk) { add(Phase::forward, chunk, forward_[chunk]++); }
   void inputs(std::uint16_t chunk) {
@@ -78,7 +78,7 @@ class Passes {
 std::vector<Pass> zero_bubble_v(const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t stages = shape.stages;
   const std::uint32_t count = std::max(2 * stages - 1, shape.micro_batches);
-  Passes passes(shape.micro_batches);
+  PassList passes(shape.micro_batches);
   const auto backward = [&](std::uint16_t chunk) {
     passes.inputs(chunk);
     passes.weights(chunk);
@@ -121,7 +121,7 @@ std::vector<Pass> zero_bubble_v(const PipelineShape& shape, std::uint32_t stage)
 
 std::vector<Pass> dual_pipe_v(const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t behind = shape.stages - stage - 1;  // stages
-  Passes passes(shape.micro_batches);
+  PassList passes(shape.micro_batches);
   for (std::uint32_t i = 0; i < 2 * behind; ++i) {
     passes.forward(there);
   }

@@ -57,7 +57,7 @@ struct ExpertKeys {
       "experts.shares", {}, "instead of `loads`: the share of each expert, up to a factor"};
 };
 
-const ExpertKeys& keys() {
+const ExpertKeys& expert_keys() {
   static const ExpertKeys made;
   return made;
 }
@@ -71,11 +71,11 @@ bool are_shares(const std::vector<double>& shares, std::uint64_t count) {
 
 // Whether what is said of loads goes together.
 bool read_loads(config::Section& section, ExpertShape& experts) {
-  experts.room = keys().room.read(section);
-  experts.loads = keys().loads.read(section);
-  experts.skew = keys().skew.read(section);
-  experts.seed = keys().seed.read(section);
-  experts.shares = keys().shares.read(section);
+  experts.room = expert_keys().room.read(section);
+  experts.loads = expert_keys().loads.read(section);
+  experts.skew = expert_keys().skew.read(section);
+  experts.seed = expert_keys().seed.read(section);
+  experts.shares = expert_keys().shares.read(section);
   const bool padded = experts.room == ExpertRoom::padded;
   for (const char* key : {"loads", "shares"}) {
     if (padded && section.has(key)) {
@@ -100,14 +100,14 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
 
 std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t ffn) {
   ExpertShape experts;
-  experts.count = keys().count.read(section);
-  experts.top_k = keys().top_k.read(section);
-  experts.every = keys().every.read(section);
-  experts.dense_first = keys().dense_first.read(section);
+  experts.count = expert_keys().count.read(section);
+  experts.top_k = expert_keys().top_k.read(section);
+  experts.every = expert_keys().every.read(section);
+  experts.dense_first = expert_keys().dense_first.read(section);
   experts.capacity_millionths =
-      static_cast<std::uint64_t>(std::llround(1e6 * keys().capacity_factor.read(section)));
-  experts.shared = keys().shared.read(section);
-  experts.ffn = keys().ffn.read(section, ffn);
+      static_cast<std::uint64_t>(std::llround(1e6 * expert_keys().capacity_factor.read(section)));
+  experts.shared = expert_keys().shared.read(section);
+  experts.ffn = expert_keys().ffn.read(section, ffn);
   const bool sound = read_loads(section, experts);
   if (experts.count == 0 || experts.top_k == 0) {
     return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t f
 }
 
 std::vector<ParameterInfo> expert_parameters() {
-  const ExpertKeys& all = keys();
+  const ExpertKeys& all = expert_keys();
   return {all.count,  all.top_k, all.every, all.dense_first, all.capacity_factor, all.shared,
           all.ffn,    all.room,  all.loads, all.skew,        all.seed,            all.shares};
 }

@@ -69,7 +69,7 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
   join.stored_cut = make.bytes(tokens * queries);
   operators.push_back(std::move(join));
 
-  AttentionShape attention{tokens, tokens,          heads, heads, latent.key_width(),
+  const AttentionShape attention{tokens, tokens,          heads, heads, latent.key_width(),
                            shape.attention, causal, 0,     latent.value_width};
   std::vector<Operator> inner = make.attention("", Sharding::heads, attention);
   operators.insert(operators.end(), std::make_move_iterator(inner.begin()),

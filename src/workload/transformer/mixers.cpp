@@ -57,7 +57,7 @@ struct MixerKeys {
                    between<Count>(1, 1 << 20)};
 };
 
-const MixerKeys& keys() {
+const MixerKeys& mixer_keys() {
   static const MixerKeys made;
   return made;
 }
@@ -76,7 +76,7 @@ const Names& layer_kinds() {
 }
 
 bool read_pattern(config::Section& section, TransformerShape& shape) {
-  for (const std::string& name : keys().pattern.read(section)) {
+  for (const std::string& name : mixer_keys().pattern.read(section)) {
     const auto found = std::find_if(layer_kinds().begin(), layer_kinds().end(),
                                     [&](const auto& kind) { return kind.first == name; });
     if (found == layer_kinds().end()) {
@@ -92,32 +92,32 @@ bool read_pattern(config::Section& section, TransformerShape& shape) {
   return true;
 }
 
-bool has(const TransformerShape& shape, Mixer mixer) {
+bool mixes_by(const TransformerShape& shape, Mixer mixer) {
   return std::any_of(shape.pattern.begin(), shape.pattern.end(),
                      [&](const LayerKind& kind) { return kind.mixer == mixer; });
 }
 
 bool read_latent(config::Section section, TransformerShape& shape) {
   LatentShape latent;
-  latent.q_rank = keys().q_rank.read(section);
-  latent.kv_rank = keys().kv_rank.read(section);
-  latent.nope_width = keys().nope_width.read(section);
-  latent.rope_width = keys().rope_width.read(section);
-  latent.value_width = keys().value_width.read(section, latent.nope_width);
+  latent.q_rank = mixer_keys().q_rank.read(section);
+  latent.kv_rank = mixer_keys().kv_rank.read(section);
+  latent.nope_width = mixer_keys().nope_width.read(section);
+  latent.rope_width = mixer_keys().rope_width.read(section);
+  latent.value_width = mixer_keys().value_width.read(section, latent.nope_width);
   shape.latent = latent;
   return latent.kv_rank > 0 && latent.nope_width > 0;
 }
 
 bool read_ssm(config::Section section, TransformerShape& shape) {
   SsmShape ssm;
-  ssm.state = keys().state.read(section);
-  ssm.head_width = keys().head_width.read(section);
+  ssm.state = mixer_keys().state.read(section);
+  ssm.head_width = mixer_keys().head_width.read(section);
   const bool given = section.has("heads");
   const std::uint64_t inner = 2 * shape.hidden;
-  ssm.heads = keys().heads.read(section, ssm.head_width > 0 ? inner / ssm.head_width : 0);
-  ssm.groups = keys().groups.read(section);
-  ssm.kernel = keys().kernel.read(section);
-  ssm.chunk = keys().chunk.read(section);
+  ssm.heads = mixer_keys().heads.read(section, ssm.head_width > 0 ? inner / ssm.head_width : 0);
+  ssm.groups = mixer_keys().groups.read(section);
+  ssm.kernel = mixer_keys().kernel.read(section);
+  ssm.chunk = mixer_keys().chunk.read(section);
   shape.ssm = ssm;
   if (ssm.state == 0 || ssm.head_width == 0 || ssm.groups == 0 || shape.hidden == 0) {
     return false;  // the section holds the complaint
@@ -150,12 +150,12 @@ bool refuse_others(config::Section& section, const TransformerShape& shape) {
 }  // namespace
 
 bool has_attention(const TransformerShape& shape) {
-  return shape.pattern.empty() || has(shape, Mixer::attention) || has(shape, Mixer::local);
+  return shape.pattern.empty() || mixes_by(shape, Mixer::attention) || mixes_by(shape, Mixer::local);
 }
 
 bool read_mixers(config::Section& section, TransformerShape& shape) {
   bool good = read_pattern(section, shape);
-  shape.window = keys().window.read(section);
+  shape.window = mixer_keys().window.read(section);
   if (section.has("latent")) {
     good = read_latent(section.section("latent"), shape) && good;
   }
@@ -166,7 +166,7 @@ bool read_mixers(config::Section& section, TransformerShape& shape) {
 }
 
 bool check_mixers(config::Section& section, const TransformerShape& shape) {
-  const bool local = has(shape, Mixer::local);
+  const bool local = mixes_by(shape, Mixer::local);
   const auto refuse = [&](const char* key, const std::string& why) {
     section.error(key, why);
     return false;
@@ -183,10 +183,10 @@ bool check_mixers(config::Section& section, const TransformerShape& shape) {
   if (local && shape.latent) {
     return refuse("latent", "local layers have no latent attention");
   }
-  if (has(shape, Mixer::ssm) && !shape.ssm) {
+  if (mixes_by(shape, Mixer::ssm) && !shape.ssm) {
     return refuse("pattern", "layers that are 'ssm' need the section 'ssm'");
   }
-  if (!has(shape, Mixer::ssm) && shape.ssm) {
+  if (!mixes_by(shape, Mixer::ssm) && shape.ssm) {
     return refuse("ssm", "no layer of 'pattern' is 'ssm'");
   }
   if (shape.latent && !has_attention(shape)) {
@@ -196,7 +196,7 @@ bool check_mixers(config::Section& section, const TransformerShape& shape) {
 }
 
 std::vector<ParameterInfo> mixer_parameters() {
-  const MixerKeys& all = keys();
+  const MixerKeys& all = mixer_keys();
   return {all.pattern,    all.window,     all.kv_rank,     all.q_rank, all.nope_width,
           all.rope_width, all.value_width, all.state,       all.heads,  all.head_width,
           all.groups,     all.kernel,     all.chunk};

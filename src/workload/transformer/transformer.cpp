@@ -2,7 +2,6 @@
 // is in transformer_layers.hpp, the keys all workloads have in training.hpp.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
