@@ -28,10 +28,6 @@ constexpr std::uint64_t all_accesses = 0xFFFFFFFFU;
 std::uint8_t slot_of(std::uint8_t kind, std::size_t offset) {
   return static_cast<std::uint8_t>(kind + offset % 2);
 }
-constexpr std::uint32_t bit(std::uint8_t slot) {
-  return std::uint32_t{1} << slot;
-}
-
 bool inside_tensor_group(Group group) {
   return group == Group::tensor || group >= Group::first_cut;
 }
@@ -113,7 +109,7 @@ void PieceWriter::access(Action action, const std::string& name, std::uint8_t sl
   if (bytes == Bytes(0)) {
     return;
   }
-  wait_accesses(bit(slot));
+  wait_accesses(slot_bit(slot));
   Instruction& instruction = emit(action, name);
   instruction.slot = slot;
   instruction.bytes = bytes.count() * stage_.memory.tiles_a_channel;
@@ -142,8 +138,8 @@ void PieceWriter::prefetch_forward(std::size_t index) {
 
 void PieceWriter::await_forward(std::size_t index) {
   const LayerStreams bytes = streams(index);
-  std::uint32_t mask = bytes.forward_weights > Bytes(0) ? bit(slot_of(weights_slot, index)) : 0;
-  mask |= bytes.forward_inputs > Bytes(0) ? bit(slot_of(stored_read_slot, index)) : 0;
+  std::uint32_t mask = bytes.forward_weights > Bytes(0) ? slot_bit(slot_of(weights_slot, index)) : 0;
+  mask |= bytes.forward_inputs > Bytes(0) ? slot_bit(slot_of(stored_read_slot, index)) : 0;
   if (mask != 0) {
     wait_accesses(mask);
   }
@@ -152,7 +148,7 @@ void PieceWriter::await_forward(std::size_t index) {
 
 void PieceWriter::await_weights(std::size_t index) {
   if (gathers_layers()) {
-    wait_collectives(bit(gather_slot_of(index)), "wait for weights");
+    wait_collectives(slot_bit(gather_slot_of(index)), "wait for weights");
   }
 }
 
@@ -193,11 +189,17 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op,
                                    const workload::Operation& operation) {
   use_weights(op);
   gather_context(op);
+  const std::string name = layer(index).name + "/" + op.name;
+  if (goes_in_pieces(op)) {
+    forward_in_pieces(name, op, operation);
+    exchange_tokens(op);
+    return;
+  }
   if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
     collective(Action::collective, Kind::all_gather, Group::tensor,
                cutter_.tensor_bytes(op.backward_all_reduce_elements));
   }
-  execute(layer(index).name + "/" + op.name, operation);
+  execute(name, operation);
   sum_forward(index, op);
   exchange_tokens(op);
 }
@@ -264,8 +266,8 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     if (index > layers.first) {
       prefetch_backward(index - 1, gradients, ahead);
     }
-    wait_accesses(bit(slot_of(weights_slot, index)) | bit(slot_of(stored_read_slot, index)) |
-                  bit(slot_of(gradient_read_slot, index)));
+    wait_accesses(slot_bit(slot_of(weights_slot, index)) | slot_bit(slot_of(stored_read_slot, index)) |
+                  slot_bit(slot_of(gradient_read_slot, index)));
     if (passes_on) {
       await_weights(index);
     }
@@ -315,9 +317,14 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
   const workload::Operation weights = cutter_.weight_gradient(op);
   const bool has_weights = weights.flops > Flops(0) && gradients != Gradients::inputs;
   const bool column = op.sharding == Sharding::column;
+  const bool in_pieces = inputs && goes_in_pieces(op);
   if (inputs) {
     use_weights(op);
     exchange_tokens(op);
+  }
+  if (in_pieces) {
+    backward_in_pieces(name, op, has_weights);
+  } else if (inputs) {
     if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
                  cutter_.tensor_bytes(op.forward_all_reduce_elements));
@@ -325,20 +332,20 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
     gather_context(op);
     execute(name, cutter_.input_gradient(op));
   }
-  const bool beside = strategy_.overlap_tensor && has_weights && inputs;
-  if (inputs) {
+  const bool beside = strategy_.overlap_tensor && has_weights && inputs && !in_pieces;
+  if (inputs && !in_pieces) {
     sum_backward(op, beside ? Action::start_collective : Action::collective);
   }
   if (has_weights) {
     // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
-    if (strategy_.sequence_parallel && column) {
+    if (strategy_.sequence_parallel && column && !in_pieces) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
                  cutter_.tensor_bytes(op.backward_all_reduce_elements));
     }
     execute(name + " weights", weights);
   }
   if (beside) {
-    wait_collectives(bit(tensor_slot), "wait for tensor sums");
+    wait_collectives(slot_bit(tensor_slot), "wait for tensor sums");
   }
 }
 
@@ -403,7 +410,7 @@ void PieceWriter::write_update() {
   sum_cut_weights();
   if (strategy_.degrees.data > 1) {
     if (strategy_.overlap_gradients) {
-      wait_collectives(bit(reduction_slot), "wait for gradients");
+      wait_collectives(slot_bit(reduction_slot), "wait for gradients");
     } else if (strategy_.zero < 2) {
       reduce_gradients(Action::collective, all, true);
     }
@@ -414,7 +421,7 @@ void PieceWriter::write_update() {
   const Bytes written = all.optimizer + all.updated_weights;
   if (streams_weights()) {
     access(Action::read, "read optimizer state", optimizer_slot, read);
-    wait_accesses(bit(optimizer_slot));
+    wait_accesses(slot_bit(optimizer_slot));
   }
   workload::Operation update;
   update.data_type = workload_.data_type;

@@ -17,7 +17,11 @@ enum CollectiveSlot : std::uint8_t {
   gather_slot = 0,
   reduction_slot = 2,
   tensor_slot = 3,
+  piece_slot = 4,
 };
+constexpr std::uint32_t slot_bit(std::uint8_t slot) {
+  return std::uint32_t{1} << slot;
+}
 constexpr std::uint8_t gather_slot_of(std::size_t number) {
   return static_cast<std::uint8_t>(gather_slot + number % 2);
 }
@@ -115,6 +119,15 @@ class PieceWriter {
   void prefetch_backward(std::size_t index, Gradients gradients, bool gathers);
   void forward_operator(std::size_t index, const workload::Operator& op,
                         const workload::Operation& operation);
+  // Beside products, along the tokens: src/plan/piece_async.cpp.
+  bool goes_in_pieces(const workload::Operator& op) const;
+  workload::Operation piece_of(const workload::Operator& op,
+                               const workload::Operation& whole) const;
+  void gather_beside(const std::string& name, const workload::Operation& piece, Bytes bytes);
+  void scatter_beside(const std::string& name, const workload::Operation& piece, Bytes bytes);
+  void forward_in_pieces(const std::string& name, const workload::Operator& op,
+                         const workload::Operation& operation);
+  void backward_in_pieces(const std::string& name, const workload::Operator& op, bool gathers);
   void gather_context(const workload::Operator& op);
   void exchange_tokens(const workload::Operator& op);
   void sum_forward(std::size_t index, const workload::Operator& op);

@@ -245,6 +245,9 @@ const Key<bool> overlap_gradients{"overlap_gradients", false,
                                   "reduce gradients of a layer while earlier layers go on"};
 const Key<bool> overlap_tensor{"overlap_tensor", false,
                                "sum a gradient of inputs while that of weights is computed"};
+const Key<bool> async_tensor{"async_tensor", false,
+                             "with sequence_parallel, else of no effect: gather and scatter along "
+                             "the tokens piece by piece, beside the products around"};
 const ChoiceKey<SramAllocation> sram{
     "sram",
     {{"resident", SramAllocation::resident}, {"algorithm-1", SramAllocation::algorithm_1}},
@@ -283,8 +286,8 @@ std::vector<ParameterInfo> strategy_parameters() {
   }
   parameters.insert(
       parameters.end(),
-      {overlap_gradients, overlap_tensor, boundary, adapters, sharding, cut_samples, cut_rows,
-       cut_columns, cut_depth, sram, capacity_key, aggregation, tensor_algorithm, data_algorithm});
+      {overlap_gradients, overlap_tensor, async_tensor, boundary, adapters, sharding, cut_samples,
+       cut_rows, cut_columns, cut_depth, sram, capacity_key, aggregation, tensor_algorithm, data_algorithm});
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -328,6 +331,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   read_zero(section, strategy);
   strategy.overlap_gradients = overlap_gradients.read(section);
   strategy.overlap_tensor = overlap_tensor.read(section);
+  strategy.async_tensor = async_tensor.read(section);
   read_boundary(section, strategy);
   strategy.sram = sram.read(section);
   strategy.check_capacity = capacity_key.read(section);

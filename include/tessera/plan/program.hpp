@@ -33,7 +33,7 @@ enum class Action : std::uint8_t {
 };
 
 // Whom a send or receive means: the tile in the same place of another stage, around the ring of
-// stages when a stage holds several chunks of layers.
+// stages when a stage holds several chunks of layers that do not lie in a V.
 enum class Peer : std::uint8_t { previous_stage, next_stage };
 
 // Tiles that communicate: see Plan::groups. They are of one stage, but those of `tied`, which are

@@ -100,6 +100,7 @@ struct Strategy {
   double list_copies = 0;  // bytes moved in memory for each byte that is gathered or reduced so
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
+  bool async_tensor = false;       // gather and scatter along the tokens beside products
   Boundary boundary = Boundary::full;
   std::uint32_t adapters = 1;  // of a tensor group, for broadcast and reduced boundaries
   SramAllocation sram = SramAllocation::resident;

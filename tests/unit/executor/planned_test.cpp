@@ -53,6 +53,19 @@ TEST(Planned, EveryInstantHasOneActivity) {
   }
 }
 
+// Gathers and scatters along the tokens take less than the products that they go on beside.
+TEST(Planned, AsyncTensorHidesWhatGoesOnBesideProducts) {
+  const std::string strategy = "tensor: 4\nsequence_parallel: true\n";
+  const Planned plain = planned(strategy, machine_text("sram: 0 B"));
+  const Planned async = planned(strategy + "async_tensor: true\n", machine_text("sram: 0 B"));
+  const Outcome one = execute(plain.machine, plain.plan, "", 2);
+  const Outcome other = execute(async.machine, async.plan, "", 2);
+  EXPECT_EQ(other.unfinished, 0U);
+  EXPECT_LT(other.end, one.end);
+  EXPECT_GE(other.end, async.ideal_time() * 2);
+  expect_breakdowns_add_up(other);
+}
+
 TEST(Planned, NoIterationIsShorterThanIdeal) {
   for (const std::string strategy :
        {"pipeline: 2\nchunks: 2\nschedule: interleaved\n", "pipeline: 4\nschedule: zb-h1\n",
