@@ -141,6 +141,21 @@ TEST(Candidates, VaryWhatMakesADifferenceAlone) {
   EXPECT_EQ(values_of(candidates(wide), &Candidate::schedule), std::set<std::string>{"streaming"});
 }
 
+TEST(Candidates, HaveSchedulesInAVWhereTheseAreAskedFor) {
+  CandidateLimits wide = limits(48);
+  wide.batch = 48;
+  wide.given = {{"schedule", {"1f1b", "zb-v"}}};
+  const std::vector<Candidate> list = candidates(wide);
+  EXPECT_EQ(values_of(list, &Candidate::schedule), (std::set<std::string>{"1f1b", "zb-v"}));
+  for (const Candidate& candidate : list) {
+    if (candidate.schedule == "zb-v") {
+      EXPECT_EQ(candidate.chunks, 2U);
+      EXPECT_GT(candidate.degrees.pipeline, 1U);
+      EXPECT_TRUE(candidate.strategy({}, 48).v_shaped);
+    }
+  }
+}
+
 TEST(Candidates, LeaveKeptKeysAsTheyAre) {
   CandidateLimits narrow = limits(48);
   narrow.kept = {"tensor", "zero", "schedule", "pipeline"};

@@ -161,6 +161,25 @@ TEST(Forecast, BoundsWeightGradientsThatArePutOff) {
   expect_bounds(lab, 6);
 }
 
+// Two chunks a stage in a V, some of whose backward passes are whole.
+TEST(Forecast, BoundsSchedulesInAV) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 16 GB/s, latency: 20 ns}\n"
+      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 128 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128,\n"
+      "  vocabulary: 1024, batch: 32}\n"
+      "strategy: {pipeline: 1}\n";
+  Laboratory lab(files);
+  lab.limits.given = {{"pipeline", {"2", "4"}},     {"context", {"1"}},
+                      {"chunks", {"2"}},            {"schedule", {"zb-v", "dualpipe-v"}},
+                      {"recompute", {"none"}},      {"zero", {"0", "1"}},
+                      {"micro_batch", {"2"}},       {"placement", {"linear"}},
+                      {"sequence_parallel", {"false"}}};
+  expect_bounds(lab, 8);
+}
+
 TEST(Forecast, OfOneTileIsExact) {
   Laboratory lab(testing::small_sweep());
   Candidate candidate;
