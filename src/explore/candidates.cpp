@@ -408,8 +408,10 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
       static_cast<std::uint32_t>(samples / (std::uint64_t{micro_batch} * degrees.data));
   strategy.chunks = chunks;
   strategy.schedule = schedule;
-  strategy.v_shaped =
-      plan::schedules().contains(schedule) && plan::schedules().at(schedule).v_shaped;
+  if (plan::schedules().contains(schedule)) {
+    strategy.v_shaped = plan::schedules().at(schedule).v_shaped;
+    strategy.mirrored = plan::schedules().at(schedule).mirrored;
+  }
   strategy.order.clear();
   strategy.recompute = recompute;
   strategy.zero = zero;

@@ -18,6 +18,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/sim/model_cache.hpp"
 
 namespace tessera::explore {
@@ -105,6 +106,11 @@ class Search {
     const config::Value::Member* const strategy = root.find("strategy");
     limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
                                 limits_.layouts.front());
+    const std::string& schedule = limits_.own.schedule;
+    if (plan::schedules().contains(schedule) && plan::schedules().at(schedule).mirrored) {
+      throw ConfigError("strategy.schedule: '" + schedule +
+                        "' holds the model twice, and strategies are proposed that hold it once");
+    }
     if (!simulator_.base().cuts.empty()) {
       limits_.kept.insert("tensor");  // which the parts of an operator multiply to
       limits_.kept.insert("sequence_parallel");

@@ -337,7 +337,7 @@ std::uint32_t communicators_of(const Strategy& strategy, std::uint32_t stage, bo
   for (const bool there :
        {degrees.tensor > 1, degrees.data > 1, strategy.context > 1, strategy.expert > 1,
         strategy.expert > 1 && degrees.data > strategy.expert, degrees.pipeline > 1,
-        degrees.pipeline > 1 && at_end && ties}) {
+        degrees.pipeline > 1 && ((at_end && ties) || strategy.mirrored)}) {
     groups += there ? 1 : 0;
   }
   return groups;

@@ -385,9 +385,14 @@ void PieceWriter::sum_cut_weights() {
 
 // Every stage with a copy of the weights has part of their gradient: summed over the stages after
 // the replicas, as Megatron-LM does (finalize_model_grads); here only what the tile updates where
-// the optimizer state is shared out.
-void PieceWriter::sum_tied_weights() {
-  const std::vector<std::uint32_t>& stages = tables_.tied_stages;
+// the optimizer state is shared out. So are those of all weights of two copies of the model.
+void PieceWriter::sum_tied_weights(const LayerBytes& all) {
+  std::vector<std::uint32_t> stages = tables_.tied_stages;
+  Bytes gradients = cutter_.tied_gradients();
+  if (strategy_.mirrored) {
+    stages = {number_, strategy_.degrees.pipeline - 1 - number_};
+    gradients = all.updated_gradients;
+  }
   if (std::find(stages.begin(), stages.end(), number_) == stages.end()) {
     return;
   }
@@ -396,7 +401,7 @@ void PieceWriter::sum_tied_weights() {
     share = std::max(
         share, estimates_.boundary_share(stages[i], stages[(i + 1) % stages.size()], GroupShape{}));
   }
-  collective(Action::collective, Kind::all_reduce, Group::tied, cutter_.tied_gradients() * share);
+  collective(Action::collective, Kind::all_reduce, Group::tied, gradients * share);
 }
 
 void PieceWriter::write_update() {
@@ -415,7 +420,7 @@ void PieceWriter::write_update() {
       reduce_gradients(Action::collective, all, true);
     }
   }
-  sum_tied_weights();
+  sum_tied_weights(all);
   // The optimizer is bound by moving its state (PALM, Fig. 5, leaves its arithmetic out too).
   const Bytes read = all.optimizer + all.updated_weights + all.updated_gradients;
   const Bytes written = all.optimizer + all.updated_weights;

@@ -47,8 +47,8 @@ class PieceWriter {
   // Of a backward pass: what it computes.
   enum class Gradients : std::uint8_t { both, inputs, weights };
 
-  bool takes_samples() const { return number_ == 0 && chunk_ == 0; }
-  bool gives_loss() const { return part() + 1 == shape().parts(); }
+  bool takes_samples() const { return shape().begins(part()); }
+  bool gives_loss() const { return shape().ends(part()); }
   // The parts of the model next to the chunk's.
   enum class Side : std::uint8_t { before, behind };
   PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
@@ -137,7 +137,7 @@ class PieceWriter {
   void reduce_gradients(Action action, const LayerBytes& bytes, bool final);
   void reduce_gradients(std::size_t index, bool final);
   void sum_cut_weights();
-  void sum_tied_weights();
+  void sum_tied_weights(const LayerBytes& all);
 
   const workload::Workload& workload_;
   const Strategy& strategy_;

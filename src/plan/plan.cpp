@@ -44,7 +44,8 @@ LayerTimes times_of(const workload::Workload& workload, const workload::Layer& l
 // Times of all layers on stages of one kind, whose tiles wait for the slowest of them.
 using KindTimes = std::vector<LayerTimes>;
 
-// First layers of the parts of the model, and the end. The parts of a stage are of one kind.
+// First layers of the parts of the model, and the end. The parts of a stage are of one kind; of two
+// copies of the model the first counts.
 std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
                                     const std::vector<std::size_t>& kind_of_stage,
                                     const PipelineShape& shape) {
@@ -56,7 +57,7 @@ std::vector<std::size_t> cut_layers(const std::vector<KindTimes>& times,
     }
   }
   std::vector<std::size_t> kind_of;
-  for (std::uint32_t part = 0; part < shape.parts(); ++part) {
+  for (std::uint32_t part = 0; part < shape.model_parts(); ++part) {
     kind_of.push_back(kind_of_stage[shape.stage_of(part)]);
   }
   return balance_layers(costs, kind_of);
@@ -68,7 +69,7 @@ std::vector<std::uint32_t> tied_stages(const workload::Workload& workload,
                                        const std::vector<std::size_t>& cuts,
                                        const PipelineShape& shape) {
   std::vector<std::uint32_t> tied{0};
-  for (std::uint32_t part = 0; part < shape.parts(); ++part) {
+  for (std::uint32_t part = 0; part < shape.model_parts(); ++part) {
     for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
       if (workload.layers[layer].shared_parameters() > 0) {
         tied.push_back(shape.stage_of(part));
@@ -135,7 +136,11 @@ collective::Step Plan::step_of(const collective::Algorithm& algorithm, const Gro
 
 collective::Member Plan::member_of(Group number, std::uint32_t role) const {
   if (number == Group::tied) {
-    const auto found = std::find(tied_stages.begin(), tied_stages.end(), role / stage_tiles());
+    const std::uint32_t stage = role / stage_tiles();
+    if (strategy.mirrored) {
+      return stage < mirror_of(stage) ? 0 : 1;
+    }
+    const auto found = std::find(tied_stages.begin(), tied_stages.end(), stage);
     ensure(found != tied_stages.end(), "a stage without the tied weights");
     return static_cast<collective::Member>(found - tied_stages.begin());
   }
@@ -144,8 +149,17 @@ collective::Member Plan::member_of(Group number, std::uint32_t role) const {
 
 std::uint32_t Plan::role_of(Group number, collective::Member member, std::uint32_t role) const {
   const std::uint32_t place = role % stage_tiles();
-  return number == Group::tied ? tied_stages[member] * stage_tiles() + place
-                               : role - place + group(number).place_of(member, place);
+  if (number != Group::tied) {
+    return role - place + group(number).place_of(member, place);
+  }
+  const std::uint32_t own = role / stage_tiles();
+  std::uint32_t stage = 0;
+  if (strategy.mirrored) {
+    stage = member_of(number, role) == member ? own : mirror_of(own);
+  } else {
+    stage = tied_stages[member];
+  }
+  return stage * stage_tiles() + place;
 }
 
 std::vector<GroupShape> standard_groups(const Strategy& strategy) {
@@ -248,7 +262,7 @@ class PlanMaker {
     Tables tables;
     plan.tied_stages = tied_stages(workload_, cuts, shape);
     plan.groups[static_cast<std::size_t>(Group::tied)].size =
-        static_cast<std::uint32_t>(plan.tied_stages.size());
+        strategy.mirrored ? 2 : static_cast<std::uint32_t>(plan.tied_stages.size());
     tables.groups = plan.groups;
     tables.tied_stages = plan.tied_stages;
     for (std::uint32_t number = 0; number < stages; ++number) {
@@ -256,7 +270,7 @@ class PlanMaker {
       stage.tile_types = kinds[kind_of[number]];
       const machine::Tile tile = least_tile(machine_, stage.tile_types);
       for (std::uint32_t chunk = 0; chunk < strategy.chunks; ++chunk) {
-        const std::uint32_t part = shape.part_of(number, chunk);
+        const std::uint32_t part = shape.model_part(shape.part_of(number, chunk));
         stage.chunks.push_back({cuts[part], cuts[part + 1]});
       }
       stage.memory =

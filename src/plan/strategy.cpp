@@ -134,6 +134,7 @@ void read_schedule(config::Section& section, bool training, Strategy& strategy) 
     return;  // already complained about
   }
   strategy.v_shaped = schedules().at(strategy.schedule).v_shaped;
+  strategy.mirrored = schedules().at(strategy.schedule).mirrored;
   const PipelineShape shape = strategy.pipeline_shape(training);
   if (!strategy.order.empty()) {
     if (const std::string fault = fault_of(shape, strategy.order); !fault.empty()) {
@@ -343,7 +344,8 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
 
   read_placement(section.section("placement"), workload, topology, strategy);
 
-  const std::uint64_t parts = std::uint64_t{strategy.degrees.pipeline} * strategy.chunks;
+  const std::uint64_t parts =
+      std::uint64_t{strategy.degrees.pipeline} * (strategy.mirrored ? 1 : strategy.chunks);
   if (parts > workload.layers.size() && !workload.layers.empty()) {
     section.error(
         "pipeline",

@@ -82,7 +82,8 @@ struct Plan {
 
   // Shapes of the groups of tiles, by Group.
   std::vector<GroupShape> groups;
-  std::vector<std::uint32_t> tied_stages;  // members of Group::tied, ascending
+  // Members of Group::tied, ascending; of two copies of the model each stage and its mirror instead.
+  std::vector<std::uint32_t> tied_stages;
 
   const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
   std::uint32_t stage_tiles() const { return strategy.degrees.data * strategy.degrees.tensor; }
@@ -152,6 +153,10 @@ struct Plan {
       return chunk + (stage + 1 == stages.size() ? 1 : 0);
     }
     return chunk - (stage == 0 ? 1 : 0);
+  }
+  // That holds the same parts of the other copy.
+  std::uint32_t mirror_of(std::uint32_t stage) const {
+    return strategy.degrees.pipeline - 1 - stage;
   }
   // Of the stages' ring.
   std::uint32_t peer_stage(std::uint32_t stage, Peer peer) const {

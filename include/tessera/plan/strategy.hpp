@@ -85,7 +85,8 @@ struct Strategy {
   std::uint32_t micro_batches = 1;  // of one iteration, in each replica
   std::uint32_t chunks = 1;         // of layers a stage
   std::string schedule;
-  bool v_shaped = false;  // how chunks lie, as the schedule says
+  bool v_shaped = false;  // how chunks lie, and what they hold, as the schedule says
+  bool mirrored = false;
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
   Prefetch prefetch = Prefetch::both;
@@ -122,7 +123,7 @@ struct Strategy {
     return boundary == Boundary::broadcast || boundary == Boundary::reduced;
   }
   PipelineShape pipeline_shape(bool training) const {
-    return {degrees.pipeline, chunks, micro_batches, training, v_shaped};
+    return {degrees.pipeline, chunks, micro_batches, training, v_shaped, mirrored};
   }
   // That has the last part of the model.
   std::uint32_t last_stage() const {

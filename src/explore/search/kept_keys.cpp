@@ -21,8 +21,11 @@ std::vector<std::string> names_of(const std::string& key, const CandidateLimits&
     return {name_of(plan::Recompute::none), name_of(plan::Recompute::selective),
             name_of(plan::Recompute::full)};
   }
-  if (key == "schedule") {
-    return plan::schedules().names();
+  if (key == "schedule") {  // those that hold the model once
+    std::vector<std::string> names = plan::schedules().names();
+    std::erase_if(names,
+                  [](const std::string& name) { return plan::schedules().at(name).mirrored; });
+    return names;
   }
   return key == "placement" ? limits.layouts : std::vector<std::string>();
 }

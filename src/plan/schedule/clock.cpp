@@ -80,10 +80,10 @@ bool ScheduleClock::advance(std::uint32_t stage) {
 std::optional<SimTime> ScheduleClock::ready_at(const Pass& pass, std::uint32_t part) const {
   switch (pass.phase) {
     case Phase::forward:
-      return part == 0 ? SimTime::zero() : sent_at(0, part - 1, part, pass);
+      return shape_.begins(part) ? SimTime::zero() : sent_at(0, part - 1, part, pass);
     case Phase::backward:
     case Phase::input_gradient:
-      return part + 1 == parts_ ? SimTime::zero() : sent_at(1, part + 1, part, pass);
+      return shape_.ends(part) ? SimTime::zero() : sent_at(1, part + 1, part, pass);
     default:
       return SimTime::zero();
   }

@@ -84,12 +84,12 @@ class Progress {
     const std::uint32_t part = shape_.part_of(stage, pass.chunk);
     switch (pass.phase) {
       case Phase::forward:
-        return part == 0 || is_done(Phase::forward, part - 1, pass.micro_batch);
+        return shape_.begins(part) || is_done(Phase::forward, part - 1, pass.micro_batch);
       case Phase::weight_gradient:
         return is_done(Phase::input_gradient, part, pass.micro_batch);
       default:
         return is_done(Phase::forward, part, pass.micro_batch) &&
-               (part + 1 == parts_ || is_done(Phase::input_gradient, part + 1, pass.micro_batch));
+               (shape_.ends(part) || is_done(Phase::input_gradient, part + 1, pass.micro_batch));
     }
   }
   bool twice(const Pass& pass, std::uint32_t stage) const {
@@ -115,7 +115,7 @@ class Progress {
 
 std::string fault_of_list(const PipelineShape& shape, std::uint32_t stage,
                           const std::vector<Pass>& passes) {
-  std::size_t wanted = std::size_t{shape.chunks} * shape.micro_batches;
+  std::size_t wanted = std::size_t{shape.mirrored ? 1 : shape.chunks} * shape.micro_batches;
   std::size_t weight = 0;  // twice for a whole backward pass
   const std::string where = "stage " + std::to_string(stage) + ": ";
   Progress seen(shape);
@@ -123,6 +123,9 @@ std::string fault_of_list(const PipelineShape& shape, std::uint32_t stage,
     if (pass.chunk >= shape.chunks || pass.micro_batch >= shape.micro_batches) {
       return where + word_of(pass) + " is none of " + std::to_string(shape.micro_batches) +
              " micro-batches and " + std::to_string(shape.chunks) + " chunks";
+    }
+    if (shape.mirrored && (pass.micro_batch < shape.micro_batches / 2) == shape.turns_back(pass.chunk)) {
+      return where + word_of(pass) + " goes the other way";
     }
     if (!shape.training && pass.phase != Phase::forward) {
       return where + word_of(pass) + ": inference has forward passes only";

@@ -1,8 +1,9 @@
 // Schedules of two chunks a stage that lie in a V: the first and the last part of the model in the
-// first stage, the two in the middle in the last one.
+// first stage, the two in the middle in the last one; or the first part of one copy and the last of
+// another.
 //
 // The orders are the published ones: of zb-v for passes of equal times, as in the authors' figure and
-// in PyTorch's torch.distributed.pipelining; of dualpipe-v DeepSeek's. Passes that run beside each
+// in PyTorch's torch.distributed.pipelining; of dualpipe and dualpipe-v DeepSeek's. Passes that run beside each
 // other there, a forward one and a backward one, come one after the other here: what they hide of
 // each other's messages is not followed.
 
@@ -164,6 +165,21 @@ std::vector<Pass> dual_pipe_v(const PipelineShape& shape, std::uint32_t stage) {
   return passes.list();
 }
 
+// The same order in both halves of the stages, whose first micro-batches come from their own end.
+std::vector<Pass> dual_pipe(const PipelineShape& shape, std::uint32_t stage) {
+  const bool first_half = stage < shape.stages / 2;
+  const std::uint32_t each_way = shape.micro_batches / 2;
+  PipelineShape half = shape;
+  half.stages = shape.stages / 2;
+  half.micro_batches = each_way;
+  std::vector<Pass> passes = dual_pipe_v(half, first_half ? stage : shape.stages - 1 - stage);
+  for (Pass& pass : passes) {
+    pass.chunk = first_half == (pass.chunk == there) ? there : back;
+    pass.micro_batch += pass.chunk == back ? each_way : 0;
+  }
+  return passes;
+}
+
 std::string two_chunks(const PipelineShape& shape) {
   return shape.chunks == 2 ? "" : "takes two chunks a stage: give 'chunks: 2'";
 }
@@ -176,14 +192,25 @@ std::string many_micro_batches(const PipelineShape& shape) {
                    std::to_string(shape.micro_batches) + " for " + std::to_string(shape.stages);
 }
 
+std::string even_numbers(const PipelineShape& shape) {
+  return shape.stages % 2 != 0 || shape.micro_batches % 2 != 0
+             ? "needs an even number of stages, and of micro-batches, and there are " +
+                   std::to_string(shape.stages) + " and " + std::to_string(shape.micro_batches)
+             : many_micro_batches(shape);
+}
+
 const Registration registered_zero_bubble_v(
     schedules(),
     {"zb-v", "two chunks a stage in a V, with the weight gradients apart: as much memory as 1f1b", {}},
-    Schedule{zero_bubble_v, two_chunks, true});
+    Schedule{zero_bubble_v, two_chunks, true, false});
 const Registration registered_dual_pipe_v(
     schedules(),
     {"dualpipe-v", "two chunks a stage in a V, a forward pass beside each backward one", {}},
-    Schedule{dual_pipe_v, many_micro_batches, true});
+    Schedule{dual_pipe_v, many_micro_batches, true, false});
+const Registration registered_dual_pipe(
+    schedules(),
+    {"dualpipe", "the same with two copies of the model, one for each way through the stages", {}},
+    Schedule{dual_pipe, even_numbers, true, true});
 
 }  // namespace
 }  // namespace tessera::plan

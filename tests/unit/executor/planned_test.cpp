@@ -41,7 +41,8 @@ TEST(Planned, EveryInstantHasOneActivity) {
           "pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nzero: 1\n",
           "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n",
           "pipeline: 4\nchunks: 2\nschedule: zb-v\ndata: 2\nzero: 3\n",
-          "pipeline: 2\nchunks: 2\ntensor: 4\nschedule: dualpipe-v\nboundary: scattered\n"}) {
+          "pipeline: 2\nchunks: 2\ntensor: 4\nschedule: dualpipe-v\nboundary: scattered\n",
+          "pipeline: 4\nchunks: 2\ndata: 2\nschedule: dualpipe\nzero: 1\n"}) {
       const Planned work = planned(strategy, machine_text("sram: " + sram, dram));
       const Outcome outcome = execute(work.machine, work.plan, "", 2);
       EXPECT_EQ(outcome.tiles.size(), work.plan.strategy.degrees.tiles());
@@ -70,6 +71,7 @@ TEST(Planned, NoIterationIsShorterThanIdeal) {
   for (const std::string strategy :
        {"pipeline: 2\nchunks: 2\nschedule: interleaved\n", "pipeline: 4\nschedule: zb-h1\n",
         "pipeline: 4\nchunks: 2\nschedule: zb-v\n", "pipeline: 2\nchunks: 2\nschedule: dualpipe-v\n",
+        "pipeline: 4\nchunks: 2\nschedule: dualpipe\n",
         "pipeline: 4\nschedule: gpipe\nrecompute: full\n", "pipeline: 6\ndata: 2\n",
         "pipeline: 2\nplacement: {layout: given, tiles: [{tiles: 0, layers: [0, 6]}, {tiles: 1, "
         "layers: [7, 7]}]}\n"}) {

@@ -48,8 +48,8 @@ std::string text_of(const std::vector<Pass>& list) {
 // Every pass once, and no stage waits for ever.
 TEST(Schedule, EachCanBeRun) {
   EXPECT_THAT(schedules().names(),
-              ElementsAre("1f1b", "dualpipe-v", "gpipe", "interleaved", "layer-wise", "streaming",
-                          "zb-h1", "zb-v"));
+              ElementsAre("1f1b", "dualpipe", "dualpipe-v", "gpipe", "interleaved", "layer-wise",
+                          "streaming", "zb-h1", "zb-v"));
   for (const std::string& name : schedules().names()) {
     std::size_t seen = 0;
     for (std::uint32_t stages = 1; stages <= 6; ++stages) {
@@ -57,6 +57,7 @@ TEST(Schedule, EachCanBeRun) {
         for (const std::uint32_t count : {1U, 2U, 3U, 4U, 5U, 8U, 12U, 17U, 30U}) {
           PipelineShape shape = shape_of(stages, count, chunks, name != "streaming");
           shape.v_shaped = schedules().at(name).v_shaped;
+          shape.mirrored = schedules().at(name).mirrored;
           if (!schedules().at(name).objection(shape).empty()) {
             continue;
           }
@@ -158,7 +159,8 @@ struct PassTimes {
 };
 
 // Passes that begin and end together: one, or a forward pass and the whole backward pass of the other
-// chunk behind it where these are `beside` each other, but for the first such pair of the last stage.
+// chunk behind it where these are `beside` each other, but for the first such pair of the stages
+// in the middle.
 std::vector<std::vector<Pass>> blocks_of(const std::vector<Pass>& list, bool beside, bool last) {
   std::vector<std::vector<Pass>> blocks;
   bool alone = last;
@@ -182,7 +184,10 @@ Bubble bubble_of(const std::string& name, const PipelineShape& shape, const Pass
   constexpr std::uint64_t never = ~std::uint64_t{0};
   std::vector<std::vector<std::vector<Pass>>> blocks;
   for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-    blocks.push_back(blocks_of(passes(name, shape, stage), beside, stage + 1 == shape.stages));
+    const bool middle =
+        shape.mirrored ? stage == shape.stages / 2 || stage + 1 == shape.stages / 2
+                       : stage + 1 == shape.stages;
+    blocks.push_back(blocks_of(passes(name, shape, stage), beside, middle));
   }
   const std::vector<std::uint64_t> not_done(std::size_t{shape.parts()} * shape.micro_batches, never);
   std::vector<std::uint64_t> forward = not_done;
@@ -196,9 +201,9 @@ Bubble bubble_of(const std::string& name, const PipelineShape& shape, const Pass
       return std::size_t{of} * shape.micro_batches + pass.micro_batch;
     };
     if (pass.phase == Phase::forward) {
-      return part == 0 ? 0 : forward[at(part - 1)];
+      return shape.begins(part) ? 0 : forward[at(part - 1)];
     }
-    const bool ends = pass.phase == Phase::weight_gradient || part + 1 == shape.parts();
+    const bool ends = pass.phase == Phase::weight_gradient || shape.ends(part);
     return ends ? 0 : backward[at(part + 1)];
   };
   for (bool moved = true; moved;) {
@@ -274,6 +279,34 @@ TEST(Bubble, OfDualPipeVIsThePublishedOne) {
       }
     }
   }
+}
+
+PipelineShape mirrored(std::uint32_t stages, std::uint32_t micro_batches) {
+  return {stages, 2, micro_batches, true, true, true};
+}
+
+// DeepSeek-V3, table 2: as many stages as parts, each with two of them.
+TEST(Bubble, OfDualPipeIsThePublishedOne) {
+  const PassTimes times{1, 1, 1};
+  for (const std::uint32_t stages : {2U, 4U, 8U}) {
+    for (const std::uint32_t count : {2 * stages, 2 * stages + 2, 5 * stages}) {
+      const PipelineShape shape = mirrored(stages, count);
+      EXPECT_EQ(bubble_of("dualpipe", shape, times, true).whole, (stages / 2 - 1) * 2)
+          << stages << ", " << count;
+      for (std::uint32_t stage = 0; stage < stages; ++stage) {
+        EXPECT_EQ(most_in_flight(passes("dualpipe", shape, stage)), stages + 1);
+      }
+    }
+  }
+}
+
+TEST(Schedule, GoesBothWays) {
+  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 0)),
+            "F0 F2.1 F1 B2.1 F3.1 B0 B3.1 I1 W1");
+  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 1)),
+            "F2.1 F0 F3.1 B0 F1 B2.1 B1 I3.1 W3.1");
+  EXPECT_THAT(schedules().at("dualpipe").objection(mirrored(3, 8)), HasSubstr("3 and 8"));
+  EXPECT_THAT(schedules().at("dualpipe").objection(mirrored(4, 6)), HasSubstr("6 for 4"));
 }
 
 TEST(Schedule, SaysWhichShapesItCannotDo) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "planning.hpp"
@@ -105,6 +106,50 @@ TEST(VShaped, PeaksAreWalked) {
       }
     }
   }
+}
+
+// Two copies of the model, each way one; the gradients of a stage are summed up with those of the stage
+// that holds the same of the other copy.
+TEST(Mirrored, StagesHoldPartsOfBothCopies) {
+  const Planned work = planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
+  const Planned once = planned("pipeline: 4\n", machine_text(), layers_alike());
+  std::vector<std::size_t> firsts;
+  for (std::uint32_t stage = 0; stage < 4; ++stage) {
+    const Stage& of = work.plan.stages[stage];
+    firsts.push_back(of.chunks[0].first);
+    firsts.push_back(of.chunks[1].first);
+    EXPECT_EQ(of.memory.weights, once.plan.stages[stage].memory.weights * 2);
+    // DeepSeek-V3, table 2: one more than stages.
+    EXPECT_EQ(of.memory.activations() * 4, once.plan.stages[0].memory.activations() * 5);
+  }
+  EXPECT_THAT(firsts, ::testing::ElementsAre(0, 12, 4, 8, 8, 4, 12, 0));
+}
+
+TEST(Mirrored, GradientsAreSummedOverBothCopies) {
+  const Planned work = planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> summed;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> passed;
+  for (const RoleTraffic& message : traffic_of(work.plan).messages) {
+    auto& sent = message.traffic == Traffic::tied ? summed : passed;
+    sent[{message.from, message.to}] += message.bytes.count();
+  }
+  const std::uint64_t gradients = work.plan.stages[0].memory.gradients.count();
+  EXPECT_EQ(summed.size(), 4U);
+  for (const std::uint32_t stage : {0U, 1U, 2U, 3U}) {
+    EXPECT_EQ((summed[{stage, 3 - stage}]), gradients) << stage;
+  }
+  // Activations one way and gradients the other of eight micro-batches, and as many of the copy.
+  const std::uint64_t boundary = 32 * 64 * 2;
+  EXPECT_EQ(passed.size(), 6U);
+  for (const auto& [stages, bytes] : passed) {
+    EXPECT_EQ(bytes, 16 * boundary) << stages.first << ", " << stages.second;
+  }
+}
+
+TEST(Mirrored, NeedsEvenNumbers) {
+  EXPECT_THROW(planned("pipeline: 3\nchunks: 2\nschedule: dualpipe\n"), ConfigError);
+  EXPECT_THROW(planned("pipeline: 4\nchunks: 2\nmicro_batch: 4\nschedule: dualpipe\n"),
+               ConfigError);
 }
 
 // A schedule of the user's own lies as the schedule by name says.

@@ -22,8 +22,17 @@ struct PipelineShape {
   std::uint32_t micro_batches = 1;
   bool training = true;
   bool v_shaped = false;
+  // The chunks that turn back hold the model once more, for micro-batches of their own, which begin at
+  // the last stage; parts from `stages` on are the copy's.
+  bool mirrored = false;
 
   std::uint32_t parts() const { return stages * chunks; }
+  // Of the model alone, and which of them a part is.
+  std::uint32_t model_parts() const { return mirrored ? stages : parts(); }
+  std::uint32_t model_part(std::uint32_t part) const { return part % model_parts(); }
+  // Whether samples go in, or the loss comes out.
+  bool begins(std::uint32_t part) const { return model_part(part) == 0; }
+  bool ends(std::uint32_t part) const { return model_part(part) + 1 == model_parts(); }
   bool turns_back(std::uint32_t chunk) const { return v_shaped && chunk % 2 == 1; }
   std::uint32_t part_of(std::uint32_t stage, std::uint32_t chunk) const {
     return chunk * stages + (turns_back(chunk) ? stages - 1 - stage : stage);
@@ -41,7 +50,8 @@ struct Schedule {
   std::function<std::vector<Pass>(const PipelineShape& shape, std::uint32_t stage)> passes;
   // Why the shape does not suit the schedule; empty when it does.
   std::function<std::string(const PipelineShape& shape)> objection;
-  bool v_shaped = false;  // how chunks lie: see PipelineShape
+  bool v_shaped = false;  // how chunks lie, and what they hold: see PipelineShape
+  bool mirrored = false;
 };
 
 // Schedules by name:
@@ -63,6 +73,9 @@ struct Schedule {
 //                other (DeepSeek-AI, DeepSeek-V3, arXiv:2412.19437, section 3.2.1, cut in half: the
 //                file dualpipev of its published code); bubbles of stages - 1 times a forward pass
 //                and twice that of gradients of inputs less one of weights
+//   dualpipe     as published: half of the micro-batches each way through two copies of the model, of
+//                which stage s holds the parts s and stages - 1 - s; the same passes on twice the
+//                stages, whose gradients pairs of stages sum up
 //   layer-wise   each micro-batch forward and backward before the next one; a pipeline of depth 1
 //                (PALM, section IV-A)
 //   streaming    forward passes only; the only one for inference, and for nothing else
