@@ -37,7 +37,7 @@ void expect_equal(const std::vector<trace::PeakMemory>& one,
 TEST(RunMemory, PeaksAreThoseOfThePlan) {
   for (const std::string schedule : {"gpipe", "1f1b", "zb-h1", "zb-v", "dualpipe-v", "dualpipe"}) {
     std::vector<std::string> settings{"strategy.schedule=" + schedule};
-    if ((schedule.ends_with("-v") || schedule == "dualpipe")) {
+    if (schedule.ends_with("-v") || schedule == "dualpipe") {
       settings.insert(settings.end(), {"strategy.chunks=2", "workload.batch=16"});
     }
     const Experiment experiment = read(small_experiment(), settings);
