@@ -470,7 +470,8 @@ CandidateLimits limits_of(const machine::Machine& machine, const workload::Workl
       limits.cuts_tokens = limits.cuts_tokens && op.kind != "ssm";
       limits.experts = std::gcd(limits.experts, op.experts);
       if (!op.loads.of_expert.empty()) {
-        throw ConfigError("workload.experts.room: strategies are proposed for padded experts alone");
+        throw ConfigError(
+            "workload.experts.room: strategies are proposed for padded experts alone");
       }
       limits.selective = limits.selective || op.recomputed_selectively;
     }

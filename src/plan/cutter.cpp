@@ -238,8 +238,8 @@ std::uint64_t Cutter::used_parameters(const Operator& op) const {
          divided_up(op.parameters - op.replicated_parameters, cut);
 }
 
-// Weights shared with an operator of another stage are held twice. Where layers lie in a V, the last
-// one may be beside the first.
+// Weights shared with an operator of another stage are held twice. Where layers lie in a V, the
+// last one may be beside the first.
 bool Cutter::is_copied(const Operator& op) const {
   const auto& last = workload_.layers.back().operators;
   const bool beside_first =

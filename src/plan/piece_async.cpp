@@ -1,6 +1,7 @@
-// Products along whose tokens inputs are gathered, or sums scattered, piece by piece beside them: of as
-// many pieces as shards, one needs nothing from others (a gather's first), or nothing goes on beside it
-// (a scatter's first). With a product of C and a collective of M both take max(C, M + C / shards).
+// Products along whose tokens inputs are gathered, or sums scattered, piece by piece beside them:
+// of as many pieces as shards, one needs nothing from others (a gather's first), or nothing goes on
+// beside it (a scatter's first). With a product of C and a collective of M both take max(C, M + C /
+// shards).
 //
 // Wang et al., "Overlap communication with dependent computation via decomposition in large deep
 // learning models", ASPLOS 2023, doi:10.1145/3567955.3567959; PyTorch's async tensor parallelism.

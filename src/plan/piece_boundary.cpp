@@ -11,8 +11,8 @@ namespace tessera::plan {
 using collective::Kind;
 using workload::Operator;
 
-// A boundary tensor from or to the stage that has the part before or behind. Cut along the tokens, each shard carries its
-// part; scattered, too, and the receiving stage gathers them.
+// A boundary tensor from or to the stage that has the part before or behind. Cut along the tokens,
+// each shard carries its part; scattered, too, and the receiving stage gathers them.
 void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint64_t elements) {
   if (lies_here(side)) {
     return;  // to another chunk on the same tile

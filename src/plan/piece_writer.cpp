@@ -138,7 +138,8 @@ void PieceWriter::prefetch_forward(std::size_t index) {
 
 void PieceWriter::await_forward(std::size_t index) {
   const LayerStreams bytes = streams(index);
-  std::uint32_t mask = bytes.forward_weights > Bytes(0) ? slot_bit(slot_of(weights_slot, index)) : 0;
+  std::uint32_t mask =
+      bytes.forward_weights > Bytes(0) ? slot_bit(slot_of(weights_slot, index)) : 0;
   mask |= bytes.forward_inputs > Bytes(0) ? slot_bit(slot_of(stored_read_slot, index)) : 0;
   if (mask != 0) {
     wait_accesses(mask);
@@ -266,7 +267,8 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     if (index > layers.first) {
       prefetch_backward(index - 1, gradients, ahead);
     }
-    wait_accesses(slot_bit(slot_of(weights_slot, index)) | slot_bit(slot_of(stored_read_slot, index)) |
+    wait_accesses(slot_bit(slot_of(weights_slot, index)) |
+                  slot_bit(slot_of(stored_read_slot, index)) |
                   slot_bit(slot_of(gradient_read_slot, index)));
     if (passes_on) {
       await_weights(index);

@@ -59,8 +59,8 @@ class PieceWriter {
   }
   // Whether the chunk passes its output on as partial sums.
   bool passes_on_sums() const {
-    return strategy_.boundary == Boundary::reduced && tensor_parallel() &&
-           !gives_loss() && !lies_here(Side::behind);
+    return strategy_.boundary == Boundary::reduced && tensor_parallel() && !gives_loss() &&
+           !lies_here(Side::behind);
   }
   bool tensor_parallel() const { return strategy_.degrees.tensor > 1; }
   const workload::Layer& layer(std::size_t index) const { return workload_.layers[index]; }

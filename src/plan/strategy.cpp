@@ -65,9 +65,9 @@ void check_heads(config::Section& section, const workload::Workload& workload,
       if (op.kv_heads % tensor != 0) {
         const std::string what =
             op.kind == "ssm" ? " groups of heads of '" : " heads of keys and values of '";
-        section.error("tensor", "the " + std::to_string(op.kv_heads) + what + layer.name + "/" + op.name +
-                                    "' cannot be shared out among " + std::to_string(tensor) +
-                                    " tiles, and are not copied");
+        section.error("tensor", "the " + std::to_string(op.kv_heads) + what + layer.name + "/" +
+                                    op.name + "' cannot be shared out among " +
+                                    std::to_string(tensor) + " tiles, and are not copied");
         return;
       }
     }
@@ -285,10 +285,10 @@ std::vector<ParameterInfo> strategy_parameters() {
   for (ParameterInfo& parameter : zero_parameters()) {
     parameters.push_back(std::move(parameter));
   }
-  parameters.insert(
-      parameters.end(),
-      {overlap_gradients, overlap_tensor, async_tensor, boundary, adapters, sharding, cut_samples,
-       cut_rows, cut_columns, cut_depth, sram, capacity_key, aggregation, tensor_algorithm, data_algorithm});
+  parameters.insert(parameters.end(),
+                    {overlap_gradients, overlap_tensor, async_tensor, boundary, adapters, sharding,
+                     cut_samples, cut_rows, cut_columns, cut_depth, sram, capacity_key, aggregation,
+                     tensor_algorithm, data_algorithm});
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }

@@ -55,8 +55,8 @@ Operator with_most(Operator op, std::uint32_t parts) {
   }
   scale_bytes(op.stored_cut);
   scale_bytes(op.stored_whole);
-  for (std::uint64_t* elements : {&op.exchange_elements, &op.forward_all_reduce_elements,
-                                  &op.backward_all_reduce_elements}) {
+  for (std::uint64_t* elements :
+       {&op.exchange_elements, &op.forward_all_reduce_elements, &op.backward_all_reduce_elements}) {
     scale(*elements);
   }
   op.loads = {};

@@ -38,8 +38,8 @@ struct AttentionShape {
   std::uint64_t kv_heads = 0;
   std::uint64_t head_width = 0;  // of queries and keys
   AttentionKind kind = AttentionKind::plain;
-  bool causal = false;  // flash attention skips the masked half; plain attention computes it
-  std::uint64_t window = 0;       // keys that a query sees, its own too; flash and causal; 0: all
+  bool causal = false;       // flash attention skips the masked half; plain attention computes it
+  std::uint64_t window = 0;  // keys that a query sees, its own too; flash and causal; 0: all
   std::uint64_t value_width = 0;  // 0: as head_width
 
   std::uint64_t values() const { return value_width == 0 ? head_width : value_width; }
@@ -87,8 +87,8 @@ class OperatorMaker {
   // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Flash (Dao,
   // "FlashAttention-2", arXiv:2307.08691): one product without the attention weights in memory,
   // whose backward computes the scores again and makes five products where the forward pass makes
-  // two (section 4.1 there: 2.5 times the FLOPs), and which keeps one fp32 number for each query and
-  // head.
+  // two (section 4.1 there: 2.5 times the FLOPs), and which keeps one fp32 number for each query
+  // and head.
   std::vector<Operator> attention(const std::string& prefix, Sharding sharding,
                                   const AttentionShape& shape) const;
   // The sum with a skipped connection, after dropout.

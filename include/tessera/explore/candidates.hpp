@@ -53,11 +53,11 @@ struct CandidateLimits {
   bool training = true;
   std::vector<std::uint64_t> head_counts;  // tensor degrees divide each; empty: they divide devices
   std::uint64_t sequence = 1;              // tokens that a context degree divides; 1: there is none
-  bool cuts_tokens = true;  // else the context degree is 1: states go from token to token
-  std::uint64_t experts = 0;               // expert degrees divide them; 0: there are none
-  std::uint64_t near = 1;                  // tiles that are close together (a server)
-  bool selective = false;                  // whether there is something to recompute selectively
-  std::vector<std::string> layouts;        // names
+  bool cuts_tokens = true;           // else the context degree is 1: states go from token to token
+  std::uint64_t experts = 0;         // expert degrees divide them; 0: there are none
+  std::uint64_t near = 1;            // tiles that are close together (a server)
+  bool selective = false;            // whether there is something to recompute selectively
+  std::vector<std::string> layouts;  // names
   bool full = false;
   // Keys that stay as `own` has them.
   std::set<std::string> kept;

@@ -82,7 +82,8 @@ struct Plan {
 
   // Shapes of the groups of tiles, by Group.
   std::vector<GroupShape> groups;
-  // Members of Group::tied, ascending; of two copies of the model each stage and its mirror instead.
+  // Members of Group::tied, ascending; of two copies of the model each stage and its mirror
+  // instead.
   std::vector<std::uint32_t> tied_stages;
 
   const GroupShape& group(Group number) const { return groups[static_cast<std::size_t>(number)]; }
@@ -185,8 +186,8 @@ struct Transfers {
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when
 // the work does not fit: more stages than layers, more roles than tiles, or (unless
-// `check_capacity` is off) more bytes than SRAM and DRAM hold. Where experts have loads of their own
-// every tile does what the busiest part of them does (workload::of_busiest).
+// `check_capacity` is off) more bytes than SRAM and DRAM hold. Where experts have loads of their
+// own every tile does what the busiest part of them does (workload::of_busiest).
 Plan make_plan(const machine::Machine& machine, const workload::Workload& workload,
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers);

@@ -6,10 +6,10 @@
 //   (grouped-query attention; new keys and values are put into the cache), out, norm, up, down;
 //   with swiglu a gate between; with experts a router, and `up` and `down` of the experts that
 //   tokens go to, spread evenly, and of those that work on every token.
-// Latent attention (DeepSeek-V2, arXiv:2405.04434), on tiles, is that of one head of keys, the latent
-// vector and the part of keys with the position, which is all that the cache keeps, whole in each NPU:
-// queries are turned into its space before (absorb), and the values come out of what they gather
-// behind (value_up), for prompts as for generation.
+// Latent attention (DeepSeek-V2, arXiv:2405.04434), on tiles, is that of one head of keys, the
+// latent vector and the part of keys with the position, which is all that the cache keeps, whole in
+// each NPU: queries are turned into its space before (absorb), and the values come out of what they
+// gather behind (value_up), for prompts as for generation.
 //
 // At first an embedding of the tokens, at last norm, head and softmax of those tokens that give the
 // next one. Residuals are added to the sums of `out` and `down`, rotary positions turn the columns

@@ -143,8 +143,9 @@ struct Workload {
   Flops flops_per_sample() const;
 };
 
-// The same where replicas share experts out in `parts` of as many, one behind the other: with what the
-// part computes that has most to do, which the others wait for. Nothing where experts are alike.
+// The same where replicas share experts out in `parts` of as many, one behind the other: with what
+// the part computes that has most to do, which the others wait for. Nothing where experts are
+// alike.
 std::optional<Workload> of_busiest(const Workload& workload, std::uint32_t parts);
 
 // Models of layers by name. A maker reads its section (all keys but `kind`

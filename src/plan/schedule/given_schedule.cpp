@@ -62,8 +62,7 @@ Pass pass_from(const std::string& word) {
 // What has been done of each part of the model, by micro-batch.
 class Progress {
  public:
-  explicit Progress(const PipelineShape& shape)
-      : shape_(shape), parts_(shape.parts()) {
+  explicit Progress(const PipelineShape& shape) : shape_(shape), parts_(shape.parts()) {
     for (auto& done : done_) {
       done.resize(std::size_t{parts_} * shape.micro_batches);
     }
@@ -124,7 +123,8 @@ std::string fault_of_list(const PipelineShape& shape, std::uint32_t stage,
       return where + word_of(pass) + " is none of " + std::to_string(shape.micro_batches) +
              " micro-batches and " + std::to_string(shape.chunks) + " chunks";
     }
-    if (shape.mirrored && (pass.micro_batch < shape.micro_batches / 2) == shape.turns_back(pass.chunk)) {
+    if (shape.mirrored &&
+        (pass.micro_batch < shape.micro_batches / 2) == shape.turns_back(pass.chunk)) {
       return where + word_of(pass) + " goes the other way";
     }
     if (!shape.training && pass.phase != Phase::forward) {

@@ -2,10 +2,10 @@
 // first stage, the two in the middle in the last one; or the first part of one copy and the last of
 // another.
 //
-// The orders are the published ones: of zb-v for passes of equal times, as in the authors' figure and
-// in PyTorch's torch.distributed.pipelining; of dualpipe and dualpipe-v DeepSeek's. Passes that run beside each
-// other there, a forward one and a backward one, come one after the other here: what they hide of
-// each other's messages is not followed.
+// The orders are the published ones: of zb-v for passes of equal times, as in the authors' figure
+// and in PyTorch's torch.distributed.pipelining; of dualpipe and dualpipe-v DeepSeek's. Passes that
+// run beside each other there, a forward one and a backward one, come one after the other here:
+// what they hide of each other's messages is not followed.
 
 #include <algorithm>
 #include <array>
@@ -201,7 +201,9 @@ std::string even_numbers(const PipelineShape& shape) {
 
 const Registration registered_zero_bubble_v(
     schedules(),
-    {"zb-v", "two chunks a stage in a V, with the weight gradients apart: as much memory as 1f1b", {}},
+    {"zb-v",
+     "two chunks a stage in a V, with the weight gradients apart: as much memory as 1f1b",
+     {}},
     Schedule{zero_bubble_v, two_chunks, true, false});
 const Registration registered_dual_pipe_v(
     schedules(),

@@ -55,8 +55,9 @@ std::uint64_t LayerFlops::of_token(const std::string& name) const {
 }
 
 Wide LayerFlops::of_attention(const StepSizes& sizes, std::uint64_t heads) const {
-  const std::uint64_t widths =
-      shape_.latent ? 2 * shape_.latent->kv_rank + shape_.latent->rope_width : 2 * shape_.head_width;
+  const std::uint64_t widths = shape_.latent
+                                   ? 2 * shape_.latent->kv_rank + shape_.latent->rope_width
+                                   : 2 * shape_.head_width;
   return Wide{heads} * widths * sizes.all_twice_pairs();
 }
 

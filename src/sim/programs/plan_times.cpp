@@ -238,8 +238,7 @@ class StageClock {
   void send(const Instruction& instruction, const plan::ScheduleEntry& entry, SimTime time,
             Arrivals& arrivals) {
     const bool onward = instruction.peer == plan::Peer::next_stage;
-    const std::uint32_t chunk =
-        plan_.receiving_chunk(stage_, entry.pass.chunk, instruction.peer);
+    const std::uint32_t chunk = plan_.receiving_chunk(stage_, entry.pass.chunk, instruction.peer);
     const SimTime arrives = now_ + time;
     arrivals[{plan_.peer_stage(stage_, instruction.peer), instruction.traffic,
               number(entry.pass, chunk)}]

@@ -35,24 +35,25 @@ struct ExpertKeys {
                     between<Count>(0, 1 << 10)};
   DerivedKey<Count> ffn{"experts.ffn", "ffn", "width inside one expert",
                         between<Count>(1, 1 << 24)};
-  ChoiceKey<ExpertRoom> room{"experts.room",
-                             {{"padded", ExpertRoom::padded},
-                              {"dropped", ExpertRoom::dropped},
-                              {"unlimited", ExpertRoom::unlimited}},
-                             "padded",
-                             "padded: an expert works on its capacity, full or not; dropped: on the "
-                             "tokens that come, up to that; unlimited: on all that come"};
-  ChoiceKey<ExpertLoads> loads{"experts.loads",
-                               {{"even", ExpertLoads::even},
-                                {"zipf", ExpertLoads::zipf},
-                                {"exponential", ExpertLoads::exponential}},
-                               "even",
-                               "how tokens spread, where experts are not padded: even, or drawn for "
-                               "each layer: zipf, exponential"};
+  ChoiceKey<ExpertRoom> room{
+      "experts.room",
+      {{"padded", ExpertRoom::padded},
+       {"dropped", ExpertRoom::dropped},
+       {"unlimited", ExpertRoom::unlimited}},
+      "padded",
+      "padded: an expert works on its capacity, full or not; dropped: on the "
+      "tokens that come, up to that; unlimited: on all that come"};
+  ChoiceKey<ExpertLoads> loads{
+      "experts.loads",
+      {{"even", ExpertLoads::even},
+       {"zipf", ExpertLoads::zipf},
+       {"exponential", ExpertLoads::exponential}},
+      "even",
+      "how tokens spread, where experts are not padded: even, or drawn for "
+      "each layer: zipf, exponential"};
   Key<double> skew{"experts.skew", 1, "zipf: the share of the expert of rank r is as r^-skew",
                    between(0.0, 10.0)};
-  Key<Count> seed{"experts.seed", 1, "of what is drawn",
-                  between<Count>(0, std::uint64_t{1} << 62)};
+  Key<Count> seed{"experts.seed", 1, "of what is drawn", between<Count>(0, std::uint64_t{1} << 62)};
   ListKey<double> shares{
       "experts.shares", {}, "instead of `loads`: the share of each expert, up to a factor"};
 };
@@ -65,8 +66,7 @@ const ExpertKeys& expert_keys() {
 bool are_shares(const std::vector<double>& shares, std::uint64_t count) {
   const bool sound = std::all_of(shares.begin(), shares.end(),
                                  [](double share) { return share >= 0 && std::isfinite(share); });
-  return sound && shares.size() == count &&
-         std::accumulate(shares.begin(), shares.end(), 0.0) > 0;
+  return sound && shares.size() == count && std::accumulate(shares.begin(), shares.end(), 0.0) > 0;
 }
 
 // Whether what is said of loads goes together.
@@ -79,8 +79,9 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
   const bool padded = experts.room == ExpertRoom::padded;
   for (const char* key : {"loads", "shares"}) {
     if (padded && section.has(key)) {
-      section.error(key, "has no effect on experts that work on their capacity, full or not; give "
-                         "'room: dropped' or 'room: unlimited'");
+      section.error(key,
+                    "has no effect on experts that work on their capacity, full or not; give "
+                    "'room: dropped' or 'room: unlimited'");
       return false;
     }
   }
@@ -122,8 +123,9 @@ std::optional<ExpertShape> read_experts(config::Section section, std::uint64_t f
 
 std::vector<ParameterInfo> expert_parameters() {
   const ExpertKeys& all = expert_keys();
-  return {all.count,  all.top_k, all.every, all.dense_first, all.capacity_factor, all.shared,
-          all.ffn,    all.room,  all.loads, all.skew,        all.seed,            all.shares};
+  return {all.count,           all.top_k,  all.every, all.dense_first,
+          all.capacity_factor, all.shared, all.ffn,   all.room,
+          all.loads,           all.skew,   all.seed,  all.shares};
 }
 
 }  // namespace tessera::workload

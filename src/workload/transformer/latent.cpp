@@ -40,8 +40,7 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
 
   std::vector<Operator> operators;
   if (latent.q_rank > 0) {
-    operators.push_back(
-        make.linear("q_down", whole, tokens, shape.hidden, latent.q_rank, false));
+    operators.push_back(make.linear("q_down", whole, tokens, shape.hidden, latent.q_rank, false));
     operators.push_back(
         make.norm("q_norm", shape.norm, whole, tokens * latent.q_rank, latent.q_rank));
     operators.push_back(up_product(make, "q_up", tokens, latent.q_rank, queries, queries));
@@ -69,13 +68,20 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
   join.stored_cut = make.bytes(tokens * queries);
   operators.push_back(std::move(join));
 
-  const AttentionShape attention{tokens, tokens,          heads, heads, latent.key_width(),
-                           shape.attention, causal, 0,     latent.value_width};
+  const AttentionShape attention{tokens,
+                                 tokens,
+                                 heads,
+                                 heads,
+                                 latent.key_width(),
+                                 shape.attention,
+                                 causal,
+                                 0,
+                                 latent.value_width};
   std::vector<Operator> inner = make.attention("", Sharding::heads, attention);
   operators.insert(operators.end(), std::make_move_iterator(inner.begin()),
                    std::make_move_iterator(inner.end()));
-  operators.push_back(make.linear("attention_output", Sharding::row, tokens, values, shape.hidden,
-                                  shape.biases));
+  operators.push_back(
+      make.linear("attention_output", Sharding::row, tokens, values, shape.hidden, shape.biases));
   return operators;
 }
 

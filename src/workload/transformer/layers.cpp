@@ -221,8 +221,8 @@ class Builder {
 
  private:
   AttentionShape attention_shape(std::uint64_t keys, bool causal, std::uint64_t window) const {
-    return {tokens_,           keys,             shape_.heads, shape_.kv_heads,
-            shape_.head_width, shape_.attention, causal,       window};
+    return {tokens_,          keys,   shape_.heads, shape_.kv_heads, shape_.head_width,
+            shape_.attention, causal, window};
   }
 
   Operator added_embedding(std::string name, std::uint64_t rows) const {

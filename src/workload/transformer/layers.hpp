@@ -16,22 +16,24 @@
 // s h (10 + 24/t). Embedding and head follow section 4.3 there without sequence parallelism (logits
 // kept in fp32); token numbers are not counted.
 //
-// Latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1, equations (37) to (47)) is made as it is
-// trained: keys and values of every head come out of the latent vector. With heads a, widths d of
-// keys without position, r with it and v of values, and ranks q and c, it has h (q + c + r) + q a (d + r)
-// + c a (d + v) + a v h weights beside the two norms. The small products into the latent vectors are
-// whole on every shard (cut along the tokens with sequence parallelism), and so is the part of the
-// key that all heads share; each head keeps a copy of it beside its own part, as the attention
+// Latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1, equations (37) to (47)) is made as
+// it is trained: keys and values of every head come out of the latent vector. With heads a, widths
+// d of keys without position, r with it and v of values, and ranks q and c, it has h (q + c + r) +
+// q a (d + r)
+// + c a (d + v) + a v h weights beside the two norms. The small products into the latent vectors
+// are whole on every shard (cut along the tokens with sequence parallelism), and so is the part of
+// the key that all heads share; each head keeps a copy of it beside its own part, as the attention
 // kernels of frameworks take it.
 //
-// Local layers (Beltagy et al., Longformer, arXiv:2004.05150; Mistral 7B, arXiv:2310.06825) see a window of w
-// tokens, w s - w (w - 1) / 2 pairs for s >= w.
+// Local layers (Beltagy et al., Longformer, arXiv:2004.05150; Mistral 7B, arXiv:2310.06825) see a
+// window of w tokens, w s - w (w - 1) / 2 pairs for s >= w.
 //
-// State-space layers are those of Mamba-2 (Dao and Gu, arXiv:2405.21060, section 6 and listing 1): in
-// chunks of Q tokens a layer of H heads of P channels, G groups and N elements of state multiplies
-// 2 s Q (G N + H P) + 4 s N H P FLOPs forward beside its projections, whole blocks although half of each
-// is masked. What is kept are the inputs of each operator; scores and states of chunks are made
-// again backward, as by the published kernels. Masks of decays are part of the products.
+// State-space layers are those of Mamba-2 (Dao and Gu, arXiv:2405.21060, section 6 and listing 1):
+// in chunks of Q tokens a layer of H heads of P channels, G groups and N elements of state
+// multiplies 2 s Q (G N + H P) + 4 s N H P FLOPs forward beside its projections, whole blocks
+// although half of each is masked. What is kept are the inputs of each operator; scores and states
+// of chunks are made again backward, as by the published kernels. Masks of decays are part of the
+// products.
 //
 // Mixture of experts (Lepikhin et al., GShard, arXiv:2006.16668; Fedus et al., Switch Transformer,
 // arXiv:2101.03961): a router on every token; each of E experts works on ceil(s k c / E) copies of
@@ -69,8 +71,8 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
 // A state-space layer, likewise.
 std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t tokens);
 
-// What each expert of a layer works on where it is not padded: with shares as given or drawn, and no
-// more than its capacity where what is beyond is dropped.
+// What each expert of a layer works on where it is not padded: with shares as given or drawn, and
+// no more than its capacity where what is beyond is dropped.
 std::vector<std::uint64_t> expert_copies(const ExpertShape& experts, std::uint64_t tokens,
                                          std::uint64_t layer);
 

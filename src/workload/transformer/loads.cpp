@@ -58,8 +58,8 @@ std::vector<std::size_t> in_order(const std::vector<double>& shares) {
 
 }  // namespace
 
-// The largest shares first, each of what is left for it and those behind it; a token goes to an expert
-// once.
+// The largest shares first, each of what is left for it and those behind it; a token goes to an
+// expert once.
 std::vector<std::uint64_t> expert_copies(const ExpertShape& experts, std::uint64_t tokens,
                                          std::uint64_t layer) {
   const std::vector<double> shares = shares_of(experts, layer);

@@ -65,13 +65,11 @@ const MixerKeys& mixer_keys() {
 using Names = std::vector<std::pair<std::string, LayerKind>>;
 
 const Names& layer_kinds() {
-  static const Names names{{"attention", {Mixer::attention, true}},
-                           {"attention-alone", {Mixer::attention, false}},
-                           {"local", {Mixer::local, true}},
-                           {"local-alone", {Mixer::local, false}},
-                           {"mlp-alone", {Mixer::none, true}},
-                           {"ssm", {Mixer::ssm, true}},
-                           {"ssm-alone", {Mixer::ssm, false}}};
+  static const Names names{
+      {"attention", {Mixer::attention, true}}, {"attention-alone", {Mixer::attention, false}},
+      {"local", {Mixer::local, true}},         {"local-alone", {Mixer::local, false}},
+      {"mlp-alone", {Mixer::none, true}},      {"ssm", {Mixer::ssm, true}},
+      {"ssm-alone", {Mixer::ssm, false}}};
   return names;
 }
 
@@ -123,9 +121,8 @@ bool read_ssm(config::Section section, TransformerShape& shape) {
     return false;  // the section holds the complaint
   }
   if (!given && (ssm.heads == 0 || inner % ssm.head_width != 0)) {
-    section.error("head_width", "2 * hidden (" + std::to_string(inner) +
-                                    ") is not a multiple of " + std::to_string(ssm.head_width) +
-                                    " channels; give 'heads'");
+    section.error("head_width", "2 * hidden (" + std::to_string(inner) + ") is not a multiple of " +
+                                    std::to_string(ssm.head_width) + " channels; give 'heads'");
     return false;
   }
   if (ssm.heads == 0 || ssm.heads % ssm.groups != 0) {
@@ -150,7 +147,8 @@ bool refuse_others(config::Section& section, const TransformerShape& shape) {
 }  // namespace
 
 bool has_attention(const TransformerShape& shape) {
-  return shape.pattern.empty() || mixes_by(shape, Mixer::attention) || mixes_by(shape, Mixer::local);
+  return shape.pattern.empty() || mixes_by(shape, Mixer::attention) ||
+         mixes_by(shape, Mixer::local);
 }
 
 bool read_mixers(config::Section& section, TransformerShape& shape) {
@@ -178,7 +176,8 @@ bool check_mixers(config::Section& section, const TransformerShape& shape) {
     return refuse("window", "is for layers that are 'local' in 'pattern'");
   }
   if (local && (shape.attention != AttentionKind::flash || !shape.causal)) {
-    return refuse("window", "needs 'attention: flash' and 'causal: true', which skip what a mask hides");
+    return refuse("window",
+                  "needs 'attention: flash' and 'causal: true', which skip what a mask hides");
   }
   if (local && shape.latent) {
     return refuse("latent", "local layers have no latent attention");
@@ -197,9 +196,9 @@ bool check_mixers(config::Section& section, const TransformerShape& shape) {
 
 std::vector<ParameterInfo> mixer_parameters() {
   const MixerKeys& all = mixer_keys();
-  return {all.pattern,    all.window,     all.kv_rank,     all.q_rank, all.nope_width,
-          all.rope_width, all.value_width, all.state,       all.heads,  all.head_width,
-          all.groups,     all.kernel,     all.chunk};
+  return {all.pattern,    all.window,      all.kv_rank, all.q_rank, all.nope_width,
+          all.rope_width, all.value_width, all.state,   all.heads,  all.head_width,
+          all.groups,     all.kernel,      all.chunk};
 }
 
 }  // namespace tessera::workload

@@ -11,13 +11,13 @@ namespace {
 
 // x / (1 + e^-x); backward the sigmoid again 4, its derivative and the product with the gradient 5.
 constexpr VectorCost silu_cost{4, 9, 0};
-// Of a head's time step: bias 1, softplus 3, times the decay 1, sum over the chunk 1. Backward: sum 1,
-// gradient of the decay 2, of the step 1, sigmoid 3, product 1, sum for the bias 1.
+// Of a head's time step: bias 1, softplus 3, times the decay 1, sum over the chunk 1. Backward: sum
+// 1, gradient of the decay 2, of the step 1, sigmoid 3, product 1, sum for the bias 1.
 constexpr VectorCost step_cost{6, 9, 3};
 // From chunk to chunk: decay 1, sum 1; backward alike, and the gradient of the decay 2.
 constexpr VectorCost passing_cost{2, 4, 0};
-// With the skipped input: times D 1, sum 1, SiLU of the gate 4, product 1. Backward: the sum again 2,
-// SiLU as above 9, the other factor 1, product 1, gradients of D 2 and of the input 1.
+// With the skipped input: times D 1, sum 1, SiLU of the gate 4, product 1. Backward: the sum again
+// 2, SiLU as above 9, the other factor 1, product 1, gradients of D 2 and of the input 1.
 constexpr VectorCost gate_cost{7, 16, 2};
 
 // A sum over `kernel` tokens of each channel, then SiLU.
@@ -64,8 +64,8 @@ std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t
       make.product("ssm_scores", "ssm", cut, {chunk, chunk, ssm.state, ssm.groups * chunks}));
   scores.input_elements = 2 * tokens * shared;
   scores.kv_heads = ssm.groups;
-  Operator into = made_again(make.product(
-      "ssm_states", "ssm", cut, {ssm.state, ssm.head_width, chunk, ssm.heads * chunks}));
+  Operator into = made_again(make.product("ssm_states", "ssm", cut,
+                                          {ssm.state, ssm.head_width, chunk, ssm.heads * chunks}));
   into.input_elements = tokens * (inner + shared);
   into.kv_heads = ssm.groups;
   Operator passing = make.vector("ssm_passing", "ssm", cut, passing_cost, states, states);
@@ -75,7 +75,8 @@ std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t
   out.input_elements = scores.output_elements + states + tokens * (inner + shared);
   out.output_elements = tokens * inner;
 
-  Operator gate = make.vector("ssm_gate", "ssm", cut, gate_cost, 3 * tokens * inner, tokens * inner);
+  Operator gate =
+      make.vector("ssm_gate", "ssm", cut, gate_cost, 3 * tokens * inner, tokens * inner);
   gate.kernel = Kernel::activation;
   gate.parameters = ssm.heads;  // what is skipped
   keep(gate, make.bytes(tokens * inner));
@@ -85,8 +86,7 @@ std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t
     operators.push_back(std::move(*op));
   }
   operators.push_back(make.norm("ssm_norm", Norm::rms, cut, tokens * inner, inner));
-  operators.push_back(
-      make.linear("ssm_output", Sharding::row, tokens, inner, shape.hidden, false));
+  operators.push_back(make.linear("ssm_output", Sharding::row, tokens, inner, shape.hidden, false));
   return operators;
 }
 

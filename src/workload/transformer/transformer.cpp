@@ -47,7 +47,8 @@ Bound ssm_bound(const SsmShape& ssm, double s, double h) {
   const double chunk = std::min(s, real(ssm.chunk));
   return {2 * s * h * (3 * inner + 2 * shared + real(ssm.heads)) +
               tokens * (2 * chunk * (shared + inner) + 4 * state * inner),
-          s * (real(ssm.convolved()) * (6 * real(ssm.kernel) + 32) + 32 * real(ssm.heads) + 64 * inner) +
+          s * (real(ssm.convolved()) * (6 * real(ssm.kernel) + 32) + 32 * real(ssm.heads) +
+               64 * inner) +
               6 * tokens * state * inner};
 }
 
@@ -322,30 +323,11 @@ std::optional<Workload> read_transformer(config::Section& section) {
 }  // namespace
 
 std::vector<ParameterInfo> transformer_parameters() {
-  std::vector<ParameterInfo> list{architecture,
-                                  layers,
-                                  encoder_layers,
-                                  hidden_key,
-                                  heads_key,
-                                  kv_heads,
-                                  head_width,
-                                  sequence,
-                                  encoder_sequence,
-                                  vocabulary,
-                                  token_types,
-                                  positions,
-                                  normalisation,
-                                  norm_after,
-                                  attention,
-                                  causal,
-                                  mlp,
-                                  ffn,
-                                  head,
-                                  tie_embeddings,
-                                  biases,
-                                  dropout,
-                                  loss,
-                                  product_type};
+  std::vector<ParameterInfo> list{
+      architecture,  layers,         encoder_layers,   hidden_key, heads_key,   kv_heads,
+      head_width,    sequence,       encoder_sequence, vocabulary, token_types, positions,
+      normalisation, norm_after,     attention,        causal,     mlp,         ffn,
+      head,          tie_embeddings, biases,           dropout,    loss,        product_type};
   for (std::vector<ParameterInfo> more :
        {mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));

@@ -70,7 +70,8 @@ TEST(Planned, AsyncTensorHidesWhatGoesOnBesideProducts) {
 TEST(Planned, NoIterationIsShorterThanIdeal) {
   for (const std::string strategy :
        {"pipeline: 2\nchunks: 2\nschedule: interleaved\n", "pipeline: 4\nschedule: zb-h1\n",
-        "pipeline: 4\nchunks: 2\nschedule: zb-v\n", "pipeline: 2\nchunks: 2\nschedule: dualpipe-v\n",
+        "pipeline: 4\nchunks: 2\nschedule: zb-v\n",
+        "pipeline: 2\nchunks: 2\nschedule: dualpipe-v\n",
         "pipeline: 4\nchunks: 2\nschedule: dualpipe\n",
         "pipeline: 4\nschedule: gpipe\nrecompute: full\n", "pipeline: 6\ndata: 2\n",
         "pipeline: 2\nplacement: {layout: given, tiles: [{tiles: 0, layers: [0, 6]}, {tiles: 1, "

@@ -172,10 +172,14 @@ TEST(Forecast, BoundsSchedulesInAV) {
       "  vocabulary: 1024, batch: 32}\n"
       "strategy: {pipeline: 1}\n";
   Laboratory lab(files);
-  lab.limits.given = {{"pipeline", {"2", "4"}},     {"context", {"1"}},
-                      {"chunks", {"2"}},            {"schedule", {"zb-v", "dualpipe-v"}},
-                      {"recompute", {"none"}},      {"zero", {"0", "1"}},
-                      {"micro_batch", {"2"}},       {"placement", {"linear"}},
+  lab.limits.given = {{"pipeline", {"2", "4"}},
+                      {"context", {"1"}},
+                      {"chunks", {"2"}},
+                      {"schedule", {"zb-v", "dualpipe-v"}},
+                      {"recompute", {"none"}},
+                      {"zero", {"0", "1"}},
+                      {"micro_batch", {"2"}},
+                      {"placement", {"linear"}},
                       {"sequence_parallel", {"false"}}};
   expect_bounds(lab, 8);
 }

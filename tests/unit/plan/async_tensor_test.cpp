@@ -19,8 +19,8 @@ using testing::Planned;
 const std::string plain = "tensor: 4\nsequence_parallel: true\n";
 const std::string async = plain + "async_tensor: true\n";
 
-// What a phase does from the first to the last of an operator's executions, with what is begun right
-// before and waited for right behind.
+// What a phase does from the first to the last of an operator's executions, with what is begun
+// right before and waited for right behind.
 std::vector<std::string> around(const Planned& work, Phase phase, const std::string& name) {
   const Program& program = work.plan.stages[0].program;
   for (const ScheduleEntry& entry : program.schedule) {

@@ -45,8 +45,8 @@ TEST(IdealTime, WeightGradientsFillTheEnd) {
   EXPECT_EQ(ideal("pipeline: 4\nschedule: zb-h1", alike(4)), SimTime::from_ps((8 * 3 + 3) * unit));
 }
 
-// Qi et al., arXiv:2401.10241, section 6: nothing but the way of the first micro-batch to the last stage
-// is left, 3 forward passes.
+// Qi et al., arXiv:2401.10241, section 6: nothing but the way of the first micro-batch to the last
+// stage is left, 3 forward passes.
 TEST(IdealTime, InAVTheFillAloneIsLeft) {
   EXPECT_EQ(ideal("pipeline: 4\nschedule: zb-v\nchunks: 2", alike(8)),
             SimTime::from_ps((8 * 6 + 3) * unit));

@@ -106,7 +106,8 @@ TEST(Schedule, GoesThereAndBackInAV) {
   EXPECT_EQ(text_of(passes("zb-v", v_of(2, 4), 1)),
             "F0 F0.1 F1 F1.1 I0.1 W0.1 F2 I0 W0 F2.1 I1.1 W1.1 F3 I1 W1 F3.1 I2.1 W2.1 I2 I3.1 I3 "
             "W2 W3.1 W3");
-  EXPECT_EQ(text_of(passes("zb-v", v_of(1, 2), 0)), "F0 F0.1 I0.1 W0.1 F1 I0 W0 F1.1 I1.1 W1.1 I1 W1");
+  EXPECT_EQ(text_of(passes("zb-v", v_of(1, 2), 0)),
+            "F0 F0.1 I0.1 W0.1 F1 I0 W0 F1.1 I1.1 W1.1 I1 W1");
   EXPECT_EQ(text_of(passes("dualpipe-v", v_of(2, 4), 0)),
             "F0 F1 F2 F0.1 I0.1 W0.1 F1.1 F3 B1.1 F2.1 B0 B2.1 F3.1 B1 B3.1 I2 W2 I3 W3");
   EXPECT_EQ(text_of(passes("dualpipe-v", v_of(2, 4), 1)),
@@ -132,15 +133,14 @@ TEST(Schedule, KeepsInAVWhatThePapersSay) {
     for (const std::uint32_t count : {12U, 13U, 30U}) {
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
         EXPECT_EQ(most_in_flight(passes("zb-v", v_of(stages, count), stage)), 2 * stages);
-        EXPECT_EQ(most_in_flight(passes("dualpipe-v", v_of(stages, count), stage)),
-                  2 * stages + 1);
+        EXPECT_EQ(most_in_flight(passes("dualpipe-v", v_of(stages, count), stage)), 2 * stages + 1);
       }
     }
   }
 }
 
-// From the begin of the first pass to the end of the last, over all stages, but for what the busiest
-// does; and the longest that a stage is idle between its own first and last pass.
+// From the begin of the first pass to the end of the last, over all stages, but for what the
+// busiest does; and the longest that a stage is idle between its own first and last pass.
 struct Bubble {
   std::uint64_t whole = 0;
   std::uint64_t inside = 0;
@@ -158,16 +158,15 @@ struct PassTimes {
   }
 };
 
-// Passes that begin and end together: one, or a forward pass and the whole backward pass of the other
-// chunk behind it where these are `beside` each other, but for the first such pair of the stages
-// in the middle.
+// Passes that begin and end together: one, or a forward pass and the whole backward pass of the
+// other chunk behind it where these are `beside` each other, but for the first such pair of the
+// stages in the middle.
 std::vector<std::vector<Pass>> blocks_of(const std::vector<Pass>& list, bool beside, bool last) {
   std::vector<std::vector<Pass>> blocks;
   bool alone = last;
   for (const Pass& pass : list) {
     const bool pairs = beside && pass.phase == Phase::backward && !blocks.empty() &&
-                       blocks.back().size() == 1 &&
-                       blocks.back().front().phase == Phase::forward &&
+                       blocks.back().size() == 1 && blocks.back().front().phase == Phase::forward &&
                        blocks.back().front().chunk != pass.chunk;
     if (pairs && !alone) {
       blocks.back().push_back(pass);
@@ -184,12 +183,12 @@ Bubble bubble_of(const std::string& name, const PipelineShape& shape, const Pass
   constexpr std::uint64_t never = ~std::uint64_t{0};
   std::vector<std::vector<std::vector<Pass>>> blocks;
   for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-    const bool middle =
-        shape.mirrored ? stage == shape.stages / 2 || stage + 1 == shape.stages / 2
-                       : stage + 1 == shape.stages;
+    const bool middle = shape.mirrored ? stage == shape.stages / 2 || stage + 1 == shape.stages / 2
+                                       : stage + 1 == shape.stages;
     blocks.push_back(blocks_of(passes(name, shape, stage), beside, middle));
   }
-  const std::vector<std::uint64_t> not_done(std::size_t{shape.parts()} * shape.micro_batches, never);
+  const std::vector<std::uint64_t> not_done(std::size_t{shape.parts()} * shape.micro_batches,
+                                            never);
   std::vector<std::uint64_t> forward = not_done;
   std::vector<std::uint64_t> backward = not_done;
   std::vector<std::size_t> next(shape.stages);
@@ -240,8 +239,8 @@ Bubble bubble_of(const std::string& name, const PipelineShape& shape, const Pass
     EXPECT_EQ(next[stage], blocks[stage].size()) << name;
     bubble.inside = std::max(bubble.inside, clock[stage] - begin[stage] - busy[stage]);
   }
-  bubble.whole = *std::max_element(clock.begin(), clock.end()) -
-                 *std::max_element(busy.begin(), busy.end());
+  bubble.whole =
+      *std::max_element(clock.begin(), clock.end()) - *std::max_element(busy.begin(), busy.end());
   return bubble;
 }
 
@@ -263,9 +262,9 @@ TEST(Bubble, OfZbVIsZero) {
   }
 }
 
-// DeepSeek-V3, arXiv:2412.19437, table 2, with p / 2 stages of two parts: (p / 2 - 1) (F&B + B - 3 W),
-// where a forward and a backward pass beside each other take as long as one after the other, and B is
-// the gradients of inputs and weights. One after the other they hand on sooner.
+// DeepSeek-V3, arXiv:2412.19437, table 2, with p / 2 stages of two parts: (p / 2 - 1) (F&B + B - 3
+// W), where a forward and a backward pass beside each other take as long as one after the other,
+// and B is the gradients of inputs and weights. One after the other they hand on sooner.
 TEST(Bubble, OfDualPipeVIsThePublishedOne) {
   for (const PassTimes& times : {PassTimes{1, 1, 1}, PassTimes{3, 3, 3}}) {
     for (std::uint32_t stages = 1; stages <= 6; ++stages) {
@@ -301,10 +300,8 @@ TEST(Bubble, OfDualPipeIsThePublishedOne) {
 }
 
 TEST(Schedule, GoesBothWays) {
-  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 0)),
-            "F0 F2.1 F1 B2.1 F3.1 B0 B3.1 I1 W1");
-  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 1)),
-            "F2.1 F0 F3.1 B0 F1 B2.1 B1 I3.1 W3.1");
+  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 0)), "F0 F2.1 F1 B2.1 F3.1 B0 B3.1 I1 W1");
+  EXPECT_EQ(text_of(passes("dualpipe", mirrored(2, 4), 1)), "F2.1 F0 F3.1 B0 F1 B2.1 B1 I3.1 W3.1");
   EXPECT_THAT(schedules().at("dualpipe").objection(mirrored(3, 8)), HasSubstr("3 and 8"));
   EXPECT_THAT(schedules().at("dualpipe").objection(mirrored(4, 6)), HasSubstr("6 for 4"));
 }

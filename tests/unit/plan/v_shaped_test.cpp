@@ -80,8 +80,8 @@ std::string layers_alike() {
          "  - {name: l, repeat: 16, operators: [{kind: linear, outputs: 64, then: [relu]}]}\n";
 }
 
-// Qi et al., arXiv:2401.10241, section 6: every stage keeps what the first one of 1F1B does. DeepSeek-V3,
-// arXiv:2412.19437, table 2: half a micro-batch more.
+// Qi et al., arXiv:2401.10241, section 6: every stage keeps what the first one of 1F1B does.
+// DeepSeek-V3, arXiv:2412.19437, table 2: half a micro-batch more.
 TEST(VShaped, StagesKeepWhatThePapersSay) {
   const Planned usual = planned("pipeline: 4\n", machine_text(), layers_alike());
   const Bytes first = usual.plan.stages[0].memory.activations();
@@ -98,9 +98,8 @@ TEST(VShaped, PeaksAreWalked) {
     for (const char* const more : {"", "recompute: full\n", "data: 2\nzero: 3\n"}) {
       const Planned work = planned(strategy + more);
       for (std::uint32_t stage = 0; stage < 4; ++stage) {
-        const MemoryWalk::Peak peak =
-            peak_over(work.machine, work.plan, stage,
-                      work.plan.strategy.passes(stage, work.plan.training));
+        const MemoryWalk::Peak peak = peak_over(
+            work.machine, work.plan, stage, work.plan.strategy.passes(stage, work.plan.training));
         EXPECT_EQ(work.plan.stages[stage].memory.peak.total(), peak.use.total())
             << strategy << more << stage;
       }
@@ -108,10 +107,11 @@ TEST(VShaped, PeaksAreWalked) {
   }
 }
 
-// Two copies of the model, each way one; the gradients of a stage are summed up with those of the stage
-// that holds the same of the other copy.
+// Two copies of the model, each way one; the gradients of a stage are summed up with those of the
+// stage that holds the same of the other copy.
 TEST(Mirrored, StagesHoldPartsOfBothCopies) {
-  const Planned work = planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
+  const Planned work =
+      planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
   const Planned once = planned("pipeline: 4\n", machine_text(), layers_alike());
   std::vector<std::size_t> firsts;
   for (std::uint32_t stage = 0; stage < 4; ++stage) {
@@ -126,7 +126,8 @@ TEST(Mirrored, StagesHoldPartsOfBothCopies) {
 }
 
 TEST(Mirrored, GradientsAreSummedOverBothCopies) {
-  const Planned work = planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
+  const Planned work =
+      planned("pipeline: 4\nchunks: 2\nschedule: dualpipe\n", machine_text(), layers_alike());
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> summed;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> passed;
   for (const RoleTraffic& message : traffic_of(work.plan).messages) {

@@ -430,7 +430,8 @@ TEST(TileModel, CutsPromptsIntoBlocks) {
   }
 }
 
-// --- latent attention ------------------------------------------------------------------------------
+// --- latent attention
+// ------------------------------------------------------------------------------
 
 // DeepSeek-V3: DeepSeek-AI, arXiv:2412.19437, section 4.2.
 workload::TransformerShape deepseek_v3() {
@@ -451,8 +452,8 @@ workload::TransformerShape deepseek_v3() {
   return shape;
 }
 
-// DeepSeek-AI, "Insights into DeepSeek-V3", arXiv:2505.09343, table 1: 70.272 KB a token, which every
-// shard keeps.
+// DeepSeek-AI, "Insights into DeepSeek-V3", arXiv:2505.09343, table 1: 70.272 KB a token, which
+// every shard keeps.
 TEST(LatentAttention, CachesThePublishedBytesOfAToken) {
   EXPECT_EQ(make_language_model({deepseek_v3()})->cache_of_token(), Bytes(70'272));
   EXPECT_EQ(make_language_model({deepseek_v3(), nullptr, 8})->cache_of_token(), Bytes(70'272));
@@ -482,8 +483,8 @@ TEST(LatentAttention, LoadsEachWeightOnce) {
   }
 }
 
-// Scores over the latent vector and the part with the position, then sums of latent vectors: 576 + 512
-// multiplications for each query, key and head.
+// Scores over the latent vector and the part with the position, then sums of latent vectors: 576 +
+// 512 multiplications for each query, key and head.
 TEST(LatentAttention, MultipliesLatentVectors) {
   const workload::TransformerShape shape = dense_latent(1536);
   const auto whole = make_language_model({shape});
@@ -540,7 +541,8 @@ TEST_F(LanguageModel, RefusesLayersThatItCannotServe) {
   EXPECT_THROW(make_language_model({shape}), ConfigError);
 }
 
-// --- more of tiles -----------------------------------------------------------------------------------
+// --- more of tiles
+// -----------------------------------------------------------------------------------
 
 // Keys and values of one byte each, and all else as before.
 TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {

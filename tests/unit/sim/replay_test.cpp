@@ -31,7 +31,8 @@ const std::vector<std::string> many{"workload.batch=256", "machine.network.model
 
 // Means over tiles are rounded down, which each step may repeat.
 TEST(Replay, GivesTheTimesOfTheWhole) {
-  for (const std::string schedule : {"1f1b", "zb-h1", "interleaved", "zb-v", "dualpipe-v", "dualpipe"}) {
+  for (const std::string schedule :
+       {"1f1b", "zb-h1", "interleaved", "zb-v", "dualpipe-v", "dualpipe"}) {
     const bool in_a_v = schedule.ends_with("-v") || schedule == "dualpipe";
     std::vector<std::string> settings = many;
     settings.push_back("strategy.schedule=" + schedule);

@@ -53,9 +53,10 @@ TEST(ExpertLoads, FollowTheSharesThatAreGiven) {
 }
 
 TEST(ExpertLoads, BeyondTheCapacityAreDropped) {
-  EXPECT_THAT(copies_of("count: 4, top_k: 1, room: dropped, capacity_factor: 1.5, shares: [4, 2, 1, "
-                        "1]"),
-              ElementsAre(15, 10, 5, 5));
+  EXPECT_THAT(
+      copies_of("count: 4, top_k: 1, room: dropped, capacity_factor: 1.5, shares: [4, 2, 1, "
+                "1]"),
+      ElementsAre(15, 10, 5, 5));
 }
 
 // A token goes to an expert once.
@@ -84,8 +85,8 @@ TEST(ExpertLoads, OfZipfAreAsPowersOfRanks) {
   EXPECT_THAT(copies_of("count: 4, top_k: 1, room: unlimited, loads: zipf, skew: 0"), Each(10));
 }
 
-// Replicas wait for the one whose experts have most to do: of two with two experts each, 30 copies of
-// 40; of four with one, 20.
+// Replicas wait for the one whose experts have most to do: of two with two experts each, 30 copies
+// of 40; of four with one, 20.
 TEST(ExpertLoads, OfTheBusiestPartAreWhatAllWaitFor) {
   const Workload workload = transformer(given);
   const Layer& even = workload.layers[1];

@@ -62,8 +62,7 @@ TEST(LatentAttention, HasTheWeightsOfThePaper) {
                           "rotary", "rotary_key", "join_keys", "attention", "attention_output",
                           "skip1", "norm2", "mlp_up", "gelu", "mlp_down", "skip2"));
   EXPECT_THAT(shape_of(find_operator(layer, "q_down")), ElementsAre(s, q_rank, h, 1));
-  EXPECT_THAT(shape_of(find_operator(layer, "q_up")),
-              ElementsAre(s, a * (nope + rope), q_rank, 1));
+  EXPECT_THAT(shape_of(find_operator(layer, "q_up")), ElementsAre(s, a * (nope + rope), q_rank, 1));
   EXPECT_THAT(shape_of(find_operator(layer, "kv_down")), ElementsAre(s, kv_rank + rope, h, 1));
   EXPECT_THAT(shape_of(find_operator(layer, "kv_up")),
               ElementsAre(s, a * (nope + value), kv_rank, 1));
@@ -157,8 +156,8 @@ std::uint64_t pairs_seen(std::uint64_t tokens, std::uint64_t window) {
 
 TEST(LocalAttention, MultipliesTheBandExactly) {
   for (const std::uint64_t window : {1U, 7U, 39U}) {
-    const Workload workload = transformer("heads: 6\npattern: [local]\nwindow: " +
-                                          std::to_string(window) + "\n" + flash);
+    const Workload workload =
+        transformer("heads: 6\npattern: [local]\nwindow: " + std::to_string(window) + "\n" + flash);
     const Operator op = find_operator(workload.layers[1], "attention");
     EXPECT_EQ(op.forward_flops, Flops(4 * h * pairs_seen(s, window))) << window;
     EXPECT_EQ(op.backward_flops, Flops(10 * h * pairs_seen(s, window))) << window;
@@ -212,12 +211,11 @@ const std::string ssm = "ssm: {state: 16, head_width: 32, groups: 2, chunk: 8}\n
 // head; a norm; a product back.
 TEST(StateSpace, HasTheWeightsOfMamba2) {
   const Layer layer = transformer("pattern: [ssm-alone]\n" + ssm).layers[1];
-  EXPECT_THAT(names_of(layer),
-              ElementsAre("norm1", "ssm_input", "ssm_convolution", "ssm_steps", "ssm_scores",
-                          "ssm_states", "ssm_passing", "ssm_outputs", "ssm_gate", "ssm_norm",
-                          "ssm_output", "skip1"));
-  EXPECT_EQ(layer.parameters(), h + h * (2 * d + 2 * g * n + heads) + (d + 2 * g * n) * 5 +
-                                    3 * heads + d + d * h);
+  EXPECT_THAT(names_of(layer), ElementsAre("norm1", "ssm_input", "ssm_convolution", "ssm_steps",
+                                           "ssm_scores", "ssm_states", "ssm_passing", "ssm_outputs",
+                                           "ssm_gate", "ssm_norm", "ssm_output", "skip1"));
+  EXPECT_EQ(layer.parameters(),
+            h + h * (2 * d + 2 * g * n + heads) + (d + 2 * g * n) * 5 + 3 * heads + d + d * h);
 }
 
 TEST(StateSpace, MultipliesChunks) {
@@ -238,7 +236,8 @@ TEST(StateSpace, MultipliesChunks) {
 TEST(StateSpace, RoundsUpToWholeChunksAndIsNoLongerThanTheSequence) {
   const auto count = [](const std::string& chunk) {
     const Layer layer =
-        transformer("pattern: [ssm-alone]\nssm: {state: 16, head_width: 32, chunk: " + chunk + "}\n")
+        transformer("pattern: [ssm-alone]\nssm: {state: 16, head_width: 32, chunk: " + chunk +
+                    "}\n")
             .layers[1];
     return shape_of(find_operator(layer, "ssm_states"));
   };
@@ -251,8 +250,7 @@ TEST(StateSpace, RoundsUpToWholeChunksAndIsNoLongerThanTheSequence) {
 TEST(StateSpace, KeepsTheInputsOfItsOperators) {
   const Stored stored = stored_of(transformer("pattern: [ssm-alone]\n" + ssm).layers[1]);
   EXPECT_EQ(stored.whole, 2 * s * 2 * h);
-  EXPECT_EQ(stored.cut,
-            2 * s * ((2 * d + 2 * g * n + heads) + (d + 2 * g * n) + d + d + d));
+  EXPECT_EQ(stored.cut, 2 * s * ((2 * d + 2 * g * n + heads) + (d + 2 * g * n) + d + d + d));
 }
 
 TEST(StateSpace, IsCutByGroupsOfHeads) {

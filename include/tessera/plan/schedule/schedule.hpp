@@ -12,18 +12,18 @@
 
 namespace tessera::plan {
 
-// What is to be ordered: `stages` stages, each holding `chunks` chunks of layers, which are parts of
-// the model that a micro-batch passes in order. Chunk c of stage s is part c * stages + s; in a V
-// every other chunk lies the other way round, part c * stages + stages - 1 - s, so that the parts go
-// from the first stage to the last and back.
+// What is to be ordered: `stages` stages, each holding `chunks` chunks of layers, which are parts
+// of the model that a micro-batch passes in order. Chunk c of stage s is part c * stages + s; in a
+// V every other chunk lies the other way round, part c * stages + stages - 1 - s, so that the parts
+// go from the first stage to the last and back.
 struct PipelineShape {
   std::uint32_t stages = 1;
   std::uint32_t chunks = 1;
   std::uint32_t micro_batches = 1;
   bool training = true;
   bool v_shaped = false;
-  // The chunks that turn back hold the model once more, for micro-batches of their own, which begin at
-  // the last stage; parts from `stages` on are the copy's.
+  // The chunks that turn back hold the model once more, for micro-batches of their own, which begin
+  // at the last stage; parts from `stages` on are the copy's.
   bool mirrored = false;
 
   std::uint32_t parts() const { return stages * chunks; }
@@ -67,13 +67,14 @@ struct Schedule {
 //                which fills the end (Qi et al., "Zero bubble", arXiv:2401.10241, section 2)
 //   zb-v         two chunks a stage in a V, as many activations as 1F1B keeps, gradients of weights
 //                apart; without bubbles where passes of all three kinds take equally long and there
-//                are 2 stages - 1 micro-batches or more (Qi et al., arXiv:2401.10241, section 6, and
-//                arXiv:2405.15362, section 3.2)
+//                are 2 stages - 1 micro-batches or more (Qi et al., arXiv:2401.10241, section 6,
+//                and arXiv:2405.15362, section 3.2)
 //   dualpipe-v   two chunks a stage in a V, forward passes of one beside backward passes of the
 //                other (DeepSeek-AI, DeepSeek-V3, arXiv:2412.19437, section 3.2.1, cut in half: the
 //                file dualpipev of its published code); bubbles of stages - 1 times a forward pass
 //                and twice that of gradients of inputs less one of weights
-//   dualpipe     as published: half of the micro-batches each way through two copies of the model, of
+//   dualpipe     as published: half of the micro-batches each way through two copies of the model,
+//   of
 //                which stage s holds the parts s and stages - 1 - s; the same passes on twice the
 //                stages, whose gradients pairs of stages sum up
 //   layer-wise   each micro-batch forward and backward before the next one; a pipeline of depth 1
