@@ -64,21 +64,21 @@ std::vector<std::string> around(const Planned& work, Phase phase, const std::str
 TEST(AsyncTensor, GathersBesideWhatNeedsNothingFromOthersLast) {
   const Planned work = planned(async);
   EXPECT_THAT(around(work, Phase::forward, "layer 0/mlp_up"),
-              ElementsAre("start all-gather", "execute", "execute", "execute", "wait", "execute",
+              ElementsAre("start all_gather", "execute", "execute", "execute", "wait", "execute",
                           "another"));
   EXPECT_THAT(around(work, Phase::backward, "layer 0/mlp_down"),
-              ElementsAre("start all-gather", "execute", "execute", "execute", "wait", "execute",
+              ElementsAre("start all_gather", "execute", "execute", "execute", "wait", "execute",
                           "another"));
 }
 
 TEST(AsyncTensor, ScattersBehindTheFirstPiece) {
   const Planned work = planned(async);
   EXPECT_THAT(around(work, Phase::forward, "layer 0/mlp_down"),
-              ElementsAre("another", "execute", "start reduce-scatter", "execute", "execute",
+              ElementsAre("another", "execute", "start reduce_scatter", "execute", "execute",
                           "execute", "wait"));
   // The input, for the gradient of weights, comes beside as well.
   EXPECT_THAT(around(work, Phase::backward, "layer 0/mlp_up"),
-              ElementsAre("start all-gather", "execute", "start reduce-scatter", "execute",
+              ElementsAre("start all_gather", "execute", "start reduce_scatter", "execute",
                           "execute", "execute", "wait"));
 }
 
