@@ -44,7 +44,11 @@ ServedTenantAdapters = TypedDict("ServedTenantAdapters", {"count": int, "rank": 
 
 ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
 
-LanguageModelExperts = TypedDict("LanguageModelExperts", {"count": int, "top_k": int, "every": int, "capacity_factor": float, "shared": int, "ffn": int}, total=False)
+LanguageModelLatent = TypedDict("LanguageModelLatent", {"kv_rank": int, "q_rank": int, "nope_width": int, "rope_width": int, "value_width": int}, total=False)
+
+LanguageModelSsm = TypedDict("LanguageModelSsm", {"state": int, "heads": int, "head_width": int, "groups": int, "kernel": int, "chunk": int}, total=False)
+
+LanguageModelExperts = TypedDict("LanguageModelExperts", {"count": int, "top_k": int, "every": int, "dense_first": int, "capacity_factor": float, "shared": int, "ffn": int, "room": Literal["padded", "dropped", "unlimited"], "loads": Literal["even", "zipf", "exponential"], "skew": float, "seed": int, "shares": Sequence[float]}, total=False)
 
 StrategySharding = TypedDict("StrategySharding", {"samples": int, "rows": int, "columns": int, "depth": int}, total=False)
 
@@ -364,8 +368,6 @@ class LanguageModel(Section):
     """of the decoder, or of an encoder alone; integer, 1 to 16384"""
     hidden: int
     """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
-    heads: int
-    """attention heads; integer, 1 to 1048576"""
     sequence: int
     """tokens a sample; integer, 1 to 16777216"""
     vocabulary: int
@@ -374,6 +376,8 @@ class LanguageModel(Section):
     """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
     encoder_layers: int | None
     """encoder-decoder only; integer, 1 to 16384; default: layers"""
+    heads: int | None
+    """attention heads; integer, 1 to 1048576; default: must be given where layers have attention"""
     kv_heads: int | None
     """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
     head_width: int | None
@@ -396,7 +400,6 @@ class LanguageModel(Section):
     """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
     ffn: int | None
     """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
-    experts: LanguageModelExperts | None
     head: Literal["language_model", "bert", "pooler", "none"] | None
     """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
     tie_embeddings: bool | None
@@ -409,6 +412,13 @@ class LanguageModel(Section):
     """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    pattern: Sequence[str | int | float] | None
+    """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
+    window: int | None
+    """tokens that a token of a local layer sees, itself too; integer, 0 to 16777216; default: 0"""
+    latent: LanguageModelLatent | None
+    ssm: LanguageModelSsm | None
+    experts: LanguageModelExperts | None
     batch: int | None
     """samples of one step over all replicas; integer, 1 to 4294967296"""
     mode: Literal["training", "inference"] | None
@@ -428,11 +438,11 @@ class LanguageModel(Section):
         *,
         layers: int,
         hidden: int,
-        heads: int,
         sequence: int,
         vocabulary: int,
         architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
         encoder_layers: int | None = ...,
+        heads: int | None = ...,
         kv_heads: int | None = ...,
         head_width: int | None = ...,
         encoder_sequence: int | None = ...,
@@ -444,13 +454,17 @@ class LanguageModel(Section):
         causal: bool | None = ...,
         mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
         ffn: int | None = ...,
-        experts: LanguageModelExperts | None = ...,
         head: Literal["language_model", "bert", "pooler", "none"] | None = ...,
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        pattern: Sequence[str | int | float] | None = ...,
+        window: int | None = ...,
+        latent: LanguageModelLatent | None = ...,
+        ssm: LanguageModelSsm | None = ...,
+        experts: LanguageModelExperts | None = ...,
         batch: int | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
@@ -546,8 +560,8 @@ class Strategy(Section):
     """size of a micro-batch in one replica; integer, 1 to 2147483647; default: 1"""
     chunks: int | None
     """chunks of layers a stage holds; integer, 1 to 2147483647; default: 1"""
-    schedule: Literal["1f1b", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1"] | None
-    """order of forward and backward passes; with chunks: interleaved; in inference: streaming; name, one of 1f1b, gpipe, interleaved, layer-wise, streaming, zb-h1; default: 1f1b"""
+    schedule: Literal["1f1b", "dualpipe", "dualpipe-v", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1", "zb-v"] | None
+    """order of forward and backward passes, and how chunks lie; with chunks: interleaved; in inference: streaming; name, one of 1f1b, dualpipe, dualpipe-v, gpipe, interleaved, layer-wise, streaming, zb-h1, zb-v; default: 1f1b"""
     order: Sequence[str | int | float] | None
     """instead: the passes of each stage, as text; list of text; default: []"""
     recompute: Literal["none", "selective", "full", "alternate"] | None
@@ -572,6 +586,8 @@ class Strategy(Section):
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
     """sum a gradient of inputs while that of weights is computed; boolean; default: false"""
+    async_tensor: bool | None
+    """with sequence_parallel, else of no effect: gather and scatter along the tokens piece by piece, beside the products around; boolean; default: false"""
     boundary: Literal["full", "scattered", "broadcast", "reduced"] | None
     """full: each shard sends the whole boundary activation; scattered: its part, gathered again by the next stage; broadcast: adapters send it, and broadcast it in the next stage; reduced: adapters send sums over parts of the group, added up in the next stage; name, one of full, scattered, broadcast, reduced; default: full"""
     adapters: int | None
@@ -597,7 +613,7 @@ class Strategy(Section):
         sequence_parallel: bool | None = ...,
         micro_batch: int | None = ...,
         chunks: int | None = ...,
-        schedule: Literal["1f1b", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1"] | None = ...,
+        schedule: Literal["1f1b", "dualpipe", "dualpipe-v", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1", "zb-v"] | None = ...,
         order: Sequence[str | int | float] | None = ...,
         recompute: Literal["none", "selective", "full", "alternate"] | None = ...,
         zero: int | None = ...,
@@ -610,6 +626,7 @@ class Strategy(Section):
         list_copies: float | None = ...,
         overlap_gradients: bool | None = ...,
         overlap_tensor: bool | None = ...,
+        async_tensor: bool | None = ...,
         boundary: Literal["full", "scattered", "broadcast", "reduced"] | None = ...,
         adapters: int | None = ...,
         sharding: Mapping[str, StrategySharding] | Sequence[Any] | None = ...,

@@ -17,7 +17,11 @@ GraphVertices = TypedDict("GraphVertices", {"name": str | int | float, "start": 
 
 GraphEdges = TypedDict("GraphEdges", {"from": str | int | float, "to": str | int | float, "first": bool}, total=False)
 
-TransformerExperts = TypedDict("TransformerExperts", {"count": int, "top_k": int, "every": int, "capacity_factor": float, "shared": int, "ffn": int}, total=False)
+TransformerLatent = TypedDict("TransformerLatent", {"kv_rank": int, "q_rank": int, "nope_width": int, "rope_width": int, "value_width": int}, total=False)
+
+TransformerSsm = TypedDict("TransformerSsm", {"state": int, "heads": int, "head_width": int, "groups": int, "kernel": int, "chunk": int}, total=False)
+
+TransformerExperts = TypedDict("TransformerExperts", {"count": int, "top_k": int, "every": int, "dense_first": int, "capacity_factor": float, "shared": int, "ffn": int, "room": Literal["padded", "dropped", "unlimited"], "loads": Literal["even", "zipf", "exponential"], "skew": float, "seed": int, "shares": Sequence[float]}, total=False)
 
 class Workload(Section):
     """what is computed"""
@@ -264,8 +268,6 @@ class Transformer(Workload):
     """of the decoder, or of an encoder alone; integer, 1 to 16384"""
     hidden: int
     """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
-    heads: int
-    """attention heads; integer, 1 to 1048576"""
     sequence: int
     """tokens a sample; integer, 1 to 16777216"""
     vocabulary: int
@@ -278,6 +280,8 @@ class Transformer(Workload):
     """decoder, encoder or encoder-decoder; name, one of decoder, encoder, encoder-decoder; default: decoder"""
     encoder_layers: int | None
     """encoder-decoder only; integer, 1 to 16384; default: layers"""
+    heads: int | None
+    """attention heads; integer, 1 to 1048576; default: must be given where layers have attention"""
     kv_heads: int | None
     """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
     head_width: int | None
@@ -300,7 +304,6 @@ class Transformer(Workload):
     """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
     ffn: int | None
     """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
-    experts: TransformerExperts | None
     head: Literal["language_model", "bert", "pooler", "none"] | None
     """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
     tie_embeddings: bool | None
@@ -313,6 +316,13 @@ class Transformer(Workload):
     """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    pattern: Sequence[str | int | float] | None
+    """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
+    window: int | None
+    """tokens that a token of a local layer sees, itself too; integer, 0 to 16777216; default: 0"""
+    latent: TransformerLatent | None
+    ssm: TransformerSsm | None
+    experts: TransformerExperts | None
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
@@ -326,13 +336,13 @@ class Transformer(Workload):
         *,
         layers: int,
         hidden: int,
-        heads: int,
         sequence: int,
         vocabulary: int,
         batch: int,
         name: str | int | float | None = ...,
         architecture: Literal["decoder", "encoder", "encoder-decoder"] | None = ...,
         encoder_layers: int | None = ...,
+        heads: int | None = ...,
         kv_heads: int | None = ...,
         head_width: int | None = ...,
         encoder_sequence: int | None = ...,
@@ -344,13 +354,17 @@ class Transformer(Workload):
         causal: bool | None = ...,
         mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
         ffn: int | None = ...,
-        experts: TransformerExperts | None = ...,
         head: Literal["language_model", "bert", "pooler", "none"] | None = ...,
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        pattern: Sequence[str | int | float] | None = ...,
+        window: int | None = ...,
+        latent: TransformerLatent | None = ...,
+        ssm: TransformerSsm | None = ...,
+        experts: TransformerExperts | None = ...,
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
