@@ -186,8 +186,15 @@ def sram(program):
 
 def experts_and_halos(program):
     keys = [key for key in program.keys("workloads")["transformer"] if key.startswith("experts.")]
-    yield from same("keys of experts", ["capacity_factor", "count", "every", "ffn", "shared", "top_k"],
-                    sorted(key.split(".")[1] for key in keys))
+    yield from same("keys of experts",
+                    ["capacity_factor", "count", "dense_first", "every", "ffn", "loads", "room", "seed", "shared",
+                     "shares", "skew", "top_k"], sorted(key.split(".")[1] for key in keys))
+    shape = ("workload={kind: transformer, layers: 1, hidden: 32, heads: 4, sequence: 32, vocabulary: 50, batch: 4, "
+             "experts: {count: 4, top_k: 1, room: unlimited, shares: %s}}")
+    cut = "strategy={data: 4, expert: 4}"
+    yield from same("that replicas wait for the busiest experts", True,
+                    program.run(SMALL, shape % "[1, 0, 0, 0]", cut)["iteration_time_ps"] >
+                    program.run(SMALL, shape % "[1, 1, 1, 1]", cut)["iteration_time_ps"])
     yield from same("messages of convolutions cut along rows", 0,
                     program.run(CONVOLUTION)["messages"])
     yield from same("messages of convolutions cut differently", 0,
