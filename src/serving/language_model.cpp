@@ -25,15 +25,15 @@ class LanguageModel : public ServedModel {
     if (setup_.adapter_slots > 0) {
       weights_ += LanguageModel::adapter() * setup_.adapter_slots;
       adapter_flops_ = flops_of_adapters();
+    } else if (!shape_.latent && (!shape_.experts || shape_.experts->shared == 0)) {
+      names_.resize(latent_down);  // of parts that it has
     }
   }
 
   std::uint32_t units() const override { return setup_.tensor * setup_.pipeline; }
   std::uint32_t stages() const override { return setup_.pipeline; }
   std::uint32_t kind_of(std::uint32_t op) const override { return op % parts; }
-  const std::vector<std::string>& names() const override {
-    return part_names(setup_.adapter_slots > 0);
-  }
+  const std::vector<std::string>& names() const override { return names_; }
   std::uint32_t name_of(std::uint32_t op) const override { return op % parts; }
   Exchange exchange(std::uint32_t op, std::uint64_t shape) const override;
   Wide flops(const Batch& batch) const override {
@@ -69,6 +69,7 @@ class LanguageModel : public ServedModel {
   LayerFlops flops_;
   Bytes weights_;
   std::uint64_t adapter_flops_ = 0;  // of a token in a layer, by all units, nothing twice
+  std::vector<std::string> names_ = part_names(setup_.adapter_slots > 0);
 };
 
 constexpr std::array of_head{last_norm, head, softmax};
