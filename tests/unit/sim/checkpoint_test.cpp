@@ -191,7 +191,11 @@ INSTANTIATE_TEST_SUITE_P(
               "machine.types={fine: {nodes: [0], compute: {model: npu, array: [8, 8], "
               "vector_width: 16, scratchpad: 16 KiB, accumulator: 4 KiB}}}"}},
         Case{"graphs", {"run.trace=full", "execution.sends=delivered"}},
-        Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}}),
+        Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}},
+        Case{"flow", {"run.trace=full", "machine.network.model=flow"}},
+        Case{"flow_in_parts",
+             {"run.trace=full", "machine.network.model=flow", "machine.network.pairs=in-turn",
+              "machine.memory.model=bandwidth"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Checkpoints, ARunCanGoOnManyTimes) {
