@@ -84,6 +84,25 @@ TEST(Conformance, PlansAsGraphs) {
   }
 }
 
+// Chunks in a V, two copies of the model, and products in pieces.
+TEST(Conformance, PlansInAVAndInPiecesAsGraphs) {
+  for (const std::string network : {"model: analytical", "model: packet"}) {
+    for (const std::string strategy :
+         {"pipeline: 2, chunks: 2, tensor: 2, schedule: zb-v",
+          "pipeline: 2, chunks: 2, tensor: 2, schedule: dualpipe-v",
+          "pipeline: 4, chunks: 2, tensor: 2, schedule: dualpipe",
+          "pipeline: 2, chunks: 2, data: 2, schedule: dualpipe, zero: 1",
+          "pipeline: 2, tensor: 4, sequence_parallel: true, async_tensor: true"}) {
+      const std::string text =
+          machine_of(network) + model + "strategy: {" + strategy + "}\n" + no_trace;
+      const trace::Summary plan = summary_of(text);
+      ASSERT_EQ(plan.status, "finished");
+      EXPECT_EQ(plan.samples_per_iteration, 8U);
+      expect_alike(plan, summary_of(text + flat), network + ", " + strategy);
+    }
+  }
+}
+
 TEST(Conformance, BreakdownsLeaveOutWhoHasNothingToDo) {
   const std::string text = machine_of("model: analytical") + model + "strategy: {tensor: 2}\n";
   const trace::Summary plan = summary_of(text + no_trace);
