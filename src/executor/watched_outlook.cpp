@@ -73,8 +73,7 @@ bool WatchedOutlook::expect(EntityId target, const UnderWay& message) {
 bool WatchedOutlook::take_in(const network::Progress& message, pdes::Port arrival,
                              unsigned memory_slot) {
   if (message.deliver == arrival) {
-    return expect(message.target,
-                  {message.source, message.tag, message.word, message.earliest});
+    return expect(message.target, {message.source, message.tag, message.word, message.earliest});
   }
   if (message.deliver.component() == memory_slot) {
     expect_reply(message.target, message.tag, message.earliest);

@@ -41,8 +41,8 @@ void sort_rows(CapacityOutcome& outcome) {
 }
 
 CapacityOutcome find_capacity(const CapacityRequest& request, const config::TextLoader& load) {
-  const double first = first_rate(
-      request, sim::read_configuration(request.experiment, request.overrides, load));
+  const double first =
+      first_rate(request, sim::read_configuration(request.experiment, request.overrides, load));
   CapacityOutcome outcome;
   std::vector<OverKey> over;
   std::size_t combinations = 1;

@@ -126,8 +126,7 @@ bool RateSearch::try_rate(double rate) {
     return false;
   }
   const bool met = std::all_of(services.begin(), services.end(), [&](const auto& service) {
-    return static_cast<double>(service.met) >=
-           request_.share * static_cast<double>(service.served);
+    return static_cast<double>(service.met) >= request_.share * static_cast<double>(service.served);
   });
   if (met && rate > row_.rate) {
     row_.rate = rate;

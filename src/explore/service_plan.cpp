@@ -102,12 +102,13 @@ bool is_service(const std::string& experiment, const std::vector<std::string>& o
 }
 
 ServicePlan plan_service(const ServicePlanRequest& request, const config::TextLoader& load) {
-  const config::Value root = sim::read_configuration(request.capacity.experiment,
-                                                     request.capacity.overrides, load);
+  const config::Value root =
+      sim::read_configuration(request.capacity.experiment, request.capacity.overrides, load);
   const double first = first_rate(request.capacity, root);
   if (value_at(root, "workload.tenants")->items.size() != 1) {
-    throw ConfigError("plans a service of one tenant; of several, tessera capacity --over searches "
-                      "values of their keys");
+    throw ConfigError(
+        "plans a service of one tenant; of several, tessera capacity --over searches "
+        "values of their keys");
   }
   if (value_at(root, tenant_path + "npus") != nullptr) {
     throw ConfigError(tenant_path + "npus: NPUs are what is planned");

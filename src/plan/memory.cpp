@@ -190,7 +190,8 @@ void hold_one_operator(const Cutter& cutter, const Strategy& strategy, const wor
     computes_again = computes_again || cutter.recomputes(op);
   }
   const std::uint64_t all = memory.weights.count() / element.count();
-  const Bytes kept = computes_again ? element * std::min(all, strategy.reuse_distance / 2) : Bytes();
+  const Bytes kept =
+      computes_again ? element * std::min(all, strategy.reuse_distance / 2) : Bytes();
   memory.weights = std::min(memory.weights, largest + kept);
   memory.gradients = std::min(memory.gradients, largest_gradients);
 }
@@ -255,7 +256,8 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     if (!workload.training) {
       continue;
     }
-    memory.working_backward = std::max(memory.working_backward, working_backward(cutter, strategy, op));
+    memory.working_backward =
+        std::max(memory.working_backward, working_backward(cutter, strategy, op));
     if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
       memory.recomputed += cutter.stored(op);
     }

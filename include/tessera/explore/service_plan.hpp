@@ -22,7 +22,7 @@ struct ServicePlanRequest {
 };
 
 struct ServicePlan {
-  CapacityOutcome found;                   // rows may be `beaten`, too; the largest rate first
+  CapacityOutcome found;  // rows may be `beaten`, too; the largest rate first
   std::uint64_t candidates = 0;
   std::vector<std::string> best_settings;  // KEY=VALUE, of the first; empty: none meets its targets
 };

@@ -144,7 +144,8 @@ int plan_command(const Words& words, comm::Communicator& world) {
   }
   for (const char* const name : {"rate", "share", "within"}) {
     if (options.has(name)) {
-      throw ConfigError(std::string("--") + name + " means something for a service with targets alone");
+      throw ConfigError(std::string("--") + name +
+                        " means something for a service with targets alone");
     }
   }
   SignalWatch signals;

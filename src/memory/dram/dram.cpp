@@ -360,7 +360,7 @@ class DramMemory final : public Memory {
   std::vector<LocalMemory> memories_;
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
-  std::optional<LeavingReplies> replies_;     // of a run on several ranks
+  std::optional<LeavingReplies> replies_;    // of a run on several ranks
   std::vector<std::uint8_t> asks_for_more_;  // [local entities] of a run on several ranks
 };
 

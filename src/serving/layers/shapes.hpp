@@ -57,7 +57,7 @@ enum Part : std::uint32_t {
   down_expand,
   part_count
 };
-inline constexpr std::uint32_t parts = 64;
+inline constexpr std::uint32_t parts = 36;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 

@@ -188,7 +188,8 @@ class PlanTraffic::Builder {
     });
     traffic_.events_ += all * messages * traffic_.runs_[job_];
     if (has_no_room()) {
-      // What passes counts for the sender: those on the way lie between it and others that send back.
+      // What passes counts for the sender: those on the way lie between it and others that send
+      // back.
       attribute(from, passing * messages * (nodes_.size() - 2));
       nodes_ = {nodes_.front(), nodes_.back()};
       passing = 0;
