@@ -259,6 +259,12 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
     }
     only.dimension.size = static_cast<std::uint32_t>(members);
     only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
+    if (plan->program_ == nullptr && !task.has_parts && !only.algorithm->offers(kind)) {
+      // Which groups are no whole dimensions is known only as nodes are read.
+      throw ModelError("execution.collectives.other_algorithm: " + options.other_algorithm +
+                       " has no " + to_string(kind) +
+                       ", which a group asks for that is no whole dimension");
+    }
     only.costs.free_additions = 0;
   } else {
     plan->sizes_ = sizes_;
