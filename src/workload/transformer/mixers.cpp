@@ -134,9 +134,10 @@ bool read_ssm(config::Section section, TransformerShape& shape) {
 }
 
 // A complaint at one of the keys, which only decoders have.
-bool refuse_others(config::Section& section, const TransformerShape& shape) {
+bool refuse_all(config::Section& section) {
   for (const char* key : {"pattern", "window", "latent", "ssm"}) {
-    if (shape.architecture != Architecture::decoder && section.has(key)) {
+    if (section.has(key)) {
+      section.raw(key);
       section.error(key, "is for 'architecture: decoder' alone");
       return false;
     }
@@ -152,6 +153,9 @@ bool has_attention(const TransformerShape& shape) {
 }
 
 bool read_mixers(config::Section& section, TransformerShape& shape) {
+  if (shape.architecture != Architecture::decoder) {
+    return refuse_all(section);
+  }
   bool good = read_pattern(section, shape);
   shape.window = mixer_keys().window.read(section);
   if (section.has("latent")) {
@@ -160,7 +164,7 @@ bool read_mixers(config::Section& section, TransformerShape& shape) {
   if (section.has("ssm")) {
     good = read_ssm(section.section("ssm"), shape) && good;
   }
-  return refuse_others(section, shape) && good;
+  return good;
 }
 
 bool check_mixers(config::Section& section, const TransformerShape& shape) {

@@ -172,7 +172,8 @@ TEST_F(LanguageModel, HasWeightsOfFewBits) {
   const auto loaded = [&](const ServedModel& of) {
     Bytes sum;
     for (const StepPart& part : of.step(token)) {
-      for (const npu::Operand& operand : of.make(of.kind_of(part.op), part.shape, 4)->operands()) {
+      const auto made = of.make(of.kind_of(part.op), part.shape, 4);
+      for (const npu::Operand& operand : made->operands()) {
         sum += operand.name == "weights" ? operand.bytes : Bytes();
       }
     }
