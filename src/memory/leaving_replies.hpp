@@ -40,6 +40,10 @@ class LeavingReplies {
       least_latency_ = std::min(least_latency_, latency.value_or(channel.latency));
       const pdes::Exit exit = exit_of_(channel.node, tile);
       // Requests of a tile here may come in, too: on a route that leaves the region and returns.
+      if (exit.leaves()) {
+        regions_[exit.region].least_reply =
+            std::min(regions_[exit.region].least_reply, exit.latency);
+      }
       if (exit.leaves() &&
           (!setup.regions->is_here(tile) || exit_of_(tile, channel.node).leaves())) {
         regions_[exit.region].serves = true;
@@ -50,7 +54,9 @@ class LeavingReplies {
   // A request of `requester` is on its way to the channel at `channel`, `messages` of it.
   void expect(EntityId channel, EntityId requester, std::uint64_t messages) {
     if (const pdes::Exit exit = exit_of_(channel, requester); exit.leaves()) {
-      regions_[exit.region].under_way += messages;
+      Region& region = regions_[exit.region];
+      region.under_way += messages;
+      region.least_reply = std::min(region.least_reply, exit.latency);
     }
   }
   // One of them has come.
@@ -89,11 +95,14 @@ class LeavingReplies {
     Region& region = regions_[rank];
     pdes::Outlook outlook;
     outlook.at = region.pending.earliest(next);
-    outlook.after_next = region.under_way > 0 ? least_latency_ : SimTime::never();
+    // A device may answer at once, but the reply has its way before it.
+    const SimTime least_answer =
+        region.least_reply.is_never() ? SimTime::never() : least_latency_ + region.least_reply;
+    outlook.after_next = region.under_way > 0 ? least_answer : SimTime::never();
     if (region.held > 0) {
       outlook.after_next = std::min(outlook.after_next, region.least_exit);
     }
-    outlook.after_input = region.serves ? least_latency_ : SimTime::never();
+    outlook.after_input = region.serves ? least_answer : SimTime::never();
     return outlook;
   }
 
@@ -102,8 +111,9 @@ class LeavingReplies {
     pdes::PendingCrossings pending;
     std::uint64_t under_way = 0;  // messages to channels here whose replies go there
     std::uint64_t held = 0;
-    SimTime least_exit = SimTime::never();  // of what was ever held
-    bool serves = false;                    // requests come in whose replies go there
+    SimTime least_exit = SimTime::never();   // of what was ever held
+    SimTime least_reply = SimTime::never();  // from a channel here, of those whose replies go there
+    bool serves = false;                     // requests come in whose replies go there
   };
   std::function<pdes::Exit(EntityId, EntityId)> exit_of_;
   SimTime window_;
