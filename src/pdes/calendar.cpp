@@ -21,10 +21,11 @@ constexpr Sizes sizes_of_large = {Calendar::largest_chunk, 10, 128};
 // With few entities half-filled chunks would weigh more than the events.
 constexpr std::uint32_t small_machine = 16384;  // entities
 constexpr Sizes sizes_of_small = {9, 8, 32};
-// Windows a span, and spans with a bucket of their own: a small machine has small tables.
-constexpr std::uint32_t fewest_spans = 64;
+// Windows a span, and spans with a bucket of their own: 74 to 300 KB of tables. Short ones send most
+// events through the heap.
+constexpr std::uint32_t fewest_spans = 1024;
 constexpr std::uint32_t most_spans = 4096;
-constexpr std::uint32_t entities_a_span = 64;
+constexpr std::uint32_t entities_a_span = 4;
 constexpr std::size_t smallest_slab = 4;  // chunks
 constexpr std::size_t largest_slab = 1024;
 constexpr std::size_t slab_share = 128;  // a slab is this part of the chunks there are
@@ -32,11 +33,6 @@ constexpr std::size_t slab_share = 128;  // a slab is this part of the chunks th
 const Sizes& sizes_for(std::uint32_t entities) {
   return entities <= small_machine ? sizes_of_small : sizes_of_large;
 }
-
-// A type, so that the heap's calls of it vanish.
-struct Later {
-  bool operator()(const Event& a, const Event& b) const { return a.time > b.time; }
-};
 
 std::uint32_t spans_for(std::uint32_t entities) {
   return std::clamp(std::bit_ceil(entities) / entities_a_span, fewest_spans, most_spans);
@@ -91,8 +87,7 @@ void Calendar::insert_later(const Event& event, WindowNumber window) {
     }
     far_[slot].first = std::min(far_[slot].first, window);
   } else {
-    beyond_.push_back(event);
-    std::push_heap(beyond_.begin(), beyond_.end(), Later());
+    beyond_.push(event);
   }
 }
 
@@ -139,16 +134,15 @@ void Calendar::enter_span(WindowNumber span) {
       deal_out(s);
     }
   }
-  while (!beyond_.empty() && window_of(beyond_.front().time) < near_end_) {
-    std::pop_heap(beyond_.begin(), beyond_.end(), Later());
-    insert(beyond_.back());
-    beyond_.pop_back();
+  while (!beyond_.is_empty() && window_of(beyond_.first_time()) < near_end_) {
+    insert(beyond_.first());
+    beyond_.pop();
     --size_;
   }
 }
 
 WindowNumber Calendar::next_far_window() const {
-  WindowNumber next = beyond_.empty() ? no_window : window_of(beyond_.front().time);
+  WindowNumber next = beyond_.is_empty() ? no_window : window_of(beyond_.first_time());
   if (far_buckets_ > 0) {
     next = std::min(next, far_[find_used(far_used_, far_slot(current_span_ + 2))].first);
   }
@@ -187,12 +181,12 @@ void Calendar::visit(const std::function<void(const Event&)>& visit) const {
   for (const FarBucket& bucket : far_) {
     visit_list(bucket.list, visit);
   }
-  std::ranges::for_each(beyond_, visit);
+  beyond_.visit(visit);
 }
 
 std::size_t Calendar::resident_bytes() const {
   return pool_.resident_bytes() + near_.size() * sizeof(Bucket) + far_.size() * sizeof(FarBucket) +
-         tables_.size() * blocks_ * sizeof(Cursor) + beyond_.capacity() * sizeof(Event);
+         tables_.size() * blocks_ * sizeof(Cursor) + beyond_.resident_bytes();
 }
 
 }  // namespace tessera::pdes

@@ -22,6 +22,7 @@
 
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/event.hpp"
+#include "tessera/pdes/far_heap.hpp"
 #include "tessera/pdes/window_clock.hpp"
 
 namespace tessera::pdes {
@@ -300,7 +301,7 @@ class Calendar {
   std::vector<FarBucket> far_;
   Bitmap far_used_;
   std::size_t far_buckets_ = 0;  // used
-  std::vector<Event> beyond_;    // heap by time
+  FarHeap beyond_;
   EventChunkPool pool_;
   std::vector<std::unique_ptr<Cursor[]>> tables_;
   std::vector<Cursor*> free_tables_;
