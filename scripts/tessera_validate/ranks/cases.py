@@ -44,6 +44,7 @@ class Runs:
     def __init__(self, program, folder):
         self.program, self.folder, self.number = program, Path(folder), 0
         self.latest = {}  # summary, by name and ranks
+        self.scaled = {}  # predictions, by name, ranks and cut
 
     def run(self, case, ranks, settings=(), may_refuse=False):
         """The summary, as a user without further options gets it; none where the cut that is named
@@ -73,17 +74,23 @@ class Runs:
             return max(run.result()["wall_s"] for run in runs)
 
     def scale(self, case, ranks, partition):
-        """Predictions by numbers of ranks."""
+        """Predictions by numbers of ranks; made once."""
+        known = self.scaled.get((case.name, ranks, partition))
+        if known:
+            return known
         output = self.folder / f"{case.name}-scale.json"
         print(f"scale   {case.name} on {ranks} ranks, {partition}", flush=True)
         call([str(word) for word in (self.program, "scale", case.file, "--ranks", ranks, "--partition",
                                      partition, "-o", output, *case.words)])
         report = json.loads(output.read_text(encoding="utf-8"))
-        return {row["ranks"]: row for row in report["predictions"]}
+        made = {row["ranks"]: row for row in report["predictions"]}
+        self.scaled[case.name, ranks, partition] = made
+        return made
 
 
 def gain_row(report, runs, case, setting, predictions=None):
-    """Of the table with HEAD; `predictions` of `scale` for the same cut, if they are there already."""
+    """Of the table with HEAD; `predictions` gives those of `scale` for the same cut, once the runs are
+    over: what is timed comes first, and alone."""
     one, two, pairs = [], [], []
     for _ in range(1 if setting.counts_only else case.repeats):
         one.append(runs.run(case, 1))
@@ -100,8 +107,8 @@ def gain_row(report, runs, case, setting, predictions=None):
     waits, perfect = two[0]["waits"], ""
     waits_cell = f"{waits}"
     if case.waits and works:
-        predictions = predictions or runs.scale(case, "2", two[0]["partition"])
-        perfect = predictions[2]["perfect"]["waits"]
+        said = predictions() if predictions else runs.scale(case, "2", two[0]["partition"])
+        perfect = said[2]["perfect"]["waits"]
         waits_cell = report.at_most(waits, case.waits * perfect, f"{case.name}: waits", "{:.0f}")
     return [case.name, two[0]["partition"] if works else "one rank", one[0]["events"],
             f"{best[0]:.3f}", f"{best[1]:.3f}", gain_cell,

@@ -11,6 +11,9 @@ def sections(report, program, folder, setting):
     if setting.reduced:
         return
     runs = Runs(program, folder)
-    predictions = runs.scale(CASE, "2,16,64", "auto")
+
+    def predictions():
+        return runs.scale(CASE, "2,16,64", "auto")
+
     report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
-    scale_table(report, CASE, predictions, {}, {})
+    scale_table(report, CASE, predictions(), {}, {})

@@ -14,9 +14,12 @@ def sections(report, program, folder, setting):
     report.say(EXPLANATION)
     report.say()
     runs = Runs(program, folder)
-    predictions = runs.scale(CASE, "2,16,64,256", "auto")
+
+    def predictions():
+        return runs.scale(CASE, "2,16,64,256", "auto")
+
     report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
     one = runs.latest[CASE.name, 1]
     share = 100 * one["achieved_flops_per_s"] / one["peak_flops_per_s"]
     report.table(["experiment", "of the machine's peak [%]"], [[CASE.name, f"{share:.1f}"]])
-    scale_table(report, CASE, predictions, {16: 12, 64: 30, 256: 60}, {})
+    scale_table(report, CASE, predictions(), {16: 12, 64: 30, 256: 60}, {})
