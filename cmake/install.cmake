@@ -85,8 +85,8 @@ endif()
 # For CMake: `find_package(tessera)` gives tessera::tessera with all parts, and the rooms.
 foreach(room IN LISTS TESSERA_ROOMS)
   list(APPEND room_targets tessera_${room})
-  list(APPEND room_names tessera::${room})
 endforeach()
+tessera_whole_rooms(room_names)
 list(JOIN room_names " " room_names)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 install(TARGETS ${room_targets} EXPORT tessera_targets

@@ -17,11 +17,12 @@ function(tessera_precompiled name header)
 endfunction()
 tessera_precompiled(tessera_precompiled precompiled.hpp)
 
-# tessera_together(TARGET SOURCES...): compiles the sources together, where TESSERA_TOGETHER says so: most
-# of a source's time goes into headers and templates that its neighbours use too. Sources that register a
-# part stay alone: they are alike, down to the names that only they see.
-function(tessera_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE 10)
+# tessera_together(TARGET BATCH SOURCES...): compiles the sources together, BATCH at a time, where
+# TESSERA_TOGETHER says so: most of a source's time goes into headers and templates that its neighbours use
+# too. Sources that register a part stay alone: they are alike, down to the names that only they see.
+function(tessera_together target batch)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE ${batch})
   # Places in messages are named from the root of the tree, wherever it is.
   target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   list(FILTER ARGN EXCLUDE REGEX "^[$]<")
@@ -41,25 +42,70 @@ function(tessera_quick target)
     $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
 endfunction()
 
-# tessera_room(NAME SOURCES ... ROOMS ... [PUBLIC ...] [PRIVATE ...])
-#   SOURCES  files of src/NAME and its folders
+# How many sources are compiled together: few where the compiler is to look long at each function (of more
+# in one source it takes fewer functions in), many where it is not.
+set(TESSERA_BATCH_FAST 10)
+set(TESSERA_BATCH_QUICK 24)
+
+# tessera_room(NAME [SOURCES ...] [QUICK ...] ROOMS ... [PUBLIC ...] [PRIVATE ...])
+#   SOURCES  files of src/NAME and its folders, compiled to run fast
+#   QUICK    those that a run needs once, if at all (they read, check, report): compiled quickly
 #   ROOMS    the rooms it may include
 #   PUBLIC   libraries its headers need; PRIVATE libraries only its sources need
+# Of a function that many sources have, a template above all, a linker keeps what it meets first. For the
+# engine that must be no quick one: a library has its SOURCES before its QUICK ones, and programs name the
+# rooms in the order of tessera_whole_rooms.
 function(tessera_room name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;PUBLIC;PRIVATE" ${ARGN})
-  add_library(tessera_${name} STATIC ${ARG_SOURCES})
-  tessera_together(tessera_${name} ${ARG_SOURCES})
-  add_library(tessera::${name} ALIAS tessera_${name})
-  set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
-  target_compile_features(tessera_${name} PUBLIC cxx_std_20)  # the headers ask it of whoever links
-  target_include_directories(tessera_${name} PUBLIC
+  cmake_parse_arguments(ARG "" "" "SOURCES;QUICK;ROOMS;PUBLIC;PRIVATE" ${ARGN})
+  list(TRANSFORM ARG_ROOMS PREPEND tessera::)
+  set(links PUBLIC ${ARG_ROOMS} ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  set(target tessera_${name})
+  if(NOT ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_QUICK})
+    tessera_sources(${target} ${TESSERA_BATCH_QUICK} ${links})
+    tessera_quick(${target})
+    set_target_properties(${target} PROPERTIES TESSERA_QUICK all)
+  else()
+    add_library(${target} STATIC ${ARG_SOURCES})
+    tessera_sources(${target} ${TESSERA_BATCH_FAST} ${links})
+    set_target_properties(${target} PROPERTIES TESSERA_QUICK none)
+    if(ARG_QUICK)
+      add_library(${target}_quick OBJECT ${ARG_QUICK})
+      tessera_sources(${target}_quick ${TESSERA_BATCH_QUICK} ${links})
+      tessera_quick(${target}_quick)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_quick>)
+      set_target_properties(${target} PROPERTIES TESSERA_QUICK some)
+    endif()
+  endif()
+  add_library(tessera::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+endfunction()
+
+# tessera_sources(TARGET BATCH LINKS...): what libraries of a room, or of a part of it, have in common.
+function(tessera_sources target batch)
+  get_target_property(sources ${target} SOURCES)
+  tessera_together(${target} ${batch} ${sources})
+  target_compile_features(${target} PUBLIC cxx_std_20)  # the headers ask it of whoever links
+  target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   # Private headers are named from their room: "dram/banks.hpp".
-  target_include_directories(tessera_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  list(TRANSFORM ARG_ROOMS PREPEND tessera::)
-  target_link_libraries(tessera_${name} PUBLIC ${ARG_ROOMS} ${ARG_PUBLIC}
-    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tessera_options>)
-  target_precompile_headers(tessera_${name} REUSE_FROM tessera_precompiled)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${target} ${ARGN} PRIVATE $<BUILD_INTERFACE:tessera_options>)
+  target_precompile_headers(${target} REUSE_FROM tessera_precompiled)
+endfunction()
+
+# tessera_whole_rooms(RESULT): all rooms, as a program links them: those of the engine, those with something
+# quick, those that are quick as a whole.
+function(tessera_whole_rooms result)
+  foreach(amount IN ITEMS none some all)
+    foreach(room IN LISTS TESSERA_ROOMS)
+      get_target_property(quick tessera_${room} TESSERA_QUICK)
+      if(quick STREQUAL amount)
+        list(APPEND rooms tessera::${room})
+      endif()
+    endforeach()
+  endforeach()
+  set(${result} ${rooms} PARENT_SCOPE)
 endfunction()
 
 # tessera_test(ROOM SOURCE [LINKS ...]): tests/unit/ROOM/SOURCE.cpp, linked to its room alone

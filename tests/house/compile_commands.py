@@ -16,11 +16,11 @@ def alone(build):
 
 def words_of_rooms(build):
     """{room: the words of a compilation of one of its sources}. Sources of a room may be compiled together,
-    from a file in the build folder."""
+    from a file in the build folder; those of its quick part do with fewer libraries."""
     rooms = {}
     for entry in entries(build):
         found = re.search(r"/src/([a-z]+)/", entry["file"])
-        if found and "_schema.dir/" not in entry["command"]:
+        if found and not re.search(r"_(schema|quick)[.]dir/", entry["command"]):
             rooms.setdefault(found.group(1), shlex.split(entry["command"]))
     return rooms
 
