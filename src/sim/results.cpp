@@ -2,44 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
-#include <span>
 #include <utility>
 
 #include "conservation.hpp"
-#include "tessera/core/text.hpp"
-#include "tessera/core/version.hpp"
+#include "iteration.hpp"
+#include "rank_sums.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/flops.hpp"
-#include "tessera/plan/stages/stage_work.hpp"
-#include "tessera/sim/simulation.hpp"
-#include "tessera/trace/trace_file.hpp"
 
 namespace tessera::sim {
 namespace {
-
-constexpr std::size_t waiting_lines = 8;  // of a deadlock report
-constexpr double microseconds = 1e6;
-
-// Sums over all ranks of numbers that may exceed 64 bits together.
-std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
-                                  const std::vector<Wide>& values) {
-  constexpr std::uint64_t low = 0xFFFFFFFFULL;
-  std::vector<std::uint64_t> limbs;
-  for (const Wide value : values) {
-    for (unsigned limb = 0; limb < 4; ++limb) {
-      limbs.push_back(static_cast<std::uint64_t>(value >> (32 * limb)) & low);
-    }
-  }
-  communicator.reduce_sum(limbs);
-  std::vector<Wide> sums(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (unsigned limb = 0; limb < 4; ++limb) {
-      sums[i] += static_cast<Wide>(limbs[i * 4 + limb]) << (32 * limb);
-    }
-  }
-  return sums;
-}
 
 void record_totals(RankModels& models, SimTime end) {
   models.engine.finish_boundaries(end);
@@ -273,21 +245,6 @@ void fill_digest(const RankModels& models, trace::Summary& summary) {
   summary.result_digest = result.to_string();
 }
 
-// Of jobs that log messages in full traces.
-void note_lumped_messages(const Experiment& experiment, trace::Summary& summary) {
-  if (experiment.options.trace != TraceLevel::full || !experiment.network->lumps_rings()) {
-    return;
-  }
-  for (const PlacedJob& placed : experiment.jobs) {
-    if (placed.job->logs_messages()) {
-      summary.notes.push_back(
-          (placed.name.empty() ? "" : placed.name + ": ") +
-          "messages of collectives that are one ring are not in the table `messages`, as their "
-          "steps may be lumped (machine.network.uncontended_steps)");
-    }
-  }
-}
-
 }  // namespace
 
 trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak& peak) {
@@ -302,114 +259,6 @@ trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak
                            peak.use.parts[part].count());
   }
   return row;
-}
-
-std::string name_of(TraceLevel level) {
-  switch (level) {
-    case TraceLevel::none:
-      return "none";
-    case TraceLevel::summary:
-      return "summary";
-    case TraceLevel::full:
-      return "full";
-  }
-  throw InternalError("a trace level outside its list");
-}
-
-trace::Summary described(const Experiment& experiment, const comm::Communicator& communicator,
-                         const CutChoice& cut) {
-  trace::Summary summary;
-  summary.experiment = experiment.name;
-  summary.machine = experiment.machine.name;
-  summary.workload = experiment.workload;
-  summary.ideal_time_ps = experiment.ideal_time().ps();
-  const std::unique_ptr<Work> work = work_of(experiment);
-  summary.iterations = work->iterations();
-  summary.notes = experiment.notes;
-  for (std::string& note : work->notes()) {
-    summary.notes.push_back(std::move(note));
-  }
-  note_lumped_messages(experiment, summary);
-  for (std::string& note : experiment.network->notes(experiment.machine)) {
-    summary.notes.push_back(std::move(note));
-  }
-  const auto accessed = work->accessed();
-  if (experiment.memory && (!accessed || accessed->read + accessed->written > 0)) {
-    for (std::string& note : experiment.memory->notes(experiment.machine)) {
-      summary.notes.push_back(std::move(note));
-    }
-  }
-  summary.tiles = work->tiles();
-  summary.peak_flops_per_s = work->peak_flops_per_s();
-  summary.samples_per_iteration = work->samples();
-  summary.flops_per_iteration = work->flops_of_sample() * static_cast<double>(work->samples());
-  summary.executed_flops_per_iteration = work->flops_done();
-  summary.ranks = communicator.size();
-  summary.communicator = communicator.description();
-  summary.partition = cut.name;
-  summary.synchronization = experiment.options.synchronization;
-  summary.trace = name_of(experiment.options.trace);
-  summary.version = version();
-  summary.git_hash = git_hash();
-  summary.mpi = comm::mpi_version();
-  summary.hdf5 = trace::hdf5_version();
-  summary.weights = experiment.options.weights;
-  const machine::Partition& partition = cut.partition;
-  const Forecast expected = forecast(experiment, partition);
-  summary.links = expected.links;
-  summary.cut_links = partition.cut_links;
-  summary.imbalance = partition.imbalance;
-  summary.predicted_bytes = expected.largest_bytes;
-  return summary;
-}
-
-trace::EngineRow engine_row(const RankModels& models, double wall_s) {
-  const pdes::EngineStatistics statistics = models.engine.statistics();
-  trace::EngineRow row;
-  row.simulated_ps = models.engine.last_event_time().ps();
-  row.wall_s = wall_s;
-  row.waiting_s = statistics.waiting_s;
-  row.events = statistics.events;
-  row.windows = statistics.windows;
-  row.rounds = statistics.rounds;
-  row.remote_events = statistics.remote_events;
-  row.batches = statistics.batches;
-  row.pending = statistics.largest_pending;
-  row.resident_bytes = resident_bytes();
-  return row;
-}
-
-SimTime last_event(const RankModels& models) {
-  std::array<std::uint64_t, 1> last{
-      static_cast<std::uint64_t>(models.engine.last_event_time().ps())};
-  models.communicator.reduce_max(last);
-  return SimTime::from_ps(static_cast<std::int64_t>(last[0]));
-}
-
-trace::SegmentCost cost_so_far(const RankModels& models, SimTime begin, SimTime end,
-                               double wall_s) {
-  const pdes::EngineStatistics statistics = models.engine.statistics();
-  std::array<std::uint64_t, 3> largest{statistics.windows, statistics.rounds, statistics.waits};
-  models.communicator.reduce_max(largest);
-  std::array<std::uint64_t, 3> sums{statistics.remote_events,
-                                    static_cast<std::uint64_t>(statistics.waiting_s * microseconds),
-                                    static_cast<std::uint64_t>(static_cast<double>(std::clock()) /
-                                                               CLOCKS_PER_SEC * microseconds)};
-  models.communicator.reduce_sum(sums);
-  trace::SegmentCost cost;
-  cost.ranks = models.communicator.size();
-  cost.communicator = models.communicator.description();
-  cost.partition = models.cut.name;
-  cost.begin_ps = begin.ps();
-  cost.end_ps = end.ps();
-  cost.wall_s = wall_s;
-  cost.cpu_s = static_cast<double>(sums[2]) / microseconds;
-  cost.waiting_s = static_cast<double>(sums[1]) / microseconds / cost.ranks;
-  cost.windows = largest[0];
-  cost.rounds = largest[1];
-  cost.waits = largest[2];
-  cost.remote_events = sums[0];
-  return cost;
 }
 
 void gather_results(RankModels& models, const std::vector<trace::Segment>& segments, SimTime end,
@@ -436,134 +285,6 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
     note_iteration(models.experiment, summary);
     add_flops_found(models, end, summary);
   }
-}
-
-namespace {
-
-// Of the peak bandwidth of memory that operations use, in the mean of an iteration and of devices
-// whose operands are in DRAM; 0 of others.
-double memory_use(const Experiment& experiment, const trace::Summary& summary) {
-  const machine::Machine& machine = experiment.machine;
-  if (experiment.planned() == nullptr || machine.channels.empty() ||
-      !machine.tiles().front().operands_in_dram || summary.iteration_time_ps == 0) {
-    return 0;
-  }
-  double flops = 0;  // of the stages, of one tile each
-  double bytes = 0;
-  for (const plan::Stage& stage : experiment.plan().stages) {
-    flops += static_cast<double>(plan::flops_of(experiment.plan(), stage.program));
-    bytes += static_cast<double>(plan::operand_bytes_of(experiment.plan(), stage.program));
-  }
-  // Micro-batches that are not simulated have as many bytes to a FLOP.
-  const double a_tile = flops > 0 ? summary.executed_flops_per_iteration /
-                                        static_cast<double>(summary.tiles) * bytes / flops
-                                  : 0;
-  const SimTime time = SimTime::from_ps(summary.iteration_time_ps);
-  const auto bandwidth = static_cast<double>(machine.channels.front().bandwidth.bytes_per_second());
-  return std::min(1.0, a_tile / (bandwidth * time.seconds()));
-}
-
-// Shares of an iteration's time in the mean over devices; see machine::Power.
-void note_energy(const Experiment& experiment, trace::Summary& summary) {
-  const std::optional<machine::Power>& power = experiment.machine.power;
-  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
-  if (!power || summary.breakdown.empty() || end == SimTime::zero()) {
-    return;
-  }
-  double computes = 0;
-  double communicates = 0;
-  for (const auto& [activity, mean_ps] : summary.breakdown.front().mean_ps) {
-    const double share = static_cast<double>(mean_ps) / static_cast<double>(end.ps());
-    if (activity == to_string(executor::Activity::compute)) {
-      computes += share;
-    } else if (activity != to_string(executor::Activity::bubble) &&
-               activity != to_string(executor::Activity::memory)) {
-      communicates += share;
-    }
-  }
-  summary.power_w_per_tile = power->watts(computes, memory_use(experiment, summary), communicates);
-  summary.energy_j_per_iteration = summary.power_w_per_tile * static_cast<double>(summary.tiles) *
-                                   SimTime::from_ps(summary.iteration_time_ps).seconds();
-}
-
-}  // namespace
-
-void note_iteration(const Experiment& experiment, trace::Summary& summary) {
-  const std::int64_t iterations = summary.iterations;
-  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
-  summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
-  const std::unique_ptr<Work> work = work_of(experiment);
-  summary.throughput_samples_per_s =
-      static_cast<double>(work->samples()) * static_cast<double>(iterations) / end.seconds();
-  summary.achieved_flops_per_s = summary.throughput_samples_per_s * work->flops_of_sample();
-  note_energy(experiment, summary);
-}
-
-void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {
-  std::vector<std::uint64_t> peaks(static_cast<std::size_t>(communicator.size()));
-  peaks[static_cast<std::size_t>(communicator.rank())] = peak_resident_bytes();
-  communicator.reduce_sum(peaks);
-  summary.peak_rss_bytes = peaks;
-}
-
-std::vector<trace::FileSum> gather_sums(comm::Communicator& communicator,
-                                        const trace::FileSum& own) {
-  const auto ranks = static_cast<std::size_t>(communicator.size());
-  const auto rank = static_cast<std::size_t>(communicator.rank());
-  std::vector<std::uint64_t> numbers(2 * ranks);
-  numbers[2 * rank] = own.bytes;
-  numbers[2 * rank + 1] = own.crc;
-  communicator.reduce_sum(numbers);
-  std::vector<trace::FileSum> sums;
-  for (std::size_t i = 0; i < ranks; ++i) {
-    sums.push_back({numbers[2 * i], static_cast<std::uint32_t>(numbers[2 * i + 1])});
-  }
-  return sums;
-}
-
-void gather_events(const RankModels& models, trace::Summary& summary) {
-  std::vector<std::uint64_t> events(static_cast<std::size_t>(models.communicator.size()));
-  events[static_cast<std::size_t>(models.communicator.rank())] = models.engine.statistics().events;
-  models.communicator.reduce_sum(events);
-  summary.rank_events = events;
-}
-
-std::vector<std::uint64_t> gather_node_events(const RankModels& models) {
-  std::vector<std::uint64_t> events(models.experiment.machine.topology->nodes());
-  for (std::uint32_t index = 0; index < models.engine.local_entities(); ++index) {
-    events[models.engine.entity_of(index).value()] = models.engine.events_sent(index);
-  }
-  models.communicator.reduce_sum(events);
-  return events;
-}
-
-// The first of all ranks' lines, each on a line of its own, and how many.
-std::pair<std::string, std::size_t> gather_lines(const RankModels& models,
-                                                 const std::vector<std::string>& own) {
-  std::string text;
-  std::size_t lines = 0;
-  for (const std::string& part : models.communicator.gather(join(own, "\n"))) {
-    for (std::size_t at = 0; at < part.size() && lines < waiting_lines; ++lines) {
-      const std::size_t end = std::min(part.find('\n', at), part.size());
-      text += "\n  " + part.substr(at, end - at);
-      at = end + 1;
-    }
-  }
-  return {text, lines};
-}
-
-std::string deadlock_report(const RankModels& models) {
-  std::array<std::uint64_t, 1> unfinished{models.executor->unfinished()};
-  models.communicator.reduce_sum(unfinished);
-  if (unfinished[0] == 0) {
-    return "";
-  }
-  const auto [text, lines] = gather_lines(models, models.executor->waiting(waiting_lines));
-  const std::string cores = gather_lines(models, models.compute->waiting(waiting_lines)).first;
-  const std::string head = "deadlock: nothing is left to happen and " +
-                           std::to_string(unfinished[0]) + " tiles have not finished" +
-                           (unfinished[0] > lines ? "; the first of them:" : ":");
-  return models.communicator.broadcast(head + text + cores, 0);
 }
 
 }  // namespace tessera::sim

@@ -8,9 +8,13 @@
 #include <utility>
 
 #include "checkpoints.hpp"
+#include "deadlock.hpp"
+#include "description.hpp"
 #include "memory_check.hpp"
 #include "rank_models.hpp"
+#include "rank_sums.hpp"
 #include "results.hpp"
+#include "run_costs.hpp"
 #include "run_lock.hpp"
 #include "settle_traces.hpp"
 #include "tessera/comm/first_rank.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "results.hpp"
+#include "description.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuts/idle_ranks.hpp"
+#include "iteration.hpp"
 #include "memory_check.hpp"
 #include "results.hpp"
 #include "run_lock.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "deadlock.hpp"
 #include "rank_models.hpp"
-#include "results.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/cuts/weights.hpp"

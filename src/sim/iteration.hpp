@@ -1,0 +1,12 @@
+// What follows from the time of an iteration.
+#pragma once
+
+#include "tessera/sim/experiment.hpp"
+#include "tessera/trace/summary.hpp"
+
+namespace tessera::sim {
+
+// That time, throughput, what is achieved and energy, given the simulated time of all.
+void note_iteration(const Experiment& experiment, trace::Summary& summary);
+
+}  // namespace tessera::sim
