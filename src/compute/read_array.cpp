@@ -30,8 +30,8 @@ std::optional<MatrixShape> read_array(config::Section& section) {
   return std::nullopt;
 }
 
-ParameterInfo array_parameter(std::string absent, std::string help) {
-  return config::OtherKey(array_name, "shape", std::move(absent), std::move(help));
+ParameterInfo array_parameter(std::string_view absent, std::string_view help) {
+  return config::OtherKey(array_name, "shape", absent, help);
 }
 
 const config::Key<FlopRate>& vector_peak_key() {

@@ -1,5 +1,6 @@
 #include "tessera/config/key.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "scalar.hpp"
@@ -57,11 +58,32 @@ std::string unit_name() {
   }
 }
 
-NameKey::NameKey(std::string name, Names names, std::string usual, std::string help)
-    : Declared({std::move(name), "", std::move(usual), std::move(help)}), names_(std::move(names)) {
+Declared::Declared(std::string_view name, std::string_view unit, std::string_view usual,
+                   std::string_view help)
+    : info_{std::string(name), std::string(unit), std::string(usual), std::string(help)} {}
+
+Declared::operator ParameterInfo() const {
+  return info_;
+}
+
+Chosen::Chosen(std::string_view name, std::string_view usual, std::string_view help)
+    : Declared(name, "", usual, help) {
   info_.type = "name";
-  info_.is_value = !info_.default_value.empty();
-  info_.is_required = info_.default_value.empty();
+  info_.is_value = !usual.empty();
+  info_.is_required = usual.empty();
+}
+
+std::size_t Chosen::place_of(Section& section, std::string_view usual) const {
+  const std::string chosen = section.get_name(key(), info_.names, usual);
+  const auto found = std::find(info_.names.begin(), info_.names.end(), chosen);
+  return found == info_.names.end() ? 0 : static_cast<std::size_t>(found - info_.names.begin());
+}
+
+NameKey::NameKey(std::string_view name, Names names, std::string_view usual, std::string_view help)
+    : Declared(name, "", usual, help), names_(std::move(names)) {
+  info_.type = "name";
+  info_.is_value = !usual.empty();
+  info_.is_required = usual.empty();
 }
 
 std::string NameKey::read(Section& section) const {
@@ -83,14 +105,31 @@ NameKey::operator ParameterInfo() const {
   return info;
 }
 
-OtherKey::OtherKey(std::string name, std::string type, std::string absent, std::string help)
-    : Declared({std::move(name), "", std::move(absent), std::move(help)}) {
-  info_.type = std::move(type);
-  info_.is_required = info_.default_value.empty();
+OtherKey::OtherKey(std::string_view name, std::string_view type, std::string_view absent,
+                   std::string_view help)
+    : Declared(name, "", absent, help) {
+  info_.type = type;
+  info_.is_required = absent.empty();
 }
 
+TESSERA_CONFIG_TEXT_TEMPLATES(, bool);
+TESSERA_CONFIG_TEXT_TEMPLATES(, std::int64_t);
+TESSERA_CONFIG_TEXT_TEMPLATES(, double);
+TESSERA_CONFIG_TEXT_TEMPLATES(, std::string);
+TESSERA_CONFIG_TEXT_TEMPLATES(, Bytes);
+TESSERA_CONFIG_TEXT_TEMPLATES(, Bandwidth);
+TESSERA_CONFIG_TEXT_TEMPLATES(, SimTime);
+TESSERA_CONFIG_TEXT_TEMPLATES(, Clock);
+TESSERA_CONFIG_TEXT_TEMPLATES(, Flops);
+TESSERA_CONFIG_TEXT_TEMPLATES(, FlopRate);
+TESSERA_CONFIG_TEXT_TEMPLATES(, Fraction);
+
 TESSERA_CONFIG_KEY_TEMPLATES(, bool);
+TESSERA_CONFIG_KEY_TEMPLATES(, std::int32_t);
 TESSERA_CONFIG_KEY_TEMPLATES(, std::int64_t);
+TESSERA_CONFIG_KEY_TEMPLATES(, std::uint8_t);
+TESSERA_CONFIG_KEY_TEMPLATES(, std::uint32_t);
+TESSERA_CONFIG_KEY_TEMPLATES(, std::uint64_t);
 TESSERA_CONFIG_KEY_TEMPLATES(, double);
 TESSERA_CONFIG_KEY_TEMPLATES(, std::string);
 TESSERA_CONFIG_KEY_TEMPLATES(, Bytes);
@@ -100,5 +139,8 @@ TESSERA_CONFIG_KEY_TEMPLATES(, Clock);
 TESSERA_CONFIG_KEY_TEMPLATES(, Flops);
 TESSERA_CONFIG_KEY_TEMPLATES(, FlopRate);
 TESSERA_CONFIG_KEY_TEMPLATES(, Fraction);
+template class ListKey<double>;
+template class ListKey<std::int64_t>;
+template class ListKey<std::string>;
 
 }  // namespace tessera::config

@@ -76,8 +76,8 @@ std::vector<ParameterInfo> link_parameters(const std::string& prefix) {
   return {keys.bandwidth, keys.latency};
 }
 
-RequiredKey<std::uint32_t> count_key(std::string name, std::string help) {
-  return {std::move(name), std::move(help), config::between(1U, node_limit)};
+RequiredKey<std::uint32_t> count_key(std::string_view name, std::string_view help) {
+  return {name, help, config::between(1U, node_limit)};
 }
 
 bool fits_node_limit(config::Section& section, const std::string& key, std::uint64_t rows,

@@ -51,7 +51,7 @@ std::vector<ParameterInfo> with_links(std::vector<ParameterInfo> own, const Pref
 }
 
 // A number of things that a machine has: from 1 on, fewer than the nodes it may have.
-config::RequiredKey<std::uint32_t> count_key(std::string name, std::string help);
+config::RequiredKey<std::uint32_t> count_key(std::string_view name, std::string_view help);
 
 // Complains at `key` when a machine of rows × columns nodes would be too large.
 bool fits_node_limit(config::Section& section, const std::string& key, std::uint64_t rows,

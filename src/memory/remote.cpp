@@ -31,12 +31,12 @@ SimTime share_time(Bytes chunk, std::uint64_t count, std::uint64_t among, Bandwi
   return SimTime::from_ps(static_cast<std::int64_t>((bytes * ps_per_second + rate - 1) / rate));
 }
 
-RequiredKey<std::uint32_t> count_key(std::string name, std::string help) {
-  return {std::move(name), std::move(help), config::between(1U, 1'000'000'000U)};
+RequiredKey<std::uint32_t> count_key(std::string_view name, std::string_view help) {
+  return {name, help, config::between(1U, 1'000'000'000U)};
 }
 
-RequiredKey<Bandwidth> bandwidth_key(std::string name, std::string help) {
-  return {std::move(name), std::move(help), config::at_least(Bandwidth::bytes_per_second(1))};
+RequiredKey<Bandwidth> bandwidth_key(std::string_view name, std::string_view help) {
+  return {name, help, config::at_least(Bandwidth::bytes_per_second(1))};
 }
 
 // 1 B/s after a complaint, so that nothing divides by zero.

@@ -30,17 +30,18 @@ const config::NameKey& then_key() {
 
 }  // namespace
 
-config::RequiredKey<std::uint64_t> extent_key(std::string name, std::string help) {
-  return {std::move(name), std::move(help), extents()};
+config::RequiredKey<std::uint64_t> extent_key(std::string_view name, std::string_view help) {
+  return {name, help, extents()};
 }
 
-config::Key<std::uint64_t> extent_key(std::string name, std::uint64_t usual, std::string help) {
-  return {std::move(name), usual, std::move(help), extents()};
+config::Key<std::uint64_t> extent_key(std::string_view name, std::uint64_t usual,
+                                      std::string_view help) {
+  return {name, usual, help, extents()};
 }
 
-config::DerivedKey<std::uint64_t> derived_extent_key(std::string name, std::string words,
-                                                     std::string help) {
-  return {std::move(name), std::move(words), std::move(help), extents()};
+config::DerivedKey<std::uint64_t> derived_extent_key(std::string_view name, std::string_view words,
+                                                     std::string_view help) {
+  return {name, words, help, extents()};
 }
 
 bool is_countable(config::Section& section, std::initializer_list<std::uint64_t> extents) {

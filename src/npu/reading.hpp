@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -14,10 +14,11 @@
 namespace tessera::npu {
 
 // Elements in one direction: must be given, have a default, or one that follows from others.
-config::RequiredKey<std::uint64_t> extent_key(std::string name, std::string help);
-config::Key<std::uint64_t> extent_key(std::string name, std::uint64_t usual, std::string help);
-config::DerivedKey<std::uint64_t> derived_extent_key(std::string name, std::string words,
-                                                     std::string help);
+config::RequiredKey<std::uint64_t> extent_key(std::string_view name, std::string_view help);
+config::Key<std::uint64_t> extent_key(std::string_view name, std::uint64_t usual,
+                                      std::string_view help);
+config::DerivedKey<std::uint64_t> derived_extent_key(std::string_view name, std::string_view words,
+                                                     std::string_view help);
 // Whether all extents were read and their product can be counted; complains if not.
 bool is_countable(config::Section& section, std::initializer_list<std::uint64_t> extents);
 // Key `then`: a vector operation on the output; none by default.

@@ -16,11 +16,15 @@
 //
 // A name is that within the part, with the sections it is in: "experts.count" is read as `count`
 // from the section `experts`.
+//
+// There are hundreds of declarations: what they need is compiled once, in this room's sources, for
+// the types that keys have.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -58,10 +62,8 @@ T counted_in(std::string unit, T key);
 
 class Declared {
  public:
-  explicit Declared(ParameterInfo info) : info_(std::move(info)) {}
-
   const ParameterInfo& info() const { return info_; }
-  operator ParameterInfo() const { return info_; }  // NOLINT: tables are lists of declarations
+  operator ParameterInfo() const;  // NOLINT: tables are lists of declarations
   const std::string& name() const { return info_.name; }
   // Within its own section.
   std::string_view key() const {
@@ -69,6 +71,9 @@ class Declared {
   }
 
  protected:
+  Declared(std::string_view name, std::string_view unit, std::string_view usual,
+           std::string_view help);
+
   ParameterInfo info_;
 
  private:
@@ -120,13 +125,8 @@ class Valued : public Declared {
  protected:
   using Text = Written<T>;
 
-  Valued(std::string name, std::string usual, std::string help, const Range<T>& range)
-      : Declared({std::move(name), unit_name<Text>(), std::move(usual), std::move(help)}) {
-    range_ = limits_of(range);
-    info_.type = type_name<Text>();
-    info_.low = range_.low ? written<Text>(*range_.low) : "";
-    info_.high = range_.high ? written<Text>(*range_.high) : "";
-  }
+  Valued(std::string_view name, std::string_view usual, std::string_view help,
+         const Range<T>& range);
 
   Range<Text> range_;
 };
@@ -134,15 +134,8 @@ class Valued : public Declared {
 template <Keyed T>
 class Key final : public Valued<T> {
  public:
-  Key(std::string name, T usual, std::string help, Range<T> range = {})
-      : Valued<T>(std::move(name), written<Written<T>>(usual), std::move(help), range),
-        usual_(usual) {
-    this->info_.is_value = true;
-  }
-  T read(Section& section) const {
-    return static_cast<T>(
-        section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual_), this->range_));
-  }
+  Key(std::string_view name, T usual, std::string_view help, const Range<T>& range = {});
+  T read(Section& section) const;
   const T& usual() const { return usual_; }
 
  private:
@@ -152,67 +145,60 @@ class Key final : public Valued<T> {
 template <Keyed T>
 class RequiredKey final : public Valued<T> {
  public:
-  RequiredKey(std::string name, std::string help, Range<T> range = {})
-      : Valued<T>(std::move(name), "", std::move(help), range) {
-    this->info_.is_required = true;
-  }
+  RequiredKey(std::string_view name, std::string_view help, const Range<T>& range = {});
   // T{} after a complaint.
-  T read(Section& section) const {
-    return static_cast<T>(section.get<Written<T>>(this->key(), this->range_));
-  }
+  T read(Section& section) const;
 };
 
 // `absent`: what it means to leave it out, in words.
 template <Keyed T>
 class OptionalKey final : public Valued<T> {
  public:
-  OptionalKey(std::string name, std::string absent, std::string help, Range<T> range = {})
-      : Valued<T>(std::move(name), std::move(absent), std::move(help), range) {}
-  std::optional<T> read(Section& section) const {
-    const auto value = section.get_optional<Written<T>>(this->key(), this->range_);
-    return value ? std::optional<T>(static_cast<T>(*value)) : std::nullopt;
-  }
+  OptionalKey(std::string_view name, std::string_view absent, std::string_view help,
+              const Range<T>& range = {});
+  std::optional<T> read(Section& section) const;
 };
 
 // `words`: how the default follows from others ("4 * hidden").
 template <Keyed T>
 class DerivedKey final : public Valued<T> {
  public:
-  DerivedKey(std::string name, std::string words, std::string help, Range<T> range = {})
-      : Valued<T>(std::move(name), std::move(words), std::move(help), range) {}
-  T read(Section& section, T usual) const {
-    return static_cast<T>(
-        section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual), this->range_));
-  }
+  DerivedKey(std::string_view name, std::string_view words, std::string_view help,
+             const Range<T>& range = {});
+  T read(Section& section, T usual) const;
+};
+
+// What choices have whatever they stand for.
+class Chosen : public Declared {
+ protected:
+  Chosen(std::string_view name, std::string_view usual, std::string_view help);
+
+  void add(std::string_view word) { info_.names.emplace_back(word); }
+  // The place of the chosen one among all names; 0 after a complaint.
+  std::size_t place_of(Section& section, std::string_view usual) const;
 };
 
 // One of some names, as what each stands for. Without `usual` it must be given; after a complaint
 // it is the first.
 template <class T>
-class ChoiceKey final : public Declared {
+class ChoiceKey final : public Chosen {
  public:
   using Choices = std::vector<std::pair<std::string, T>>;
 
-  ChoiceKey(std::string name, Choices choices, std::string usual, std::string help)
-      : Declared({std::move(name), "", std::move(usual), std::move(help)}),
-        choices_(std::move(choices)) {
-    info_.type = "name";
-    info_.is_value = !info_.default_value.empty();
-    info_.is_required = info_.default_value.empty();
-    for (const auto& [word, value] : choices_) {
-      info_.names.push_back(word);
-    }
+  ChoiceKey(std::string_view name, std::initializer_list<std::pair<std::string_view, T>> choices,
+            std::string_view usual, std::string_view help)
+      : Chosen(name, usual, help) {
+    fill(choices);
+  }
+  ChoiceKey(std::string_view name, const Choices& choices, std::string_view usual,
+            std::string_view help)
+      : Chosen(name, usual, help) {
+    fill(choices);
   }
   T read(Section& section) const { return read(section, info_.default_value); }
   // With a default that the reader works out; the declared one is words then.
   T read(Section& section, std::string_view usual) const {
-    const std::string chosen = section.get_name(key(), info_.names, usual);
-    for (const auto& [word, value] : choices_) {
-      if (word == chosen) {
-        return value;
-      }
-    }
-    return choices_.front().second;
+    return values_[place_of(section, usual)];
   }
   ChoiceKey derived() && {
     info_.is_value = info_.is_required = false;
@@ -220,7 +206,14 @@ class ChoiceKey final : public Declared {
   }
 
  private:
-  Choices choices_;
+  void fill(const auto& choices) {
+    for (const auto& [word, value] : choices) {
+      add(word);
+      values_.push_back(value);
+    }
+  }
+
+  std::vector<T> values_;  // of the names, in their order
 };
 
 // One of some names, which are asked for when it is read, so that registries are full by then.
@@ -229,7 +222,7 @@ class NameKey final : public Declared {
   using Names = std::function<std::vector<std::string>()>;
 
   // `usual` empty: it must be given.
-  NameKey(std::string name, Names names, std::string usual, std::string help);
+  NameKey(std::string_view name, Names names, std::string_view usual, std::string_view help);
   std::string read(Section& section) const;
   // With a default that the reader works out; the declared one is words then.
   std::string read(Section& section, std::string_view usual) const;
@@ -244,17 +237,8 @@ class NameKey final : public Declared {
 template <Readable T>
 class ListKey final : public Declared {
  public:
-  ListKey(std::string name, std::vector<T> usual, std::string help)
-      : Declared({std::move(name), unit_name<T>(), "", std::move(help)}), usual_(std::move(usual)) {
-    info_.type = "list of " + type_name<T>();
-    info_.is_value = true;
-    info_.default_value = "[";
-    for (const T& one : usual_) {
-      info_.default_value += (info_.default_value.size() > 1 ? ", " : "") + written<T>(one);
-    }
-    info_.default_value += "]";
-  }
-  std::vector<T> read(Section& section) const { return section.get_list<T>(key(), usual_); }
+  ListKey(std::string_view name, std::vector<T> usual, std::string_view help);
+  std::vector<T> read(Section& section) const;
 
  private:
   std::vector<T> usual_;
@@ -264,17 +248,113 @@ class ListKey final : public Declared {
 // given.
 class OtherKey final : public Declared {
  public:
-  OtherKey(std::string name, std::string type, std::string absent, std::string help);
+  OtherKey(std::string_view name, std::string_view type, std::string_view absent,
+           std::string_view help);
 };
 
-// Everything above for one type; defined in this room's sources.
-#define TESSERA_CONFIG_KEY_TEMPLATES(SPECIFIER, T)  \
+// The bodies of the templates above.
+
+template <Keyed T>
+Valued<T>::Valued(std::string_view name, std::string_view usual, std::string_view help,
+                  const Range<T>& range)
+    : Declared(name, unit_name<Text>(), usual, help), range_(limits_of(range)) {
+  info_.type = type_name<Text>();
+  info_.low = range_.low ? written<Text>(*range_.low) : "";
+  info_.high = range_.high ? written<Text>(*range_.high) : "";
+}
+
+template <Keyed T>
+Key<T>::Key(std::string_view name, T usual, std::string_view help, const Range<T>& range)
+    : Valued<T>(name, written<Written<T>>(usual), help, range), usual_(std::move(usual)) {
+  this->info_.is_value = true;
+}
+
+template <Keyed T>
+T Key<T>::read(Section& section) const {
+  return static_cast<T>(section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual_),
+                                                   this->range_));
+}
+
+template <Keyed T>
+RequiredKey<T>::RequiredKey(std::string_view name, std::string_view help, const Range<T>& range)
+    : Valued<T>(name, "", help, range) {
+  this->info_.is_required = true;
+}
+
+template <Keyed T>
+T RequiredKey<T>::read(Section& section) const {
+  return static_cast<T>(section.get<Written<T>>(this->key(), this->range_));
+}
+
+template <Keyed T>
+OptionalKey<T>::OptionalKey(std::string_view name, std::string_view absent, std::string_view help,
+                            const Range<T>& range)
+    : Valued<T>(name, absent, help, range) {}
+
+template <Keyed T>
+std::optional<T> OptionalKey<T>::read(Section& section) const {
+  const auto value = section.get_optional<Written<T>>(this->key(), this->range_);
+  return value ? std::optional<T>(static_cast<T>(*value)) : std::nullopt;
+}
+
+template <Keyed T>
+DerivedKey<T>::DerivedKey(std::string_view name, std::string_view words, std::string_view help,
+                          const Range<T>& range)
+    : Valued<T>(name, words, help, range) {}
+
+template <Keyed T>
+T DerivedKey<T>::read(Section& section, T usual) const {
+  return static_cast<T>(section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual),
+                                                   this->range_));
+}
+
+template <Readable T>
+ListKey<T>::ListKey(std::string_view name, std::vector<T> usual, std::string_view help)
+    : Declared(name, unit_name<T>(), "", help), usual_(std::move(usual)) {
+  info_.type = "list of " + type_name<T>();
+  info_.is_value = true;
+  info_.default_value = "[";
+  for (const T& one : usual_) {
+    info_.default_value += (info_.default_value.size() > 1 ? ", " : "") + written<T>(one);
+  }
+  info_.default_value += "]";
+}
+
+template <Readable T>
+std::vector<T> ListKey<T>::read(Section& section) const {
+  return section.get_list<T>(key(), usual_);
+}
+
+// What is compiled in this room's sources: texts of a type, and the keys that hold one.
+#define TESSERA_CONFIG_TEXT_TEMPLATES(SPECIFIER, T) \
   SPECIFIER template std::string written(const T&); \
   SPECIFIER template std::string type_name<T>();    \
   SPECIFIER template std::string unit_name<T>()
+#define TESSERA_CONFIG_KEY_TEMPLATES(SPECIFIER, T) \
+  SPECIFIER template class Valued<T>;              \
+  SPECIFIER template class Key<T>;                 \
+  SPECIFIER template class RequiredKey<T>;         \
+  SPECIFIER template class OptionalKey<T>;         \
+  SPECIFIER template class DerivedKey<T>
+
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, bool);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, std::int64_t);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, double);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, std::string);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, Bytes);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, Bandwidth);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, SimTime);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, Clock);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, Flops);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, FlopRate);
+TESSERA_CONFIG_TEXT_TEMPLATES(extern, Fraction);
 
 TESSERA_CONFIG_KEY_TEMPLATES(extern, bool);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::int32_t);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, std::int64_t);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::uint8_t);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::uint32_t);
+TESSERA_CONFIG_KEY_TEMPLATES(extern, std::uint64_t);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, double);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, std::string);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, Bytes);
@@ -284,5 +364,8 @@ TESSERA_CONFIG_KEY_TEMPLATES(extern, Clock);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, Flops);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, FlopRate);
 TESSERA_CONFIG_KEY_TEMPLATES(extern, Fraction);
+extern template class ListKey<double>;
+extern template class ListKey<std::int64_t>;
+extern template class ListKey<std::string>;
 
 }  // namespace tessera::config
