@@ -19,7 +19,8 @@ tessera_precompiled(tessera_precompiled precompiled.hpp)
 
 # tessera_together(TARGET BATCH SOURCES...): compiles the sources together, BATCH at a time, where
 # TESSERA_TOGETHER says so: most of a source's time goes into headers and templates that its neighbours use
-# too. Sources that register a part stay alone: they are alike, down to the names that only they see.
+# too. Sources with a `Registration registration` stay alone: they are alike, down to the names that only they
+# see. One whose names are its own (`mesh_registration`) is compiled with others.
 function(tessera_together target batch)
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE ${batch})

@@ -84,7 +84,7 @@ class Direct final : public Algorithm {
   std::uint32_t window_;
 };
 
-const Registration registration(
+const Registration direct_registration(
     algorithms(),
     {"direct", "everybody sends straight to everybody, all at once or in a window", {}},
     [](const AlgorithmOptions& options) { return std::make_unique<Direct>(options.window); });

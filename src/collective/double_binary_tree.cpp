@@ -34,7 +34,7 @@ enum TreeStep : std::uint32_t {
 };
 constexpr std::uint32_t steps_up = 3;
 
-struct Place {
+struct TreePlace {
   Member parent = nobody;
   std::array<Member, 2> children = {nobody, nobody};
   bool is_right = false;  // child of its parent
@@ -51,8 +51,8 @@ Member parent_in_order(std::uint32_t size, Member member) {
 }
 
 // In the tree in order.
-Place place_in_order(std::uint32_t size, Member member) {
-  Place place;
+TreePlace place_in_order(std::uint32_t size, Member member) {
+  TreePlace place;
   // Below member m with lowest one d are those from m - d + 1 to m + d - 1; below 0 are all.
   const std::uint32_t reach = member == 0 ? std::bit_ceil(size) : lowest_one(member);
   if (member != 0) {
@@ -97,7 +97,7 @@ class DoubleBinaryTree final : public Algorithm {
             std::uint32_t lane) const override {
     check_step(size, member, step, steps(kind, size));
     ensure(lane < lanes(kind), "a lane that is not there");
-    const Place place = place_in_order(size, in_tree(size, member, lane));
+    const TreePlace place = place_in_order(size, in_tree(size, member, lane));
     // Of a broadcast the first step here is the one from the parent.
     const std::uint32_t shift = kind == Kind::broadcast ? steps_up : 0;
     const auto act = static_cast<TreeStep>(step + shift);
@@ -143,7 +143,7 @@ class DoubleBinaryTree final : public Algorithm {
   static bool both_ways(Kind kind) { return kind == Kind::all_reduce || kind == Kind::barrier; }
 };
 
-const Registration registration(
+const Registration double_binary_tree_registration(
     algorithms(),
     {"double-binary-tree",
      "all-reduce up and down two binary trees at once, a half of the vector each; also broadcast, "

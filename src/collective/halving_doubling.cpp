@@ -159,7 +159,7 @@ class HalvingDoubling final : public Algorithm {
   }
 };
 
-const Registration registration(
+const Registration halving_doubling_registration(
     algorithms(),
     {"halving-doubling",
      "partners at halving distances exchange halves: the fewest steps where all can talk to all",

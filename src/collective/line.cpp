@@ -101,7 +101,7 @@ class Line final : public Algorithm {
   std::unique_ptr<Algorithm> ring_ = algorithms().at("ring")({});
 };
 
-const Registration registration(
+const Registration line_registration(
     algorithms(),
     {"line",
      "for members that form no ring: all-reduce as a reduce and a broadcast down a line",

@@ -79,7 +79,7 @@ class Ring final : public Algorithm {
   }
 };
 
-const Registration registration(
+const Registration ring_registration(
     algorithms(),
     {"ring", "neighbours in a ring pass one chunk a step; uses the whole bandwidth of a ring", {}},
     [](const AlgorithmOptions&) { return std::make_unique<Ring>(); });

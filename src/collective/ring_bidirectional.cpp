@@ -54,7 +54,7 @@ class RingBidirectional final : public Algorithm {
   std::unique_ptr<Algorithm> ring_ = algorithms().at("ring")({});
 };
 
-const Registration registration(
+const Registration ring_bidirectional_registration(
     algorithms(),
     {"ring-bidirectional",
      "two rings at once, one each way round, on a half of the vector each",

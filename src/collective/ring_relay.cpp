@@ -62,7 +62,7 @@ class RingRelay final : public Algorithm {
   std::unique_ptr<Algorithm> ring_ = algorithms().at("ring")({});
 };
 
-const Registration registration(
+const Registration ring_relay_registration(
     algorithms(),
     {"ring-relay", "as ring, but an all-to-all too is handed on from member to member", {}},
     [](const AlgorithmOptions&) { return std::make_unique<RingRelay>(); });

@@ -210,7 +210,7 @@ void add_execution(YamlLines& lines, const System& system, const Work& work,
 }
 
 // The machine, the work and how it is executed, when all files were good.
-Migrated read_files(Request& request) {
+Migrated read_astra_sim(Request& request) {
   Migrated migrated;
   config::Section& given = request.given;
   const Work work = read_work(request);
@@ -241,13 +241,13 @@ Migrated read_files(Request& request) {
   return migrated;
 }
 
-const Registration registration(
+const Registration astra_sim_registration(
     formats(),
     {"astra-sim",
      "ASTRA-sim 2.0: the network file, beside it the system file and what is to run",
      {system_key, memory_key, logical_key, workload_key, groups_key, collective_key, size_key,
       queues_key, backend_key}},
-    read_files);
+    read_astra_sim);
 
 }  // namespace
 }  // namespace tessera::migration

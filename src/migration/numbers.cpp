@@ -25,7 +25,6 @@ std::optional<SimTime> time_of(double value, double unit_ps) {
 
 std::optional<WholePeriod> period_of(double megahertz) {
   constexpr double ps_of_a_megahertz = 1e6;
-  constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
   const double ps = std::floor(ps_of_a_megahertz / megahertz);
   if (!(megahertz > 0) || !(ps >= 1) || ps > 1e12) {
     return std::nullopt;

@@ -11,6 +11,8 @@
 
 namespace tessera::migration {
 
+inline constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
+
 // None when it is below the least that can be meant, not finite or beyond what 63 bits hold.
 std::optional<std::uint64_t> rounded(double value, std::uint64_t least);
 

@@ -18,9 +18,8 @@ namespace {
 using config::OtherKey;
 
 constexpr std::int64_t most_cores = 4096;
-constexpr std::int64_t most_side = 65'536;
+constexpr std::int64_t longest_side = 65'536;
 constexpr std::int64_t bits_of_a_byte = 8;
-constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
 
 const OtherKey dram_key{"dram", "file", "where dram_config_path leads", "of Ramulator 2"};
 
@@ -74,8 +73,8 @@ void leave_of_core(Source& source, bool is_first) {
 Core read_core(Source& source, bool is_first) {
   Core core;
   source.name("core_type", {"systolic_ws"});
-  core.width = source.need<std::int64_t>("core_width", {1, most_side});
-  core.height = source.need<std::int64_t>("core_height", {1, most_side});
+  core.width = source.need<std::int64_t>("core_width", {1, longest_side});
+  core.height = source.need<std::int64_t>("core_height", {1, longest_side});
   core.scratchpad = source.need<std::int64_t>("spad_size", {1, 1 << 24});
   core.accumulator = source.need<std::int64_t>("accum_spad_size", {1, 1 << 24});
   core.vector_bits = source.need<std::int64_t>("vector_process_bit", {1, std::int64_t{1} << 32});
@@ -154,7 +153,7 @@ std::string read_type(Source& config, std::int64_t& bytes) {
   return bytes == 1 ? "int8" : bytes == 2 ? "fp16" : "fp32";
 }
 
-void leave_others(Source& config) {
+void leave_other_keys(Source& config) {
   config.leave("layout", "what lies where is that of tiling: onnxim");
   config.leave("scheduler", "operators go one after the other, or as workloads say");
   config.leave("partition", "tenants are placed by the workload here");
@@ -213,7 +212,7 @@ void add_core(YamlLines& lines, const Core& core, const WholePeriod& period, std
       "its code has no limit");
 }
 
-Migrated read_files(Request& request) {
+Migrated read_onnxim(Request& request) {
   Migrated migrated;
   const auto dram_file = request.given.get_optional<std::string>(dram_key.key());
   const config::Value root = read_json(request.source, request, migrated);
@@ -238,7 +237,7 @@ Migrated read_files(Request& request) {
   }
   const onnxim::Dram dram = onnxim::read_dram(
       config, dram_file.value_or(""), {network.request, network.period_ps}, request, migrated);
-  leave_others(config);
+  leave_other_keys(config);
   config.leave_rest();
   if (!request.diagnostics.empty()) {
     return migrated;
@@ -265,10 +264,10 @@ Migrated read_files(Request& request) {
   return migrated;
 }
 
-const Registration registration(
+const Registration onnxim_registration(
     formats(),
     {"onnxim", "ONNXim: a configuration of cores, interconnect and DRAM, as a machine", {dram_key}},
-    read_files);
+    read_onnxim);
 
 }  // namespace
 }  // namespace tessera::migration

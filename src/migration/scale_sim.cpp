@@ -243,7 +243,7 @@ std::string sweep_of(const Array& array, const std::vector<Layer>& layers,
   return lines.text();
 }
 
-Migrated read_files(Request& request) {
+Migrated read_scale_sim(Request& request) {
   Migrated migrated;
   const auto topology = request.given.get<std::string>(topology_key.key());
   const Rows kind = rows_key.read(request.given);
@@ -263,11 +263,11 @@ Migrated read_files(Request& request) {
   return migrated;
 }
 
-const Registration registration(formats(),
+const Registration scale_sim_registration(formats(),
                                 {"scale-sim",
                                  "SCALE-Sim v3: the configuration, beside it a topology of layers",
                                  {topology_key, rows_key}},
-                                read_files);
+                                read_scale_sim);
 
 }  // namespace
 }  // namespace tessera::migration

@@ -233,11 +233,11 @@ std::unique_ptr<Topology> GraphReader::read() {
 
 namespace {
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_graph(config::Section& section) {
   return GraphReader(section).read();
 }
 
-std::vector<ParameterInfo> parameters() {
+std::vector<ParameterInfo> graph_parameters() {
   std::vector<ParameterInfo> all = graph_node_parameters();
   for (ParameterInfo& parameter : graph_link_parameters()) {
     all.push_back(std::move(parameter));
@@ -246,10 +246,10 @@ std::vector<ParameterInfo> parameters() {
   return all;
 }
 
-const Registration registration(
+const Registration graph_registration(
     topologies(),
-    {"graph", "nodes and links listed in the file, in templates where they repeat", parameters()},
-    make);
+    {"graph", "nodes and links listed in the file, in templates where they repeat", graph_parameters()},
+    make_graph);
 
 }  // namespace
 }  // namespace tessera::machine

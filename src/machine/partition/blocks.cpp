@@ -164,7 +164,7 @@ std::vector<Candidate> candidates(const Grid& grid, const Loads& loads, std::uin
   return all;
 }
 
-Partition cut(const Topology& topology, int ranks, const Weights& weights) {
+Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
   const std::optional<Grid> grid = topology.grid();
   if (!grid) {
@@ -195,9 +195,9 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 
-const Registration registration(
+const Registration blocks_registration(
     partitioners(),
-    {"blocks", "near-square rectangles with the fewest cut links; mesh, torus and wafer", {}}, cut);
+    {"blocks", "near-square rectangles with the fewest cut links; mesh, torus and wafer", {}}, cut_blocks);
 
 }  // namespace
 }  // namespace tessera::machine

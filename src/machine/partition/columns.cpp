@@ -7,7 +7,7 @@
 namespace tessera::machine {
 namespace {
 
-Partition cut(const Topology& topology, int ranks, const Weights& weights) {
+Partition cut_columns(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
   const std::optional<Grid> grid = topology.grid();
   if (!grid) {
@@ -32,9 +32,9 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 
-const Registration registration(
+const Registration columns_registration(
     partitioners(),
-    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}}, cut);
+    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}}, cut_columns);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -4,7 +4,7 @@
 namespace tessera::machine {
 namespace {
 
-Partition cut(const Topology& topology, int ranks, const Weights& weights) {
+Partition cut_stripes(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
   std::vector<std::uint64_t> loads(weights.begin(), weights.end());
   loads.resize(topology.nodes(), 1);
@@ -18,8 +18,8 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 
-const Registration registration(
-    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}}, cut);
+const Registration stripes_registration(
+    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}}, cut_stripes);
 
 }  // namespace
 }  // namespace tessera::machine

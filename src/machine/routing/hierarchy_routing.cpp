@@ -52,7 +52,7 @@ unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {
 
 namespace {
 
-const Registration registration(
+const Registration hierarchy_registration(
     routings(), {"hierarchy", "shortest, instance by instance; graphs of templates", {}},
     RoutingKind{
         .make =

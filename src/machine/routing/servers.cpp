@@ -40,7 +40,7 @@ std::uint32_t home_of(const Cluster& cluster, EntityId node) {
   return cluster.accelerator(server, index).value();
 }
 
-Partition cut(const Topology& topology, int ranks, const Weights& weights) {
+Partition cut_by_servers(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
   const std::optional<Cluster> cluster = topology.cluster();
   if (!cluster) {
@@ -73,9 +73,9 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 
-const Registration registration(
+const Registration servers_registration(
     partitioners(),
-    {"servers", "runs of whole servers of equal weight with their switches; cluster", {}}, cut);
+    {"servers", "runs of whole servers of equal weight with their switches; cluster", {}}, cut_by_servers);
 
 }  // namespace
 }  // namespace tessera::machine

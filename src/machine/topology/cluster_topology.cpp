@@ -202,7 +202,7 @@ bool fits(config::Section& section, const Cluster& cluster) {
   return true;
 }
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_cluster(config::Section& section) {
   Cluster cluster;
   cluster.servers = nodes_key.read(section);
   cluster.accelerators = accelerators_key.read(section);
@@ -228,7 +228,7 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::make_unique<ClusterTopology>(cluster, std::move(classes));
 }
 
-std::vector<ParameterInfo> parameters() {
+std::vector<ParameterInfo> cluster_parameters() {
   std::vector<ParameterInfo> all =
       with_links({nodes_key, accelerators_key, nics_key}, std::array{"switch.", "nic.", "port."});
   all.insert(all.end(), {fabric_kind, config::where_used(leaf_nodes), rail_optimized,
@@ -239,14 +239,14 @@ std::vector<ParameterInfo> parameters() {
   return all;
 }
 
-const Registration registration(
+const Registration cluster_registration(
     topologies(),
     {"cluster",
      "servers of accelerators around a switch, with NICs to a fat tree of two levels or one switch",
-     parameters()},
-    make);
+     cluster_parameters()},
+    make_cluster);
 
-const Registration routing(
+const Registration cluster_routing(
     routings(), {"cluster", "up and down the fabric; clusters", {}},
     RoutingKind{.make =
                     [](const Topology& topology) {

@@ -14,16 +14,16 @@ enum ConcentratedMeshClass : std::uint16_t { node_class, link_class };
 using config::RequiredKey;
 
 constexpr std::uint32_t longest_side = 100'000;
-const RequiredKey<std::uint32_t> rows_key{"rows", "routers from north to south",
+const RequiredKey<std::uint32_t> router_rows_key{"rows", "routers from north to south",
                                           config::between(1U, longest_side)};
-const RequiredKey<std::uint32_t> columns_key{"columns", "routers from west to east",
+const RequiredKey<std::uint32_t> router_columns_key{"columns", "routers from west to east",
                                              config::between(1U, longest_side)};
 const RequiredKey<std::uint32_t> concentration{"concentration", "NPUs at each router",
                                                config::between(1U, 64U)};
 
-std::unique_ptr<Topology> make(config::Section& section) {
-  const std::uint32_t rows = rows_key.read(section);
-  const std::uint32_t columns = columns_key.read(section);
+std::unique_ptr<Topology> make_concentrated_mesh(config::Section& section) {
+  const std::uint32_t rows = router_rows_key.read(section);
+  const std::uint32_t columns = router_columns_key.read(section);
   const std::uint32_t npus = concentration.read(section);
   std::vector<LinkClass> classes;
   config::Section node = section.section("node");
@@ -54,11 +54,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("shortest");
 }
 
-const Registration registration(topologies(),
+const Registration concentrated_mesh_registration(topologies(),
                                 {"concentrated-mesh", "mesh of routers with several NPUs at each",
-                                 with_links({rows_key, columns_key, concentration},
+                                 with_links({router_rows_key, router_columns_key, concentration},
                                             std::array{"node.", ""})},
-                                make);
+                                make_concentrated_mesh);
 
 }  // namespace
 }  // namespace tessera::machine

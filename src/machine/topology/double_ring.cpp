@@ -7,10 +7,10 @@
 namespace tessera::machine {
 namespace {
 
-const auto size_key = count_key("size", "NPUs, 2 or more");
+const auto ring_size_key = count_key("size", "NPUs, 2 or more");
 
-std::unique_ptr<Topology> make(config::Section& section) {
-  const std::uint32_t size = size_key.read(section);
+std::unique_ptr<Topology> make_double_ring(config::Section& section) {
+  const std::uint32_t size = ring_size_key.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (size == 0 || !was_read(classes.front())) {
     return nullptr;
@@ -32,11 +32,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-const Registration registration(topologies(),
+const Registration double_ring_registration(topologies(),
                                 {"double-ring",
                                  "two rings of the same NPUs; targets are spread over both",
-                                 with_links({size_key}, std::array{""})},
-                                make);
+                                 with_links({ring_size_key}, std::array{""})},
+                                make_double_ring);
 
 }  // namespace
 }  // namespace tessera::machine

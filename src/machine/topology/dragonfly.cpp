@@ -19,7 +19,7 @@ namespace {
 
 enum DragonflyClass : std::uint16_t { node_class, local_class, global_class };
 
-struct Shape {
+struct DragonflyShape {
   std::uint32_t groups = 0;
   std::uint32_t routers = 0;  // a group
   std::uint32_t npus = 0;     // a router
@@ -27,7 +27,7 @@ struct Shape {
   std::uint32_t links_a_pair() const { return groups > 1 ? routers * global / (groups - 1) : 0; }
 };
 
-std::unique_ptr<Topology> build(const Shape& shape, std::vector<LinkClass> classes) {
+std::unique_ptr<Topology> build(const DragonflyShape& shape, std::vector<LinkClass> classes) {
   GraphBuilder graph(std::move(classes));
   const std::uint32_t routers = shape.groups * shape.routers;
   const std::uint32_t first_npu = graph.add_nodes("npu", routers * shape.npus, true);
@@ -64,8 +64,8 @@ const auto routers = count_key("routers", "of a group, fully connected");
 const auto npus = count_key("npus", "of a router");
 const auto global = count_key("global", "links of a router to other groups");
 
-std::unique_ptr<Topology> make(config::Section& section) {
-  const Shape shape{groups.read(section), routers.read(section), npus.read(section),
+std::unique_ptr<Topology> make_dragonfly(config::Section& section) {
+  const DragonflyShape shape{groups.read(section), routers.read(section), npus.read(section),
                     global.read(section)};
   std::vector<LinkClass> classes;
   for (const char* key : {"node", "local", "global_links"}) {
@@ -97,11 +97,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return build(shape, std::move(classes));
 }
 
-const Registration registration(
+const Registration dragonfly_registration(
     topologies(),
     {"dragonfly", "groups of routers, fully connected inside and group with group",
      with_links({groups, routers, npus, global}, std::array{"node.", "local.", "global_links."})},
-    make);
+    make_dragonfly);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -42,7 +42,7 @@ const config::RequiredKey<std::uint32_t> k_key{
 const config::Key<std::uint32_t> oversubscription_key{
     "oversubscription", 1, "NPUs of an edge switch over its links up", config::between(1U, 64U)};
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_fat_tree(config::Section& section) {
   const std::uint32_t k = k_key.read(section);
   const std::uint32_t oversubscription = oversubscription_key.read(section);
   std::vector<LinkClass> classes;
@@ -70,11 +70,11 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return build(k, static_cast<std::uint32_t>(npus), std::move(classes));
 }
 
-const Registration registration(
+const Registration fat_tree_registration(
     topologies(),
     {"fat-tree", "k-port switches in three levels, oversubscribed at the edge if asked",
      with_links({k_key, oversubscription_key}, std::array{"node.", "edge.", "core."})},
-    make);
+    make_fat_tree);
 
 }  // namespace
 }  // namespace tessera::machine

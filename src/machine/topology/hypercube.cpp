@@ -10,7 +10,7 @@ namespace {
 const config::RequiredKey<std::uint32_t> dimensions_key{"dimensions", "2^dimensions NPUs, 1 to 20",
                                                         config::between(1U, 20U)};
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_hypercube(config::Section& section) {
   const std::uint32_t dimensions = dimensions_key.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (dimensions == 0 || !was_read(classes.front())) {
@@ -32,10 +32,10 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-const Registration registration(topologies(),
+const Registration hypercube_registration(topologies(),
                                 {"hypercube", "NPUs whose numbers differ in one bit are neighbours",
                                  with_links({dimensions_key}, std::array{""})},
-                                make);
+                                make_hypercube);
 
 }  // namespace
 }  // namespace tessera::machine

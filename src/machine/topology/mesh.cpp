@@ -4,7 +4,7 @@
 namespace tessera::machine {
 namespace {
 
-const Registration registration(topologies(),
+const Registration mesh_registration(topologies(),
                                 {"mesh", "rectangle of tiles, each linked to its four neighbours",
                                  grid_parameters()},
                                 [](config::Section& section) { return read_grid(section, false); });

@@ -114,15 +114,15 @@ std::string StackTopology::node_name(EntityId node) const {
 
 const config::OtherKey shape_key{"shape", "text", "none",
                                  "dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4)"};
-const config::OtherKey dimensions_key{"dimensions", "list", "",
+const config::OtherKey stack_dimensions_key{"dimensions", "list", "",
                                       "a list, from the innermost, of the following"};
-const config::NameKey block_key{
+const config::NameKey dimension_block_key{
     "dimensions[].block",
     [] {
       return std::vector<std::string>{"ring", "fully-connected", "switch"};
     },
     "", "without shape: ring, fully-connected or switch"};
-const auto size_key =
+const auto dimension_size_key =
     count_key("dimensions[].size", "without shape: NPUs that differ in this dimension only");
 
 // One entry of `dimensions`, which has its block in it or takes that of `shape`.
@@ -136,8 +136,8 @@ Entry read_entry(config::Section& section, const std::optional<StackDimension>& 
   Entry entry;
   entry.dimension = given;
   if (!given) {
-    const std::string name = block_key.read(section);
-    const std::uint32_t size = size_key.read(section);
+    const std::string name = dimension_block_key.read(section);
+    const std::uint32_t size = dimension_size_key.read(section);
     if (!name.empty() && size > 0) {
       const Block block = name == "ring"     ? Block::ring
                           : name == "switch" ? Block::switched
@@ -173,7 +173,7 @@ bool fits(config::Section& section, const std::vector<StackDimension>& dimension
   return true;
 }
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_stack(config::Section& section) {
   std::vector<StackDimension> shape;
   bool good = true;
   if (section.has(shape_key.key())) {
@@ -182,7 +182,7 @@ std::unique_ptr<Topology> make(config::Section& section) {
     auto parsed = parse_stack(text, problem);
     if (!parsed) {
       section.error(shape_key.key(), problem);
-      for (config::Section& entry : section.sections(dimensions_key.key())) {
+      for (config::Section& entry : section.sections(stack_dimensions_key.key())) {
         for (const std::string& key : entry.keys()) {
           entry.raw(key);
         }
@@ -191,9 +191,9 @@ std::unique_ptr<Topology> make(config::Section& section) {
     }
     shape = *std::move(parsed);
   }
-  std::vector<config::Section> entries = section.sections(dimensions_key.key());
+  std::vector<config::Section> entries = section.sections(stack_dimensions_key.key());
   if (entries.empty() || (!shape.empty() && entries.size() != shape.size())) {
-    section.error(dimensions_key.key(), shape.empty()
+    section.error(stack_dimensions_key.key(), shape.empty()
                                             ? "must list at least one dimension"
                                             : "has " + std::to_string(entries.size()) +
                                                   " entries, but " + to_string(shape) + " has " +
@@ -217,19 +217,19 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::make_unique<StackTopology>(Stack(std::move(dimensions)), std::move(classes));
 }
 
-std::vector<ParameterInfo> parameters() {
+std::vector<ParameterInfo> stack_parameters() {
   return with_links(
-      {shape_key, dimensions_key, config::where_used(block_key), config::where_used(size_key)},
+      {shape_key, stack_dimensions_key, config::where_used(dimension_block_key), config::where_used(dimension_size_key)},
       std::array{"dimensions[]."});
 }
 
-const Registration registration(
+const Registration stack_registration(
     topologies(),
     {"stack", "rings, full meshes and switches stacked in dimensions, in ASTRA-sim's notation",
-     parameters()},
-    make);
+     stack_parameters()},
+    make_stack);
 
-const Registration routing(
+const Registration stack_routing(
     routings(), {"stack", "dimension by dimension; stacks", {}},
     RoutingKind{.make =
                     [](const Topology& topology) {

@@ -4,7 +4,7 @@
 namespace tessera::machine {
 namespace {
 
-const Registration registration(topologies(),
+const Registration torus_registration(topologies(),
                                 {"torus", "mesh whose rows and columns are closed to rings",
                                  grid_parameters()},
                                 [](config::Section& section) { return read_grid(section, true); });

@@ -16,7 +16,7 @@ const config::RequiredKey<std::uint32_t> twist_key{
     "twist", "columns by which the way around a column is shifted; 0: a torus",
     config::between(0U, node_limit)};
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_twisted_torus(config::Section& section) {
   const std::uint32_t rows = rows_key.read(section);
   const std::uint32_t columns = columns_key.read(section);
   const std::uint32_t twist = twist_key.read(section);
@@ -52,10 +52,10 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-const Registration registration(topologies(),
+const Registration twisted_torus_registration(topologies(),
                                 {"twisted-torus", "torus whose columns close some columns further",
                                  with_links({rows_key, columns_key, twist_key}, std::array{""})},
-                                make);
+                                make_twisted_torus);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -32,7 +32,7 @@ std::optional<Shape> read_shape(config::Section& section, std::string_view key) 
   return std::nullopt;
 }
 
-std::unique_ptr<Topology> make(config::Section& section) {
+std::unique_ptr<Topology> make_wafer(config::Section& section) {
   const auto tiles = read_shape(section, tiles_key.key());
   const auto cores = read_shape(section, cores_key.key());
   config::Section intra = section.section("intra_tile");
@@ -57,12 +57,12 @@ std::unique_ptr<Topology> make(config::Section& section) {
   return std::make_unique<GridTopology>(grid, std::move(classes));
 }
 
-const Registration registration(
+const Registration wafer_registration(
     topologies(),
     {"wafer",
      "mesh of tiles that are meshes of cores; links between tiles have a class of their own",
      with_links({tiles_key, cores_key}, std::array{"intra_tile.", "inter_tile."})},
-    make);
+    make_wafer);
 
 }  // namespace
 }  // namespace tessera::machine

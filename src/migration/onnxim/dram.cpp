@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "numbers.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t most_channels = 4096;
-constexpr std::uint64_t ps_per_second = 1'000'000'000'000ULL;
 
 // A device with the timing of a preset of Ramulator 2 as ONNXim's fork has it (src/dram/impl), as
 // in configs/dram; cycles that are absent are those of our preset.

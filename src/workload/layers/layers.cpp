@@ -384,7 +384,7 @@ SectionInfo describe(const PartInfo& kind) {
 }
 
 const Registration described(sections_of_kinds(), {"layers", "", {}}, describe);
-const Registration registration(workloads(),
+const Registration layers_registration(workloads(),
                                 {"layers",
                                  "a chain of layers written out, such as a convolutional network",
                                  parameters()},

@@ -337,7 +337,7 @@ std::vector<ParameterInfo> transformer_parameters() {
 
 namespace {
 
-const Registration registration(
+const Registration transformer_registration(
     workloads(),
     {"transformer", "a language model of decoders, encoders or both (GPT, Llama, BERT, T5)",
      transformer_parameters()},
