@@ -16,12 +16,14 @@ def alone(build):
 
 def words_of_rooms(build):
     """{room: the words of a compilation of one of its sources}. Sources of a room may be compiled together,
-    from a file in the build folder; those of its quick part do with fewer libraries."""
+    from a file in the build folder. Of a room that has quick ones too, it is one of the others."""
     rooms = {}
     for entry in entries(build):
         found = re.search(r"/src/([a-z]+)/", entry["file"])
-        if found and not re.search(r"_(schema|quick)[.]dir/", entry["command"]):
-            rooms.setdefault(found.group(1), shlex.split(entry["command"]))
+        if found and "_schema.dir/" not in entry["command"]:
+            room = found.group(1)
+            if room not in rooms or "_fast.dir/" in entry["command"]:
+                rooms[room] = shlex.split(entry["command"])
     return rooms
 
 
