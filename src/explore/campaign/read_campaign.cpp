@@ -66,7 +66,7 @@ const auto device_hour_key = in("money", "prices.device_hour", 0, "of a device f
 const Key<double> usage_key{"prices.power_usage", 1,
                             "of the building, for each watt of its machines (PUE)",
                             between(1.0, 10.0)};
-const Key<std::uint64_t> seed_key{"seed", 1, "of the draws"};
+const Key<std::uint64_t> campaign_seed_key{"seed", 1, "of the draws"};
 const Key<std::uint32_t> trials_key{"trials", 200, "that are drawn; 0: none",
                                     between(0U, 1'000'000U)};
 
@@ -149,7 +149,7 @@ Campaign read_campaign(config::Section& section) {
   campaign.price_kwh = kwh_key.read(prices);
   campaign.price_device_hour = device_hour_key.read(prices);
   campaign.power_usage = usage_key.read(prices);
-  campaign.seed = seed_key.read(section);
+  campaign.seed = campaign_seed_key.read(section);
   campaign.trials = trials_key.read(section);
   return campaign;
 }
@@ -176,7 +176,7 @@ std::vector<ParameterInfo> campaign_parameters() {
           kwh_key,
           device_hour_key,
           usage_key,
-          seed_key,
+          campaign_seed_key,
           trials_key};
 }
 
