@@ -78,5 +78,24 @@ TEST(Key, RefusesWhatItsTypeOrRangeDoesNotHold) {
             "colour: unknown name 'gren'; did you mean 'green'? known: red, green");
 }
 
+TEST(Key, ChoicesMayBeMadeElsewhere) {
+  const ChoiceKey<Colour>::Choices choices{{"green", Colour::green}, {"red", Colour::red}};
+  const auto key = ChoiceKey<Colour>("colour", choices, "as the wall", "of paint").derived();
+  EXPECT_FALSE(key.info().is_value);
+  EXPECT_FALSE(key.info().is_required);
+  EXPECT_EQ(key.info().names, (std::vector<std::string>{"green", "red"}));
+  Reading absent("{}");
+  EXPECT_EQ(key.read(absent.root, "red"), Colour::red);
+  Reading given("{colour: green}");
+  EXPECT_EQ(key.read(given.root, "red"), Colour::green);
+}
+
+TEST(Key, IsCompiledForTypesThatNoOtherHas) {
+  const Key<std::int16_t> key{"depth", -3, "below ground", between<std::int16_t>(-9, 9)};
+  EXPECT_EQ(ParameterInfo(key).low, "-9");
+  Reading reading("{depth: 7}");
+  EXPECT_EQ(key.read(reading.root), 7);
+}
+
 }  // namespace
 }  // namespace tessera::config
