@@ -101,6 +101,7 @@ endfunction()
 # tessera_whole_rooms(RESULT): all rooms, as a program links them: those of the engine, those with something
 # quick, those that are quick as a whole.
 function(tessera_whole_rooms result)
+  set(rooms)
   foreach(amount IN ITEMS none some all)
     foreach(room IN LISTS TESSERA_ROOMS)
       get_target_property(quick tessera_${room} TESSERA_QUICK)
