@@ -263,11 +263,12 @@ Migrated read_scale_sim(Request& request) {
   return migrated;
 }
 
-const Registration scale_sim_registration(formats(),
-                                {"scale-sim",
-                                 "SCALE-Sim v3: the configuration, beside it a topology of layers",
-                                 {topology_key, rows_key}},
-                                read_scale_sim);
+const Registration scale_sim_registration(
+    formats(),
+    {"scale-sim",
+     "SCALE-Sim v3: the configuration, beside it a topology of layers",
+     {topology_key, rows_key}},
+    read_scale_sim);
 
 }  // namespace
 }  // namespace tessera::migration

@@ -271,8 +271,8 @@ Key<T>::Key(std::string_view name, T usual, std::string_view help, const Range<T
 
 template <Keyed T>
 T Key<T>::read(Section& section) const {
-  return static_cast<T>(section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual_),
-                                                   this->range_));
+  return static_cast<T>(
+      section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual_), this->range_));
 }
 
 template <Keyed T>
@@ -304,8 +304,8 @@ DerivedKey<T>::DerivedKey(std::string_view name, std::string_view words, std::st
 
 template <Keyed T>
 T DerivedKey<T>::read(Section& section, T usual) const {
-  return static_cast<T>(section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual),
-                                                   this->range_));
+  return static_cast<T>(
+      section.get_or<Written<T>>(this->key(), static_cast<Written<T>>(usual), this->range_));
 }
 
 template <Readable T>

@@ -248,7 +248,8 @@ std::vector<ParameterInfo> graph_parameters() {
 
 const Registration graph_registration(
     topologies(),
-    {"graph", "nodes and links listed in the file, in templates where they repeat", graph_parameters()},
+    {"graph", "nodes and links listed in the file, in templates where they repeat",
+     graph_parameters()},
     make_graph);
 
 }  // namespace

@@ -197,7 +197,8 @@ Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights
 
 const Registration blocks_registration(
     partitioners(),
-    {"blocks", "near-square rectangles with the fewest cut links; mesh, torus and wafer", {}}, cut_blocks);
+    {"blocks", "near-square rectangles with the fewest cut links; mesh, torus and wafer", {}},
+    cut_blocks);
 
 }  // namespace
 }  // namespace tessera::machine

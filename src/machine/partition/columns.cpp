@@ -34,7 +34,8 @@ Partition cut_columns(const Topology& topology, int ranks, const Weights& weight
 
 const Registration columns_registration(
     partitioners(),
-    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}}, cut_columns);
+    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}},
+    cut_columns);
 
 }  // namespace
 }  // namespace tessera::machine

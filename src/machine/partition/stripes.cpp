@@ -19,7 +19,8 @@ Partition cut_stripes(const Topology& topology, int ranks, const Weights& weight
 }
 
 const Registration stripes_registration(
-    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}}, cut_stripes);
+    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}},
+    cut_stripes);
 
 }  // namespace
 }  // namespace tessera::machine

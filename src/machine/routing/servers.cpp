@@ -75,7 +75,8 @@ Partition cut_by_servers(const Topology& topology, int ranks, const Weights& wei
 
 const Registration servers_registration(
     partitioners(),
-    {"servers", "runs of whole servers of equal weight with their switches; cluster", {}}, cut_by_servers);
+    {"servers", "runs of whole servers of equal weight with their switches; cluster", {}},
+    cut_by_servers);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -9,15 +9,15 @@
 namespace tessera::machine {
 namespace {
 
-enum ConcentratedMeshClass : std::uint16_t { node_class, link_class };
+enum ConcentratedMeshClass : std::uint16_t { end_class, link_class };
 
 using config::RequiredKey;
 
 constexpr std::uint32_t longest_side = 100'000;
 const RequiredKey<std::uint32_t> router_rows_key{"rows", "routers from north to south",
-                                          config::between(1U, longest_side)};
+                                                 config::between(1U, longest_side)};
 const RequiredKey<std::uint32_t> router_columns_key{"columns", "routers from west to east",
-                                             config::between(1U, longest_side)};
+                                                    config::between(1U, longest_side)};
 const RequiredKey<std::uint32_t> concentration{"concentration", "NPUs at each router",
                                                config::between(1U, 64U)};
 
@@ -49,16 +49,16 @@ std::unique_ptr<Topology> make_concentrated_mesh(config::Section& section) {
     graph.join(first_router + router, first_router + router + columns, link_class);
   }
   for (std::uint32_t npu = 0; npu < count * npus; ++npu) {
-    graph.join(first_npu + npu, first_router + npu / npus, node_class);
+    graph.join(first_npu + npu, first_router + npu / npus, end_class);
   }
   return std::move(graph).build("shortest");
 }
 
-const Registration concentrated_mesh_registration(topologies(),
-                                {"concentrated-mesh", "mesh of routers with several NPUs at each",
-                                 with_links({router_rows_key, router_columns_key, concentration},
-                                            std::array{"node.", ""})},
-                                make_concentrated_mesh);
+const Registration concentrated_mesh_registration(
+    topologies(),
+    {"concentrated-mesh", "mesh of routers with several NPUs at each",
+     with_links({router_rows_key, router_columns_key, concentration}, std::array{"node.", ""})},
+    make_concentrated_mesh);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -32,11 +32,11 @@ std::unique_ptr<Topology> make_double_ring(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-const Registration double_ring_registration(topologies(),
-                                {"double-ring",
-                                 "two rings of the same NPUs; targets are spread over both",
-                                 with_links({ring_size_key}, std::array{""})},
-                                make_double_ring);
+const Registration double_ring_registration(
+    topologies(),
+    {"double-ring", "two rings of the same NPUs; targets are spread over both",
+     with_links({ring_size_key}, std::array{""})},
+    make_double_ring);
 
 }  // namespace
 }  // namespace tessera::machine

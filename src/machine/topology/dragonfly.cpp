@@ -17,7 +17,7 @@
 namespace tessera::machine {
 namespace {
 
-enum DragonflyClass : std::uint16_t { node_class, local_class, global_class };
+enum DragonflyClass : std::uint16_t { npu_class, local_class, global_class };
 
 struct DragonflyShape {
   std::uint32_t groups = 0;
@@ -34,7 +34,7 @@ std::unique_ptr<Topology> build(const DragonflyShape& shape, std::vector<LinkCla
   const std::uint32_t first_router = graph.add_nodes("router", routers, false);
   for (std::uint32_t router = 0; router < routers; ++router) {
     for (std::uint32_t npu = 0; npu < shape.npus; ++npu) {
-      graph.join(first_npu + router * shape.npus + npu, first_router + router, node_class);
+      graph.join(first_npu + router * shape.npus + npu, first_router + router, npu_class);
     }
   }
   for (std::uint32_t group = 0; group < shape.groups; ++group) {
@@ -66,7 +66,7 @@ const auto global = count_key("global", "links of a router to other groups");
 
 std::unique_ptr<Topology> make_dragonfly(config::Section& section) {
   const DragonflyShape shape{groups.read(section), routers.read(section), npus.read(section),
-                    global.read(section)};
+                             global.read(section)};
   std::vector<LinkClass> classes;
   for (const char* key : {"node", "local", "global_links"}) {
     config::Section part = section.section(key);

@@ -33,9 +33,10 @@ std::unique_ptr<Topology> make_hypercube(config::Section& section) {
 }
 
 const Registration hypercube_registration(topologies(),
-                                {"hypercube", "NPUs whose numbers differ in one bit are neighbours",
-                                 with_links({dimensions_key}, std::array{""})},
-                                make_hypercube);
+                                          {"hypercube",
+                                           "NPUs whose numbers differ in one bit are neighbours",
+                                           with_links({dimensions_key}, std::array{""})},
+                                          make_hypercube);
 
 }  // namespace
 }  // namespace tessera::machine

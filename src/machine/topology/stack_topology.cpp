@@ -115,7 +115,7 @@ std::string StackTopology::node_name(EntityId node) const {
 const config::OtherKey shape_key{"shape", "text", "none",
                                  "dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4)"};
 const config::OtherKey stack_dimensions_key{"dimensions", "list", "",
-                                      "a list, from the innermost, of the following"};
+                                            "a list, from the innermost, of the following"};
 const config::NameKey dimension_block_key{
     "dimensions[].block",
     [] {
@@ -193,11 +193,11 @@ std::unique_ptr<Topology> make_stack(config::Section& section) {
   }
   std::vector<config::Section> entries = section.sections(stack_dimensions_key.key());
   if (entries.empty() || (!shape.empty() && entries.size() != shape.size())) {
-    section.error(stack_dimensions_key.key(), shape.empty()
-                                            ? "must list at least one dimension"
-                                            : "has " + std::to_string(entries.size()) +
-                                                  " entries, but " + to_string(shape) + " has " +
-                                                  std::to_string(shape.size()) + " dimensions");
+    section.error(stack_dimensions_key.key(),
+                  shape.empty() ? "must list at least one dimension"
+                                : "has " + std::to_string(entries.size()) + " entries, but " +
+                                      to_string(shape) + " has " + std::to_string(shape.size()) +
+                                      " dimensions");
     good = false;
   }
   std::vector<StackDimension> dimensions;
@@ -218,9 +218,9 @@ std::unique_ptr<Topology> make_stack(config::Section& section) {
 }
 
 std::vector<ParameterInfo> stack_parameters() {
-  return with_links(
-      {shape_key, stack_dimensions_key, config::where_used(dimension_block_key), config::where_used(dimension_size_key)},
-      std::array{"dimensions[]."});
+  return with_links({shape_key, stack_dimensions_key, config::where_used(dimension_block_key),
+                     config::where_used(dimension_size_key)},
+                    std::array{"dimensions[]."});
 }
 
 const Registration stack_registration(

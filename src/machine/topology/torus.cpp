@@ -4,10 +4,9 @@
 namespace tessera::machine {
 namespace {
 
-const Registration torus_registration(topologies(),
-                                {"torus", "mesh whose rows and columns are closed to rings",
-                                 grid_parameters()},
-                                [](config::Section& section) { return read_grid(section, true); });
+const Registration torus_registration(
+    topologies(), {"torus", "mesh whose rows and columns are closed to rings", grid_parameters()},
+    [](config::Section& section) { return read_grid(section, true); });
 
 }  // namespace
 }  // namespace tessera::machine

@@ -52,10 +52,11 @@ std::unique_ptr<Topology> make_twisted_torus(config::Section& section) {
   return std::move(graph).build("ecmp");
 }
 
-const Registration twisted_torus_registration(topologies(),
-                                {"twisted-torus", "torus whose columns close some columns further",
-                                 with_links({rows_key, columns_key, twist_key}, std::array{""})},
-                                make_twisted_torus);
+const Registration twisted_torus_registration(
+    topologies(),
+    {"twisted-torus", "torus whose columns close some columns further",
+     with_links({rows_key, columns_key, twist_key}, std::array{""})},
+    make_twisted_torus);
 
 }  // namespace
 }  // namespace tessera::machine

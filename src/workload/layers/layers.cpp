@@ -384,11 +384,10 @@ SectionInfo describe(const PartInfo& kind) {
 }
 
 const Registration described(sections_of_kinds(), {"layers", "", {}}, describe);
-const Registration layers_registration(workloads(),
-                                {"layers",
-                                 "a chain of layers written out, such as a convolutional network",
-                                 parameters()},
-                                read_layers);
+const Registration layers_registration(
+    workloads(),
+    {"layers", "a chain of layers written out, such as a convolutional network", parameters()},
+    read_layers);
 
 }  // namespace
 }  // namespace tessera::workload
