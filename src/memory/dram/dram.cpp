@@ -364,6 +364,13 @@ class DramMemory final : public Memory {
   std::vector<std::uint8_t> asks_for_more_;  // [local entities] of a run on several ranks
 };
 
+// Figures of a machine's tables are rounded.
+bool are_alike(Bandwidth stated, Bandwidth peak) {
+  const double ratio =
+      static_cast<double>(stated.bytes_per_second()) / static_cast<double>(peak.bytes_per_second());
+  return ratio > 0.9 && ratio < 1.1;
+}
+
 class DramModel final : public MemoryModel {
  public:
   explicit DramModel(DramParameters parameters) : parameters_(std::move(parameters)) {}
@@ -385,15 +392,28 @@ class DramModel final : public MemoryModel {
   bool replies_by_access() const override { return false; }
   bool serves_at_node() const override { return !parameters_.spread; }
   std::vector<std::string> notes(const machine::Machine& machine) const override {
+    std::vector<std::string> notes;
     const bool has_effect =
         !parameters_.memories ||
         std::any_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
           return machine.topology->role(channel.node) == machine::NodeRole::memory;
         });
-    return has_effect ? std::vector<std::string>{}
-                      : std::vector<std::string>{
-                            "machine.memory.memories has no effect: no node of kind memory has a "
-                            "channel (machine.dram.memories)"};
+    if (!has_effect) {
+      notes.emplace_back(
+          "machine.memory.memories has no effect: no node of kind memory has a channel "
+          "(machine.dram.memories)");
+    }
+    for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
+      const Bandwidth stated = machine.channels[channel].bandwidth;
+      const Bandwidth peak = parameters_.spec_of(machine, channel).peak();
+      if (!are_alike(stated, peak)) {
+        notes.push_back("machine.dram.bandwidth (" + to_string(stated) +
+                        ") has no effect on accesses: the device of machine.memory moves " +
+                        to_string(peak) + " at most");
+        break;
+      }
+    }
+    return notes;
   }
 
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
