@@ -99,7 +99,8 @@ std::vector<std::vector<Bytes>> read_parts(config::Section& section, std::uint32
   return parts;
 }
 
-std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
+std::unique_ptr<GraphSource> make_collective(config::Section& section,
+                                             const GraphRequest& request) {
   const std::string name = collective.read(section);
   GraphNode node;
   node.name = name;
@@ -126,13 +127,13 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
                                             repeat);
 }
 
-const Registration registration(graph_workloads(),
-                                {"collective",
-                                 "one collective of all NPUs",
-                                 {collective, config::where_used(size_key), sizes_key, repeat_key,
-                                  root_key(config::at_least<std::int64_t>(0)),
-                                  samples_of_graphs()}},
-                                make);
+const Registration collective_registration(
+    graph_workloads(),
+    {"collective",
+     "one collective of all NPUs",
+     {collective, config::where_used(size_key), sizes_key, repeat_key,
+      root_key(config::at_least<std::int64_t>(0)), samples_of_graphs()}},
+    make_collective);
 
 }  // namespace
 }  // namespace tessera::workload

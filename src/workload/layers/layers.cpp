@@ -75,7 +75,7 @@ const config::NameKey kind_key{"kind", [] { return kind_names(Keys::any); }, "",
                                join(kind_names(Keys::any))};
 const config::DerivedKey<std::string> operator_name{
     "name", "kind, kind2, ...", "of an operator in its layer, unlike all others"};
-const config::ListKey<std::string> from_key{
+const config::ListKey<std::string> inputs_key{
     "from", {}, "names of operators before it in its layer, or input; none: the one before"};
 const config::ListKey<std::string> then_key{
     "then",
@@ -87,7 +87,7 @@ const config::ListKey<std::string> then_key{
 std::optional<OperatorSpec> read_operator(config::Section& section) {
   OperatorSpec spec(section);
   spec.kind = kind_key.read(section);
-  spec.from = from_key.read(section);
+  spec.from = inputs_key.read(section);
   const auto kind = operator_kinds().find(spec.kind);
   if (kind == operator_kinds().end()) {
     for (const std::string& key : section.keys()) {
@@ -335,7 +335,7 @@ std::optional<Workload> read_layers(config::Section& section) {
 std::vector<ParameterInfo> parameters() {
   std::vector<ParameterInfo> list{input_key,     layers_key,    layer_name,
                                   repeat,        operators_key, config::where_used(kind_key),
-                                  operator_name, from_key,      then_key};
+                                  operator_name, inputs_key,    then_key};
   for (ParameterInfo& info : operator_parameters()) {
     list.push_back(std::move(info));
   }
@@ -367,11 +367,11 @@ SectionInfo of_kinds(const config::OtherKey& list) {
 // A layer has a list of operators, or is one.
 SectionInfo describe(const PartInfo& kind) {
   SectionInfo operators = of_kinds(operators_key);
-  operators.parameters = {operator_name, from_key, then_key};
+  operators.parameters = {operator_name, inputs_key, then_key};
   SectionInfo layer = of_kinds(layers_key);
   layer.parameters = {inside(layer_name), inside(repeat)};
   for (SectionInfo& choice : layer.choices) {
-    choice.parameters.insert(choice.parameters.end(), {from_key, then_key});
+    choice.parameters.insert(choice.parameters.end(), {inputs_key, then_key});
   }
   SectionInfo listed;
   listed.sections = {std::move(operators)};

@@ -74,8 +74,8 @@ constexpr Number any_number{0, {}};
 
 const OtherKey places_key{"vertices[].at", "NPUs", "all",
                           "NPUs: all, a number, a range as 0-7, or a list of these"};
-const config::NameKey collective{"vertices[].collective", collective::kind_names, "",
-                                 "in place of a vertex that computes: a collective among `at`"};
+const config::NameKey kind_of_vertex{"vertices[].collective", collective::kind_names, "",
+                                     "in place of a vertex that computes: a collective among `at`"};
 const RequiredKey<Bytes> sent_bytes{"vertices[].bytes",
                                     "of a collective, as `size` of kind collective; of a message"};
 const config::ChoiceKey<Vertex::Gather> gather{"vertices[].gather",
@@ -86,18 +86,19 @@ const config::ChoiceKey<Vertex::Gather> gather{"vertices[].gather",
                                                "of an all-reduce: sent, read where parts are "
                                                "added up, or free: reads are not counted"};
 
-Key<std::int64_t> root_key(const Number& members) {
+Key<std::int64_t> root_of_vertex(const Number& members) {
   return {"vertices[].root", 0, "of collectives that have one: place in `at`", members};
 }
 
 void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
   vertex.kind = Vertex::Kind::collective;
-  vertex.collective = collective::kind_named(collective.read(section)).value_or(vertex.collective);
+  vertex.collective =
+      collective::kind_named(kind_of_vertex.read(section)).value_or(vertex.collective);
   vertex.bytes = sent_bytes.read(section);
   read_places(section, "at", npus, vertex.everywhere, vertex.places);
   const auto members = static_cast<std::int64_t>(vertex.everywhere ? npus : vertex.places.size());
   vertex.root = static_cast<std::uint32_t>(
-      root_key({0, std::max<std::int64_t>(0, members - 1)}).read(section));
+      root_of_vertex({0, std::max<std::int64_t>(0, members - 1)}).read(section));
   vertex.gather = gather.read(section);
   if (vertex.gather != Vertex::Gather::sent && vertex.collective != collective::Kind::all_reduce) {
     section.error("gather", "of an all-reduce only");
@@ -172,7 +173,7 @@ const Key<bool> at_first{"edges[].first", true,
                          "false: does not count in the first iteration; later it stands for the "
                          "iteration before"};
 
-std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request) {
+std::unique_ptr<GraphSource> make_vertices(Section& section, const GraphRequest& request) {
   const bool coherent = coherent_key.read(section);
   const std::uint32_t iterations = iterations_key.read(section);
   VertexTensors tensors(section, request);
@@ -241,7 +242,7 @@ std::unique_ptr<GraphSource> make(Section& section, const GraphRequest& request)
   return make_vertex_source(std::move(graph), request.npus, iterations, std::move(placement));
 }
 
-std::vector<ParameterInfo> parameters() {
+std::vector<ParameterInfo> vertex_parameters() {
   using config::where_used;
   std::vector<ParameterInfo> list{coherent_key, iterations_key, samples_of_graphs()};
   for (ParameterInfo& info : tensor_parameters()) {
@@ -256,9 +257,9 @@ std::vector<ParameterInfo> parameters() {
                                        remote_key,
                                        written_key,
                                        uses_key,
-                                       where_used(collective),
+                                       where_used(kind_of_vertex),
                                        where_used(sent_bytes),
-                                       root_key(any_number),
+                                       root_of_vertex(any_number),
                                        gather,
                                        where_used(from_key(any_number)),
                                        where_used(to_key(any_number)),
@@ -270,9 +271,10 @@ std::vector<ParameterInfo> parameters() {
   return list;
 }
 
-const Registration registration(
+const Registration vertices_registration(
     graph_workloads(),
-    {"graph", "vertices that compute and communicate, in cycles (HCSim)", parameters()}, make);
+    {"graph", "vertices that compute and communicate, in cycles (HCSim)", vertex_parameters()},
+    make_vertices);
 
 }  // namespace
 }  // namespace tessera::workload
