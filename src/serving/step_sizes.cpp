@@ -9,17 +9,17 @@ namespace {
 
 constexpr unsigned token_bits = 20;
 constexpr unsigned sequence_bits = 11;
-constexpr unsigned sum_bits = 32;    // of keys
-constexpr unsigned pair_bits = 52;   // of twice_pairs
-constexpr unsigned block_bits = 15;  // of a step
-constexpr unsigned key_bits = 19;    // of a sequence
-constexpr unsigned wide_bits = 8;    // blocks of a prompt
-constexpr unsigned block_key_bits = block_bits + key_bits;
+constexpr unsigned sum_bits = 32;          // of keys
+constexpr unsigned pair_bits = 52;         // of twice_pairs
+constexpr unsigned block_bits = 15;        // of a step
+constexpr unsigned longest_key_bits = 19;  // of a sequence
+constexpr unsigned wide_bits = 8;          // blocks of a prompt
+constexpr unsigned block_key_bits = block_bits + longest_key_bits;
 constexpr unsigned adapter_bits = 10;  // of a step
 constexpr std::uint64_t block_rows = workload::AttentionSizes::block_rows;
 static_assert(most_tokens / block_rows + most_sequences < 1U << block_bits);
-static_assert(most_keys < 1U << key_bits && most_queries / block_rows < 1U << wide_bits);
-static_assert(2 * block_bits + key_bits + wide_bits <= 64);
+static_assert(most_keys < 1U << longest_key_bits && most_queries / block_rows < 1U << wide_bits);
+static_assert(2 * block_bits + longest_key_bits + wide_bits <= 64);
 static_assert(block_key_bits + adapter_bits + token_bits == 64);
 static_assert(most_sequences == 1U << adapter_bits);
 static_assert(token_bits + 2 * sequence_bits == OperatorName::shape_bits);
@@ -39,7 +39,7 @@ std::array<std::uint64_t, 5> StepSizes::words() const {
   return {(tokens - 1) | emitting << token_bits | generating << (token_bits + sequence_bits),
           generating_keys | prompt_keys << sum_bits, twice_pairs | prompts << pair_bits,
           blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
-              most_blocks << (2 * block_bits + key_bits),
+              most_blocks << (2 * block_bits + longest_key_bits),
           block_keys | (adapters > 0 ? (adapters - 1) << block_key_bits |
                                            adapted << (block_key_bits + adapter_bits)
                                      : 0)};
@@ -56,8 +56,8 @@ StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
   sizes.prompts = words[2] >> pair_bits;
   sizes.blocks = bits(words[3], 0, block_bits);
   sizes.longest_blocks = bits(words[3], block_bits, block_bits);
-  sizes.longest_keys = bits(words[3], 2 * block_bits, key_bits);
-  sizes.most_blocks = bits(words[3], 2 * block_bits + key_bits, wide_bits);
+  sizes.longest_keys = bits(words[3], 2 * block_bits, longest_key_bits);
+  sizes.most_blocks = bits(words[3], 2 * block_bits + longest_key_bits, wide_bits);
   sizes.block_keys = bits(words[4], 0, block_key_bits);
   sizes.adapted = words[4] >> (block_key_bits + adapter_bits);
   sizes.adapters = sizes.adapted > 0 ? bits(words[4], block_key_bits, adapter_bits) + 1 : 0;

@@ -43,7 +43,7 @@ auto with_transfers(const Platform& platform, const Use& use) {
       platform.network->overheads().collective_member, platform.network->overheads().library});
 }
 
-std::string layers_of(const workload::Workload& workload, const plan::Stage& stage) {
+std::string layers_of_stage(const workload::Workload& workload, const plan::Stage& stage) {
   std::string text;
   for (const plan::LayerRange& layers : stage.chunks) {
     text += (text.empty() ? "" : "; ") + workload.layers[layers.first].name + " … " +
@@ -62,7 +62,7 @@ std::string memory_table(const PlannedWork& work) {
                              : memory.holds_weights                           ? "weight state"
                              : memory.holds_activations                       ? "activations"
                                                                               : "nothing";
-    table.add({std::to_string(number), layers_of(work.workload, stage),
+    table.add({std::to_string(number), layers_of_stage(work.workload, stage),
                to_short_string(memory.weights), to_short_string(memory.gradients),
                to_short_string(memory.optimizer), to_short_string(memory.activations()),
                std::to_string(memory.in_flight) + " micro-batches", held,
