@@ -8,18 +8,6 @@ namespace {
 constexpr std::int64_t longest_side = std::int64_t{1} << 40U;
 constexpr std::int64_t most_iterations = 1 << 20;
 
-const config::OtherKey model{"model", "file", "", "ONNX file"};
-const config::OtherKey dimensions_key{"dimensions", "mapping", "none",
-                                      "sizes of dynamic dimensions, by name or INPUT.AXIS"};
-const config::OtherKey shapes_key{"shapes", "mapping", "those in the file",
-                                  "whole shapes of inputs, by name"};
-const config::OtherKey values_key{"values", "mapping", "none",
-                                  "values of inputs that decide about shapes or branches"};
-const config::OtherKey branches_key{"branches", "mapping", "by the condition",
-                                    "then or else, by name of the If node or \"*\""};
-const config::OtherKey loops_key{"loops", "mapping", "as the file says",
-                                 "iterations, by name of the Loop node or \"*\""};
-
 config::ChoiceKey<Level>::Choices levels() {
   config::ChoiceKey<Level>::Choices choices;
   for (const std::string& name : level_names()) {
@@ -28,18 +16,31 @@ config::ChoiceKey<Level>::Choices levels() {
   return choices;
 }
 
-// Made when asked for, as the names of levels are another file's.
-const config::ChoiceKey<Level>& level_key() {
-  static const config::ChoiceKey<Level> key{"optimize", levels(), "none",
-                                            "none, basic, extended or all"};
-  return key;
-}
+struct DescriptionKeys {
+  config::OtherKey model{"model", "file", "", "ONNX file"};
+  config::OtherKey dimensions{"dimensions", "mapping", "none",
+                              "sizes of dynamic dimensions, by name or INPUT.AXIS"};
+  config::OtherKey shapes{"shapes", "mapping", "those in the file",
+                          "whole shapes of inputs, by name"};
+  config::OtherKey values{"values", "mapping", "none",
+                          "values of inputs that decide about shapes or branches"};
+  config::OtherKey branches{"branches", "mapping", "by the condition",
+                            "then or else, by name of the If node or \"*\""};
+  config::OtherKey loops{"loops", "mapping", "as the file says",
+                         "iterations, by name of the Loop node or \"*\""};
+  config::ChoiceKey<Level> level{"optimize", levels(), "none", "none, basic, extended or all"};
+  config::ChoiceKey<Unknown> unknown{
+      "unknown",
+      {{"refuse", Unknown::refuse}, {"traffic", Unknown::traffic}},
+      "refuse",
+      "refuse operators that are not understood, or take them as memory traffic"};
+};
 
-const config::ChoiceKey<Unknown> unknown{
-    "unknown",
-    {{"refuse", Unknown::refuse}, {"traffic", Unknown::traffic}},
-    "refuse",
-    "refuse operators that are not understood, or take them as memory traffic"};
+// Made when they are first asked for: tables in other files have them before main.
+const DescriptionKeys& keys() {
+  static const DescriptionKeys made;
+  return made;
+}
 
 void read_values(config::Section& values, const std::string& name, ImportOptions& options) {
   if (values.raw(name).kind == config::Value::Kind::sequence) {
@@ -52,7 +53,7 @@ void read_values(config::Section& values, const std::string& name, ImportOptions
 }  // namespace
 
 std::vector<std::string> unknown_names() {
-  return unknown.info().names;
+  return keys().unknown.info().names;
 }
 
 Unknown unknown_from(const std::string& name) {
@@ -64,38 +65,39 @@ Unknown unknown_from(const std::string& name) {
 
 Description read_description(config::Section& section) {
   Description description;
-  description.path = section.get_file(model.key());
+  description.path = section.get_file(keys().model.key());
   ImportOptions& options = description.options;
-  config::Section dimensions = section.section(dimensions_key.key());
+  config::Section dimensions = section.section(keys().dimensions.key());
   for (const std::string& name : dimensions.keys()) {
     options.dimensions[name] =
         dimensions.get<std::int64_t>(name, config::between<std::int64_t>(0, longest_side));
   }
-  config::Section shapes = section.section(shapes_key.key());
+  config::Section shapes = section.section(keys().shapes.key());
   for (const std::string& name : shapes.keys()) {
     options.shapes[name] = shapes.get_list<std::int64_t>(name);
   }
-  config::Section values = section.section(values_key.key());
+  config::Section values = section.section(keys().values.key());
   for (const std::string& name : values.keys()) {
     read_values(values, name, options);
   }
-  config::Section branches = section.section(branches_key.key());
+  config::Section branches = section.section(keys().branches.key());
   for (const std::string& name : branches.keys()) {
     options.branches[name] = branches.get_name(name, {"then", "else"}) == "then";
   }
-  config::Section loops = section.section(loops_key.key());
+  config::Section loops = section.section(keys().loops.key());
   for (const std::string& name : loops.keys()) {
     options.loops[name] =
         loops.get<std::int64_t>(name, config::between<std::int64_t>(0, most_iterations));
   }
-  description.level = level_key().read(section);
-  options.unknown = unknown.read(section);
+  description.level = keys().level.read(section);
+  options.unknown = keys().unknown.read(section);
   return description;
 }
 
 std::vector<ParameterInfo> description_parameters() {
-  return {model,        dimensions_key, shapes_key,  values_key,
-          branches_key, loops_key,      level_key(), unknown};
+  const DescriptionKeys& all = keys();
+  return {all.model,    all.dimensions, all.shapes, all.values,
+          all.branches, all.loops,      all.level,  all.unknown};
 }
 
 }  // namespace tessera::onnx
