@@ -325,8 +325,9 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   const Bytes element = element_size(workload_.data_type);
   for (const Operator& op : layer.operators) {
     const std::uint64_t parameters = tile_parameters(op);
+    const bool apart = goes_with_experts(op);
     const std::uint64_t replicas =
-        op.experts > 0 ? strategy_.degrees.data / strategy_.expert : strategy_.sharing();
+        apart ? strategy_.degrees.data / strategy_.expert : strategy_.sharing();
     const auto held = [&](Bytes whole, std::uint32_t from_stage) {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
@@ -338,8 +339,8 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
     bytes.optimizer += held(workload_.optimizer_bytes_per_parameter * parameters, 1);
     bytes.updated_weights += held(element * parameters, 1);
     bytes.updated_gradients += held(gradients, 1);
-    bytes.expert_weights += element * (op.experts > 0 ? parameters : 0);
-    (op.experts > 0 ? bytes.expert_gradients : bytes.dense_gradients) += gradients;
+    bytes.expert_weights += element * (apart ? parameters : 0);
+    (apart ? bytes.expert_gradients : bytes.dense_gradients) += gradients;
     if (op.sharding == Sharding::replicated && strategy_.sequence_parallel) {
       bytes.whole_gradients += gradients;
     }

@@ -16,7 +16,8 @@ using workload::Operator;
 
 // Weights of one operator, those of experts over the replicas that hold the same ones.
 void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_t slot) {
-  collective(action, Kind::all_gather, op.experts > 0 ? Group::expert_data : sharing_group(),
+  collective(action, Kind::all_gather,
+             cutter_.goes_with_experts(op) ? Group::expert_data : sharing_group(),
              cutter_.held_weights(op), slot);
 }
 
@@ -138,7 +139,7 @@ void PieceWriter::reduce_gradients(std::size_t index, bool final) {
   for (const Operator& op : layer(index).operators) {
     if (is_gathered(op)) {
       LayerBytes own;
-      (op.experts > 0 ? own.expert_gradients : own.dense_gradients) =
+      (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
           cutter_.operands(op).gradients;
       rest.expert_gradients = rest.expert_gradients - own.expert_gradients;
       rest.dense_gradients = rest.dense_gradients - own.dense_gradients;

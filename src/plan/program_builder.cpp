@@ -1,6 +1,8 @@
 #include "program_builder.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "piece_writer.hpp"
 #include "tessera/core/error.hpp"
@@ -134,11 +136,8 @@ std::uint16_t NameTable::operator()(const std::string& name) {
 }
 
 std::uint32_t OperationTable::operator()(const workload::Operation& operation) {
-  const workload::MatrixProduct& product = operation.product;
-  const auto [place, fresh] = numbers_.emplace(
-      Key{product.rows, product.columns, product.depth, product.count, operation.flops.count(),
-          operation.bytes.count(), operation.added.count(), operation.data_type},
-      static_cast<std::uint32_t>(operations_.size()));
+  const auto [place, fresh] =
+      numbers_.try_emplace(operation, static_cast<std::uint32_t>(operations_.size()));
   if (fresh) {
     operations_.push_back(operation);
   }

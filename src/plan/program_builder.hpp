@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "occasion.hpp"
 #include "tessera/plan/plan.hpp"
+#include "tessera/workload/operation_hash.hpp"
 
 namespace tessera::plan {
 
@@ -24,16 +25,15 @@ class NameTable {
   std::vector<std::string> names_;
 };
 
-// Operations of instructions, each kept once.
+// Operations of instructions, each kept once: two are one where they are equal in all that compute
+// models look at, also in their class of kernel.
 class OperationTable {
  public:
   std::uint32_t operator()(const workload::Operation& operation);
   std::vector<workload::Operation> take() { return std::move(operations_); }
 
  private:
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                         std::uint64_t, std::uint64_t, DataType>;
-  std::map<Key, std::uint32_t> numbers_;
+  std::unordered_map<workload::Operation, std::uint32_t, workload::OperationHash> numbers_;
   std::vector<workload::Operation> operations_;
 };
 

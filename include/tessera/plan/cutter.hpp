@@ -68,6 +68,11 @@ class Cutter {
   Bytes held_weights(const workload::Operator& op) const;
   std::uint64_t held_parameters(const workload::Operator& op) const { return tile_parameters(op); }
   bool is_shared_out(const workload::Operator& op) const;
+  // Whether it is shared out and summed over the replicas that hold the same experts, in place of
+  // those that share out all else. Hybrid groups hold all experts, and share them out as all else.
+  bool goes_with_experts(const workload::Operator& op) const {
+    return op.experts > 0 && !strategy_.is_hybrid();
+  }
   // Gradients of weights that layers share, as one tile updates them.
   Bytes tied_gradients() const;
 

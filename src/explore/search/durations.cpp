@@ -1,6 +1,5 @@
 #include "search/durations.hpp"
 
-#include <cstdint>
 #include <limits>
 
 namespace tessera::explore {
@@ -17,19 +16,6 @@ Span Durations::of(const workload::Operation& operation) {
     }
   }
   return entry->second;
-}
-
-std::size_t Durations::Hash::operator()(const workload::Operation& operation) const {
-  const workload::MatrixProduct& product = operation.product;
-  std::uint64_t hash = 0;
-  for (const std::uint64_t number :
-       {std::uint64_t{product.rows}, std::uint64_t{product.columns}, std::uint64_t{product.depth},
-        std::uint64_t{product.count}, operation.flops.count(), operation.bytes.count(),
-        operation.added.count()}) {
-    hash = (hash ^ number) * 0x9E3779B97F4A7C15ULL;
-    hash ^= hash >> 29U;
-  }
-  return hash;
 }
 
 }  // namespace tessera::explore

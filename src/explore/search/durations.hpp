@@ -1,12 +1,12 @@
 // How long tiles take for operations, each asked for once.
 #pragma once
 
-#include <cstddef>
 #include <unordered_map>
 
 #include "search/span.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/workload/operation_hash.hpp"
 
 namespace tessera::explore {
 
@@ -20,13 +20,9 @@ class Durations {
   Span of(const workload::Operation& operation);
 
  private:
-  struct Hash {
-    std::size_t operator()(const workload::Operation& operation) const;
-  };
-
   const machine::Machine& machine_;
   const compute::ComputeModel& compute_;
-  std::unordered_map<workload::Operation, Span, Hash> known_;
+  std::unordered_map<workload::Operation, Span, workload::OperationHash> known_;
 };
 
 }  // namespace tessera::explore

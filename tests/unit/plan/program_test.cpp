@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planning.hpp"
+#include "program_builder.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -54,6 +55,27 @@ std::uint64_t count(const std::vector<Instruction>& code, Action action, Group g
 std::string degrees(int pipeline, int tensor, int data, const std::string& more = "") {
   return "pipeline: " + std::to_string(pipeline) + "\ntensor: " + std::to_string(tensor) +
          "\ndata: " + std::to_string(data) + "\n" + more;
+}
+
+// A norm and a sum of as many FLOPs and bytes reach other shares of a device, and sequences of
+// different lengths take other times. They had been taken for one operation.
+TEST(OperationTable, KeepsApartWhatTakesAnotherTime) {
+  workload::Operation norm;
+  norm.flops = Flops(100);
+  norm.bytes = Bytes(64);
+  norm.kernel = workload::Kernel::norm;
+  workload::Operation sum = norm;
+  sum.kernel = workload::Kernel::sum;
+  workload::Operation sequences = norm;
+  sequences.attention = workload::AttentionSizes();
+  OperationTable table;
+  EXPECT_EQ(table(norm), 0U);
+  EXPECT_EQ(table(sum), 1U);
+  EXPECT_EQ(table(sequences), 2U);
+  EXPECT_EQ(table(norm), 0U);
+  const std::vector<workload::Operation> kept = table.take();
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[1], sum);
 }
 
 // Without tensor parallelism nothing is done twice: FLOPs of all tiles are the workload's.

@@ -162,6 +162,35 @@ TEST(Sharing, HybridGroupsShareOutAndAddUp) {
   EXPECT_EQ(plan.stages[1].memory.optimizer, Bytes(12 * parameters / 4));
 }
 
+// Experts that no replicas share out are weights like all others: groups hold all of them. They had
+// been shared out over all replicas, in too little memory and with other messages.
+TEST(Sharing, HybridGroupsShareOutExpertsToo) {
+  const std::string strategy = "pipeline: 4\ndata: 8\nmicro_batch: 1\nzero: 3\nshard: 4\n";
+  const std::string experts =
+      testing::workload_text() + "experts: {count: 4, top_k: 2, ffn: 128}\n";
+  for (const char* const gather : {"layer", "operator"}) {
+    const Planned work = planned(strategy + "gather: " + gather + "\n", machine_text(), experts);
+    const Stage& stage = work.plan.stages[1];
+    std::uint64_t parameters = 0;
+    for (std::size_t layer = stage.chunks[0].first; layer < stage.chunks[0].end; ++layer) {
+      parameters += work.workload.layers[layer].parameters();
+    }
+    std::uint64_t summed = 0;
+    for (const ScheduleEntry& entry : stage.program.schedule) {
+      for (const Instruction& instruction : stage.program.instructions(entry)) {
+        if (instruction.action == Action::collective ||
+            instruction.action == Action::start_collective) {
+          EXPECT_NE(instruction.group, Group::expert_data) << gather;
+          summed += instruction.group == Group::copies ? instruction.bytes : 0;
+        }
+      }
+    }
+    EXPECT_EQ(summed, 2 * parameters / 4) << gather;
+    EXPECT_EQ(stage.memory.weights, Bytes(2 * parameters / 4)) << gather;
+    EXPECT_EQ(stage.memory.optimizer, Bytes(12 * parameters / 4)) << gather;
+  }
+}
+
 TEST(Sharing, MembersAreNearOrAcross) {
   const Planned across = planned("tensor: 2\ndata: 8\nzero: 1\nshard: 4\nshard_members: across\n");
   EXPECT_EQ(across.plan.group(Group::shard).stride, 4U);
