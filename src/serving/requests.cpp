@@ -44,6 +44,11 @@ class Closed final : public RequestSource {
         random_of(shape_.seed, number, Draw::think).next_exponential(thinking_.mean.seconds());
     return SimTime::from_ps(static_cast<std::int64_t>(std::min(longest_run, seconds) * 1e12));
   }
+  std::span<const std::uint32_t> pieces(std::uint64_t number) const override {
+    return shape_.pieces(number);
+  }
+  std::uint32_t piece_tokens() const override { return shape_.piece_tokens(); }
+  std::uint32_t class_of(std::uint64_t number) const override { return shape_.class_of(number); }
   std::vector<std::string> notes() const override { return shape_.notes; }
   Request largest() const override { return shape_.largest(); }
   std::vector<std::uint32_t> samples() const override {
@@ -78,8 +83,10 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
   }
   auto requests = std::make_unique<RequestTable>();
   for (std::uint64_t number = 0; number < count; ++number) {
-    requests->add(shape.at(number, begin + gap * static_cast<std::int64_t>(number)));
+    requests->add(shape.at(number, begin + gap * static_cast<std::int64_t>(number)),
+                  shape.pieces(number));
   }
+  requests->set_piece_tokens(shape.piece_tokens());
   requests->finish(false);
   for (const std::string& note : shape.notes) {
     requests->add_note(note);

@@ -107,9 +107,9 @@ Request RequestShape::at(std::uint64_t number, SimTime arrival) const {
     return request;
   }
   if (lengths) {
-    const Request given = lengths->request(number % *lengths->count());
-    request.prompt = given.prompt + prefix_tokens;
-    request.generate = given.generate;
+    request = lengths->request(number % *lengths->count());
+    request.arrival = arrival;
+    request.prompt += prefix_tokens;
   } else {
     request.prompt = prompt.at(seed, number, Draw::prompt) + prefix_tokens;
     request.generate = generate.at(seed, number, Draw::generate);
@@ -120,6 +120,19 @@ Request RequestShape::at(std::uint64_t number, SimTime arrival) const {
     request.prefix_tokens = prefix_tokens;
   }
   return request;
+}
+
+std::span<const std::uint32_t> RequestShape::pieces(std::uint64_t number) const {
+  return piece_tokens() > 0 ? lengths->pieces(number % *lengths->count())
+                            : std::span<const std::uint32_t>();
+}
+
+std::uint32_t RequestShape::piece_tokens() const {
+  return lengths && prefixes == 0 ? lengths->piece_tokens() : 0;
+}
+
+std::uint32_t RequestShape::class_of(std::uint64_t number) const {
+  return lengths ? lengths->class_of(number % *lengths->count()) : 0;
 }
 
 Request RequestShape::largest() const {
@@ -191,6 +204,7 @@ RequestShape read_shape(Section& section, const RequestNeeds& needs) {
     shape.prefix_tokens = shape_keys().prefix_tokens.read(prefix);
     shape.prefixes = shape_keys().prefix_count.read(prefix);
   }
+  note_beginnings(shape);
   return shape;
 }
 
@@ -217,11 +231,13 @@ bool TimedRequests::add(Section& section, const char* key, double seconds) {
     section.error(key, "the last request arrives after more than 9 * 10^6 s");
     return false;
   }
-  table_->add(shape_.at(size(), SimTime::from_ps(static_cast<std::int64_t>(seconds * 1e12))));
+  table_->add(shape_.at(size(), SimTime::from_ps(static_cast<std::int64_t>(seconds * 1e12))),
+              shape_.pieces(size()));
   return true;
 }
 
 std::unique_ptr<RequestSource> TimedRequests::take() {
+  table_->set_piece_tokens(shape_.piece_tokens());
   table_->finish(false);
   for (const std::string& note : shape_.notes) {
     table_->add_note(note);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,11 +52,16 @@ struct RequestShape {
   std::uint32_t prefix_tokens = 0;
   std::uint64_t seed = 0;
   bool of_language = false;
-  // Lengths one after the other, from the first on again behind the last; null: at random.
+  // Of a file, one after the other, from the first on again behind the last: lengths, and what it
+  // says besides of classes, adapters and shared beginnings; null: lengths are drawn.
   std::shared_ptr<const RequestTable> lengths;
   std::vector<std::string> notes;
 
   Request at(std::uint64_t number, SimTime arrival) const;
+  // As of serving::RequestSource.
+  std::span<const std::uint32_t> pieces(std::uint64_t number) const;
+  std::uint32_t piece_tokens() const;
+  std::uint32_t class_of(std::uint64_t number) const;
   Request largest() const;
 };
 
