@@ -174,6 +174,22 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
   return nullptr;
 }
 
+namespace {
+
+// What becomes of beginnings that prompts of a file have in common.
+void note_beginnings(RequestShape& shape) {
+  if (!shape.lengths || !shape.lengths->shares_beginnings()) {
+    return;
+  }
+  shape.notes.push_back(
+      shape.prefixes > 0
+          ? "beginnings that prompts of the file share are not followed: 'prefix' is before them"
+          : "requests beyond the " + std::to_string(*shape.lengths->count()) +
+                " of the file are these again, and begin as they did");
+}
+
+}  // namespace
+
 RequestShape read_shape(Section& section, const RequestNeeds& needs) {
   RequestShape shape;
   shape.seed = needs.seed;

@@ -146,6 +146,52 @@ TEST_F(Traces, WithoutTimesGiveLengthsToOtherArrivals) {
   EXPECT_EQ(lengths->largest().prompt, 61U);
 }
 
+// Classes, adapters and beginnings in common had been dropped without a word.
+TEST_F(Traces, GiveOtherArrivalsAllThatTheySay) {
+  const std::vector<std::string> names{"urgent", "batch"};
+  const RequestNeeds needs{true, false, 7, names, 5};
+  const std::string list =
+      "at [s],prompt,generate,class,adapter,prefix,prefix_tokens\n1,10,1,batch,3,a,4\n2,20,2,,,,\n";
+  for (const auto& [arrivals, keys] :
+       {std::pair("poisson", ", count: 3, rate: 10"), std::pair("fixed", ", count: 3"),
+        std::pair("closed", ", count: 3")}) {
+    const auto made = read(list, keys, needs, arrivals);
+    for (const std::uint64_t again : {0U, 2U}) {
+      EXPECT_EQ(made->request(again).of_class, 2U) << arrivals;
+      EXPECT_EQ(made->class_of(again), 2U) << arrivals;
+      EXPECT_EQ(made->request(again).adapter, 3U) << arrivals;
+      EXPECT_EQ(made->request(again).prefix, 1U) << arrivals;
+      EXPECT_EQ(made->request(again).prefix_tokens, 4U) << arrivals;
+    }
+    EXPECT_EQ(made->request(1).of_class, 0U) << arrivals;
+    EXPECT_EQ(made->request(1).adapter, 0U) << arrivals;
+    EXPECT_EQ(made->request(1).prefix, 0U) << arrivals;
+    EXPECT_THAT(made->notes(), ElementsAre(HasSubstr("requests beyond the 2 of the file")));
+  }
+}
+
+TEST_F(Traces, GiveOtherArrivalsTheirBlocks) {
+  const std::string list =
+      R"({"timestamp": 0, "input_length": 1100, "output_length": 20, "hash_ids": [0, 1, 2]})"
+      "\n"
+      R"({"timestamp": 27.5, "input_length": 1024, "output_length": 3, "hash_ids": [0, 9]})"
+      "\n";
+  for (const auto& [arrivals, keys] :
+       {std::pair("poisson", ", count: 3, rate: 10"), std::pair("fixed", ", count: 3"),
+        std::pair("closed", ", count: 3")}) {
+    const auto made = read(list, keys, language, arrivals);
+    EXPECT_EQ(made->piece_tokens(), 512U) << arrivals;
+    EXPECT_THAT(made->pieces(1), ElementsAre(1, 10)) << arrivals;
+    EXPECT_THAT(made->pieces(2), ElementsAre(1, 2, 3)) << arrivals;
+  }
+  const auto behind =
+      read(list, ", count: 3, rate: 10, prefix: {tokens: 8}", language, "poisson");
+  EXPECT_EQ(behind->piece_tokens(), 0U);
+  EXPECT_TRUE(behind->pieces(0).empty());
+  EXPECT_EQ(behind->request(0).prompt, 1108U);
+  EXPECT_THAT(behind->notes(), ElementsAre(HasSubstr("are not followed")));
+}
+
 TEST_F(Traces, OfOurOwnRoundTimes) {
   const auto trace = read(
       "# ours\nat [s],prompt,generate,prefix,prefix_tokens\n0.00000000000051,5,1,a,3\n"
