@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "keys_without_effect.hpp"
 #include "placement/request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
@@ -354,6 +355,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
             ") than layers to put in them (" + std::to_string(workload.layers.size()) +
             " with embedding and head)");
   }
+  note_keys_without_effect(section, workload, strategy);
   return strategy;
 }
 

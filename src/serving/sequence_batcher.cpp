@@ -115,7 +115,7 @@ class SequenceBatcher final : public Batcher {
       const SimTime since = first ? sequence.what.arrival : sequence.last;
       // Tokens that follow others are more urgent than first ones.
       if (std::pair(first, since) < std::pair(waiting.first, waiting.since)) {
-        waiting = {since, first};
+        waiting = {since, first, sequence.what.of_class};
       }
     }
     return waiting;

@@ -131,10 +131,11 @@ class Batcher {
   virtual std::optional<Batch> next(std::uint32_t number, SimTime now) = 0;
   virtual void end(std::uint32_t number, SimTime now, BatchListener& listener) = 0;
   // Of the step that was begun last: the earliest of the times since which its requests wait for a
-  // token (first: since they arrived), and whether that is a first token.
+  // token (first: since they arrived), whether that is a first token, and whose class it is.
   struct Waiting {
     SimTime since = SimTime::never();
     bool first = true;
+    std::uint32_t of_class = 0;
   };
   virtual Waiting waiting(std::uint32_t number) const = 0;
   virtual std::uint64_t unfinished() const = 0;

@@ -76,8 +76,8 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   step.tenant = tenant;
   step.batch = batch;
   prepare(step);
-  const Targets& targets = work_.tenants[tenant].targets;
   const serving::Batcher::Waiting waiting = tenants_[tenant].batcher->waiting(number);
+  const Targets& targets = work_.tenants[tenant].targets_of(waiting.of_class);
   step.since = waiting.since.is_never() ? context.now() : waiting.since;
   step.target = !work_.tenants[tenant].of_language ? targets.latency
                 : waiting.since.is_never()         ? SimTime::never()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -49,6 +50,11 @@ inline DramPiece piece_of(std::uint64_t word) {
   return piece;
 }
 
+// Whether blocks can be hashed over so many memories.
+inline bool hashes_over(std::size_t memories) {
+  return memories <= 4096 && std::has_single_bit(memories);
+}
+
 // Where a tile's address is: which memory, and which byte of it.
 class DramMemoryMap {
  public:
@@ -89,8 +95,7 @@ class DramMemoryMap {
     return parameters_.spec_of(machine_, machine_.channel_of[asking.value()]).organization;
   }
   bool hashes() const {
-    return parameters_.spec.controller.hash_channels && machine_.channels.size() <= 4096 &&
-           std::has_single_bit(machine_.channels.size());
+    return parameters_.spec.controller.hash_channels && hashes_over(machine_.channels.size());
   }
 
   static constexpr std::uint64_t regions = 256;

@@ -4,6 +4,7 @@
 
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
+#include "library_note.hpp"
 #include "tessera/executor/graph/forecast.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -80,6 +81,7 @@ class GraphsWork final : public Work {
     if (adds && is_free) {
       notes.emplace_back(free_additions + " (execution.collectives.local_memory)");
     }
+    note_unused_library(*platform_.network, notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "known_pairs.hpp"
+#include "library_note.hpp"
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
 #include "tessera/compute/compute.hpp"
@@ -99,6 +100,8 @@ class ProgramWork final : public Work {
                       std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
                       ": what they send to each other takes the time of a closed form, and meets "
                       "nothing else (strategy.aggregation)");
+    } else {
+      note_unused_library(*platform_.network, notes);
     }
     if (adds_up()) {
       notes.push_back(free_additions);

@@ -195,6 +195,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.price = served_keys().price.read(section);
   check_prefill(work, tenant, section);
   read_scaling(section, tenant);
+  note_router(section, tenant);
   tenant.batching.in_flight = tenant.model ? tenant.model->stages() : 1;
   read_npus_of(section, tenant, work.npus.size());
   return tenant;
@@ -333,7 +334,10 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
         sections[place].error("name", "two tenants are called '" + served.name + "'");
       }
     }
-    sharer.has_target = served.targets.any();
+    sharer.has_target =
+        served.targets.any() ||
+        std::any_of(served.classes.begin(), served.classes.end(),
+                    [](const executor::ServedClass& one) { return one.targets.any(); });
     for (ServedTenant& replica : replicas_of(served, work.tenants.size())) {
       sharer.npus = replica.npus;
       policy.tenants.push_back(sharer);

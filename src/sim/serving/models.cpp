@@ -9,6 +9,7 @@
 #include "serving/keys.hpp"
 #include "serving/served_graph.hpp"
 #include "serving/served_layers.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/description.hpp"
 #include "tessera/onnx/import.hpp"
@@ -75,6 +76,11 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   const std::optional<DataType> cache_type = read_cache_type(tenant, work);
   if (!shape) {
     return nullptr;
+  }
+  if (shape->experts && shape->experts->capacity_millionths != 1'000'000) {
+    Section experts = model.section("experts");
+    config::note_without_effect(experts, "capacity_factor",
+                                "requests, whose tokens experts take as they come");
   }
   longest =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));

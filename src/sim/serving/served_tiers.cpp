@@ -5,6 +5,7 @@
 
 #include "graphs/npu_memories.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -84,6 +85,9 @@ void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) 
   const TierKeys& keys = tier_keys();
   tenant.tier = executor::ServedTier{keys.capacity.read(tier)};
   tenant.batching.tier = serving::TierOptions{0, keys.swap.read(tier), keys.prefixes.read(tier)};
+  if (!tenant.batching.tier->swaps && !tenant.batching.tier->prefixes) {
+    config::note_without_effect(batching, "tier", "swap: false and prefixes: false");
+  }
   if (!work.on_tiles) {
     batching.error("tier", "is of language models on tiles of other compute models than npu");
   }

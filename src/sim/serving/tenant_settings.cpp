@@ -4,6 +4,7 @@
 #include <string>
 
 #include "serving/keys.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/serving/language_model.hpp"
 
 namespace tessera::sim {
@@ -24,6 +25,9 @@ BatchOptions read_batching(Section section, bool of_language) {
   options.sequences = keys.sequences.read(section);
   options.tokens = keys.tokens.read(section);
   if (const auto chunk = keys.chunk.read(section)) {
+    if (options.tokens != BatchOptions{}.tokens) {
+      config::note_without_effect(section, "tokens", "chunk, which bounds a step");
+    }
     options.chunk = *chunk;
     options.tokens = options.chunk;
   }
@@ -37,6 +41,14 @@ void read_speculation(Section section, ServedTenant& tenant) {
   tenant.batching.drafts = keys.drafts.read(section);
   tenant.batching.acceptance = keys.acceptance.read(section);
   tenant.draft = keys.draft.read(section);
+  if (tenant.batching.drafts == 0) {
+    if (tenant.batching.acceptance > 0) {
+      config::note_without_effect(section, "acceptance", "tokens: 0");
+    }
+    if (tenant.draft > SimTime::zero()) {
+      config::note_without_effect(section, "time", "tokens: 0");
+    }
+  }
   const std::uint64_t out = std::uint64_t{tenant.batching.sequences} * (1 + tenant.batching.drafts);
   if (tenant.batching.drafts > 0 && out > serving::most_sequences) {
     section.error("tokens", std::to_string(tenant.batching.sequences) +
@@ -85,9 +97,18 @@ void read_scaling(Section& section, ServedTenant& tenant) {
   }
   if (tenant.replicas == 1) {
     section.error("scaling", "is of several replicas");
+  } else if (tenant.scaling->least == tenant.replicas) {
+    config::note_without_effect(section, "scaling", "as many least as there are replicas");
   }
   if (tenant.prefill > 0) {
     section.error("scaling", "is of replicas that all do the same, without 'prefill'");
+  }
+}
+
+void note_router(Section& section, const ServedTenant& tenant) {
+  const std::uint32_t choices = tenant.prefill > 0 ? tenant.prefill : tenant.replicas;
+  if (tenant.router != executor::Router::round_robin && choices == 1) {
+    config::note_without_effect(section, "router", "one replica that requests go to");
   }
 }
 

@@ -17,6 +17,9 @@ void read_speculation(config::Section section, executor::ServedTenant& tenant);
 // Which replicas come and go; once replicas are known.
 void read_scaling(config::Section& section, executor::ServedTenant& tenant);
 
+// Of a router that has no choice.
+void note_router(config::Section& section, const executor::ServedTenant& tenant);
+
 // These complain. Of a tenant whose keys have been read:
 void check_prefill(const executor::ServingWork& work, const executor::ServedTenant& tenant,
                    config::Section& section);

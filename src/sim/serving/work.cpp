@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "library_note.hpp"
 #include "serving/job.hpp"
 #include "serving/prediction.hpp"
 #include "tessera/compute/timed.hpp"
@@ -58,6 +59,7 @@ class ServedWork final : public Work {
           "overheads of collectives (machine.network) have no effect on exchanges of served "
           "models");
     }
+    note_unused_library(*platform_.network, notes);
     if (work_.whole_steps && exchanges()) {
       notes.emplace_back(
           "steps are whole: exchanges take the time of an idle network, message by message");

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -76,23 +78,35 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
   experts.skew = expert_keys().skew.read(section);
   experts.seed = expert_keys().seed.read(section);
   experts.shares = expert_keys().shares.read(section);
-  const bool padded = experts.room == ExpertRoom::padded;
-  for (const char* key : {"loads", "shares"}) {
-    if (padded && section.has(key)) {
+  // Of values, not of keys that are there: resolved configurations state all of them.
+  const bool is_drawn = experts.loads != ExpertLoads::even;
+  const bool is_given = !experts.shares.empty();
+  for (const auto& [key, is_set] : {std::pair("loads", is_drawn), std::pair("shares", is_given)}) {
+    if (is_set && experts.room == ExpertRoom::padded) {
       section.error(key,
                     "has no effect on experts that work on their capacity, full or not; give "
                     "'room: dropped' or 'room: unlimited'");
       return false;
     }
   }
-  if (experts.room == ExpertRoom::unlimited && section.has("capacity_factor")) {
+  if (experts.room == ExpertRoom::unlimited && experts.capacity_millionths != 1'000'000) {
     section.error("capacity_factor", "is of no effect with 'room: unlimited'");
     return false;
   }
-  if (section.has("shares") && !are_shares(experts.shares, experts.count)) {
+  if (is_given && is_drawn) {
+    section.error("loads", "are not drawn where 'shares' are given");
+    return false;
+  }
+  if (is_given && !are_shares(experts.shares, experts.count)) {
     section.error("shares", "must be " + std::to_string(experts.count) +
                                 " numbers from 0 on, not all 0, one for each expert");
     return false;
+  }
+  if (experts.loads != ExpertLoads::zipf && experts.skew != 1) {
+    config::note_without_effect(section, "skew", "other loads than zipf");
+  }
+  if (!is_drawn && experts.seed != 1) {
+    config::note_without_effect(section, "seed", "loads that are not drawn");
   }
   return true;
 }

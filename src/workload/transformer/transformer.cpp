@@ -11,6 +11,7 @@
 
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/workload/workload.hpp"
 #include "training.hpp"
@@ -163,6 +164,8 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.causal = causal.read(section);
   if (shape.causal && encoder) {
     section.error("causal", "an encoder has no causal mask");
+  } else if (shape.causal && shape.attention != AttentionKind::flash) {
+    config::note_without_effect(section, "causal", "attention: plain");
   }
   shape.tie_embeddings = tie_embeddings.read(section);
   shape.biases = biases.read(section);
@@ -306,6 +309,9 @@ std::optional<Workload> read_transformer(config::Section& section) {
     return std::nullopt;  // the section holds the complaint
   }
   workload->product_type = products;
+  if (!workload->training && shape->loss_kernels != Loss::plain) {
+    config::note_without_effect(section, "loss", "inference");
+  }
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -348,7 +354,9 @@ const Registration transformer_registration(
 std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
   const DataType type = read_data_type(section);
-  section.raw(product_type.key());
+  if (section.raw(product_type.key()).kind == config::Value::Kind::scalar) {
+    config::note_without_effect(section, product_type.key(), "requests");
+  }
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);
   }

@@ -60,6 +60,16 @@ TEST(Priorities, SayWhoIsAdmittedFirst) {
   EXPECT_EQ(batcher->load_of(2).running + batcher->load_of(2).waiting, 0U);
 }
 
+// By whose targets a scheduler is to go.
+TEST(Priorities, TheRequestThatHasWaitedLongestSaysItsClass) {
+  const auto batcher = make_sequence_batcher({});
+  batcher->arrive(0, of(1, 5, 8, 2));
+  batcher->arrive(1, of(2, 3, 8, 2));
+  ASSERT_TRUE(batcher->next(0, at(6)));
+  EXPECT_EQ(batcher->waiting(0).since, at(3));
+  EXPECT_EQ(batcher->waiting(0).of_class, 2U);
+}
+
 TEST(Priorities, DoNotMatterUnlessBatchesGoByThem) {
   BatchOptions options;
   options.sequences = 1;

@@ -1,0 +1,112 @@
+#include "keys_without_effect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "tessera/config/without_effect.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using config::note_without_effect;
+using config::Section;
+
+bool has_experts(const workload::Workload& workload) {
+  return std::any_of(
+      workload.layers.begin(), workload.layers.end(), [](const workload::Layer& layer) {
+        return std::any_of(layer.operators.begin(), layer.operators.end(),
+                           [](const workload::Operator& op) { return op.experts > 0; });
+      });
+}
+
+// What the groups are for whose degree is 1, and what is of training.
+void note_degrees(Section& section, const workload::Workload& workload, const Strategy& strategy) {
+  const bool alone = strategy.degrees.tensor == 1;
+  const std::array<std::pair<std::string_view, bool>, 3> of_tensor{
+      {{"sequence_parallel", strategy.sequence_parallel},
+       {"overlap_tensor", strategy.overlap_tensor},
+       {"async_tensor", strategy.async_tensor}}};
+  for (const auto& [key, is_set] : of_tensor) {
+    if (is_set && alone) {
+      note_without_effect(section, key, "tensor: 1");
+    }
+  }
+  if (strategy.async_tensor && !alone && !strategy.sequence_parallel) {
+    note_without_effect(section, "async_tensor", "sequence_parallel: false");
+  }
+  if (strategy.expert > 1 && !has_experts(workload)) {
+    note_without_effect(section, "expert", "work without experts");
+  }
+  if (strategy.degrees.data == 1) {
+    if (strategy.zero > 0) {
+      note_without_effect(section, "zero", "data: 1");
+    }
+    if (strategy.overlap_gradients) {
+      note_without_effect(section, "overlap_gradients", "data: 1");
+    }
+  }
+  if (strategy.boundary != Boundary::full && strategy.degrees.pipeline == 1) {
+    note_without_effect(section, "boundary", "pipeline: 1");
+  }
+  if (!workload.training) {
+    if (strategy.recompute != Recompute::none) {
+      note_without_effect(section, "recompute", "inference");
+    }
+    if (strategy.overlap_gradients && strategy.degrees.data > 1) {
+      note_without_effect(section, "overlap_gradients", "inference");
+    }
+    if (strategy.overlap_tensor && !alone) {
+      note_without_effect(section, "overlap_tensor", "inference");
+    }
+  }
+}
+
+void note_sharing_out(Section& section, const Strategy& strategy) {
+  if (strategy.zero < 3) {
+    if (strategy.prefetch != Prefetch::both) {
+      note_without_effect(section, "prefetch", "less than zero: 3");
+    }
+    if (strategy.gather != GatherUnit::layer) {
+      note_without_effect(section, "gather", "less than zero: 3");
+    }
+  }
+  if (strategy.shard_members != ShardMembers::near && !strategy.is_hybrid()) {
+    note_without_effect(section, "shard_members", "one group of all replicas (shard)");
+  }
+}
+
+void note_placement(Section placement, const Strategy& strategy) {
+  const PlacementRequest& request = strategy.placement;
+  if (strategy.layout != "replicas") {
+    if (request.band) {
+      note_without_effect(placement, "band", strategy.layout);
+    }
+    if (request.replica_order != ReplicaOrder::rows) {
+      note_without_effect(placement, "replica_order", strategy.layout);
+    }
+  }
+  if (strategy.layout != "optimized") {
+    if (request.optimization.seed != Optimization{}.seed) {
+      note_without_effect(placement, "seed", strategy.layout);
+    }
+    if (request.optimization.moves) {
+      note_without_effect(placement, "moves", strategy.layout);
+    }
+    if (request.optimization.start != "best") {
+      note_without_effect(placement, "start", strategy.layout);
+    }
+  }
+}
+
+}  // namespace
+
+void note_keys_without_effect(Section& section, const workload::Workload& workload,
+                              const Strategy& strategy) {
+  note_degrees(section, workload, strategy);
+  note_sharing_out(section, strategy);
+  note_placement(section.section("placement"), strategy);
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,102 @@
+// Values of strategies that have no effect are said, and no others.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "planning.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::machine_text;
+using testing::workload_text;
+using Lines = std::vector<std::string>;
+
+Lines notes_of(const std::string& strategy, const std::string& workload = workload_text()) {
+  config::Diagnostics diagnostics;
+  config::Section machine_section(config::parse("m.yaml", machine_text(), diagnostics), "",
+                                  diagnostics);
+  config::Section workload_section(config::parse("w.yaml", workload, diagnostics), "", diagnostics);
+  config::Section section(config::parse("s.yaml", strategy, diagnostics), "strategy", diagnostics);
+  const auto machine = machine::read_machine(machine_section);
+  const auto work = workload::read_workload(workload_section);
+  diagnostics.throw_if_any();
+  read_strategy(section, *work, *machine->topology);
+  section.finish();
+  diagnostics.throw_if_any();
+  return diagnostics.notes();
+}
+
+TEST(WithoutEffect, OfGroupsOfOne) {
+  EXPECT_THAT(notes_of("sequence_parallel: true\noverlap_tensor: true\nasync_tensor: true\n"),
+              ElementsAre("strategy.sequence_parallel has no effect with tensor: 1",
+                          "strategy.overlap_tensor has no effect with tensor: 1",
+                          "strategy.async_tensor has no effect with tensor: 1"));
+  EXPECT_THAT(notes_of("zero: 1\noverlap_gradients: true\n"),
+              ElementsAre("strategy.zero has no effect with data: 1",
+                          "strategy.overlap_gradients has no effect with data: 1"));
+  EXPECT_THAT(notes_of("tensor: 2\nboundary: scattered\n"),
+              ElementsAre("strategy.boundary has no effect with pipeline: 1"));
+  EXPECT_THAT(notes_of("tensor: 2\nasync_tensor: true\n"),
+              ElementsAre("strategy.async_tensor has no effect with sequence_parallel: false"));
+}
+
+TEST(WithoutEffect, OfExpertsThatAreNotThere) {
+  EXPECT_THAT(notes_of("data: 4\nexpert: 2\n"),
+              ElementsAre("strategy.expert has no effect with work without experts"));
+  EXPECT_THAT(
+      notes_of("data: 4\nexpert: 2\n", workload_text() + "experts: {count: 4, top_k: 1}\n"),
+      IsEmpty());
+}
+
+TEST(WithoutEffect, OfSharingOut) {
+  EXPECT_THAT(notes_of("data: 4\nzero: 2\nprefetch: none\ngather: operator\n"),
+              ElementsAre("strategy.prefetch has no effect with less than zero: 3",
+                          "strategy.gather has no effect with less than zero: 3"));
+  EXPECT_THAT(
+      notes_of("data: 4\nzero: 3\nshard_members: across\n"),
+      ElementsAre("strategy.shard_members has no effect with one group of all replicas (shard)"));
+  EXPECT_THAT(notes_of("data: 4\nzero: 3\nshard: 2\nshard_members: across\nprefetch: none\n"
+                       "gather: operator\noverlap_gradients: true\n"),
+              IsEmpty());
+}
+
+TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
+  EXPECT_THAT(
+      notes_of("placement: {layout: line, band: 2, replica_order: columns, seed: 3, moves: 5, "
+               "start: linear}\n"),
+      ElementsAre("strategy.placement.band has no effect with line",
+                  "strategy.placement.replica_order has no effect with line",
+                  "strategy.placement.seed has no effect with line",
+                  "strategy.placement.moves has no effect with line",
+                  "strategy.placement.start has no effect with line"));
+  EXPECT_THAT(notes_of("placement: {layout: optimized, seed: 3, moves: 5, start: linear}\n"),
+              IsEmpty());
+}
+
+TEST(WithoutEffect, OfTrainingAlone) {
+  const std::string inference =
+      "kind: transformer\nlayers: 6\nhidden: 64\nheads: 4\nsequence: 32\nvocabulary: 100\n"
+      "batch: 16\ndata_type: fp16\nmode: inference\n";
+  EXPECT_THAT(notes_of("tensor: 2\ndata: 2\nrecompute: full\noverlap_gradients: true\n"
+                       "overlap_tensor: true\n",
+                       inference),
+              ElementsAre("strategy.recompute has no effect with inference",
+                          "strategy.overlap_gradients has no effect with inference",
+                          "strategy.overlap_tensor has no effect with inference"));
+}
+
+// What resolved configurations state for every key says nothing.
+TEST(WithoutEffect, DefaultsAreNotSaid) {
+  EXPECT_THAT(notes_of("sequence_parallel: false\nzero: 0\nprefetch: both\ngather: layer\n"
+                       "shard_members: near\nexpert: 1\nrecompute: none\nboundary: full\n"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace tessera::plan
