@@ -26,6 +26,9 @@ class Page:
     parts: tuple
     targets: tuple = ()  # of the build, beside the program
     scripts: dict = field(default_factory=dict)  # of parts that `scripts/validate` does not make
+    # Parts that hold counts, digests and errors, and no time that a run takes: they may be made beside
+    # others.
+    counted: tuple = ()
     about: str = ""      # what is true of all parts
     file: str = ""       # under results/, where it has another name
 
@@ -45,39 +48,46 @@ class Page:
 
 
 PAGES = {page.name: page for page in (
-    Page("digests", "Digests", ("cheap", "long", "wafer"),
+    Page("digests", "Digests", ("cheap", "long", "wafer"), counted=("cheap", "long", "wafer"),
          about="What a run of each experiment comes to, as `result_digest` of its summary.json. It is the "
                "same to the bit on any machine, on any number of ranks and with any partition; a change "
                "of a model changes it, and then the row is to be made again."),
     Page("levels", "Levels hold each other",
-         ("messages", "collectives", "steps", "memory", "compute", "plans")),
+         ("messages", "collectives", "steps", "memory", "compute", "plans"),
+         counted=("messages", "collectives", "steps", "memory", "compute", "plans")),
     Page("conformance", "One work in several forms", ("plans", "cuts", "tenants", "collectives", "chips"),
+         counted=("plans", "cuts", "tenants", "collectives", "chips"),
          about="The same work through each executor, summary against summary. `equal` is to the picosecond "
                "and to the byte, of FLOPs and what follows from them to 1e-9; anything else is a ratio, the "
                "least and the most that were found, with a rule below that says why and bounds it. "
                "*FLOPs* are those of the model (`flops_per_iteration`), *FLOPs done* those of all tiles "
                "(`executed_flops_per_iteration`); bytes are of the whole run."),
     Page("collectives", "Collectives", ("closed-forms", "backends", "topologies", "nccl", "speed"),
-         targets=("closed_forms",)),
+         targets=("closed_forms",), counted=("closed-forms", "backends", "topologies", "nccl")),
     Page("training-clusters", "Training on clusters", ("measured", "published", "parameters", "memory",
-                                                          "campaign", "systems")),
+                                                          "campaign", "systems"),
+         counted=("measured", "published", "parameters", "memory", "campaign", "systems")),
     Page("operators", "Operators of GPUs", ("products", "vectors", "attention", "training"),
-         targets=("gemm_rates", "attention_rates")),
+         targets=("gemm_rates", "attention_rates"), counted=("products", "vectors", "attention", "training")),
     Page("wafers", "Wafers and tiled accelerators",
-         ("tiled", "published", "shipped", "full-wafer", "detail", "speed"), targets=("message_programs",)),
+         ("tiled", "published", "shipped", "full-wafer", "detail", "speed"), targets=("message_programs",),
+         counted=("tiled", "published", "detail")),
     Page("npu", "NPU cores and their arrays", ("systolic", "cores", "models", "cycles", "llama", "ranks"),
-         targets=("tessera-bench",)),
-    Page("serving", "Serving and tenants", ("requests", "tenants", "log", "million", "apart", "wafer")),
+         targets=("tessera-bench",), counted=("ranks",)),
+    Page("serving", "Serving and tenants", ("requests", "tenants", "log", "million", "apart", "wafer"),
+         counted=("requests", "tenants", "log", "apart", "wafer")),
     Page("dram", "DRAM", ("devices",), targets=("tessera-bench",)),
     Page("flit", "The flit network", ("routers",)),
-    Page("flows", "Flows", ("simgrid", "speed"), targets=("network_simgrid_flows_test", "tessera-bench")),
+    Page("flows", "Flows", ("simgrid", "speed"), targets=("network_simgrid_flows_test", "tessera-bench"),
+         counted=("simgrid",)),
     Page("remote-memory", "Remote memory: pools, coherent systems, CXL devices",
-         ("pools", "systems", "ring", "workload", "devices")),
+         ("pools", "systems", "ring", "workload", "devices"),
+         counted=("pools", "systems", "ring", "workload", "devices")),
     Page("front-door", "The front door", ("spaces", "times"),
          about="`tessera plan`: how good its answer is, and what it costs."),
     Page("ranks", "Ranks",
          ("wafer-training", "full-wafer", "cluster", "tiles", "small", "digests", "shipped", "partitions",
-          "threads", "policies", "prediction"), targets=("tessera-bench",),
+          "threads", "policies", "prediction"), targets=("tessera-bench",), counted=("digests",),
          about=f"How `threads`, `policies` and `prediction` were measured: {RATES}"),
     Page("engine", "The engine", ("one-core", "idle", "tracing", "checkpoint"), targets=("tessera-bench",),
          about=f"How it was measured: {RATES}"),

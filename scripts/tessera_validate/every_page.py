@@ -10,7 +10,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import figures
@@ -102,29 +104,83 @@ def refuse_other_program(program, commit):
                  "--program goes with another one only for a trial, --reduced")
 
 
-def run_parts(chosen, options, program, commit):
-    """The parts that did not run to their end; all are tried."""
-    failed = set()
-    deadline = time.time() + 60 * options.minutes if options.minutes else None
-    for page, part in chosen:
-        if not options.reduced and state(page, part).commit == commit and not options.again:
-            continue
-        if options.reduced and part in page.scripts:
-            continue
-        if deadline and time.time() > deadline:
+def lacking(chosen, commit):
+    """Parts that the commit has not made."""
+    return [(page, part) for page, part in chosen if state(page, part).commit != commit]
+
+
+def duration(seconds):
+    minutes = round(seconds / 60)
+    return (f"{seconds:.0f} s" if seconds < 120 else
+            f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min")
+
+
+def time_left(parts):
+    """By how long they took when they were last made, one after the other."""
+    known = [seconds for seconds in (state(page, part).seconds for page, part in parts) if seconds is not None]
+    unknown = len(parts) - len(known)
+    return (f"{len(parts)} parts left, about {duration(sum(known))}"
+            + (f" and {unknown} of unknown length" if unknown else ""))
+
+
+class Making:
+    """Makes parts, until time is up or the tree is another one; keeps which did not run to their end."""
+
+    def __init__(self, options, program, commit, parts):
+        self.options, self.program, self.commit = options, program, commit
+        self.left = list(parts)
+        self.failed = set()
+        self.deadline = time.time() + 60 * options.minutes if options.minutes else None
+        self.is_over = False
+        self.lock = threading.Lock()
+
+    def may_begin(self, page, part):
+        """Says why not, once."""
+        if self.is_over:
+            return False
+        if self.deadline and time.time() > self.deadline:
             print(f"time is up before {page.name}/{part}; call it again to go on", flush=True)
-            break
-        if not options.reduced and commit_of_tree() != commit:
-            print(f"the tree is no longer {commit}: nothing more is made", flush=True)
-            break
-        print(f"== {page.name}/{part}", flush=True)
-        words = [str(word) for word in command_of(page, part, program, options.reduced)]
-        before = written_at(page)
-        code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False).returncode
-        # A missed bound ends with 1, too, but has written the page, which says so.
-        if code != 0 and (options.reduced or written_at(page) == before):
-            failed.add((page.name, part))
-    return failed
+        elif not self.options.reduced and commit_of_tree() != self.commit:
+            print(f"the tree is no longer {self.commit}: nothing more is made", flush=True)
+        else:
+            print(f"== {page.name}/{part} ({time_left(self.left)})", flush=True)
+            return True
+        self.is_over = True
+        return False
+
+    def make(self, page, part, beside=False):
+        with self.lock:
+            if not self.may_begin(page, part):
+                return
+        words = [str(word) for word in command_of(page, part, self.program, self.options.reduced)]
+        before = state(page, part), written_at(page)
+        # Beside others what a part prints waits for its end.
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=beside, text=True, check=False)
+        with self.lock:
+            if beside:
+                print(f"== end of {page.name}/{part}\n{done.stdout}{done.stderr}", end="", flush=True)
+            self.left.remove((page, part))
+            # A missed bound ends with 1, too, but has written its part of the page, which says so.
+            now = state(page, part), written_at(page)
+            is_written = now[0] != before[0] or ((not beside or self.options.again) and now[1] != before[1])
+            if done.returncode != 0 and (self.options.reduced or not is_written):
+                self.failed.add((page.name, part))
+
+
+def run_parts(chosen, options, program, commit):
+    """The parts that did not run to their end; all are tried. With `--jobs`, those that hold no time go
+    beside each other first, the others alone behind them."""
+    parts = [(page, part) for page, part in chosen if not (options.reduced and part in page.scripts)]
+    if not options.reduced and not options.again:
+        parts = lacking(parts, commit)
+    making = Making(options, program, commit, parts)
+    together = [(page, part) for page, part in parts if options.jobs > 1 and part in page.counted]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda one: making.make(*one, beside=True), together))
+    for page, part in parts:
+        if (page, part) not in together:
+            making.make(page, part)
+    return making.failed
 
 
 def parse(words):
@@ -132,6 +188,15 @@ def parse(words):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true",
                         help="show who made which part and how long it took, and make nothing")
+    parser.add_argument("--missing", action="store_true",
+                        help="show the parts that this commit has not made and how long they took when they were "
+                             "last made, and make nothing; ends with 1 where there are some")
+    parser.add_argument("--resume", action="store_true",
+                        help="go on with what this commit has begun; an error where it has made no part, so that "
+                             "pages that another commit has half made are not begun once more")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="so many at a time of the parts that hold counts, digests and errors and no time of a "
+                             "run; the others follow alone")
     parser.add_argument("--only", action="append", metavar="PAGE[/PART]", help="repeatable")
     parser.add_argument("--quick", dest="at_most", action="store_const", const=QUICK_S,
                         help=f"only parts that took at most {QUICK_S} s when they were last made")
@@ -145,6 +210,8 @@ def parse(words):
     options = parser.parse_args(words)
     known = {name for page in PAGES.values()
              for name in (page.name, *(f"{page.name}/{part}" for part in page.parts))}
+    if options.jobs < 1:
+        parser.error("--jobs: at least 1")
     for name in set(options.only or ()) - known:
         parser.error(moved.told(name) or f"no page or part {name}; --list has them")
     return options
@@ -156,6 +223,25 @@ def listing(chosen, commit):
             else commit)
     print(f"\nthis commit: {told}")
     return 0
+
+
+def missing(chosen, commit):
+    parts = lacking(chosen, commit)
+    if parts:
+        show([row_of(page, part, commit)[0] for page, part in parts])
+    print(f"\nthis commit: {commit}; {time_left(parts)}")
+    return 1 if parts else 0
+
+
+def refuse_another_begin(chosen, commit):
+    """Who made the pages, where this commit has no part in them."""
+    made_by = {}
+    for page, part in chosen:
+        made_by.setdefault(state(page, part).commit, []).append(f"{page.name}/{part}")
+    if commit not in made_by:
+        others = ", ".join(f"{other} {len(parts)}" for other, parts in made_by.items() if other)
+        sys.exit(f"error: {commit} has made no part, so that there is nothing to go on with; parts made by "
+                 f"others: {others or 'none'}. Without --resume all are begun by {commit}")
 
 
 def conclude(chosen, commit, failed):
@@ -176,6 +262,10 @@ def main(words):
     chosen = chosen_parts(options)
     if options.list:
         return listing(chosen, commit)
+    if options.missing:
+        return missing(chosen, commit)
+    if options.resume:
+        refuse_another_begin(chosen, commit)
     if not options.reduced:
         refuse_changed_tree(commit)
     if not options.program:

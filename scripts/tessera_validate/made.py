@@ -1,5 +1,7 @@
 """What a page says of who made it: a footer in each part, and a line at the head about all of them."""
 
+import contextlib
+import fcntl
 import os
 import platform
 import re
@@ -74,7 +76,21 @@ def read(page):
     return blocks_of(page.path.read_text(encoding="utf-8")) if page.path.exists() else {}
 
 
+@contextlib.contextmanager
+def alone_in(folder):
+    """Other processes that put parts into pages there wait for their turn."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
 def put(page, name, lines):
-    """Puts a part in place of the one that the page has."""
-    blocks = {**read(page), name: "\n".join(lines)}
-    page.path.write_text(text_of_page(page, blocks), encoding="utf-8")
+    """Puts a part in place of the one that the page has; readers see the old page or the new one."""
+    with alone_in(page.path.parent):
+        blocks = {**read(page), name: "\n".join(lines)}
+        new = page.path.with_name(f".{page.path.name}.{os.getpid()}")
+        new.write_text(text_of_page(page, blocks), encoding="utf-8")
+        os.replace(new, page.path)

@@ -7,6 +7,8 @@ import platform
 import resource
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +92,7 @@ class Runner:
         self.folder = Path(folder)
         self.known = {}
         self.folders = 0
+        self.lock = threading.Lock()  # of the folders, as runs may go beside each other
 
     @staticmethod
     def path_of(experiment):
@@ -103,8 +106,9 @@ class Runner:
                                 *extra])
 
     def new_folder(self, experiment):
-        self.folders += 1
-        return self.folder / f"{Path(experiment).stem}-{self.folders}"
+        with self.lock:
+            self.folders += 1
+            return self.folder / f"{Path(experiment).stem}-{self.folders}"
 
     def run(self, experiment, ranks=1, extra=()):
         """The summary of a run; each is done once."""
@@ -119,6 +123,16 @@ class Runner:
 
     def check(self, experiment, extra=(), codes=(0,)):
         return call([str(self.program), "check", str(self.path_of(experiment)), *extra], codes)
+
+
+def beside(calls):
+    """What the calls give, in order: the first one alone, as it may write files that all read, the others
+    as many at a time as there are processors. For runs whose own time is of no matter."""
+    first, *others = calls
+    results = [first()]
+    with ThreadPoolExecutor(processors()) as pool:
+        results += pool.map(lambda one: one(), others)
+    return results
 
 
 def rows_of(name):

@@ -4,12 +4,14 @@ refuses, the figures that documents take from pages, and digests held against a 
 """
 
 import contextlib
+import functools
 import io
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent import futures
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -23,6 +25,7 @@ import figures  # noqa: E402
 import made  # noqa: E402
 import moved  # noqa: E402
 from digests import rows as digests  # noqa: E402
+from page import beside  # noqa: E402
 
 COMMIT, OTHER = "0123456789ab", "ba9876543210"
 FOOTER = "*Made in {} s by tessera 0.1.0 ({}), MPI: none, on 2 processors (x86_64); {}.*"
@@ -154,6 +157,35 @@ class NamesThatWere(unittest.TestCase):
                          {page.name for page in catalogue.PAGES.values() if not page.scripts})
 
 
+class Beside(unittest.TestCase):
+    """Runs beside each other give what they give one after the other."""
+
+    def test_results_are_in_order(self):
+        begun = []
+
+        def call(number):
+            begun.append(number)
+            return 2 * number
+        calls = [functools.partial(call, number) for number in range(20)]
+        self.assertEqual(beside(calls), [2 * number for number in range(20)])
+        self.assertEqual(begun[0], 0)
+
+    def test_a_failure_ends_it(self):
+        def fail():
+            raise ValueError("no")
+        with self.assertRaises(ValueError):
+            beside([lambda: 1, fail, lambda: 3])
+
+    def test_parts_of_a_page_are_not_lost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = tuple(f"part{number}" for number in range(30))
+            small = SmallPage("small", "Small", names, folder=folder)
+            with futures.ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda name: made.put(small, name, [FOOTER.format(1, COMMIT, HOLDS)]), names))
+            self.assertEqual(set(made.read(small)), set(names))
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["small.md"])
+
+
 class Heads(unittest.TestCase):
     PAGE = catalogue.Page("flows", "", ("a", "b"))
 
@@ -228,6 +260,53 @@ class EveryPage(WithFolder):
         self.assertIn("== small/good", text)
         self.assertNotIn("small/broken", text)  # it was never made: who knows how long it takes
         self.assertNotIn("== small/good", self.call("--at-most", "6", "--again")[1])
+
+    def test_what_is_missing_is_shown_and_how_long_it_will_take(self):
+        code, text = self.call("--missing")
+        self.assertEqual(code, 1)
+        self.assertIn("3 parts left, about 0 s and 3 of unknown length", text)
+        self.call()
+        code, text = self.call("--missing")
+        self.assertEqual(code, 1)
+        self.assertNotIn("small/good", text)
+        self.assertRegex(text, "small/broken +not made")
+        code, text = self.call("--missing", "--only", "small/good")
+        self.assertEqual(code, 0)
+        self.assertIn(f"this commit: {COMMIT}; 0 parts left", text)
+        # Of another commit all are, and their last times tell how long.
+        code, text = self.call("--missing", "--only", "small/good", "--only", "small/missed", commit=OTHER)
+        self.assertEqual(code, 1)
+        self.assertIn("2 parts left, about 14 s\n", text)
+
+    def test_each_part_says_what_is_left(self):
+        text = self.call()[1]
+        self.assertIn("== small/good (3 parts left, about 0 s and 3 of unknown length)", text)
+        self.assertIn("== small/broken (1 parts left", text)
+
+    def test_resume_goes_on_with_what_this_commit_has_begun(self):
+        self.assertIn("has made no part", str(self.call("--resume")[0]))
+        self.call("--only", "small/good")
+        code, text = self.call("--resume")
+        self.assertEqual(code, 1)
+        self.assertNotIn("== small/good", text)
+        self.assertIn("== small/missed", text)
+        self.assertIn(f"others: {COMMIT} 2", str(self.call("--resume", commit=OTHER)[0]))
+
+    def test_parts_that_hold_counts_go_beside_each_other(self):
+        self.page = SmallPage("small", "Small", ("good", "missed", "broken"), folder=str(self.folder),
+                              counted=("missed", "broken"))
+        code, text = self.call("--jobs", "2")
+        self.assertEqual(code, 1)
+        self.assertRegex(text, rf"small/good +{COMMIT} +this +7 s +all bounds hold")
+        self.assertRegex(text, rf"small/missed +{COMMIT} +this +7 s +MISSED: slow")
+        self.assertRegex(text, r"small/broken +not made +did not run to its end")
+        self.assertIn("== end of small/broken\nerror: no", text)
+        self.assertLess(text.index("== end of small/missed"), text.index("== small/good"))
+        self.assertEqual(self.call("--jobs", "0")[0], 2)
+
+    def test_what_counts_is_a_part(self):
+        for page in catalogue.PAGES.values():
+            self.assertLessEqual(set(page.counted), set(page.parts) - set(page.scripts))
 
     def test_no_part_begins_when_time_is_up(self):
         code, text = self.call("--minutes", "0.0000001")

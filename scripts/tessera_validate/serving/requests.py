@@ -1,8 +1,10 @@
 """Generation of GPT-3 Small beside ResNet-50 on one NPU (Fig. 4 of ONNXim's paper),
 the policies of the scheduler in the same situation, and equal results on any number of ranks."""
 
+from functools import lru_cache, partial
+
 from npu.cycles import SERVER, path_of
-from page import ROOT, Runner
+from page import ROOT, Runner, beside
 
 WORKLOADS = ROOT / "workloads"
 CASE = ROOT / "tests" / "parallel" / "npu_serving.yaml"
@@ -16,10 +18,16 @@ TOKENS, TOKENS_OF_POLICIES = 100, 40
 SETTINGS = ("--set", "machine.memory.transfer=4 KiB")
 
 
+@lru_cache
+def resnet_in(folder):
+    """Written once, as runs beside each other read it."""
+    return path_of("resnet50", folder)
+
+
 def experiment(folder, tokens, batch, policy, prompt=512):
     """GPT-3 Small gives tokens one after the other; ResNet-50 is asked again and again meanwhile."""
     resnet = "" if batch is None else (
-        f"    - name: resnet\n      onnx: {{model: {path_of('resnet50', folder)}, batch: batch, optimize: all, "
+        f"    - name: resnet\n      onnx: {{model: {resnet_in(folder)}, batch: batch, optimize: all, "
         f"data_type: fp16}}\n      requests: {{arrivals: closed, samples: {batch}}}\n      background: true\n"
         "      cores: 1-3\n")
     path = folder / f"fig4_{policy}_{batch}.yaml"
@@ -54,12 +62,11 @@ def contention(report, runner, folder, tokens, batches):
                "asked for batches on cores 1 to 3, one after the other, as long (Fig. 4 of ONNXim's paper, there 500 "
                "tokens). DRAM request by request, messages of up to 4 KiB.")
     report.say()
-    alone = serve(runner, folder, tokens, None)
-    first = None
+    resnet_in(folder)
+    alone, *with_batches = beside([partial(serve, runner, folder, tokens, batch) for batch in (None, *batches)])
+    first = with_batches[0]
     rows = [("alone", *(f"{between(alone, part) / 1e9:.3f}" for part in ("p50", "p95", "p99")), "", "", "")]
-    for batch in batches:
-        found = serve(runner, folder, tokens, batch)
-        first = first or found
+    for batch, found in zip(batches, with_batches):
         rows.append((batch, *(f"{between(found, part) / 1e9:.3f}" for part in ("p50", "p95", "p99")),
                      f"{100 * (between(found) / between(alone) - 1):+.0f} %",
                      f"{100 * (between(found) / between(first) - 1):+.0f} %", f"{samples_a_second(found):.0f}"))
@@ -84,8 +91,8 @@ def policies(report, runner, folder, batch):
                + " and ".join(f"`{one}`" for one in SLOW) + ").")
     report.say()
     rows, slow = [], {}
-    for policy, what in POLICIES:
-        found = serve(runner, folder, tokens_of(policy), batch, policy)
+    all_found = beside([partial(serve, runner, folder, tokens_of(policy), batch, policy) for policy, _ in POLICIES])
+    for (policy, what), found in zip(POLICIES, all_found):
         gpt, resnet = service_of(found, "gpt"), service_of(found, "resnet")
         slow[policy] = between(found)
         rows.append((f"`{policy}`", what, f"{between(found, 'p50') / 1e9:.3f}", f"{between(found) / 1e9:.3f}",
