@@ -25,6 +25,7 @@ import figures  # noqa: E402
 import made  # noqa: E402
 import moved  # noqa: E402
 from digests import rows as digests  # noqa: E402
+from flit import routers  # noqa: E402
 from page import beside  # noqa: E402
 
 COMMIT, OTHER = "0123456789ab", "ba9876543210"
@@ -184,6 +185,23 @@ class Beside(unittest.TestCase):
                 list(pool.map(lambda name: made.put(small, name, [FOOTER.format(1, COMMIT, HOLDS)]), names))
             self.assertEqual(set(made.read(small)), set(names))
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["small.md"])
+
+
+class BookSim(unittest.TestCase):
+    """Its routers take one iteration of an allocator, whatever its key `alloc_iters` says."""
+
+    def test_iterations_are_those_of_the_name(self):
+        row = {"vc_allocator": "islip", "sw_allocator": "islip", "alloc_iters": "3"}
+        self.assertEqual(routers.allocators_of(row), "allocator: islip, allocator_iterations: 1")
+        row = {**row, "vc_allocator": "islip(3)", "sw_allocator": "islip(3)", "alloc_iters": "1"}
+        self.assertEqual(routers.allocators_of(row), "allocator: islip, allocator_iterations: 3")
+        row = dict.fromkeys(("vc_allocator", "sw_allocator"), "separable_input_first")
+        self.assertEqual(routers.allocators_of(row), "allocator: round-robin, allocator_iterations: 1")
+
+    def test_what_has_no_like_is_refused(self):
+        for names in (("islip", "islip(2)"), ("wavefront", "wavefront")):
+            with self.assertRaises((KeyError, ValueError)):
+                routers.allocators_of(dict(zip(("vc_allocator", "sw_allocator"), names)))
 
 
 class Heads(unittest.TestCase):

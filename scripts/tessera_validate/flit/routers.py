@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import statistics
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +14,25 @@ THROUGHPUT = 3.0
 SEEDS, REDUCED_SEEDS = 8, 3
 HOPS_A_SECOND = 3e6
 ROUTER_BYTES = 4096
+# Of BookSim 2, and ours. Its `alloc_iters` is read where an allocator is made with the configuration,
+# which its routers are not (booksim2, src/allocators/allocator.hpp: NULL unless given;
+# src/routers/iq_router.cpp): one iteration, unless the name itself says more, as islip(3) does.
+ALLOCATORS = {"islip": "islip", "separable_input_first": "round-robin"}
+
+
+def allocator_of(name):
+    """Our name for an allocator of BookSim's, and its iterations."""
+    found = re.fullmatch(r"(\w+)(?:\((\d+)\))?", name)
+    return ALLOCATORS[found[1]], int(found[2] or 1)
+
+
+def allocators_of(row):
+    """Keys of the network; its routers have one kind for channels and for the switch."""
+    both = {allocator_of(row[key]) for key in ("vc_allocator", "sw_allocator")}
+    if len(both) > 1:
+        raise ValueError(f"allocators differ: {row['vc_allocator']}, {row['sw_allocator']}")
+    (name, iterations), = both
+    return f"allocator: {name}, allocator_iterations: {iterations}"
 
 
 def traffic_text(row, rate, seed):
@@ -25,6 +45,7 @@ def traffic_text(row, rate, seed):
     {{model: flit, flit_size: 32 B, packet_size: 4 KiB, loopback: true, virtual_channels: {row["num_vcs"]},
      buffer: {row["vc_buf_size"]}, routing_delay: {row["routing_delay"]}, credit_delay: {row["credit_delay"]},
      vc_allocation_delay: {row["vc_alloc_delay"]}, switch_allocation_delay: {row["sw_alloc_delay"]},
+     {allocators_of(row)},
      input_speedup: {row["input_speedup"]}, output_speedup: {row["output_speedup"]}, tail_credit: {tail}}}
 traffic:
   {{pattern: {row["traffic"]}, message: {row["packet_size"]}, rates: [{rate}], sample: {row["sample_period"]},

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace tessera::network {
 namespace {
@@ -29,6 +33,60 @@ class Allocator {
   std::vector<std::uint16_t> inputs_;
   std::vector<std::uint16_t> outputs_;
   bool outputs_first_;
+};
+
+// The same over a whole matrix, step by step as the paper has it (McKeown, section III.A): in each
+// round every side that is free grants or chooses the first request from its pointer on, the other
+// accepts the first of those, and the pointers of both move one beyond, of what the first round has
+// matched alone.
+class WholeMatrix {
+ public:
+  WholeMatrix(std::uint32_t ports, bool outputs_first)
+      : ports_(ports), outputs_first_(outputs_first), turns_(2, Turns(ports)) {}
+
+  std::set<std::pair<std::uint32_t, std::uint32_t>> match(
+      const std::set<std::pair<std::uint32_t, std::uint32_t>>& requests, unsigned rounds) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> matched;
+    const auto asks = [&](std::uint32_t first, std::uint32_t second) {
+      return requests.count(outputs_first_ ? std::pair(second, first) : std::pair(first, second)) > 0;
+    };
+    std::vector<bool> first_is_taken(ports_);
+    std::vector<bool> second_is_taken(ports_);
+    for (unsigned round = 0; round < rounds; ++round) {
+      std::vector<std::optional<std::uint32_t>> chosen(ports_);
+      for (std::uint32_t first = 0; first < ports_; ++first) {
+        for (std::uint32_t i = 0; i < ports_ && !first_is_taken[first] && !chosen[first]; ++i) {
+          const std::uint32_t second = (turns_[0][first] + i) % ports_;
+          if (asks(first, second) && !second_is_taken[second]) {
+            chosen[first] = second;
+          }
+        }
+      }
+      for (std::uint32_t second = 0; second < ports_; ++second) {
+        for (std::uint32_t i = 0; i < ports_; ++i) {
+          const std::uint32_t first = (turns_[1][second] + i) % ports_;
+          if (chosen[first] != second) {
+            continue;
+          }
+          first_is_taken[first] = second_is_taken[second] = true;
+          matched.insert(outputs_first_ ? std::pair(second, first) : std::pair(first, second));
+          if (round == 0) {
+            turns_[0][first] = (second + 1) % ports_;
+            turns_[1][second] = (first + 1) % ports_;
+          }
+          break;
+        }
+      }
+    }
+    return matched;
+  }
+
+ private:
+  using Turns = std::vector<std::uint32_t>;
+
+  std::uint32_t ports_;
+  bool outputs_first_;
+  std::vector<Turns> turns_;  // of the side that chooses first, and of the other
 };
 
 std::vector<SwitchRequest> everybody_everything(std::uint32_t ports) {
@@ -57,6 +115,33 @@ TEST(FlitMatching, TurnsComeApartUnderFullLoad) {
 TEST(FlitMatching, IterationsFillWhatIsLeft) {
   Allocator allocator(5, true);
   EXPECT_EQ(allocator.match(everybody_everything(5), 5).size(), 5U);
+}
+
+TEST(FlitMatching, MatchesWhatTheWholeMatrixDoes) {
+  constexpr std::uint32_t ports = 6;
+  std::mt19937 random(7);
+  for (const bool outputs_first : {true, false}) {
+    for (unsigned rounds = 1; rounds <= 4; ++rounds) {
+      Allocator allocator(ports, outputs_first);
+      WholeMatrix matrix(ports, outputs_first);
+      for (int cycle = 0; cycle < 300; ++cycle) {
+        std::vector<SwitchRequest> requests;
+        std::set<std::pair<std::uint32_t, std::uint32_t>> asked;
+        for (std::uint32_t i = 0; i < ports * ports; ++i) {
+          if (random() % 5 < static_cast<unsigned>(cycle % 5)) {
+            requests.push_back({i / ports, i % ports, i});
+            asked.emplace(i / ports, i % ports);
+          }
+        }
+        std::set<std::pair<std::uint32_t, std::uint32_t>> granted;
+        for (const SwitchRequest& request : allocator.match(requests, rounds)) {
+          granted.emplace(request.input, request.output);
+        }
+        ASSERT_EQ(granted, matrix.match(asked, rounds))
+            << "cycle " << cycle << ", " << rounds << " rounds, outputs first " << outputs_first;
+      }
+    }
+  }
 }
 
 TEST(FlitMatching, AMatchIsOne) {
