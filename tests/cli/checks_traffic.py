@@ -26,6 +26,17 @@ def traffic_points(program):
 
 
 @check
+def traffic_measures_throughput(program):
+    """Overload is what is offered beyond what is accepted, and not every load."""
+    out = program.folder.parent / "throughput.json"
+    done = program.call("traffic", MESH, *SHORT, "--set", "traffic.sample=1000", "--set",
+                        "traffic.measure=throughput", "-o", out)
+    expect(done.returncode == 0, done.stderr_text)
+    found = [point["status"] for point in json.loads(out.read_text())["points"]]
+    expect(found[0] != "overload" and found[1] == "overload", str(found))
+
+
+@check
 def traffic_refusals(program):
     expect_refusal(program.call("traffic", MESH, "-o", "points.txt"), 2, "must end in .csv or .json")
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.rates=[2]"), 2, "at most a message")

@@ -17,6 +17,7 @@ CHECK is one of
   links         every relative link of a document leads to a file
   figures       figures that documents take from the pages under results/ are those of the pages
   limits        what README.md says that Tessera leaves out (limits.py)
+  promises      the tests that docs/design/0029-no-silent-answers.md names are there (promises.py)
   quickstart    the table in README.md is what the quickstart's experiment gives, but for speeds
 """
 import itertools
@@ -300,7 +301,7 @@ def quickstart(tessera, repository):
 
 CHECKS = {check.__name__: check
           for check in (trace_format, manual, blocks, commands, site, reference, excerpts, links, figures,
-                        limits, quickstart)}
+                        limits, promises, quickstart)}
 
 
 def main():

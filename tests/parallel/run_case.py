@@ -79,7 +79,18 @@ def results_of(variant, tessera, mpiexec, experiment):
             raise SystemExit("%s: exit code %d\n%s" % (describe(variant), done.returncode,
                                                        done.stdout.decode("utf-8", "replace")))
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        if variant == BASE:
+            read_back(tessera, folder / "config.resolved.yaml")
     return {key: summary.get(key) for key in RESULTS}
+
+
+def read_back(tessera, resolved):
+    """What a run wrote as its configuration is one, by which it could go on."""
+    done = subprocess.run([tessera, "check", resolved], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=environment(0), timeout=120, check=False)
+    if done.returncode != 0:
+        raise SystemExit("the resolved configuration is not read back: exit code %d\n%s"
+                         % (done.returncode, done.stdout.decode("utf-8", "replace")))
 
 
 def can_be_cut(variant, tessera, _, experiment):

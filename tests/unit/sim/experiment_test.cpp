@@ -107,6 +107,20 @@ TEST(ReadExperiment, TheResolvedConfigurationGivesTheSameAgain) {
             first.configuration_hash());
 }
 
+// Keys of experts at their defaults had been refused, so that no run with experts could go on.
+TEST(ReadExperiment, TheResolvedExpertsAreReadBack) {
+  for (const std::string experts :
+       {"{count: 4, top_k: 2}", "{count: 4, top_k: 2, room: dropped, loads: zipf, skew: 1.5}",
+        "{count: 4, top_k: 2, room: unlimited, shares: [4, 2, 1, 1]}"}) {
+    const Experiment first = read(edited("parts/workload.yaml", "optimizer: adam\n",
+                                         "optimizer: adam\nexperts: " + experts + "\n"));
+    Files files;
+    files["lab/experiment.yaml"] = first.resolved;
+    EXPECT_EQ(complaint_of(files), "") << experts;
+    EXPECT_EQ(read(files).resolved, first.resolved) << experts;
+  }
+}
+
 TEST(ReadExperiment, PointsAtTheMistakeInItsOwnFile) {
   EXPECT_THAT(complaint_of(edited("parts/machine.yaml", "rows", "rwos")),
               StartsWith("lab/parts/machine.yaml:1:"));

@@ -15,8 +15,10 @@ namespace tessera::sim {
 namespace {
 
 using testing::complaint_of;
+using ::testing::ElementsAre;
 using testing::Files;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::read;
 
 const std::string mesh =
@@ -75,6 +77,33 @@ std::int64_t time_of(const std::string& machine, const std::string& steps = "wal
   EXPECT_EQ(summary.services.at(0).again, 1U);
   EXPECT_EQ(summary.services.at(0).tokens, 6U);
   return summary.simulated_time_ps;
+}
+
+// They had been read without a word.
+TEST(ServedKeys, WithoutEffectAreNoted) {
+  const auto notes = [](const std::string& keys, const std::string& machine = mesh) {
+    const std::string requests =
+        "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n";
+    return read(experiment_of(machine, requests + keys)).notes;
+  };
+  EXPECT_THAT(notes(""), IsEmpty());
+  EXPECT_THAT(notes("      batching: {chunk: 128}\n"), IsEmpty());
+  EXPECT_THAT(notes("      batching: {tokens: 64, chunk: 128}\n"),
+              ElementsAre(HasSubstr("batching.tokens has no effect with chunk")));
+  EXPECT_THAT(notes("      speculation: {acceptance: 0.5, time: 1 us}\n"),
+              ElementsAre(HasSubstr("speculation.acceptance has no effect with tokens: 0"),
+                          HasSubstr("speculation.time has no effect with tokens: 0")));
+  EXPECT_THAT(notes("      speculation: {tokens: 2, acceptance: 0.5, time: 1 us}\n"), IsEmpty());
+  EXPECT_THAT(notes("      router: least-work\n"),
+              ElementsAre(HasSubstr("router has no effect with one replica")));
+  EXPECT_THAT(notes("      replicas: 2\n      router: least-work\n"), IsEmpty());
+  EXPECT_THAT(notes("      replicas: 2\n      scaling: {least: 2, requests: 4}\n"),
+              ElementsAre(HasSubstr("scaling has no effect with as many least")));
+  const std::string tier = "      batching: {cache: 64 KiB, tier: {capacity: 32 KiB, swap: false";
+  const std::string machine = mesh + remote("10 GB/s", "1 us");
+  EXPECT_THAT(notes(tier + "}}\n", machine), IsEmpty());
+  EXPECT_THAT(notes(tier + ", prefixes: false}}\n", machine),
+              ElementsAre(HasSubstr("batching.tier has no effect with swap: false")));
 }
 
 // 32 KiB each way: a latency and bytes by bandwidth, and a step that waits for them.
