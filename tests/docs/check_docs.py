@@ -277,6 +277,11 @@ def figures(_, repository):
     yield from stated.faults(repository)
 
 
+def promises(tessera, repository):
+    import promises as named
+    yield from named.promises(tessera, repository)
+
+
 def limits(tessera, repository):
     import limits as stated
     with tempfile.TemporaryDirectory() as scratch:

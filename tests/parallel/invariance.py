@@ -20,7 +20,9 @@ from random_runs import call
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXPERIMENTS = ["wafer_zero_bubble", "mesh_packet", "mesh_dram", "wafer_interleaved", "graph_trace", "graph_rings",
-               "graph_vertices", "graph_tensors", "npu_chip", "npu_serving", "tenants"]
+               "graph_vertices", "graph_tensors", "npu_chip", "npu_serving", "tenants", "mesh_flow", "mesh_flit",
+               "graph_flow", "graph_coherence", "dram_flow", "serving_classes", "serving_apart", "tenants_fair",
+               "wafer_dual_pipe", "server_hybrid", "npu_detail", "onnx_gpt_systolic"]
 # By the name in `tessera list`: where it stands, and values.
 VALUES = {
     "trace": ("run.trace", ["none", "summary", "full"]),
@@ -65,8 +67,8 @@ def settings(tessera, draw, path):
             return words
 
 
-def run_one(tessera, mpiexec, draw, known, scratch):
-    path = HERE / (draw.choice(EXPERIMENTS) + ".yaml")
+def run_one(tessera, mpiexec, draw, known, scratch, name):
+    path = HERE / (name + ".yaml")
     if path not in known:
         done = call([tessera, "run", path, "-q", "-o", scratch / "as it stands"])
         if done.returncode != 0:
@@ -95,9 +97,11 @@ def main():
         print(f"marked, or tried here, but not both: {', '.join(sorted(without))}")
         return 1
     failed, known = 0, {}
-    for _ in range(count):
+    names = draw.sample(EXPERIMENTS, len(EXPERIMENTS))
+    for number in range(count):
         with tempfile.TemporaryDirectory() as scratch:
-            failed += not run_one(tessera, mpiexec, draw, known, pathlib.Path(scratch))
+            failed += not run_one(tessera, mpiexec, draw, known, pathlib.Path(scratch),
+                                  names[number % len(names)])
     print(f"{count} random settings, {failed} failed")
     return 1 if failed else 0
 
