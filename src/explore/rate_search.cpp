@@ -18,11 +18,31 @@ namespace {
 
 constexpr unsigned most_doublings = 24;
 
+bool has_target(const config::Value& part) {
+  return part.find("target") != nullptr;
+}
+
+// Tenants, or classes of their requests.
 bool has_targets(const config::Value& root) {
   const config::Value* const tenants = value_at(root, "workload.tenants");
   return tenants != nullptr &&
          std::any_of(tenants->items.begin(), tenants->items.end(),
-                     [](const config::Value& tenant) { return tenant.find("target") != nullptr; });
+                     [](const config::Value& tenant) {
+                       const config::Value::Member* const classes = tenant.find("classes");
+                       return has_target(tenant) ||
+                              (classes != nullptr &&
+                               std::any_of(classes->value.items.begin(),
+                                           classes->value.items.end(), has_target));
+                     });
+}
+
+// The tenant that it is a replica of, NAME.NUMBER; else empty.
+std::string replicated(const std::string& tenant) {
+  const std::size_t dot = tenant.rfind('.');
+  const bool is_number = dot != std::string::npos && dot + 1 < tenant.size() &&
+                         std::all_of(tenant.begin() + static_cast<std::ptrdiff_t>(dot) + 1,
+                                     tenant.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? tenant.substr(0, dot) : std::string();
 }
 
 std::string number_text(double rate) {
@@ -53,7 +73,8 @@ const config::Value* value_at(const config::Value& root, const std::string& path
 
 double first_rate(const CapacityRequest& request, const config::Value& root) {
   if (!has_targets(root)) {
-    throw ConfigError("none of workload.tenants has a 'target' that could be met");
+    throw ConfigError(
+        "none of workload.tenants has a 'target' that could be met, nor has a class of theirs");
   }
   const config::Value* const rate = value_at(root, request.key);
   double first = 0;
@@ -158,10 +179,10 @@ std::vector<trace::Service> RateSearch::simulate(double rate) {
   }
   std::vector<trace::Service> all = summary.service_totals;
   for (const trace::Service& service : summary.services) {
-    const std::size_t dot = service.tenant.rfind('.');
-    const bool is_of_total = std::any_of(
-        summary.service_totals.begin(), summary.service_totals.end(),
-        [&](const auto& total) { return total.tenant == service.tenant.substr(0, dot); });
+    const std::string whole = replicated(service.tenant);
+    const bool is_of_total =
+        std::any_of(summary.service_totals.begin(), summary.service_totals.end(),
+                    [&](const auto& total) { return total.tenant == whole; });
     if (!is_of_total) {
       all.push_back(service);
     }

@@ -20,7 +20,8 @@ def iteration(report, runner, folder, xpus, pairs, counts_only):
     cpu = f"{summary['cpu_s']:.1f}"
     if xpus == 1024 and pairs == OURS and not counts_only:
         cpu = report.at_most(summary["cpu_s"], ITERATION_S, f"iteration on {xpus} XPUs: CPU s")
-    return [xpus, pairs, summary["messages"], summary["events"], cpu,
+    return [xpus, pairs, summary["messages"], summary["events"],
+            f"{summary['events'] / summary['messages']:.1f}", cpu,
             f"{1e9 * summary['cpu_s'] / summary['messages']:.0f}"]
 
 
@@ -73,7 +74,7 @@ def sections(report, program, folder, setting):
                "more flows share an instant.")
     report.say()
     scales = (64,) if setting.reduced else (64, 256, 1024)
-    report.table(["XPUs", "pairs", "messages", "events", "CPU [s]", "a message [ns]"],
+    report.table(["XPUs", "pairs", "messages", "events", "events a message", "CPU [s]", "a message [ns]"],
                  [iteration(report, runner, folder, xpus, pairs, setting.counts_only)
                   for xpus in scales for pairs in (OURS, "together")])
     lumped_rings(report, runner, folder, setting)

@@ -329,16 +329,20 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
         read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
     is_complete = is_complete && served.model && served.requests;
     served.section = place;
+    std::vector<ServedTenant> replicas = replicas_of(served, work.tenants.size());
     for (const ServedTenant& other : work.tenants) {
-      if (other.name == served.name) {
-        sections[place].error("name", "two tenants are called '" + served.name + "'");
+      const bool is_same = other.name == served.name ||
+                           std::any_of(replicas.begin(), replicas.end(),
+                                       [&](const auto& one) { return one.name == other.name; });
+      if (is_same) {
+        sections[place].error("name", "two tenants are called '" + other.name + "'");
       }
     }
     sharer.has_target =
         served.targets.any() ||
         std::any_of(served.classes.begin(), served.classes.end(),
                     [](const executor::ServedClass& one) { return one.targets.any(); });
-    for (ServedTenant& replica : replicas_of(served, work.tenants.size())) {
+    for (ServedTenant& replica : replicas) {
       sharer.npus = replica.npus;
       policy.tenants.push_back(sharer);
       work.tenants.push_back(std::move(replica));

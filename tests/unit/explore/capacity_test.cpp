@@ -90,6 +90,16 @@ std::string complaint_about(const std::string& text, const CapacityRequest& requ
   return "";
 }
 
+// Targets of classes alone had been overlooked.
+TEST(Capacity, TargetsOfClassesAreMetToo) {
+  CapacityRequest request;
+  request.within = 0.1;
+  const CapacityRow row =
+      find(poisson("      classes: [{name: all, target: {latency: 500 us}}]\n"), request).rows.at(0);
+  EXPECT_EQ(row.status, "met");
+  EXPECT_NEAR(row.rate, find(poisson(in_time), request).rows.at(0).rate, 0.1 * row.rate);
+}
+
 TEST(Capacity, NeedsTargetsAndARate) {
   EXPECT_THAT(complaint_about(poisson("")), HasSubstr("none of workload.tenants has a 'target'"));
   EXPECT_THAT(complaint_about(experiment(in_time)), HasSubstr("has no such rate to begin with"));
