@@ -9,6 +9,7 @@
 #include "rank_sums.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/flops.hpp"
+#include "unshared_note.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -227,10 +228,7 @@ void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Sum
   models.communicator.reduce_max(unshared);
   if (unshared[0] > 0) {
     summary.notes.push_back(
-        "messages shared no link: had those that leave a node by one link gone one after the "
-        "other, one would have come " +
-        to_string(SimTime::from_ps(static_cast<std::int64_t>(unshared[0]))) +
-        " later (machine.network.ports: shared)");
+        unshared_note(SimTime::from_ps(static_cast<std::int64_t>(unshared[0]))));
   }
   if (complete && end == SimTime::zero()) {
     summary.notes.emplace_back("nothing in this run took any time");

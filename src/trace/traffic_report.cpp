@@ -33,7 +33,11 @@ std::string to_table(const TrafficReport& report) {
                digits(point.sent_rate, 6), digits(point.accepted_rate, 6),
                std::to_string(point.measured), std::to_string(point.cycles), digits(speed, 3)});
   }
-  return text + table.to_string();
+  text += table.to_string();
+  for (const std::string& note : report.notes) {
+    text += "note: " + note + "\n";
+  }
+  return text;
 }
 
 std::string to_csv(const TrafficReport& report) {
@@ -79,6 +83,10 @@ std::string to_json(const TrafficReport& report) {
                               {"hops", point.hops},
                               {"events", point.events},
                               {"cpu_s", point.cpu_s}});
+  }
+  json["notes"] = Json::list();
+  for (const std::string& note : report.notes) {
+    json["notes"].push_back(note);
   }
   return json.text(2) + "\n";
 }

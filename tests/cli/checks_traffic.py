@@ -37,6 +37,26 @@ def traffic_measures_throughput(program):
 
 
 @check
+def traffic_says_what_bends_it(program):
+    out = program.folder.parent / "notes.json"
+
+    def notes(*more):
+        done = program.call("traffic", MESH, *SHORT, *more, "-o", out)
+        expect(done.returncode == 0, done.stderr_text)
+        found = json.loads(out.read_text())["notes"]
+        for note in found:
+            expect("note: " + note in done.stdout_text, done.stdout_text)
+        return "\n".join(found)
+
+    expect(notes() == "", notes())
+    said = notes("--set", "machine.network.model=analytical")
+    expect("machine.network.virtual_channels has no effect with analytical" in said, said)
+    expect("messages shared no link" in said, said)
+    said = notes("--set", "machine.topology.latency=100 ns")
+    expect("one stream gets at most" in said, said)
+
+
+@check
 def traffic_refusals(program):
     expect_refusal(program.call("traffic", MESH, "-o", "points.txt"), 2, "must end in .csv or .json")
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.rates=[2]"), 2, "at most a message")

@@ -41,6 +41,7 @@ struct TrafficReport {
   int ranks = 1;
   std::uint64_t network_bytes = 0;  // state of all routers
   std::vector<TrafficPoint> points;
+  std::vector<std::string> notes;  // what bends the result
 };
 
 std::string to_table(const TrafficReport& report);

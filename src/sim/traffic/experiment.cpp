@@ -156,6 +156,10 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   traffic.leave_keys_of_others(network::injection_processes().infos(), experiment.process_name);
   section.finish();
   diagnostics.throw_if_any();
+  experiment.notes = diagnostics.notes();
+  for (std::string& note : experiment.network->notes(experiment.machine)) {
+    experiment.notes.push_back(std::move(note));
+  }
   return experiment;
 }
 

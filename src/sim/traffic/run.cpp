@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
@@ -6,6 +7,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
+#include "unshared_note.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -254,15 +256,24 @@ class Measurement {
     std::array<std::uint64_t, 2> sums{network->resident_bytes(),
                                       static_cast<std::uint64_t>(cpu_s * 1e6)};
     communicator_.reduce_sum(sums);
+    std::array<std::uint64_t, 1> unshared{
+        static_cast<std::uint64_t>(network->longest_unshared().ps())};
+    communicator_.reduce_max(unshared);
+    longest_unshared_ = std::max(longest_unshared_,
+                                 SimTime::from_ps(static_cast<std::int64_t>(unshared[0])));
     network_bytes = sums[0];
     point.cpu_s = static_cast<double>(sums[1]) / 1e6;
     return run.done();
   }
 
+  // Of all loads so far: see network::Network.
+  SimTime longest_unshared() const { return longest_unshared_; }
+
  private:
   const TrafficExperiment& experiment_;
   comm::Communicator& communicator_;
   SimTime lookahead_;
+  SimTime longest_unshared_;
   machine::Partition partition_;
   RegionDelays delays_;
 };
@@ -294,6 +305,10 @@ trace::TrafficReport measure_traffic(
     if (communicator.rank() == 0 && on_point) {
       on_point(point);
     }
+  }
+  report.notes = experiment.notes;
+  if (measurement.longest_unshared() > SimTime::zero()) {
+    report.notes.push_back(unshared_note(measurement.longest_unshared()));
   }
   return report;
 }

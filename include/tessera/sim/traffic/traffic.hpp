@@ -47,6 +47,7 @@ struct TrafficExperiment {
   SimTime cycle;
   std::uint64_t seed = 1;
   TrafficPhases phases;
+  std::vector<std::string> notes;  // keys without effect, and what the network leaves out
 };
 
 // Keys of the `traffic` section beside those of patterns and processes.
