@@ -79,6 +79,17 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
 
 void note_placement(Section placement, const Strategy& strategy) {
   const PlacementRequest& request = strategy.placement;
+  if (strategy.layout == "linear") {
+    if (request.group) {
+      note_without_effect(placement, "group", strategy.layout);
+    }
+    if (request.tensor_group) {
+      note_without_effect(placement, "tensor_group", strategy.layout);
+    }
+    if (request.tensor_members != TensorMembers::near) {
+      note_without_effect(placement, "tensor_members", strategy.layout);
+    }
+  }
   if (strategy.layout != "replicas") {
     if (request.band) {
       note_without_effect(placement, "band", strategy.layout);

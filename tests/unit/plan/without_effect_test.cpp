@@ -75,6 +75,11 @@ TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
                   "strategy.placement.seed has no effect with line",
                   "strategy.placement.moves has no effect with line",
                   "strategy.placement.start has no effect with line"));
+  EXPECT_THAT(notes_of("tensor: 4\nplacement: {layout: linear, group: [2, 2], tensor_group: [1, 4], "
+                       "tensor_members: far}\n"),
+              ElementsAre("strategy.placement.group has no effect with linear",
+                          "strategy.placement.tensor_group has no effect with linear",
+                          "strategy.placement.tensor_members has no effect with linear"));
   EXPECT_THAT(notes_of("placement: {layout: optimized, seed: 3, moves: 5, start: linear}\n"),
               IsEmpty());
 }
