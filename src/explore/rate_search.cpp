@@ -26,14 +26,12 @@ bool has_target(const config::Value& part) {
 bool has_targets(const config::Value& root) {
   const config::Value* const tenants = value_at(root, "workload.tenants");
   return tenants != nullptr &&
-         std::any_of(tenants->items.begin(), tenants->items.end(),
-                     [](const config::Value& tenant) {
-                       const config::Value::Member* const classes = tenant.find("classes");
-                       return has_target(tenant) ||
-                              (classes != nullptr &&
-                               std::any_of(classes->value.items.begin(),
-                                           classes->value.items.end(), has_target));
-                     });
+         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
+           const config::Value::Member* const classes = tenant.find("classes");
+           return has_target(tenant) ||
+                  (classes != nullptr && std::any_of(classes->value.items.begin(),
+                                                     classes->value.items.end(), has_target));
+         });
 }
 
 // The tenant that it is a replica of, NAME.NUMBER; else empty.

@@ -12,8 +12,8 @@
 
 namespace tessera::config {
 
-// Notes of a key that is given: "PATH has no effect with WITH". Of one that is absent nothing. To be
-// called for values that are not the default, which resolved configurations state for every key.
+// Notes of a key that is given: "PATH has no effect with WITH". Of one that is absent nothing. To
+// be called for values that are not the default, which resolved configurations state for every key.
 void note_without_effect(Section& section, std::string_view key, std::string_view with);
 
 }  // namespace tessera::config

@@ -8,9 +8,9 @@
 
 namespace tessera::workload {
 
-// Mixes the numbers in which operations mostly differ (multiplication by 2^64 over the golden ratio:
-// D. E. Knuth, "The Art of Computer Programming", vol. 3, section 6.4). Two that differ in nothing
-// but their class or their sequences have the same hash, and are told apart by ==.
+// Mixes the numbers in which operations mostly differ (multiplication by 2^64 over the golden
+// ratio: D. E. Knuth, "The Art of Computer Programming", vol. 3, section 6.4). Two that differ in
+// nothing but their class or their sequences have the same hash, and are told apart by ==.
 struct OperationHash {
   std::size_t operator()(const Operation& operation) const {
     const MatrixProduct& product = operation.product;

@@ -415,9 +415,10 @@ class DramModel final : public MemoryModel {
     }
     if (parameters_.spread && parameters_.spec.controller.hash_channels &&
         !hashes_over(machine.channels.size())) {
-      notes.push_back("machine.memory.hash has no effect on which memory an address is in: there are " +
-                      std::to_string(machine.channels.size()) +
-                      ", no power of two up to 4096, which take blocks in turn");
+      notes.push_back(
+          "machine.memory.hash has no effect on which memory an address is in: there are " +
+          std::to_string(machine.channels.size()) +
+          ", no power of two up to 4096, which take blocks in turn");
     }
     return notes;
   }

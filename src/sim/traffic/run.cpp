@@ -259,8 +259,8 @@ class Measurement {
     std::array<std::uint64_t, 1> unshared{
         static_cast<std::uint64_t>(network->longest_unshared().ps())};
     communicator_.reduce_max(unshared);
-    longest_unshared_ = std::max(longest_unshared_,
-                                 SimTime::from_ps(static_cast<std::int64_t>(unshared[0])));
+    longest_unshared_ =
+        std::max(longest_unshared_, SimTime::from_ps(static_cast<std::int64_t>(unshared[0])));
     network_bytes = sums[0];
     point.cpu_s = static_cast<double>(sums[1]) / 1e6;
     return run.done();

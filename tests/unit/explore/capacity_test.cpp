@@ -95,7 +95,8 @@ TEST(Capacity, TargetsOfClassesAreMetToo) {
   CapacityRequest request;
   request.within = 0.1;
   const CapacityRow row =
-      find(poisson("      classes: [{name: all, target: {latency: 500 us}}]\n"), request).rows.at(0);
+      find(poisson("      classes: [{name: all, target: {latency: 500 us}}]\n"), request)
+          .rows.at(0);
   EXPECT_EQ(row.status, "met");
   EXPECT_NEAR(row.rate, find(poisson(in_time), request).rows.at(0).rate, 0.1 * row.rate);
 }

@@ -48,7 +48,8 @@ class WholeMatrix {
       const std::set<std::pair<std::uint32_t, std::uint32_t>>& requests, unsigned rounds) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> matched;
     const auto asks = [&](std::uint32_t first, std::uint32_t second) {
-      return requests.count(outputs_first_ ? std::pair(second, first) : std::pair(first, second)) > 0;
+      return requests.count(outputs_first_ ? std::pair(second, first) : std::pair(first, second)) >
+             0;
     };
     std::vector<bool> first_is_taken(ports_);
     std::vector<bool> second_is_taken(ports_);

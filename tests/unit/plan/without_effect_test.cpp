@@ -49,9 +49,8 @@ TEST(WithoutEffect, OfGroupsOfOne) {
 TEST(WithoutEffect, OfExpertsThatAreNotThere) {
   EXPECT_THAT(notes_of("data: 4\nexpert: 2\n"),
               ElementsAre("strategy.expert has no effect with work without experts"));
-  EXPECT_THAT(
-      notes_of("data: 4\nexpert: 2\n", workload_text() + "experts: {count: 4, top_k: 1}\n"),
-      IsEmpty());
+  EXPECT_THAT(notes_of("data: 4\nexpert: 2\n", workload_text() + "experts: {count: 4, top_k: 1}\n"),
+              IsEmpty());
 }
 
 TEST(WithoutEffect, OfSharingOut) {
@@ -75,11 +74,12 @@ TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
                   "strategy.placement.seed has no effect with line",
                   "strategy.placement.moves has no effect with line",
                   "strategy.placement.start has no effect with line"));
-  EXPECT_THAT(notes_of("tensor: 4\nplacement: {layout: linear, group: [2, 2], tensor_group: [1, 4], "
-                       "tensor_members: far}\n"),
-              ElementsAre("strategy.placement.group has no effect with linear",
-                          "strategy.placement.tensor_group has no effect with linear",
-                          "strategy.placement.tensor_members has no effect with linear"));
+  EXPECT_THAT(
+      notes_of("tensor: 4\nplacement: {layout: linear, group: [2, 2], tensor_group: [1, 4], "
+               "tensor_members: far}\n"),
+      ElementsAre("strategy.placement.group has no effect with linear",
+                  "strategy.placement.tensor_group has no effect with linear",
+                  "strategy.placement.tensor_members has no effect with linear"));
   EXPECT_THAT(notes_of("placement: {layout: optimized, seed: 3, moves: 5, start: linear}\n"),
               IsEmpty());
 }

@@ -184,8 +184,7 @@ TEST_F(Traces, GiveOtherArrivalsTheirBlocks) {
     EXPECT_THAT(made->pieces(1), ElementsAre(1, 10)) << arrivals;
     EXPECT_THAT(made->pieces(2), ElementsAre(1, 2, 3)) << arrivals;
   }
-  const auto behind =
-      read(list, ", count: 3, rate: 10, prefix: {tokens: 8}", language, "poisson");
+  const auto behind = read(list, ", count: 3, rate: 10, prefix: {tokens: 8}", language, "poisson");
   EXPECT_EQ(behind->piece_tokens(), 0U);
   EXPECT_TRUE(behind->pieces(0).empty());
   EXPECT_EQ(behind->request(0).prompt, 1108U);
