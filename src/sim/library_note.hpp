@@ -6,21 +6,8 @@
 
 #include "tessera/collective/library.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/plan/strategy.hpp"
 
 namespace tessera::sim {
-
-// To notes of plans whose collectives a library gives the time of, whichever algorithms are named.
-inline void note_unused_algorithms(const network::NetworkModel& network,
-                                   const plan::Strategy& strategy,
-                                   std::vector<std::string>& notes) {
-  if (network.overheads().library != collective::Library::none &&
-      (strategy.tensor_algorithm != "ring" || strategy.data_algorithm != "ring")) {
-    notes.emplace_back(
-        "strategy.collectives has no effect on collectives that machine.network.library gives the "
-        "time of");
-  }
-}
 
 // To notes of work whose collectives go message by message, whichever library is named.
 inline void note_unused_library(const network::NetworkModel& network,

@@ -100,7 +100,6 @@ class ProgramWork final : public Work {
                       std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
                       ": what they send to each other takes the time of a closed form, and meets "
                       "nothing else (strategy.aggregation)");
-      note_unused_algorithms(*platform_.network, plan_.strategy, notes);
     } else {
       note_unused_library(*platform_.network, notes);
     }
