@@ -49,7 +49,8 @@ def traffic_says_what_bends_it(program):
         return "\n".join(found)
 
     expect(notes() == "", notes())
-    said = notes("--set", "machine.network.model=analytical")
+    # Of eight flits each, some are sent while those before still leave.
+    said = notes("--set", "machine.network.model=analytical", "--set", "traffic.message=8")
     expect("machine.network.virtual_channels has no effect with analytical" in said, said)
     expect("messages shared no link" in said, said)
     said = notes("--set", "machine.topology.latency=100 ns")
