@@ -203,7 +203,8 @@ def zero_load(report, program, folder):
 
 
 def base(k, kind="mesh"):
-    return {"topology": kind, "k": str(k), "num_vcs": "4", "vc_buf_size": "8", "wait_for_tail_credit": "0",
+    return {"topology": kind, "k": str(k), "num_vcs": "4", "vc_buf_size": "8", "vc_allocator": "islip",
+            "sw_allocator": "islip", "wait_for_tail_credit": "0",
             "credit_delay": "0", "routing_delay": "1", "vc_alloc_delay": "1", "sw_alloc_delay": "1",
             "input_speedup": "1", "output_speedup": "1", "traffic": "uniform", "packet_size": "1",
             "sample_period": "4000", "warmup_periods": "1", "max_samples": "4", "latency_thres": "500",
