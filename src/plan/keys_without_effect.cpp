@@ -72,6 +72,9 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
       note_without_effect(section, "gather", "less than zero: 3");
     }
   }
+  if (strategy.shard == 1 && strategy.degrees.data > 1) {
+    note_without_effect(section, "zero", "shard: 1");
+  }
   if (strategy.shard_members != ShardMembers::near && !strategy.is_hybrid()) {
     note_without_effect(section, "shard_members", "one group of all replicas (shard)");
   }

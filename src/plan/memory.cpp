@@ -31,10 +31,10 @@ Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Ope
 
 // Replicas that gather and scatter, each time a layer is worked on.
 bool gathers(const Strategy& strategy) {
-  return strategy.zero == 3 && strategy.degrees.data > 1;
+  return strategy.zero == 3 && strategy.sharing() > 1;
 }
 bool scatters(const Strategy& strategy) {
-  return strategy.zero >= 2 && strategy.degrees.data > 1;
+  return strategy.zero >= 2 && strategy.sharing() > 1;
 }
 
 // Walks through the layers of one pass and keeps what is most.

@@ -69,7 +69,7 @@ class PieceWriter {
   LayerStreams streams(std::size_t index) const {
     return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
   }
-  bool gathers_weights() const { return strategy_.zero == 3 && strategy_.degrees.data > 1; }
+  bool gathers_weights() const { return strategy_.zero == 3 && strategy_.sharing() > 1; }
   bool gathers_layers() const { return gathers_weights() && strategy_.gather == GatherUnit::layer; }
   // That shares out what ZeRO does, of weights that are no experts'.
   Group sharing_group() const { return strategy_.is_hybrid() ? Group::shard : Group::data; }

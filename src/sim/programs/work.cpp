@@ -106,6 +106,11 @@ class ProgramWork final : public Work {
     if (adds_up()) {
       notes.push_back(free_additions);
     }
+    if (waits_for_busiest()) {
+      notes.emplace_back(
+          "each tile of an expert group computes, sends and keeps what the one with most tokens "
+          "does, for which all wait (workload.experts); executed FLOPs and bytes are those");
+    }
     return notes;
   }
   std::vector<std::string> phases() const override {
@@ -238,6 +243,20 @@ class ProgramWork final : public Work {
                            return std::any_of(piece.begin(), piece.end(), adds);
                          });
     });
+  }
+
+  // Whether experts that replicas share out have not as much to do each.
+  bool waits_for_busiest() const {
+    const auto is_uneven = [](const workload::Operator& op) {
+      const std::vector<std::uint64_t>& copies = op.loads.of_expert;
+      const auto [least, most] = std::minmax_element(copies.begin(), copies.end());
+      return !copies.empty() && *most > *least + 1;  // one more comes of rounding
+    };
+    return plan_.strategy.expert > 1 &&
+           std::any_of(
+               workload_.layers.begin(), workload_.layers.end(), [&](const workload::Layer& layer) {
+                 return std::any_of(layer.operators.begin(), layer.operators.end(), is_uneven);
+               });
   }
 
   const Platform& platform_;

@@ -191,6 +191,15 @@ TEST(Sharing, HybridGroupsShareOutExpertsToo) {
   }
 }
 
+// Replicas that each keep all gather and scatter nothing, and hold no copies for it.
+TEST(Sharing, GroupsOfOneAreDataParallel) {
+  const Planned none = planned("pipeline: 4\ndata: 8\nmicro_batch: 1\n");
+  const Planned one = planned("pipeline: 4\ndata: 8\nmicro_batch: 1\nzero: 3\nshard: 1\n");
+  EXPECT_EQ(one.plan.stages[1].memory.weights, none.plan.stages[1].memory.weights);
+  EXPECT_EQ(one.plan.stages[1].memory.peak.total(), none.plan.stages[1].memory.peak.total());
+  EXPECT_EQ(count_of(collectives_of(one, Phase::forward, 1), Kind::all_gather), 0U);
+}
+
 TEST(Sharing, MembersAreNearOrAcross) {
   const Planned across = planned("tensor: 2\ndata: 8\nzero: 1\nshard: 4\nshard_members: across\n");
   EXPECT_EQ(across.plan.group(Group::shard).stride, 4U);

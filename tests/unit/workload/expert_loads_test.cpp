@@ -60,6 +60,21 @@ TEST(ExpertLoads, BeyondTheCapacityAreDropped) {
 }
 
 // A token goes to an expert once.
+// FLOPs of a sample are those of the copies that are worked on, whatever room there would have
+// been.
+TEST(ExpertLoads, FlopsAreOfTheCopiesThatAreKept) {
+  const auto flops = [](const std::string& experts) {
+    return transformer("count: 4, top_k: 1, " + experts).flops_per_sample();
+  };
+  const Flops even = flops("room: unlimited");
+  const std::string dropped = "room: dropped, shares: [4, 2, 1, 1]";
+  EXPECT_EQ(flops(dropped + ", capacity_factor: 4"), even);
+  EXPECT_EQ(flops("room: dropped, capacity_factor: 4"), even);
+  EXPECT_LT(flops(dropped), even);  // 10, 10, 5 and 5 of 40
+  EXPECT_EQ(flops("room: dropped, shares: [2, 2, 1, 1], capacity_factor: 0.75"),
+            flops("room: dropped, capacity_factor: 0.75, shares: [8, 8, 7, 7]"));
+}
+
 TEST(ExpertLoads, AreNoMoreThanTokens) {
   EXPECT_THAT(copies_of("count: 4, top_k: 2, room: unlimited, shares: [1, 0, 0, 0]"),
               ElementsAre(s, 0, 0, s));
