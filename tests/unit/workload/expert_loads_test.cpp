@@ -71,8 +71,6 @@ TEST(ExpertLoads, FlopsAreOfTheCopiesThatAreKept) {
   EXPECT_EQ(flops(dropped + ", capacity_factor: 4"), even);
   EXPECT_EQ(flops("room: dropped, capacity_factor: 4"), even);
   EXPECT_LT(flops(dropped), even);  // 10, 10, 5 and 5 of 40
-  EXPECT_EQ(flops("room: dropped, shares: [2, 2, 1, 1], capacity_factor: 0.75"),
-            flops("room: dropped, capacity_factor: 0.75, shares: [8, 8, 7, 7]"));
 }
 
 TEST(ExpertLoads, AreNoMoreThanTokens) {
