@@ -60,9 +60,10 @@ class ServedWork final : public Work {
           "models");
     }
     note_unused_library(*platform_.network, notes);
-    if (work_.whole_steps && exchanges()) {
+    if (work_.whole_steps && work_.npus.size() > 1) {
       notes.emplace_back(
-          "steps are whole: exchanges take the time of an idle network, message by message");
+          "steps are whole: exchanges, and what the host says to NPUs, take the time of an idle "
+          "network, message by message");
     }
     if (work_.on_tiles && serves(true)) {
       notes.emplace_back(

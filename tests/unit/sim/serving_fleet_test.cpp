@@ -15,10 +15,12 @@ namespace tessera::sim {
 namespace {
 
 using testing::complaint_of;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::Files;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::read;
 
 const std::string mesh =
@@ -99,6 +101,14 @@ TEST(ServedKeys, WithoutEffectAreNoted) {
   EXPECT_THAT(notes("      replicas: 2\n      router: least-work\n"), IsEmpty());
   EXPECT_THAT(notes("      replicas: 2\n      scaling: {least: 2, requests: 4}\n"),
               ElementsAre(HasSubstr("scaling has no effect with as many least")));
+  // Replicas share the host's links, which whole steps do not.
+  const auto of_run = [](const std::string& steps) {
+    const std::string two =
+        "      replicas: 2\n      requests: {arrivals: fixed, count: 2, prompt: 8, generate: 2}\n";
+    return run_on(1, experiment_of(mesh, two, steps)).notes;
+  };
+  EXPECT_THAT(of_run("whole"), Contains(HasSubstr("steps are whole")));
+  EXPECT_THAT(of_run("walked"), Not(Contains(HasSubstr("steps are whole"))));
   const std::string tier = "      batching: {cache: 64 KiB, tier: {capacity: 32 KiB, swap: false";
   const std::string machine = mesh + remote("10 GB/s", "1 us");
   EXPECT_THAT(notes(tier + "}}\n", machine), IsEmpty());
