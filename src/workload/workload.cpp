@@ -1,6 +1,11 @@
 #include "tessera/workload/workload.hpp"
 
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/workload/keys.hpp"
 
 namespace tessera::workload {
@@ -67,12 +72,29 @@ std::uint64_t Workload::parameters() const {
   return sum;
 }
 
+namespace {
+
+// Of experts that have not as much to do each: of all copies that they work on.
+Flops of_all_copies(const Operator& op, Flops flops) {
+  const std::vector<std::uint64_t>& copies = op.loads.of_expert;
+  if (copies.empty()) {
+    return flops;
+  }
+  const Wide worked = std::accumulate(copies.begin(), copies.end(), Wide{0});
+  const Wide counted = Wide{op.loads.counted} * copies.size();
+  return Flops(static_cast<std::uint64_t>(Wide{flops.count()} * worked / counted));
+}
+
+}  // namespace
+
 Flops Workload::flops_per_sample() const {
   Flops sum;
   for (const Layer& layer : layers) {
-    sum += layer.forward_flops();
-    if (training) {
-      sum += layer.backward_flops();
+    for (const Operator& op : layer.operators) {
+      sum += of_all_copies(op, op.forward_flops);
+      if (training) {
+        sum += of_all_copies(op, op.backward_flops);
+      }
     }
   }
   return sum;

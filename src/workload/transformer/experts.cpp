@@ -1,11 +1,6 @@
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "tessera/core/quotient.hpp"
 #include "tessera/core/wide.hpp"
 #include "transformer/layers.hpp"
 
@@ -36,13 +31,6 @@ Operator of_all_experts(Operator op, std::uint64_t experts) {
   return op;
 }
 
-// What each has where all have as many, rounded up: so that the model's FLOPs are those of the
-// copies that are worked on.
-std::uint64_t mean_of(const std::vector<std::uint64_t>& copies) {
-  const std::uint64_t sum = std::accumulate(copies.begin(), copies.end(), std::uint64_t{0});
-  return std::max<std::uint64_t>(1, quotient_up(sum, std::uint64_t{copies.size()}));
-}
-
 }  // namespace
 
 std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens) {
@@ -58,10 +46,7 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
   const std::uint64_t h = shape.hidden;
   const std::uint64_t f = experts.ffn;
   const std::uint64_t activation = tokens * h;
-  const bool padded = experts.room == ExpertRoom::padded;
-  const std::vector<std::uint64_t> copies_of =
-      padded ? std::vector<std::uint64_t>() : expert_copies(experts, tokens, layer);
-  const std::uint64_t per_expert = padded ? expert_capacity(experts, tokens) : mean_of(copies_of);
+  const std::uint64_t per_expert = expert_capacity(experts, tokens);
   const std::uint64_t copies = per_expert * experts.count * h;
   const std::uint64_t gate_and_up = shape.mlp == Activation::swiglu ? 2 : 1;
   const std::string name = to_string(shape.mlp);
@@ -101,7 +86,8 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
     combine.backward_flops += Flops(activation);
   }
   operators.push_back(std::move(combine));
-  if (!padded) {
+  if (experts.room != ExpertRoom::padded) {
+    const std::vector<std::uint64_t> copies_of = expert_copies(experts, tokens, layer);
     for (Operator& op : operators) {
       const bool takes = op.experts > 0 || op.name == "expert_" + name || op.name == "combine";
       const bool gives = op.experts > 0 || op.name == "expert_" + name || op.name == "dispatch";
