@@ -16,12 +16,15 @@ COSTS = {"summary": 0.03, "full": 0.25}
 TURNS = 2
 WAFER = "full_wafer"
 SMALL = "grayskull_tiny"
+# A quarter of the replicas, in as many columns: a share of the throughput is that of each event.
+QUARTER = ("strategy.data=53", "workload.batch=212", "strategy.placement.group=[3, 159]")
 
 
 def begun(tools, experiment, level, core):
     """A run with a trace of this level on one core, under way, and its folder."""
     folder = tools.runner.new_folder(experiment)
-    command = tools.runner.command(experiment, folder, 1, ["-q", "-q", "--trace", level])
+    settings = [word for setting in (QUARTER if experiment == WAFER else ()) for word in ("--set", setting)]
+    command = tools.runner.command(experiment, folder, 1, ["-q", "-q", "--trace", level, *settings])
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                             preexec_fn=lambda: os.sched_setaffinity(0, {core})), folder
 
@@ -84,7 +87,10 @@ def tracing(report, tools, setting):
     report.say("## What traces cost")
     report.say()
     report.say(f"Command: `build/release/tessera run configs/experiments/{experiment}.yaml --trace "
-               f"LEVEL`, whole processes on one rank. For each level {turns} turn(s); in a turn a run with "
+               "LEVEL`"
+               + (", a quarter of its replicas (" + ", ".join(f"`--set '{each}'`" for each in QUARTER) + ")"
+                  if experiment == WAFER else "")
+               + f", whole processes on one rank. For each level {turns} turn(s); in a turn a run with "
                "the trace and one without go on at the same time, each on a core of its own, and then "
                "once more with the cores changed over, so that what slows the machine for minutes slows "
                "both; the core whose run ends first gets another one until the end. Throughput is events "
