@@ -33,6 +33,19 @@ OverKey over_key_of(const std::string& text) {
   return made;
 }
 
+// Combinations between two looks at which of them are done; of any number of ranks.
+constexpr std::size_t combinations_at_a_time = 8;
+
+// Of one combination; the first key changes fastest.
+std::vector<std::string> values_at(const std::vector<OverKey>& over, std::size_t number) {
+  std::vector<std::string> values;
+  for (const OverKey& key : over) {
+    values.push_back(key.values[number % key.values.size()]);
+    number /= key.values.size();
+  }
+  return values;
+}
+
 }  // namespace
 
 void sort_rows(CapacityOutcome& outcome) {
@@ -40,9 +53,10 @@ void sort_rows(CapacityOutcome& outcome) {
                    [](const CapacityRow& a, const CapacityRow& b) { return a.rate > b.rate; });
 }
 
-CapacityOutcome find_capacity(const CapacityRequest& request, const config::TextLoader& load) {
-  const double first =
-      first_rate(request, sim::read_configuration(request.experiment, request.overrides, load));
+CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
+                              const config::TextLoader& load) {
+  RateSearches searches(request, load, communicator);
+  const double first = first_rate(request, searches.configuration());
   CapacityOutcome outcome;
   std::vector<OverKey> over;
   std::size_t combinations = 1;
@@ -51,26 +65,28 @@ CapacityOutcome find_capacity(const CapacityRequest& request, const config::Text
     outcome.keys.push_back(over.back().key);
     combinations *= over.back().values.size();
   }
-  for (std::size_t number = 0; number < combinations; ++number) {
-    std::vector<std::string> settings = request.overrides;
-    std::vector<std::string> values;
-    std::size_t left = number;
-    for (const OverKey& key : over) {
-      values.push_back(key.values[left % key.values.size()]);
-      left /= key.values.size();
-      settings.push_back(key.key + "=" + values.back());
+  for (std::size_t begin = 0; begin < combinations && outcome.complete; begin += combinations_at_a_time) {
+    const std::size_t end = std::min(combinations, begin + combinations_at_a_time);
+    std::vector<RateTask> tasks;
+    std::vector<std::vector<std::string>> values;
+    for (std::size_t number = begin; number < end; ++number) {
+      values.push_back(values_at(over, number));
+      RateTask& task = tasks.emplace_back(RateTask{request.overrides});
+      for (std::size_t key = 0; key < over.size(); ++key) {
+        task.settings.push_back(over[key].key + "=" + values.back()[key]);
+      }
     }
-    std::optional<CapacityRow> row = RateSearch(request, load, settings).run(first);
-    if (!row) {
-      outcome.complete = false;
-      break;
+    std::vector<std::optional<CapacityRow>> rows = searches.run(first, tasks);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i]) {
+        outcome.complete = false;
+        continue;
+      }
+      rows[i]->values = std::move(values[i]);
+      outcome.rows.push_back(std::move(*rows[i]));
     }
-    row->values = std::move(values);
-    outcome.rows.push_back(std::move(*row));
-    if (request.on_note) {
-      request.on_note(std::to_string(number + 1) + " of " + std::to_string(combinations) +
-                      " combinations");
-    }
+    searches.note(std::to_string(outcome.rows.size()) + " of " + std::to_string(combinations) +
+                  " combinations");
   }
   sort_rows(outcome);
   return outcome;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <memory>
 
+#include "rate_line.hpp"
 #include "refusal.hpp"
+#include "spread.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -22,18 +24,6 @@ bool has_target(const config::Value& part) {
   return part.find("target") != nullptr;
 }
 
-// Tenants, or classes of their requests.
-bool has_targets(const config::Value& root) {
-  const config::Value* const tenants = value_at(root, "workload.tenants");
-  return tenants != nullptr &&
-         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
-           const config::Value::Member* const classes = tenant.find("classes");
-           return has_target(tenant) ||
-                  (classes != nullptr && std::any_of(classes->value.items.begin(),
-                                                     classes->value.items.end(), has_target));
-         });
-}
-
 // The tenant that it is a replica of, NAME.NUMBER; else empty.
 std::string replicated(const std::string& tenant) {
   const std::size_t dot = tenant.rfind('.');
@@ -47,6 +37,11 @@ std::string number_text(double rate) {
   std::array<char, 32> text{};
   const auto written = std::to_chars(text.data(), text.data() + text.size(), rate);
   return {text.data(), written.ptr};
+}
+
+std::vector<std::string> alone_and_untraced(std::vector<std::string> settings) {
+  settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
+  return settings;
 }
 
 }  // namespace
@@ -67,6 +62,18 @@ const config::Value* value_at(const config::Value& root, const std::string& path
     }
   }
   return at;
+}
+
+// Tenants, or classes of their requests.
+bool has_targets(const config::Value& root) {
+  const config::Value* const tenants = value_at(root, "workload.tenants");
+  return tenants != nullptr &&
+         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
+           const config::Value::Member* const classes = tenant.find("classes");
+           return has_target(tenant) ||
+                  (classes != nullptr && std::any_of(classes->value.items.begin(),
+                                                     classes->value.items.end(), has_target));
+         });
 }
 
 double first_rate(const CapacityRequest& request, const config::Value& root) {
@@ -109,7 +116,7 @@ void RateSearch::fail(const std::string& status, std::string message) {
 }
 
 void RateSearch::search(double first, double to_beat) {
-  const double start = to_beat > 0 ? to_beat * (1 + request_.within) : first;
+  const double start = to_beat > 0 ? to_beat * (1 + request_.within / 2) : first;
   const bool met = try_rate(start);
   if (to_beat > 0 && !met) {
     row_.status = "beaten";
@@ -160,8 +167,8 @@ bool RateSearch::try_rate(double rate) {
 std::vector<trace::Service> RateSearch::simulate(double rate) {
   std::vector<std::string> settings = settings_;
   settings.push_back(request_.key + "=" + number_text(rate));
-  settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-  const sim::Experiment experiment = sim::read_experiment(request_.experiment, settings, load_);
+  const sim::Experiment experiment =
+      sim::read_experiment(request_.experiment, alone_and_untraced(std::move(settings)), load_);
   const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
   sim::RunRequest run;
   run.hooks.stop_requested = [&] {
@@ -186,6 +193,61 @@ std::vector<trace::Service> RateSearch::simulate(double rate) {
     }
   }
   return all;
+}
+
+RateSearches::RateSearches(const CapacityRequest& request, const config::TextLoader& load,
+                           comm::Communicator& communicator)
+    : request_(request), communicator_(communicator), texts_([this, load](const std::string& path) {
+        if (!in_step_) {
+          throw IoError("cannot read " + path + ": it was not there when the search began");
+        }
+        return load(path);
+      }) {}
+
+config::Value RateSearches::configuration() {
+  return sim::read_configuration(request_.experiment, request_.overrides, texts_.loader());
+}
+
+void RateSearches::note(const std::string& text) const {
+  if (communicator_.rank() == 0 && request_.on_note) {
+    request_.on_note(text);
+  }
+}
+
+// All that tasks lead to, which may not be the same files.
+void RateSearches::read_files(const std::vector<RateTask>& tasks) {
+  for (const RateTask& task : tasks) {
+    try {
+      sim::read_experiment(request_.experiment, alone_and_untraced(task.settings), loader());
+    } catch (const ConfigError&) {
+      continue;  // its own search will say so
+    }
+  }
+}
+
+std::vector<std::optional<CapacityRow>> RateSearches::run(double first,
+                                                          const std::vector<RateTask>& tasks) {
+  if (communicator_.size() > 1) {
+    read_files(tasks);
+    in_step_ = false;
+  }
+  const config::TextLoader load = loader();
+  const std::vector<std::string> lines =
+      spread(communicator_, tasks.size(), [&](std::size_t number) -> std::string {
+        if (request_.stop_requested && request_.stop_requested()) {
+          return "";
+        }
+        const RateTask& task = tasks[number];
+        const std::optional<CapacityRow> row =
+            RateSearch(request_, load, task.settings).run(first, task.to_beat);
+        return row ? to_line(*row) : "";
+      });
+  in_step_ = true;
+  std::vector<std::optional<CapacityRow>> rows;
+  for (const std::string& line : lines) {
+    rows.push_back(line.empty() ? std::nullopt : std::optional(capacity_row_from(line)));
+  }
+  return rows;
 }
 
 }  // namespace tessera::explore

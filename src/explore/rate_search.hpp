@@ -6,13 +6,19 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/explore/capacity.hpp"
+#include "tessera/explore/sweep.hpp"
+#include "tessera/sim/model_cache.hpp"
 
 namespace tessera::explore {
 
 // The value that a path names; null: there is none.
 const config::Value* value_at(const config::Value& root, const std::string& path);
+
+// Whether a tenant has targets.
+bool has_targets(const config::Value& root);
 
 // The rate that the experiment has. Throws ConfigError where it has none, or no targets: what is
 // wrong with the experiment itself is wrong at once.
@@ -29,7 +35,7 @@ class RateSearch {
       : request_(request), load_(load), settings_(std::move(settings)) {}
 
   // Searches from rate `first` on. With `to_beat`, a rate that others meet: ends as `beaten` where
-  // no rate that is larger by `within` is met. Null: it was stopped.
+  // no rate that is larger by half of `within` is met. Null: it was stopped.
   std::optional<CapacityRow> run(double first, double to_beat = 0);
 
  private:
@@ -45,6 +51,41 @@ class RateSearch {
   std::vector<std::string> settings_;
   CapacityRow row_;
   bool stopped_ = false;
+};
+
+// One search of several.
+struct RateTask {
+  std::vector<std::string> settings;
+  double to_beat = 0;
+};
+
+// Searches that are spread over ranks. Files are read once, by all ranks in step, before the ranks
+// go their own ways. All calls are collective.
+class RateSearches {
+ public:
+  // All must outlive it.
+  RateSearches(const CapacityRequest& request, const config::TextLoader& load,
+               comm::Communicator& communicator);
+  RateSearches(const RateSearches&) = delete;
+  RateSearches& operator=(const RateSearches&) = delete;
+
+  // The experiment as given. Throws as read_configuration.
+  config::Value configuration();
+  // Each task on one rank, all rows on all ranks, without their values; null: it was stopped. The
+  // same on any number of ranks.
+  std::vector<std::optional<CapacityRow>> run(double first, const std::vector<RateTask>& tasks);
+  // Says so on one rank.
+  void note(const std::string& text) const;
+
+ private:
+  void read_files(const std::vector<RateTask>& tasks);
+  config::TextLoader loader() { return sim::CachingLoader{texts_.loader(), &models_}; }
+
+  const CapacityRequest& request_;
+  comm::Communicator& communicator_;
+  TextCache texts_;
+  sim::ModelCache models_;
+  bool in_step_ = true;
 };
 
 }  // namespace tessera::explore

@@ -14,6 +14,8 @@ namespace tessera::explore {
 namespace {
 
 const std::string tenant_path = "workload.tenants.0.";
+// Candidates between two looks at what the best rate is; of any number of ranks.
+constexpr std::size_t most_at_a_time = 8;
 
 struct Layout {
   std::uint64_t tensor = 1;
@@ -93,67 +95,105 @@ std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& ro
   return request.devices == 0 ? there : std::min(request.devices, there);
 }
 
+class Planner {
+ public:
+  Planner(const ServicePlanRequest& request, comm::Communicator& communicator,
+          const config::TextLoader& load)
+      : request_(request), searches_(request.capacity, load, communicator) {}
+
+  ServicePlan run() {
+    const config::Value root = searches_.configuration();
+    check(root);
+    first_ = first_rate(request_.capacity, root);
+    const std::vector<std::string> chunks = chunks_of(root);
+    layouts_ = layouts(npus_of(request_, root), chunks);
+    plan_.candidates = layouts_.size();
+    for (const char* const key : {"tensor", "pipeline", "replicas", "prefill"}) {
+      plan_.found.keys.push_back(tenant_path + key);
+    }
+    if (!chunks.empty()) {
+      plan_.found.keys.push_back(tenant_path + "batching.chunk");
+    }
+    std::size_t count = 1;
+    for (std::size_t begin = 0; begin < layouts_.size() && plan_.found.complete; begin += count) {
+      count = std::min(begin == 0 ? 1 : 2 * count, most_at_a_time);
+      look_at(begin, std::min(layouts_.size(), begin + count));
+    }
+    sort_rows(plan_.found);
+    return std::move(plan_);
+  }
+
+ private:
+  static void check(const config::Value& root) {
+    const config::Value* const tenants = value_at(root, "workload.tenants");
+    const std::size_t count = tenants == nullptr ? 0 : tenants->items.size();
+    if (count > 1) {
+      throw ConfigError("workload.tenants: a plan lays out the service of one tenant, and there are " +
+                        std::to_string(count) +
+                        "; tessera capacity --over searches values of their keys");
+    }
+    if (value_at(root, tenant_path + "npus") != nullptr) {
+      throw ConfigError(tenant_path + "npus: NPUs are what is planned");
+    }
+  }
+
+  void look_at(std::size_t begin, std::size_t end) {
+    std::vector<RateTask> tasks;
+    std::vector<std::vector<std::string>> values;
+    for (std::size_t number = begin; number < end; ++number) {
+      values.push_back(layouts_[number].values(plan_.found.keys.size() > 4));
+      RateTask& task = tasks.emplace_back();
+      task.settings = request_.capacity.overrides;
+      const std::vector<std::string> own = settings_of(values.back());
+      task.settings.insert(task.settings.end(), own.begin(), own.end());
+      task.to_beat = request_.all ? 0 : best_;
+    }
+    std::vector<std::optional<CapacityRow>> rows = searches_.run(first_, tasks);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i]) {
+        plan_.found.complete = false;
+        continue;
+      }
+      if (rows[i]->rate > best_) {
+        best_ = rows[i]->rate;
+        plan_.best_settings = settings_of(values[i]);
+      }
+      rows[i]->values = std::move(values[i]);
+      plan_.found.rows.push_back(std::move(*rows[i]));
+    }
+    searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
+                   std::to_string(layouts_.size()) + " candidates, best rate " +
+                   std::to_string(best_));
+  }
+
+  std::vector<std::string> settings_of(const std::vector<std::string>& values) const {
+    std::vector<std::string> settings;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      settings.push_back(plan_.found.keys[i] + "=" + values[i]);
+    }
+    return settings;
+  }
+
+  const ServicePlanRequest& request_;
+  RateSearches searches_;
+  double first_ = 0;
+  double best_ = 0;
+  std::vector<Layout> layouts_;
+  ServicePlan plan_;
+};
+
 }  // namespace
 
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load) {
   const config::Value root = sim::read_configuration(experiment, overrides, load);
-  return value_at(root, tenant_path + "target") != nullptr;
+  const config::Value* const kind = value_at(root, "workload.kind");
+  return (kind != nullptr && kind->text == "serving") || has_targets(root);
 }
 
-ServicePlan plan_service(const ServicePlanRequest& request, const config::TextLoader& load) {
-  const config::Value root =
-      sim::read_configuration(request.capacity.experiment, request.capacity.overrides, load);
-  const double first = first_rate(request.capacity, root);
-  if (value_at(root, "workload.tenants")->items.size() != 1) {
-    throw ConfigError(
-        "plans a service of one tenant; of several, tessera capacity --over searches "
-        "values of their keys");
-  }
-  if (value_at(root, tenant_path + "npus") != nullptr) {
-    throw ConfigError(tenant_path + "npus: NPUs are what is planned");
-  }
-  const std::vector<std::string> chunks = chunks_of(root);
-  const std::vector<Layout> candidates = layouts(npus_of(request, root), chunks);
-
-  ServicePlan plan;
-  plan.candidates = candidates.size();
-  CapacityOutcome& found = plan.found;
-  for (const char* const key : {"tensor", "pipeline", "replicas", "prefill"}) {
-    found.keys.push_back(tenant_path + key);
-  }
-  if (!chunks.empty()) {
-    found.keys.push_back(tenant_path + "batching.chunk");
-  }
-  double best = 0;
-  for (const Layout& layout : candidates) {
-    std::vector<std::string> values = layout.values(!chunks.empty());
-    std::vector<std::string> settings;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      settings.push_back(found.keys[i] + "=" + values[i]);
-    }
-    std::vector<std::string> all = request.capacity.overrides;
-    all.insert(all.end(), settings.begin(), settings.end());
-    std::optional<CapacityRow> row =
-        RateSearch(request.capacity, load, std::move(all)).run(first, request.all ? 0 : best);
-    if (!row) {
-      found.complete = false;
-      break;
-    }
-    if (row->rate > best) {
-      best = row->rate;
-      plan.best_settings = std::move(settings);
-    }
-    row->values = std::move(values);
-    found.rows.push_back(std::move(*row));
-    if (request.capacity.on_note) {
-      request.capacity.on_note(std::to_string(found.rows.size()) + " of " +
-                               std::to_string(candidates.size()) + " candidates, best rate " +
-                               std::to_string(best));
-    }
-  }
-  sort_rows(found);
-  return plan;
+ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,
+                         const config::TextLoader& load) {
+  return Planner(request, communicator, load).run();
 }
 
 }  // namespace tessera::explore

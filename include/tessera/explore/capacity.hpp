@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/trace/summary.hpp"
 
@@ -28,7 +29,7 @@ struct CapacityRequest {
   // "KEY=VALUE,...": searched at each combination.
   std::vector<std::string> over;
   std::function<bool()> stop_requested;
-  std::function<void(const std::string&)> on_note;
+  std::function<void(const std::string&)> on_note;  // on rank 0
 };
 
 // One combination of values.
@@ -49,9 +50,11 @@ struct CapacityOutcome {
   bool complete = true;           // else it was stopped
 };
 
-// Throws ConfigError for an experiment without targets or without the rate, and for values that are
-// none.
-CapacityOutcome find_capacity(const CapacityRequest& request, const config::TextLoader& load);
+// Combinations are spread over ranks; the outcome is the same on all of them and on any number.
+// Collective. Throws ConfigError for an experiment without targets or without the rate, and for
+// values that are none.
+CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
+                              const config::TextLoader& load);
 
 std::string to_table(const CapacityOutcome& outcome);
 std::string to_json(const CapacityOutcome& outcome);

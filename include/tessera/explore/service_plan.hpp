@@ -3,8 +3,10 @@
 //
 // Of a model that one tenant serves, each way to use the NPUs is a candidate; its worth is the
 // largest rate of requests at which targets are met (capacity.hpp). A candidate that does not meet
-// them at the best rate so far, raised by `within`, is beaten after one simulation: less load is
-// never later. With `all` each is searched to its end, which answers are held against.
+// them at the best rate so far, raised by half of `within`, is beaten after one simulation: less
+// load is taken never to be later. The best rate so far is looked at after 1, 3, 7, 15, 23, ...
+// candidates, whose searches are spread over ranks: so results are the same on any number of them.
+// With `all` each is searched to its end, which answers are held against.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +29,13 @@ struct ServicePlan {
   std::vector<std::string> best_settings;  // KEY=VALUE, of the first; empty: none meets its targets
 };
 
-// Whether the experiment serves a model within targets, which is what is planned here.
+// Whether the experiment serves requests, which is what is planned here.
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load);
 
-// Throws ConfigError for an experiment of several tenants, without targets or without a rate.
-ServicePlan plan_service(const ServicePlanRequest& request, const config::TextLoader& load);
+// Collective. Throws ConfigError for an experiment of several tenants, without targets or without a
+// rate.
+ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,
+                         const config::TextLoader& load);
 
 }  // namespace tessera::explore

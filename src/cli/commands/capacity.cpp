@@ -4,7 +4,6 @@
 #include "options.hpp"
 #include "rate_options.hpp"
 #include "signals.hpp"
-#include "tessera/core/error.hpp"
 #include "tessera/explore/capacity.hpp"
 
 namespace tessera::cli {
@@ -33,16 +32,18 @@ int capacity_command(const Words& words, comm::Communicator& world) {
   if (!options.parse(words, world)) {
     return 0;
   }
-  if (world.size() > 1) {
-    throw ConfigError("tessera capacity runs on one rank");
-  }
   SignalWatch signals;
   explore::CapacityRequest request = rate_request(options, signals);
   request.over = options.texts("over");
-  const explore::CapacityOutcome outcome = explore::find_capacity(request, shared_loader(world));
-  std::cout << (options.flag("json") ? explore::to_json(outcome) : explore::to_table(outcome));
+  const explore::CapacityOutcome outcome =
+      explore::find_capacity(request, world, shared_loader(world));
+  if (world.rank() == 0) {
+    std::cout << (options.flag("json") ? explore::to_json(outcome) : explore::to_table(outcome));
+    if (!outcome.complete) {
+      std::cerr << "error: a stop was requested" << std::endl;
+    }
+  }
   if (!outcome.complete) {
-    std::cerr << "error: a stop was requested" << std::endl;
     return stopped_exit_code;
   }
   return !outcome.rows.empty() && outcome.rows.front().rate > 0 ? 0 : never_met_exit_code;

@@ -43,10 +43,24 @@ Options plan_options() {
   return options;
 }
 
-int plan_service(const Options& options, comm::Communicator& world) {
-  if (world.size() > 1) {
-    throw ConfigError("tessera plan of a service runs on one rank");
+void print(const explore::ServicePlan& plan, const std::string& experiment, bool as_json) {
+  std::cout << (as_json ? explore::to_json(plan.found) : explore::to_table(plan.found));
+  if (!plan.best_settings.empty()) {
+    std::ostream& out = as_json ? std::cerr : std::cout;
+    out << "tessera run " << experiment;
+    for (const std::string& setting : plan.best_settings) {
+      out << " --set " << setting;
+    }
+    out << " takes the best" << std::endl;
   }
+  if (!plan.found.complete) {
+    std::cerr << "error: a stop was requested" << std::endl;
+  } else if (plan.best_settings.empty()) {
+    std::cerr << "error: no layout meets the targets" << std::endl;
+  }
+}
+
+int plan_service(const Options& options, comm::Communicator& world) {
   for (const char* const name : {"top", "full", "keep", "output", "folder"}) {
     if (options.has(name)) {
       throw ConfigError(std::string("--") + name + " means nothing for a service");
@@ -58,26 +72,13 @@ int plan_service(const Options& options, comm::Communicator& world) {
   request.capacity = rate_request(options, signals);
   request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
   request.all = options.flag("all");
-  const explore::ServicePlan plan = explore::plan_service(request, shared_loader(world));
-  std::cout << (options.flag("json") ? explore::to_json(plan.found)
-                                     : explore::to_table(plan.found));
-  if (!plan.best_settings.empty()) {
-    std::ostream& out = options.flag("json") ? std::cerr : std::cout;
-    out << "tessera run " << request.capacity.experiment;
-    for (const std::string& setting : plan.best_settings) {
-      out << " --set " << setting;
-    }
-    out << " takes the best" << std::endl;
+  const explore::ServicePlan plan = explore::plan_service(request, world, shared_loader(world));
+  if (world.rank() == 0) {
+    print(plan, request.capacity.experiment, options.flag("json"));
   }
-  if (!plan.found.complete) {
-    std::cerr << "error: a stop was requested" << std::endl;
-    return stopped_exit_code;
-  }
-  if (plan.best_settings.empty()) {
-    std::cerr << "error: no layout meets the targets" << std::endl;
-    return nothing_fits_exit_code;
-  }
-  return 0;
+  return !plan.found.complete         ? stopped_exit_code
+         : plan.best_settings.empty() ? nothing_fits_exit_code
+                                      : 0;
 }
 
 explore::SearchRequest request_of(const Options& options, const SignalWatch& signals) {

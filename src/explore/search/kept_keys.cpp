@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "search/proposal_line.hpp"
+#include "line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/plan/schedule/schedule.hpp"

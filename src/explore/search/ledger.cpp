@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "line_fields.hpp"
 #include "search/proposal_line.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/config/document.hpp"

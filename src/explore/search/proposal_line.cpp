@@ -1,33 +1,14 @@
 #include "search/proposal_line.hpp"
 
-#include <algorithm>
-#include <charconv>
-
+#include "line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::explore {
 namespace {
 
-constexpr char separator = '\t';
 constexpr std::size_t fields = 11;
 constexpr const char* end_of_line = ".";
-
-std::string on_one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == separator; }, ' ');
-  return text;
-}
-
-template <class Number>
-Number number_from(const std::string& text) {
-  Number number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size()) {
-    throw ConfigError("'" + text + "' is no number");
-  }
-  return number;
-}
 
 plan::Recompute recompute_from(const std::string& name) {
   for (const plan::Recompute each : {plan::Recompute::selective, plan::Recompute::full}) {
@@ -63,29 +44,19 @@ Candidate candidate_from(const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> split(const std::string& text, char between) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(between, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 std::string to_line(const Proposal& proposal) {
   return join(
       std::vector<std::string>{
           proposal.candidate ? proposal.candidate->key() : "", proposal.layout, proposal.status,
-          on_one_line(proposal.message), std::to_string(proposal.bound.ps()),
+          as_field(proposal.message), std::to_string(proposal.bound.ps()),
           std::to_string(proposal.estimate.ps()), std::to_string(proposal.iteration.ps()),
           format_number(proposal.throughput), std::to_string(proposal.memory.count()),
           proposal.tiles, end_of_line},
-      std::string(1, separator));
+      std::string(1, field_separator));
 }
 
 Proposal proposal_from(const std::string& line) {
-  const std::vector<std::string> parts = split(line, separator);
+  const std::vector<std::string> parts = split(line, field_separator);
   if (parts.size() != fields || parts.back() != end_of_line) {
     throw ConfigError("a line that is no proposal");
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "tessera/explore/strategy_search.hpp"
 
@@ -12,8 +11,5 @@ namespace tessera::explore {
 std::string to_line(const Proposal& proposal);
 // Throws ConfigError for a line that is none, as one that a kill has cut.
 Proposal proposal_from(const std::string& line);
-
-// The parts between separators.
-std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace tessera::explore

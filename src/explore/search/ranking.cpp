@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "line_fields.hpp"
 #include "search/proposal_line.hpp"
 #include "spread.hpp"
 #include "tessera/core/error.hpp"

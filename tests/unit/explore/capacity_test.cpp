@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
+#include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/capacity.hpp"
 
@@ -30,7 +32,8 @@ std::string experiment(const std::string& target) {
 
 CapacityOutcome find(const std::string& text, CapacityRequest request = {}) {
   request.experiment = "e.yaml";
-  return find_capacity(request, [&](const std::string&) { return text; });
+  const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+  return find_capacity(request, *alone, [&](const std::string&) { return text; });
 }
 
 std::string poisson(const std::string& target, const std::string& rate = "1000") {
@@ -72,6 +75,22 @@ TEST(Capacity, GrowsWithReplicasAndRefusesWhatHasNoPlace) {
   EXPECT_EQ(outcome.rows[2].status, "refused");
   EXPECT_THAT(to_table(outcome), HasSubstr("the machine has 4"));
   EXPECT_THAT(to_json(outcome), HasSubstr("\"status\": \"refused\""));
+}
+
+TEST(Capacity, IsTheSameOnAnyNumberOfRanks) {
+  CapacityRequest request;
+  request.experiment = "e.yaml";
+  request.within = 0.2;
+  request.over = {"workload.tenants.0.replicas=1,2,3,4,5",
+                  "workload.tenants.0.batching.sequences=1,2"};
+  const CapacityOutcome expected = find(poisson(in_time), request);
+  ASSERT_EQ(expected.rows.size(), 10U);
+  comm::run_ranks_as_threads(3, [&](comm::Communicator& communicator) {
+    const CapacityOutcome outcome =
+        find_capacity(request, communicator, [](const std::string&) { return poisson(in_time); });
+    EXPECT_EQ(to_json(outcome), to_json(expected));
+    EXPECT_EQ(to_table(outcome), to_table(expected));
+  });
 }
 
 TEST(Capacity, SaysThatNoRateIsLowEnough) {

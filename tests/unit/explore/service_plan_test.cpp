@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/service_plan.hpp"
 
@@ -30,13 +32,19 @@ std::string experiment(const std::string& more = "") {
          "      requests: {arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}\n";
 }
 
-ServicePlan plan_of(const std::string& text, bool all = false, std::uint64_t devices = 0) {
+ServicePlanRequest request_for(bool all = false, std::uint64_t devices = 0) {
   ServicePlanRequest request;
   request.capacity.experiment = "e.yaml";
   request.capacity.within = 0.1;
   request.all = all;
   request.devices = devices;
-  return plan_service(request, [&](const std::string&) { return text; });
+  return request;
+}
+
+ServicePlan plan_of(const std::string& text, bool all = false, std::uint64_t devices = 0) {
+  const ServicePlanRequest request = request_for(all, devices);
+  const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+  return plan_service(request, *alone, [&](const std::string&) { return text; });
 }
 
 TEST(ServicePlan, FindsWhatSearchingEachToItsEndFinds) {
@@ -70,6 +78,41 @@ TEST(ServicePlan, UsesAllNpusOrAsManyAsItMay) {
   EXPECT_LT(one.found.rows.front().rate, all.found.rows.front().rate);
 }
 
+TEST(ServicePlan, IsTheSameOnAnyNumberOfRanks) {
+  const ServicePlan expected = plan_of(experiment());
+  const ServicePlanRequest request = request_for();
+  for (const int ranks : {2, 3}) {
+    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+      const ServicePlan plan =
+          plan_service(request, communicator, [](const std::string&) { return experiment(); });
+      EXPECT_EQ(to_json(plan.found), to_json(expected.found));
+      EXPECT_EQ(plan.best_settings, expected.best_settings);
+    });
+  }
+}
+
+TEST(ServicePlan, StopsWithWhatItHas) {
+  ServicePlanRequest request = request_for();
+  std::uint32_t notes = 0;
+  request.capacity.on_note = [&](const std::string&) { ++notes; };
+  request.capacity.stop_requested = [&] { return notes == 2; };
+  const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+  const ServicePlan plan =
+      plan_service(request, *alone, [](const std::string&) { return experiment(); });
+  EXPECT_FALSE(plan.found.complete);
+  EXPECT_EQ(plan.found.rows.size(), 3U);  // one, and then two
+}
+
+TEST(ServicePlan, KnowsServices) {
+  const auto is_planned_here = [](const std::string& text) {
+    return is_service("e.yaml", {}, [&](const std::string&) { return text; });
+  };
+  EXPECT_TRUE(is_planned_here(experiment()));
+  EXPECT_TRUE(is_planned_here("workload: {kind: serving}\n"));
+  EXPECT_TRUE(is_planned_here("workload: {kind: tenants, tenants: [{name: a}, {target: {}}]}\n"));
+  EXPECT_FALSE(is_planned_here("workload: {kind: transformer}\n"));
+}
+
 TEST(ServicePlan, RefusesWhatItCannotPlan) {
   const auto message = [](const std::string& text) -> std::string {
     try {
@@ -84,7 +127,11 @@ TEST(ServicePlan, RefusesWhatItCannotPlan) {
   const std::size_t tenant = one.find("    - name: chat");
   std::string second = one.substr(tenant);
   second.replace(second.find("chat"), 4, "talk");
-  EXPECT_THAT(message(one + second), HasSubstr("one tenant"));
+  EXPECT_THAT(message(one + second), HasSubstr("one tenant, and there are 2"));
+  std::string timeless = one;
+  const std::string target = "      target: {latency: 300 us}\n";
+  timeless.erase(timeless.find(target), target.size());
+  EXPECT_THAT(message(timeless), HasSubstr("has a 'target' that could be met"));
 }
 
 }  // namespace
