@@ -5,13 +5,15 @@
 repository=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
 # shellcheck disable=SC2034  # the packages are for those who source this
-build_packages=(g++ cmake ninja-build git pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
+build_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
   libyaml-cpp-dev libcxxopts-dev libspdlog-dev libfmt-dev libmetis-dev nlohmann-json3-dev zlib1g-dev
-  libprotobuf-dev protobuf-compiler libexpat1-dev libeigen3-dev libonnx-dev)
+  libprotobuf-dev protobuf-compiler libexpat1-dev libonnx-dev)
 # shellcheck disable=SC2034  # what only tests and benchmarks need
-bench_packages=(ccache libgtest-dev libgmock-dev libbenchmark-dev libsimgrid-dev)
-# shellcheck disable=SC2034
-picture_packages=(python3 python3-h5py python3-matplotlib python3-numpy)
+bench_packages=(ccache git libeigen3-dev libgtest-dev libgmock-dev libbenchmark-dev libsimgrid-dev)
+# shellcheck disable=SC2034  # what reports and tables of runs need
+report_packages=(python3 python3-h5py python3-numpy)
+# shellcheck disable=SC2034  # Debian's matplotlib brings SciPy and much else: only where pictures are drawn
+picture_packages=("${report_packages[@]}" python3-matplotlib)
 # shellcheck disable=SC2034
 gate_packages=(clang-format)
 # shellcheck disable=SC2034

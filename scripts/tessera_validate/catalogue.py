@@ -83,7 +83,7 @@ PAGES = {page.name: page for page in (
     Page("remote-memory", "Remote memory: pools, coherent systems, CXL devices",
          ("pools", "systems", "ring", "workload", "devices"),
          counted=("pools", "systems", "ring", "workload", "devices")),
-    Page("front-door", "The front door", ("spaces", "times"),
+    Page("front-door", "The front door", ("spaces", "services", "times"),
          about="`tessera plan`: how good its answer is, and what it costs."),
     Page("ranks", "Ranks",
          ("wafer-training", "full-wafer", "cluster", "tiles", "small", "digests", "shipped", "partitions",

@@ -84,8 +84,17 @@ SPACES = (
           DENSE.replace("layers: 8", "layers: 14"),
           {**PLAIN, "zero": "0,1", "recompute": "none,full"},
           "interleaved chunks and weight gradients that are put off"),
+    Space("hybrid", CLUSTER.replace("NODES", "4").replace("CAPACITY", "64 MB"), DENSE,
+          {**PLAIN, "chunks": "1", "schedule": "1f1b", "zero": "1,2,3", "shard": "0,2,4,8"},
+          "hybrid sharding: ZeRO over some of the replicas, of a server or of two, and over all",
+          {"recompute": "none,full", "micro_batch": "1,2"}),
+    Space("v", CLUSTER.replace("NODES", "4").replace("CAPACITY", "1 GB"),
+          DENSE.replace("layers: 8", "layers: 14"),
+          {"context": "1", "sequence_parallel": "false", "zero": "0,1", "recompute": "none,full", "chunks": "1,2",
+           "schedule": "1f1b,zb-h1,interleaved,zb-v,dualpipe-v"},
+          "schedules whose chunks lie in a V, which plan tries where it is asked to, beside others"),
 )
-REDUCED = ("mesh", "experts")
+REDUCED = ("mesh", "experts", "hybrid")
 
 
 def plan(program, folder, space, reduced, name, *more):

@@ -68,6 +68,7 @@ void Forecaster::turn_to(const Candidate& candidate) {
   if (other_cut) {
     outlines_.clear();
     cuts_.clear();
+    passes_.clear();
     layer_memory_.clear();
     for (const std::size_t layer : firsts_) {
       layer_memory_.push_back(plan::memory_of_layer(workload_, strategy_, workload_.layers[layer]));
@@ -120,13 +121,14 @@ Forecast Forecaster::of(const Candidate& candidate) {
   const SharingSums& sharing = sharing_of(layout);
   const std::uint32_t stages = strategy_.degrees.pipeline;
   const Cuts& cuts = cuts_of(stages, strategy_.chunks);
+  const std::vector<StagePasses>& passes = passes_of(cuts);
   std::vector<plan::StageMemory> memory;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     plan::StageMemory& of = memory.emplace_back(cuts.repeats[stage] != 0 && !strategy_.v_shaped
                                                     ? memory.back()
                                                     : memory_of(sharing, cuts.first, stage));
     of.in_flight = in_flight(candidate, stage);
-    of.peak = peak_of(cuts.first, stage, of);
+    of.peak = peak_of(passes[stage], stage, of);
     const plan::Holding holding = plan::holding_of(
         least_tile_, !experiment_.machine.channels.empty(), of.weight_state(), of.activations());
     of.holds_weights = holding.weights;

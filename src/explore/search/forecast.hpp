@@ -132,6 +132,15 @@ class Forecaster {
     std::vector<char> repeats;       // [stages] whether it has the same layers as the one before
   };
 
+  // What the passes of a stage hold beside what is held all the time.
+  struct StagePasses {
+    std::vector<plan::PhaseMemory> chunks;  // in a V alone
+    plan::PhaseMemory largest;
+    Bytes apart;
+  };
+  // Stages, chunks, in a V; whether weights are gathered, gradients scattered, and beside others.
+  using PassesKey = std::tuple<std::uint32_t, std::uint32_t, bool, bool, bool, bool>;
+
   using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
                             plan::Recompute, bool, bool>;
@@ -147,8 +156,10 @@ class Forecaster {
   const plan::PassOutline& outline_of(std::size_t kind, PassKind pass,
                                       const plan::Holding& holding);
   std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage) const;
-  plan::MemoryUse peak_of(const std::vector<std::size_t>& cuts, std::uint32_t stage,
-                          const plan::StageMemory& memory);
+  const std::vector<StagePasses>& passes_of(const Cuts& cuts);
+  StagePasses passes_of_stage(const std::vector<std::size_t>& cuts, std::uint32_t stage) const;
+  plan::MemoryUse peak_of(const StagePasses& passes, std::uint32_t stage,
+                          const plan::StageMemory& memory) const;
   plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
@@ -192,6 +203,7 @@ class Forecaster {
   std::map<std::string, PerLayout> layouts_;
   std::map<std::tuple<std::size_t, std::uint8_t, bool, bool>, plan::PassOutline> outlines_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cuts> cuts_;  // by stages and chunks
+  std::map<PassesKey, std::vector<StagePasses>> passes_;          // [stages]
 };
 
 }  // namespace tessera::explore

@@ -50,21 +50,49 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
   return memory;
 }
 
-plan::MemoryUse Forecaster::peak_of(const std::vector<std::size_t>& cuts, std::uint32_t stage,
-                                    const plan::StageMemory& memory) {
-  std::vector<plan::PhaseMemory> chunks;
+Forecaster::StagePasses Forecaster::passes_of_stage(const std::vector<std::size_t>& cuts,
+                                                    std::uint32_t stage) const {
+  StagePasses passes;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
     const std::uint32_t part = shape().part_of(stage, chunk);
-    chunks.push_back(
+    passes.chunks.push_back(
         plan::memory_of_passes(strategy_, layer_memory_, kinds_, cuts[part], cuts[part + 1]));
   }
   if (experiment_.machine.framework.pools_apart) {
-    plan::keep_pools(chunks);
+    plan::keep_pools(passes.chunks);
   }
+  passes.largest = plan::largest_passes(passes.chunks);
+  passes.apart = plan::mean_apart(passes.chunks);
+  if (!strategy_.v_shaped) {
+    passes.chunks.clear();
+  }
+  return passes;
+}
+
+// Shared by candidates that differ in schedules, micro-batches, layouts and replicas.
+const std::vector<Forecaster::StagePasses>& Forecaster::passes_of(const Cuts& cuts) {
+  const bool replicas = strategy_.degrees.data > 1;
+  const bool scatters = replicas && strategy_.zero >= 2;
+  const std::uint32_t stages = strategy_.degrees.pipeline;
+  const auto [entry, fresh] =
+      passes_.try_emplace({stages, strategy_.chunks, strategy_.v_shaped,
+                           replicas && strategy_.zero == 3, scatters,
+                           scatters && strategy_.overlap_gradients});
+  std::vector<StagePasses>& passes = entry->second;
+  for (std::uint32_t stage = 0; fresh && stage < stages; ++stage) {
+    passes.push_back(cuts.repeats[stage] != 0 && !strategy_.v_shaped
+                         ? passes.back()
+                         : passes_of_stage(cuts.first, stage));
+  }
+  return passes;
+}
+
+plan::MemoryUse Forecaster::peak_of(const StagePasses& passes, std::uint32_t stage,
+                                    const plan::StageMemory& memory) const {
   if (strategy_.v_shaped) {
     plan::MemoryWalk walk(memory.state());
     for (const plan::Pass& pass : strategy_.passes(stage, workload_.training)) {
-      walk.take(pass, chunks[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+      walk.take(pass, passes.chunks[pass.chunk][static_cast<std::size_t>(pass.phase)]);
     }
     return plan::with_framework(experiment_.machine.framework,
                                 plan::communicators_of(strategy_, stage, ties_), walk.peak().use);
@@ -74,7 +102,7 @@ plan::MemoryUse Forecaster::peak_of(const std::vector<std::size_t>& cuts, std::u
   return plan::with_framework(
       experiment_.machine.framework, plan::communicators_of(strategy_, stage, ties_),
       plan::peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
-                                plan::mean_apart(chunks), plan::largest_passes(chunks)));
+                                passes.apart, passes.largest));
 }
 
 // What each place keeps of all stages that share it, and the tightest of them.
