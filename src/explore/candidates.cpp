@@ -279,7 +279,7 @@ class Visits {
   }
 
   // Those that can run the shape and are not the same as one before: with one stage, or one
-  // micro-batch, there is nothing to order. Those in a V are tried where they are asked for.
+  // micro-batch, there is nothing to order.
   std::vector<std::string> schedules_of(const plan::PipelineShape& shape) const {
     std::vector<std::string> names;
     if (!limits_.training) {
@@ -288,32 +288,19 @@ class Visits {
       names = {limits_.own.schedule};
     } else if (shape.chunks > 1) {
       names = {"interleaved"};
+      if (shape.stages > 1 && shape.micro_batches > 1) {
+        names.insert(names.end(), {"zb-v", "dualpipe-v"});
+      }
     } else if (shape.stages == 1 || shape.micro_batches == 1) {
       names = {"1f1b"};
     } else {
       names = {"1f1b", "gpipe", "zb-h1"};
-    }
-    if (!limits_.kept.contains("schedule") && limits_.training && shape.stages > 1) {
-      add_v_shaped(names);
     }
     leave_given(limits_, "schedule", names);
     std::erase_if(names, [&](const std::string& name) {
       return !plan::schedules().at(name).objection(shape).empty();
     });
     return names;
-  }
-
-  // Those that were asked for.
-  void add_v_shaped(std::vector<std::string>& names) const {
-    const auto given = limits_.given.find("schedule");
-    if (given == limits_.given.end()) {
-      return;
-    }
-    for (const std::string& name : given->second) {
-      if (plan::schedules().at(name).v_shaped) {
-        names.push_back(name);
-      }
-    }
   }
 
   void each_layout() {
@@ -396,6 +383,10 @@ std::string Candidate::title() const {
   return text;
 }
 
+bool Candidate::is_v_shaped() const {
+  return plan::schedules().contains(schedule) && plan::schedules().at(schedule).v_shaped;
+}
+
 plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t samples) const {
   plan::Strategy strategy = base;
   strategy.degrees = degrees;
@@ -408,10 +399,8 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
       static_cast<std::uint32_t>(samples / (std::uint64_t{micro_batch} * degrees.data));
   strategy.chunks = chunks;
   strategy.schedule = schedule;
-  if (plan::schedules().contains(schedule)) {
-    strategy.v_shaped = plan::schedules().at(schedule).v_shaped;
-    strategy.mirrored = plan::schedules().at(schedule).mirrored;
-  }
+  strategy.v_shaped = is_v_shaped();
+  strategy.mirrored = false;
   strategy.order.clear();
   strategy.recompute = recompute;
   strategy.zero = zero;

@@ -71,7 +71,8 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
     std::vector<std::vector<std::string>> values;
     for (std::size_t number = begin; number < end; ++number) {
       values.push_back(values_at(over, number));
-      RateTask& task = tasks.emplace_back(RateTask{request.overrides});
+      RateTask& task = tasks.emplace_back();
+      task.settings = request.overrides;
       for (std::size_t key = 0; key < over.size(); ++key) {
         task.settings.push_back(over[key].key + "=" + values.back()[key]);
       }

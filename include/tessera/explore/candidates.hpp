@@ -39,6 +39,8 @@ struct Candidate {
   std::string key() const;
   // "pipeline 8, tensor 4, data 2, …", what is not usual alone.
   std::string title() const;
+  // Whether the chunks of a stage lie in a V.
+  bool is_v_shaped() const;
   // `base` with these keys.
   plan::Strategy strategy(const plan::Strategy& base, std::uint64_t samples) const;
 };

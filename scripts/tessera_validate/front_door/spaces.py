@@ -92,7 +92,7 @@ SPACES = (
           DENSE.replace("layers: 8", "layers: 14"),
           {"context": "1", "sequence_parallel": "false", "zero": "0,1", "recompute": "none,full", "chunks": "1,2",
            "schedule": "1f1b,zb-h1,interleaved,zb-v,dualpipe-v"},
-          "schedules whose chunks lie in a V, which plan tries where it is asked to, beside others"),
+          "schedules whose chunks lie in a V beside others, and overlaps"),
 )
 REDUCED = ("mesh", "experts", "hybrid")
 

@@ -13,7 +13,8 @@ constexpr std::size_t most_of_group = 2;  // at a time
 std::string group_of(const Candidate& candidate) {
   return std::to_string(candidate.degrees.pipeline) + "/" +
          std::to_string(candidate.degrees.tensor) + "/" + std::to_string(candidate.degrees.data) +
-         "/" + std::to_string(candidate.context) + "/" + candidate.layout;
+         "/" + std::to_string(candidate.context) + "/" + candidate.layout +
+         (candidate.is_v_shaped() ? "/V" : "");
 }
 
 }  // namespace

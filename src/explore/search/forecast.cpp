@@ -124,9 +124,8 @@ Forecast Forecaster::of(const Candidate& candidate) {
   const std::vector<StagePasses>& passes = passes_of(cuts);
   std::vector<plan::StageMemory> memory;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    plan::StageMemory& of = memory.emplace_back(cuts.repeats[stage] != 0 && !strategy_.v_shaped
-                                                    ? memory.back()
-                                                    : memory_of(sharing, cuts.first, stage));
+    plan::StageMemory& of = memory.emplace_back(
+        repeats(cuts, stage) ? memory.back() : memory_of(sharing, cuts.first, stage));
     of.in_flight = in_flight(candidate, stage);
     of.peak = peak_of(passes[stage], stage, of);
     const plan::Holding holding = plan::holding_of(
@@ -145,9 +144,8 @@ Forecast Forecaster::of(const Candidate& candidate) {
   std::vector<StageTimes> times;
   double events = 0;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    const bool repeats =
-        cuts.repeats[stage] != 0 && !strategy_.v_shaped && is_kept_alike(layout, memory, stage);
-    times.push_back(repeats ? times.back() : times_of(layout, cuts.first, stage, memory[stage]));
+    const bool again = repeats(cuts, stage) && is_kept_alike(layout, memory, stage);
+    times.push_back(again ? times.back() : times_of(layout, cuts.first, stage, memory[stage]));
     events += times.back().events * strategy_.degrees.data * strategy_.degrees.tensor;
   }
   forecast.events = events * strategy_.micro_batches;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/durations.hpp"
+#include "search/pass_walks.hpp"
 #include "search/span.hpp"
 #include "search/ways.hpp"
 #include "tessera/explore/candidates.hpp"
@@ -130,6 +131,7 @@ class Forecaster {
   struct Cuts {
     std::vector<std::size_t> first;  // [parts + 1] first layers, and the end
     std::vector<char> repeats;       // [stages] whether it has the same layers as the one before
+    std::vector<char> repeats_in_v;  // likewise where every other chunk lies the other way round
   };
 
   // What the passes of a stage hold beside what is held all the time.
@@ -152,20 +154,27 @@ class Forecaster {
   PassCost cost_of(Ways& ways, const plan::PassOutline& outline);
   const SharingSums& sharing_of(PerLayout& layout);
   const Cuts& cuts_of(std::uint32_t stages, std::uint32_t chunks);
+  std::vector<char> repeats_of(const std::vector<std::size_t>& first,
+                               const plan::PipelineShape& pipeline) const;
+  bool repeats(const Cuts& cuts, std::uint32_t stage) const {
+    return (strategy_.v_shaped ? cuts.repeats_in_v : cuts.repeats)[stage] != 0;
+  }
   std::vector<std::uint64_t> layer_costs();
   const plan::PassOutline& outline_of(std::size_t kind, PassKind pass,
                                       const plan::Holding& holding);
-  std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage) const;
+  std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage);
   const std::vector<StagePasses>& passes_of(const Cuts& cuts);
   StagePasses passes_of_stage(const std::vector<std::size_t>& cuts, std::uint32_t stage) const;
   plan::MemoryUse peak_of(const StagePasses& passes, std::uint32_t stage,
-                          const plan::StageMemory& memory) const;
+                          const plan::StageMemory& memory);
   plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                  Forecast& forecast) const;
   static void take(const Need& need, const std::vector<plan::StageMemory>& memory,
                    Forecast& forecast);
+  PassCost cost_of_part(const CostSums& costs, const SharingSums& sharing, std::size_t first,
+                        std::size_t end, PassKind pass, bool shares_gradients) const;
   StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
                       const plan::StageMemory& memory);
   static Span pass_time(const PassCost& cost, double access);
@@ -178,6 +187,8 @@ class Forecaster {
   plan::Group sharing_group() const;
   Span sum_of_copies(Ways& ways, Bytes gradients);
   bool apart() const { return strategy_.schedule == "zb-h1" || strategy_.v_shaped; }
+  // Some of its backward passes are whole, though.
+  bool is_mixed() const { return strategy_.schedule == "dualpipe-v"; }
   plan::PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
 
   const sim::Experiment& experiment_;
@@ -185,6 +196,7 @@ class Forecaster {
   const plan::Strategy& base_;
   WayFinder finder_;
   Durations durations_;
+  PassWalks walks_;
   std::vector<std::size_t> kinds_;   // [layers]
   std::vector<std::size_t> firsts_;  // [kinds] first layer of each
   bool ties_;

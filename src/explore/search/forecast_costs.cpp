@@ -139,23 +139,33 @@ const Forecaster::Cuts& Forecaster::cuts_of(std::uint32_t stages, std::uint32_t 
   if (fresh) {
     entry->second.first =
         plan::balance_layers({layer_costs()}, std::vector<std::size_t>(stages * chunks, 0));
-    const std::vector<std::size_t>& first = entry->second.first;
-    const auto same_layers = [&](std::size_t part) {
-      const auto begin = [&](std::size_t of) {
-        return kinds_.begin() + static_cast<std::ptrdiff_t>(first[of]);
-      };
-      return std::equal(begin(part), begin(part + 1), begin(part - 1), begin(part));
-    };
-    entry->second.repeats.assign(stages, 1);
-    entry->second.repeats[0] = 0;
-    for (std::uint32_t part = 0; part < stages * chunks; ++part) {
-      const std::uint32_t stage = part % stages;
-      if (stage > 0 && !same_layers(part)) {
-        entry->second.repeats[stage] = 0;
+    plan::PipelineShape pipeline;
+    pipeline.stages = stages;
+    pipeline.chunks = chunks;
+    entry->second.repeats = repeats_of(entry->second.first, pipeline);
+    pipeline.v_shaped = true;
+    entry->second.repeats_in_v = repeats_of(entry->second.first, pipeline);
+  }
+  return entry->second;
+}
+
+std::vector<char> Forecaster::repeats_of(const std::vector<std::size_t>& first,
+                                         const plan::PipelineShape& pipeline) const {
+  const auto begin = [&](std::size_t part) {
+    return kinds_.begin() + static_cast<std::ptrdiff_t>(first[part]);
+  };
+  std::vector<char> again(pipeline.stages, 1);
+  again[0] = 0;
+  for (std::uint32_t stage = 1; stage < pipeline.stages; ++stage) {
+    for (std::uint32_t chunk = 0; chunk < pipeline.chunks; ++chunk) {
+      const std::uint32_t own = pipeline.part_of(stage, chunk);
+      const std::uint32_t before = pipeline.part_of(stage - 1, chunk);
+      if (!std::equal(begin(own), begin(own + 1), begin(before), begin(before + 1))) {
+        again[stage] = 0;
       }
     }
   }
-  return entry->second;
+  return again;
 }
 
 // [layers] what each takes.

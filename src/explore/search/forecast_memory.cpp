@@ -12,9 +12,9 @@ using plan::LayerState;
 }  // namespace
 
 // plan::most_in_flight of the schedules, in closed form but for those in a V.
-std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t stage) const {
+std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t stage) {
   if (strategy_.v_shaped) {
-    return plan::most_in_flight(strategy_.passes(stage, workload_.training));
+    return walks_.of(strategy_.schedule, shape())[stage].in_flight;
   }
   const std::uint64_t count = strategy_.micro_batches;
   const std::uint64_t stages = strategy_.degrees.pipeline;
@@ -80,27 +80,23 @@ const std::vector<Forecaster::StagePasses>& Forecaster::passes_of(const Cuts& cu
                            scatters && strategy_.overlap_gradients});
   std::vector<StagePasses>& passes = entry->second;
   for (std::uint32_t stage = 0; fresh && stage < stages; ++stage) {
-    passes.push_back(cuts.repeats[stage] != 0 && !strategy_.v_shaped
-                         ? passes.back()
-                         : passes_of_stage(cuts.first, stage));
+    passes.push_back(repeats(cuts, stage) ? passes.back() : passes_of_stage(cuts.first, stage));
   }
   return passes;
 }
 
 plan::MemoryUse Forecaster::peak_of(const StagePasses& passes, std::uint32_t stage,
-                                    const plan::StageMemory& memory) const {
+                                    const plan::StageMemory& memory) {
+  const std::uint32_t communicators = plan::communicators_of(strategy_, stage, ties_);
   if (strategy_.v_shaped) {
-    plan::MemoryWalk walk(memory.state());
-    for (const plan::Pass& pass : strategy_.passes(stage, workload_.training)) {
-      walk.take(pass, passes.chunks[pass.chunk][static_cast<std::size_t>(pass.phase)]);
-    }
-    return plan::with_framework(experiment_.machine.framework,
-                                plan::communicators_of(strategy_, stage, ties_), walk.peak().use);
+    const StageWalk& walk = walks_.of(strategy_.schedule, shape())[stage];
+    return plan::with_framework(experiment_.machine.framework, communicators,
+                                walk.peak(memory.state(), passes.chunks));
   }
   const plan::StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                              strategy_.micro_batches, memory.in_flight};
   return plan::with_framework(
-      experiment_.machine.framework, plan::communicators_of(strategy_, stage, ties_),
+      experiment_.machine.framework, communicators,
       plan::peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
                                 passes.apart, passes.largest));
 }

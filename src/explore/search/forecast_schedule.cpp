@@ -59,6 +59,33 @@ Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::Stag
   return time;
 }
 
+// Of layers from `first` on, before `end`, with what ZeRO adds.
+Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const SharingSums& sharing,
+                                              std::size_t first, std::size_t end, PassKind pass,
+                                              bool shares_gradients) const {
+  const bool replicas = strategy_.degrees.data > 1;
+  PassCost of = costs.before[end][pass] - costs.before[first][pass];
+  if (replicas && strategy_.zero == 3 && pass != weights) {
+    of.beside += between(sharing.gather, first, end);
+    // The first layer's weights are waited for.
+    of.blocking.likely += between(sharing.gather, first, first + 1).likely;
+  }
+  if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
+    const Span reduced = between(sharing.reduce, first, end);
+    if (strategy_.overlap_gradients) {
+      of.beside.likely += reduced.likely;  // may go on beside the next pass
+    } else {
+      of.blocking += reduced;
+    }
+  }
+  if (shares_gradients && (pass == backward || pass == weights)) {
+    const LayerState here = between(sharing.state, first, end);
+    const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
+    of.accessed -= 2 * static_cast<double>(others.count());
+  }
+  return of;
+}
+
 Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector<std::size_t>& cuts,
                                             std::uint32_t stage, const plan::StageMemory& memory) {
   Ways& ways = *layout.ways;
@@ -77,30 +104,16 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     const std::size_t end = cuts[part + 1];
     all += between(sharing.state, first, end);
     const auto cost = [&](PassKind pass) {
-      PassCost of = costs.before[end][pass] - costs.before[first][pass];
-      if (replicas && strategy_.zero == 3 && pass != weights) {
-        of.beside += between(sharing.gather, first, end);
-        // The first layer's weights are waited for.
-        of.blocking.likely += between(sharing.gather, first, first + 1).likely;
-      }
-      if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
-        const Span reduced = between(sharing.reduce, first, end);
-        if (strategy_.overlap_gradients) {
-          of.beside.likely += reduced.likely;  // may go on beside the next pass
-        } else {
-          of.blocking += reduced;
-        }
-      }
-      if (shares_gradients && (pass == backward || pass == weights)) {
-        const LayerState here = between(sharing.state, first, end);
-        const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
-        of.accessed -= 2 * static_cast<double>(others.count());
-      }
-      times.accessed += of.accessed * strategy_.micro_batches;
+      return cost_of_part(costs, sharing, first, end, pass, shares_gradients);
+    };
+    double accessed = 0;  // by a micro-batch
+    const auto count = [&](const PassCost& of) {
+      accessed += of.accessed;
       times.events += of.events;
-      return of;
     };
     const PassCost ahead = cost(forward);
+    count(ahead);
+    const double accessed_ahead = accessed;
     const Span time = pass_time(ahead, access);
     times.all_forward += time;
     if (chunk == 0) {
@@ -108,19 +121,33 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       times.early = time.least - times.first_forward.least;
     }
     if (!workload_.training) {
+      times.accessed += accessed * strategy_.micro_batches;
       continue;
     }
     const PassCost back = cost(apart() ? inputs : backward);
-    const Span back_time = pass_time(back, access);
-    times.all_backward += back_time;
-    if (chunk == 0) {
-      times.first_backward = {(back.compute + back.blocking).least, back_time.likely};
-    }
+    count(back);
+    Span back_time = pass_time(back, access);
+    double back_least = (back.compute + back.blocking).least;
     PassCost last = back;
     if (apart()) {
       last = cost(weights);
-      times.weight_gradients += pass_time(last, access);
+      count(last);
+      Span weights_time = pass_time(last, access);
+      if (is_mixed()) {  // whichever is shorter
+        const PassCost whole = cost(backward);
+        const double whole_least = pass_time(whole, access).least;
+        back_time.least = std::min(back_time.least, whole_least);
+        back_least = std::min(back_least, whole_least);
+        weights_time.least = std::min(weights_time.least, whole_least - back_time.least);
+        accessed = std::min(accessed, accessed_ahead + whole.accessed);
+      }
+      times.weight_gradients += weights_time;
     }
+    times.all_backward += back_time;
+    if (chunk == 0) {
+      times.first_backward = {back_least, back_time.likely};
+    }
+    times.accessed += accessed * strategy_.micro_batches;
     if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
       // The update waits for what the last pass has to share out.
       times.last.likely += between(sharing.reduce, end - 1, end).likely;
@@ -188,9 +215,6 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     longest_stage = longest(
         longest_stage,
         Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth.bytes_per_second())));
-  }
-  if (strategy_.v_shaped && strategy_.overlap_tensor) {
-    longest_stage.least = 0;  // some backward passes are whole, and hide sums
   }
   // Sums of many fractions are not exact.
   longest_stage.least *= 1 - 1e-9;

@@ -136,12 +136,12 @@ TEST(Candidates, VaryWhatMakesADifferenceAlone) {
   EXPECT_EQ(values_of(list, &Candidate::sequence_parallel), (std::set<bool>{false, true}));
   EXPECT_EQ(values_of(list, &Candidate::overlap_tensor), (std::set<bool>{false, true}));
   EXPECT_EQ(values_of(list, &Candidate::schedule),
-            (std::set<std::string>{"1f1b", "gpipe", "interleaved", "zb-h1"}));
+            (std::set<std::string>{"1f1b", "dualpipe-v", "gpipe", "interleaved", "zb-h1", "zb-v"}));
   wide.training = false;
   EXPECT_EQ(values_of(candidates(wide), &Candidate::schedule), std::set<std::string>{"streaming"});
 }
 
-TEST(Candidates, HaveSchedulesInAVWhereTheseAreAskedFor) {
+TEST(Candidates, HaveSchedulesInAVForTwoChunksOfSeveralStages) {
   CandidateLimits wide = limits(48);
   wide.batch = 48;
   wide.given = {{"schedule", {"1f1b", "zb-v"}}};
@@ -151,6 +151,7 @@ TEST(Candidates, HaveSchedulesInAVWhereTheseAreAskedFor) {
     if (candidate.schedule == "zb-v") {
       EXPECT_EQ(candidate.chunks, 2U);
       EXPECT_GT(candidate.degrees.pipeline, 1U);
+      EXPECT_TRUE(candidate.is_v_shaped());
       EXPECT_TRUE(candidate.strategy({}, 48).v_shaped);
     }
   }

@@ -47,6 +47,15 @@ TEST(Choice, CorrectsEstimatesOfTheSameDegrees) {
   EXPECT_EQ(choice.open(), 1U);
 }
 
+// What passes in a V wait for each other is not in estimates alike.
+TEST(Choice, CorrectsSchedulesInAVApart) {
+  std::vector<Ranked> all{ranked(2, 1, 10, 100), ranked(2, 2, 10, 105), ranked(2, 4, 10, 106)};
+  all[0].candidate.schedule = "zb-v";
+  Choice choice(all);
+  choice.learn(0, ps(200));
+  EXPECT_EQ(choice.next(8), (std::vector<std::size_t>{1, 2}));
+}
+
 TEST(Choice, TriesUnknownDegreesWithTheSmallestRatioSeen) {
   const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(2, 1, 10, 150)};
   Choice choice(all);
