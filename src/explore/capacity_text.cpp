@@ -154,7 +154,10 @@ std::string to_json(const CapacityOutcome& outcome) {
     rows.add(json);
   }
   JsonText json = JsonText::object();
-  json.put("complete", outcome.complete).put("rows", rows);
+  json.put("file_type", "tessera-capacity")
+      .put("format_version", "1.0")
+      .put("complete", outcome.complete)
+      .put("rows", rows);
   return json.to_string();
 }
 

@@ -17,6 +17,7 @@ import checks_graphs  # noqa: E402, F401
 import checks_import  # noqa: E402, F401
 import checks_models  # noqa: E402, F401
 import checks_scripts  # noqa: E402, F401
+import checks_services  # noqa: E402, F401
 import checks_shipped  # noqa: E402, F401
 import checks_signals  # noqa: E402, F401
 import checks_sweeps  # noqa: E402, F401

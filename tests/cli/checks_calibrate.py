@@ -1,8 +1,7 @@
 """Constants of a machine file from measured times."""
 import json
 
-from checks_scripts import fits
-from program import HERE, check, expect
+from program import HERE, check, expect, fits
 
 CONFIGS = HERE.parent.parent / "configs"
 # Llama-2-7B's products on A100, 512 to 4096 tokens: tests/validation/reference/operators_a100.csv (Vidur).

@@ -1,8 +1,7 @@
 """Trainings of weeks: what the command prints, and what it refuses."""
 import json
 
-from checks_scripts import fits
-from program import HERE, check, expect, expect_refusal
+from program import HERE, check, expect, expect_refusal, fits
 
 LLAMA3 = HERE.parent.parent / "configs" / "campaigns" / "llama3_405b.yaml"
 

@@ -4,8 +4,7 @@ import json
 import re
 import sys
 
-from checks_scripts import fits
-from program import HERE, check, expect, expect_refusal
+from program import HERE, check, expect, expect_refusal, fits
 
 REFERENCE = HERE.parent / "validation" / "reference"
 VALIDATE = HERE.parent.parent / "scripts" / "tessera_validate"

@@ -4,23 +4,7 @@ import re
 import shutil
 import subprocess
 
-from program import HERE, check, expect, expect_refusal
-
-FORMATS = HERE.parent.parent / "docs" / "schemas"
-
-
-def fits(document, name):
-    """Whether a document fits its schema; by Debian's Python, which need not be this one."""
-    code = ("import json, sys, jsonschema; jsonschema.validate(json.load(sys.stdin), "
-            "json.load(open(sys.argv[1])))")
-    for python in ("python3", "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import jsonschema"], stderr=subprocess.DEVNULL,
-                          check=False).returncode == 0:
-            done = subprocess.run([python, "-c", code, FORMATS / name], input=json.dumps(document),
-                                  capture_output=True, text=True, check=False)
-            expect(done.returncode == 0, "%s: %s" % (name, done.stderr[-2000:]))
-            return
-    raise AssertionError("no Python with jsonschema")
+from program import HERE, check, expect, expect_refusal, fits
 
 
 @check

@@ -4,7 +4,7 @@ import re
 import signal
 import time
 
-from program import HERE, check, expect, expect_refusal
+from program import HERE, check, expect, expect_refusal, fits
 
 
 def write_sweep(program, lines=""):
@@ -156,6 +156,7 @@ def plan_keeps_what_it_finds(program):
     expect("best so far: " in done.stderr_text, done.stderr_text)
     answer = json.loads(done.stdout_text)
     expect(answer == json.loads((found / "plan.json").read_text()), "another answer in the folder")
+    fits(answer, "plan.schema.json")
     expect(answer["complete"] and answer["proposals"][0]["iteration_time_ps"] > 0, answer)
     lines = (found / "candidates.csv").read_text().splitlines()
     expect(lines[0].startswith("pipeline,tensor,data,") and len(lines) > 4, lines[:2])

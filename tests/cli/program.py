@@ -7,6 +7,7 @@ import subprocess
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+FORMATS = HERE.parent.parent / "docs" / "schemas"
 CHECKS = {}
 
 
@@ -77,3 +78,17 @@ def expect_refusal(done, code, pattern):
     lines = [line for line in done.stderr_text.splitlines() if not line.startswith("info: ")]
     expect(len(lines) == 1, "expected one message, got: " + done.stderr_text)
     expect(re.search(pattern, lines[0]), "expected %r in: %s" % (pattern, lines[0]))
+
+
+def fits(document, name):
+    """Whether a document fits its schema; by Debian's Python, which need not be this one."""
+    code = ("import json, sys, jsonschema; jsonschema.validate(json.load(sys.stdin), "
+            "json.load(open(sys.argv[1])))")
+    for python in ("python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import jsonschema"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0:
+            done = subprocess.run([python, "-c", code, FORMATS / name], input=json.dumps(document),
+                                  capture_output=True, text=True, check=False)
+            expect(done.returncode == 0, "%s: %s" % (name, done.stderr[-2000:]))
+            return
+    raise AssertionError("no Python with jsonschema")

@@ -134,7 +134,9 @@ std::string to_json(const SearchOutcome& outcome) {
     proposals.add(json_of(proposal));
   }
   JsonText json = JsonText::object();
-  json.put("experiment", outcome.experiment)
+  json.put("file_type", "tessera-plan")
+      .put("format_version", "1.0")
+      .put("experiment", outcome.experiment)
       .put("machine", outcome.machine)
       .put("workload", outcome.workload)
       .put("devices", outcome.devices)

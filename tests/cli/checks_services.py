@@ -1,0 +1,89 @@
+"""How services are sized and laid out."""
+import json
+
+from program import check, expect, expect_refusal, fits
+
+# A token reads all weights, 200 kB at 64 GB/s; NPUs of a tensor group add up over links of 10 ns.
+SERVICE = """name: service
+machine:
+  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 64 GB/s, latency: 10 ns}
+  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}
+  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 4 MB}
+  network: {model: analytical}
+  compute: {model: roofline}
+workload:
+  kind: serving
+  steps: whole
+  tenants:
+    - name: chat
+      language_model: {layers: 2, hidden: 64, heads: 4, sequence: 256, vocabulary: 64}
+      batching: {sequences: 2}
+      target: {latency: 300 us}
+      requests: {arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}
+"""
+
+
+def service(program, text=SERVICE):
+    path = program.scratch / "service.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@check
+def plan_of_a_service_uses_all_ranks(program):
+    words = ["plan", service(program), "-q", "--within", "0.1"]
+    one = program.call(*words, "--json")
+    expect(one.returncode == 0, one.stderr_text)
+    answer = json.loads(one.stdout_text)
+    fits(answer, "capacity.schema.json")
+    best = answer["rows"][0]
+    expect(best["status"] == "met" and answer["complete"], answer)
+    two = program.call(*words, "--json", ranks=2)
+    expect((two.returncode, two.stdout_text) == (0, one.stdout_text), two.stderr_text + two.stdout_text)
+    table = program.call(*words, ranks=2)
+    expect(table.stdout_text.count("takes the best") == 1, table.stdout_text)
+    settings = [word for key, value in best["values"].items() for word in ("--set", "%s=%s" % (key, value))]
+    ran = program.call("run", words[1], *settings, "-q", "-o", program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+
+
+@check
+def capacity_uses_all_ranks(program):
+    words = ["capacity", service(program), "-q", "--within", "0.2", "--json", "--over",
+             "workload.tenants.0.replicas=1,2,5"]
+    one = program.call(*words)
+    expect(one.returncode == 0, one.stderr_text)
+    fits(json.loads(one.stdout_text), "capacity.schema.json")
+    expect([row["status"] for row in json.loads(one.stdout_text)["rows"]] == ["met", "met", "refused"],
+           one.stdout_text)
+    two = program.call(*words, ranks=2)
+    expect((two.returncode, two.stdout_text) == (0, one.stdout_text), two.stderr_text + two.stdout_text)
+    never = program.call(*words[:-2], "--set", "workload.tenants.0.target.latency=1 ns", ranks=2)
+    expect(never.returncode == 3 and json.loads(never.stdout_text)["rows"][0]["status"] == "late",
+           never.stdout_text)
+
+
+@check
+def plan_of_a_service_refuses_what_it_cannot_plan(program):
+    tenant = SERVICE[SERVICE.index("    - name: chat"):]
+    for text, words, complaint in (
+            (SERVICE + tenant.replace("chat", "talk"), [], "workload.tenants: .* one tenant, and there are 2"),
+            (SERVICE.replace("      target: {latency: 300 us}\n", ""), [],
+             "none of workload.tenants has a 'target' that could be met"),
+            (SERVICE.replace("rate: 5000", "rate: 0"), [], "requests.rate: .*no such rate to begin with"),
+            (SERVICE.replace("arrivals: poisson, rate: 5000", "arrivals: fixed, interval: 1 ms"), [],
+             "no such rate to begin with"),
+            (SERVICE.replace("      target", "      npus: [0]\n      target"), [],
+             "npus: NPUs are what is planned"),
+            (SERVICE, ["--within", "0"], "--within: expected a number from 0.000100 to 1"),
+            (SERVICE, ["--share", "2"], "--share: expected a number from 0.001000 to 1"),
+            (SERVICE, ["--rate", "workload.rate"], "workload.rate: the experiment has no such rate"),
+            (SERVICE, ["--top", "3"], "--top means nothing for a service"),
+            (SERVICE, ["--keep", "zero"], "--keep means nothing for a service"),
+            (SERVICE, ["--devices", "0"], "--devices: "),
+            (SERVICE.replace("rows: 2", "rows: two"), [], "service.yaml:3:[0-9]+: error: .*rows")):
+        for ranks in (0, 2):
+            done = program.call("plan", service(program, text), "-q", *words, ranks=ranks)
+            expect_refusal(done, 2, complaint)
+    expect_refusal(program.call("capacity", service(program), "-q", "--over", "workload.tenants.0.replicas"),
+                   2, "--over .*: expected KEY=VALUE,...")
