@@ -3,8 +3,9 @@
 
     recipe.py REPOSITORY TESSERA
 
-Spack is no package of Debian. The model knows the directives that the recipe may use, the grammar of
-its specs, and which variants there are; the libraries must be those that CMakeLists.txt looks for.
+Spack is no package of Debian. The model knows the directives that the recipe may use, what a package of
+API v2.0 must import itself, the grammar of its specs, and which variants there are; the libraries must be
+those that CMakeLists.txt looks for. Of packages that are asked for a version or a variant, Spack had one.
 """
 import contextlib
 import pathlib
@@ -12,7 +13,16 @@ import re
 import sys
 import types
 
-RECIPE = "cmake/packaging/spack/packages/tessera/package.py"
+SPACK_REPOSITORY = "cmake/packaging/spack/spack_repo/tessera"
+RECIPE = f"{SPACK_REPOSITORY}/packages/tessera/package.py"
+# A version and the variants of packages as https://github.com/spack/spack-packages had them in 2026
+# (repos/spack_repo/builtin/packages/NAME/package.py); of protobuf the last one without Abseil. Of others
+# only that they are there.
+IN_SPACK = {"spdlog": ("1.17.0", {"shared"}), "cxxopts": ("3.3.1", {"unicode"}),
+            "yaml-cpp": ("0.8.0", {"shared", "pic", "tests"}), "onnx": ("1.19.1", set()),
+            "protobuf": ("3.21.12", {"shared"}), "metis": ("5.1.0", {"shared", "int64", "real64"}),
+            "nlohmann-json": ("3.12.0", {"multiple_headers"}), "eigen": ("3.4.0", {"nightly"}),
+            "googletest": ("1.17.0", {"gmock", "absl", "pthreads", "shared"})}
 # What find_package calls a library, and Spack: both as those projects have them.
 SPACK_NAMES = {"fmt": "fmt", "spdlog": "spdlog", "yaml-cpp": "yaml-cpp", "MPI": "mpi", "HDF5": "hdf5",
                "ZLIB": "zlib-api", "nlohmann_json": "nlohmann-json", "cxxopts": "cxxopts",
@@ -42,6 +52,23 @@ class Recipe:
             for name in re.findall(r"[+~](\w+)", self.check_spec(text)["variants"]):
                 assert name in self.variants, f"when='{text}': there is no variant {name}"
 
+    @staticmethod
+    def check_in_spack(spec):
+        """That there is such a version, and each variant."""
+        if spec["name"] not in IN_SPACK:
+            return
+        there, variants = IN_SPACK[spec["name"]]
+        least, sign, most = (spec["versions"] or ":").partition(":")
+        numbers = [int(part) for part in there.split(".")]
+        if least:
+            asked = [int(part) for part in least.split(".")]
+            assert numbers[:len(asked)] == asked or sign and numbers >= asked, f"{spec[0]}: {there}"
+        if most:
+            asked = [int(part) for part in most.split(".")]
+            assert numbers[:len(asked)] <= asked, f"{spec[0]}: {there}"
+        unknown = set(re.findall(r"[+~](\w+)", spec["variants"])) - variants
+        assert not unknown, f"{spec[0]}: Spack's package has no variant {unknown}"
+
     def version(self, number):
         self.versions.append(number)
 
@@ -51,6 +78,7 @@ class Recipe:
 
     def depends_on(self, spec, *, type=("build", "link"), when=None):
         self.check_condition(when)
+        self.check_in_spack(self.check_spec(spec))
         kinds = {type} if isinstance(type, str) else set(type)
         assert kinds <= TYPES, f"{spec}: type {kinds - TYPES}"
         conditions = tuple(self._conditions) + ((when,) if when else ())
@@ -91,10 +119,16 @@ def execute(repository, recipe):
                                      "prefix": "/prefix"})
     module = types.ModuleType("spack.package")
     names = ("version", "variant", "depends_on", "conflicts", "when")
-    vars(module).update({name: getattr(recipe, name) for name in names}, CMakePackage=base,
-                        license=lambda name: None, generator=lambda name: None,
-                        join_path=lambda *parts: "/".join(parts))
-    sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": module})
+    vars(module).update({name: getattr(recipe, name) for name in names}, EnvironmentModifications=Environment,
+                        license=lambda name: None, join_path=lambda *parts: "/".join(parts))
+    # Build systems are packages' own to import since API v2.0 (https://github.com/spack/spack/pull/50452).
+    cmake = types.ModuleType("spack_repo.builtin.build_systems.cmake")
+    vars(cmake).update(CMakePackage=base, generator=lambda name: None)
+    sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": module, cmake.__name__: cmake})
+    parent = cmake.__name__
+    while "." in parent:
+        parent = parent.rpartition(".")[0]
+        sys.modules[parent] = types.ModuleType(parent)
     scope = {}
     path = repository / RECIPE
     exec(compile(path.read_text("utf-8"), str(path), "exec"), scope)
@@ -129,8 +163,9 @@ def main():
     package.setup_run_environment(environment)
     assert environment.given == {"PYTHONPATH": "/prefix/lib/python3/dist-packages",
                                  "TESSERA_ROOT": "/prefix"}, environment.given
-    assert (repository / "cmake/packaging/spack/repo.yaml").read_text("utf-8") == \
-        "repo:\n  namespace: tessera\n"
+    # The folder has the name of the namespace, below spack_repo.
+    assert (repository / SPACK_REPOSITORY / "repo.yaml").read_text("utf-8") == \
+        "repo:\n  namespace: tessera\n  api: v2.0\n"
 
 
 if __name__ == "__main__":

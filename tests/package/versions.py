@@ -12,7 +12,7 @@ from common import run
 
 PLACES = {
     "python/tessera/_version.py": r'^VERSION = "([^"]+)"$',
-    "cmake/packaging/spack/packages/tessera/package.py": r'^    version\("([^"]+)"\)$',
+    "cmake/packaging/spack/spack_repo/tessera/packages/tessera/package.py": r'^    version\("([^"]+)"\)$',
     "docs/install.md": r"tessera[-_@](\d+\.\d+\.\d+)",
     "tests/consumer/project/CMakeLists.txt": r"find_package\(tessera (\S+) REQUIRED\)",
 }

@@ -1,7 +1,9 @@
-# Recipe of Spack. From the tree, at its root:
+# Recipe of Spack 1.0 and later (package API v2.0). From the tree, at its root:
 #
-#   spack repo add cmake/packaging/spack
+#   spack repo add cmake/packaging/spack/spack_repo/tessera
 #   spack dev-build tessera@0.2.0
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
 from spack.package import *
 
 
@@ -25,14 +27,14 @@ class Tessera(CMakePackage):
     depends_on("git", type="build")  # the commit that a run states
 
     depends_on("fmt@9:")
-    depends_on("spdlog@1.10: +fmt_external")
+    depends_on("spdlog@1.10:")
     depends_on("yaml-cpp@0.7:")
     depends_on("mpi@3:")
     depends_on("hdf5@1.10: ~mpi")
     depends_on("zlib-api")
     depends_on("nlohmann-json@3.11:")
     depends_on("cxxopts@3:")
-    depends_on("protobuf@3.21:")
+    depends_on("protobuf@3.21")  # CMake's FindProtobuf knows nothing of Abseil, which later ones need
     depends_on("onnx@1.12:")
     depends_on("expat@2:")
     depends_on("metis@5.1:")
@@ -59,6 +61,6 @@ class Tessera(CMakePackage):
             self.define_from_variant("TESSERA_BENCH", "bench"),
         ]
 
-    def setup_run_environment(self, env):
+    def setup_run_environment(self, env: EnvironmentModifications) -> None:
         env.prepend_path("PYTHONPATH", join_path(self.prefix, "lib", "python3", "dist-packages"))
         env.set("TESSERA_ROOT", self.prefix)
