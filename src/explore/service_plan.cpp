@@ -32,6 +32,8 @@ struct Layout {
     }
     return list;
   }
+  std::uint64_t npus() const { return tensor * pipeline * replicas; }
+  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 std::uint64_t whole_at(const config::Value& root, const std::string& path, std::uint64_t usual) {
@@ -40,7 +42,16 @@ std::uint64_t whole_at(const config::Value& root, const std::string& path, std::
   if (value != nullptr) {
     std::from_chars(value->text.data(), value->text.data() + value->text.size(), number);
   }
-  return std::max<std::uint64_t>(number, 1);
+  return number;
+}
+
+// That the experiment has.
+Layout own_layout(const config::Value& root, const std::vector<std::string>& chunks) {
+  const auto count = [&](const char* key, std::uint64_t usual) {
+    return whole_at(root, tenant_path + key, usual);
+  };
+  return {count("tensor", 1), count("pipeline", 1), count("replicas", 1), count("prefill", 0),
+          chunks.empty() ? "" : chunks.front()};
 }
 
 // Tokens of a step: the experiment's own, and others where it lets prompts go in parts.
@@ -56,8 +67,10 @@ std::vector<std::string> chunks_of(const config::Value& root) {
   return chunks;
 }
 
-// All NPUs are used as far as whole replicas go; what has no place is refused when it is tried.
-std::vector<Layout> layouts(std::uint64_t npus, const std::vector<std::string>& chunks) {
+// The experiment's own first. All NPUs are used as far as whole replicas go; what has no place is
+// refused when it is tried.
+std::vector<Layout> layouts(std::uint64_t npus, const Layout& own,
+                            const std::vector<std::string>& chunks) {
   std::vector<Layout> list;
   for (std::uint64_t tensor = 1; tensor <= npus; tensor *= 2) {
     for (std::uint64_t pipeline = 1; tensor * pipeline <= npus; pipeline *= 2) {
@@ -80,6 +93,10 @@ std::vector<Layout> layouts(std::uint64_t npus, const std::vector<std::string>& 
       }
     }
   }
+  std::erase(list, own);
+  if (own.npus() <= npus) {
+    list.insert(list.begin(), own);
+  }
   return list;
 }
 
@@ -90,8 +107,8 @@ std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& ro
   const auto machine = machine::read_machine(section);
   diagnostics.throw_if_any();
   ensure(machine.has_value(), "a machine was not read and nothing was complained about");
-  const std::uint64_t there =
-      machine->topology->computing_node_ids().size() / whole_at(root, "workload.npu_cores", 1);
+  const std::uint64_t cores = std::max<std::uint64_t>(whole_at(root, "workload.npu_cores", 1), 1);
+  const std::uint64_t there = machine->topology->computing_node_ids().size() / cores;
   return request.devices == 0 ? there : std::min(request.devices, there);
 }
 
@@ -106,7 +123,7 @@ class Planner {
     check(root);
     first_ = first_rate(request_.capacity, root);
     const std::vector<std::string> chunks = chunks_of(root);
-    layouts_ = layouts(npus_of(request_, root), chunks);
+    layouts_ = layouts(npus_of(request_, root), own_layout(root, chunks), chunks);
     plan_.candidates = layouts_.size();
     for (const char* const key : {"tensor", "pipeline", "replicas", "prefill"}) {
       plan_.found.keys.push_back(tenant_path + key);

@@ -43,6 +43,7 @@ struct Candidate {
   bool is_v_shaped() const;
   // `base` with these keys.
   plan::Strategy strategy(const plan::Strategy& base, std::uint64_t samples) const;
+  friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
 std::string name_of(plan::Recompute recompute);

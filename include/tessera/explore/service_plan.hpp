@@ -1,7 +1,8 @@
 // Proposes how a service is laid over its machine: tensor-parallel NPUs, stages, replicas, replicas
 // for prompts alone, and the tokens of a step.
 //
-// Of a model that one tenant serves, each way to use the NPUs is a candidate; its worth is the
+// Of a model that one tenant serves, each way to use the NPUs is a candidate, and the experiment's
+// own; its worth is the
 // largest rate of requests at which targets are met (capacity.hpp). A candidate that does not meet
 // them at the best rate so far, raised by half of `within`, is beaten after one simulation: less
 // load is taken never to be later. The best rate so far is looked at after 1, 3, 7, 15, 23, ...

@@ -121,17 +121,8 @@ Forecast Forecaster::of(const Candidate& candidate) {
   const SharingSums& sharing = sharing_of(layout);
   const std::uint32_t stages = strategy_.degrees.pipeline;
   const Cuts& cuts = cuts_of(stages, strategy_.chunks);
-  const std::vector<StagePasses>& passes = passes_of(cuts);
-  std::vector<plan::StageMemory> memory;
-  for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    plan::StageMemory& of = memory.emplace_back(
-        repeats(cuts, stage) ? memory.back() : memory_of(sharing, cuts.first, stage));
-    of.in_flight = in_flight(candidate, stage);
-    of.peak = peak_of(passes[stage], stage, of);
-    const plan::Holding holding = plan::holding_of(
-        least_tile_, !experiment_.machine.channels.empty(), of.weight_state(), of.activations());
-    of.holds_weights = holding.weights;
-    of.holds_activations = holding.activations;
+  const std::vector<plan::StageMemory>& memory = memory_of_stages(candidate, sharing, cuts);
+  for (const plan::StageMemory& of : memory) {
     forecast.memory = std::max(forecast.memory, of.total());
   }
   find_need(layout, memory, forecast);

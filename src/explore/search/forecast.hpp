@@ -167,6 +167,9 @@ class Forecaster {
   StagePasses passes_of_stage(const std::vector<std::size_t>& cuts, std::uint32_t stage) const;
   plan::MemoryUse peak_of(const StagePasses& passes, std::uint32_t stage,
                           const plan::StageMemory& memory);
+  const std::vector<plan::StageMemory>& memory_of_stages(const Candidate& candidate,
+                                                         const SharingSums& sharing,
+                                                         const Cuts& cuts);
   plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
@@ -216,6 +219,8 @@ class Forecaster {
   std::map<std::tuple<std::size_t, std::uint8_t, bool, bool>, plan::PassOutline> outlines_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cuts> cuts_;  // by stages and chunks
   std::map<PassesKey, std::vector<StagePasses>> passes_;          // [stages]
+  Candidate remembered_;                                          // without its layout
+  std::vector<plan::StageMemory> memory_;                         // of that, [stages]
 };
 
 }  // namespace tessera::explore

@@ -1,5 +1,6 @@
 // What stages keep, and where it is tightest.
 #include <algorithm>
+#include <utility>
 
 #include "search/forecast.hpp"
 #include "search/running_sums.hpp"
@@ -30,6 +31,31 @@ std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t st
     kept = 1;
   }
   return static_cast<std::uint32_t>(std::min(kept, count));
+}
+
+// The same in all layouts, of which one follows the other.
+const std::vector<plan::StageMemory>& Forecaster::memory_of_stages(const Candidate& candidate,
+                                                                   const SharingSums& sharing,
+                                                                   const Cuts& cuts) {
+  Candidate anywhere = candidate;
+  anywhere.layout.clear();
+  if (!memory_.empty() && anywhere == remembered_) {
+    return memory_;
+  }
+  const std::vector<StagePasses>& passes = passes_of(cuts);
+  memory_.clear();
+  for (std::uint32_t stage = 0; stage < strategy_.degrees.pipeline; ++stage) {
+    plan::StageMemory& of = memory_.emplace_back(
+        repeats(cuts, stage) ? memory_.back() : memory_of(sharing, cuts.first, stage));
+    of.in_flight = in_flight(candidate, stage);
+    of.peak = peak_of(passes[stage], stage, of);
+    const plan::Holding holding = plan::holding_of(
+        least_tile_, !experiment_.machine.channels.empty(), of.weight_state(), of.activations());
+    of.holds_weights = holding.weights;
+    of.holds_activations = holding.activations;
+  }
+  remembered_ = std::move(anywhere);
+  return memory_;
 }
 
 plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
@@ -76,6 +78,19 @@ TEST(ServicePlan, UsesAllNpusOrAsManyAsItMay) {
   EXPECT_THAT(one.best_settings, Contains("workload.tenants.0.tensor=1"));
   EXPECT_THAT(one.best_settings, Contains("workload.tenants.0.replicas=1"));
   EXPECT_LT(one.found.rows.front().rate, all.found.rows.front().rate);
+}
+
+TEST(ServicePlan, IsNoWorseThanTheExperimentsOwn) {
+  // Three replicas, which are no power of two.
+  const ServicePlan plan = plan_of(experiment("      replicas: 3\n"), true);
+  const auto own = std::find_if(plan.found.rows.begin(), plan.found.rows.end(),
+                                [](const CapacityRow& row) { return row.values[2] == "3"; });
+  ASSERT_NE(own, plan.found.rows.end());
+  EXPECT_EQ(own->values, (std::vector<std::string>{"1", "1", "3", "0", "16"}));
+  EXPECT_EQ(own->status, "met");
+  EXPECT_EQ(plan.candidates, plan_of(experiment()).candidates);  // its own uses one NPU
+  // One that may not be used is left out.
+  EXPECT_EQ(plan_of(experiment("      replicas: 3\n"), true, 2).found.rows.front().services[0].npus, 2U);
 }
 
 TEST(ServicePlan, IsTheSameOnAnyNumberOfRanks) {
