@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
@@ -43,7 +44,15 @@ struct Candidate {
   bool is_v_shaped() const;
   // `base` with these keys.
   plan::Strategy strategy(const plan::Strategy& base, std::uint64_t samples) const;
-  friend bool operator==(const Candidate&, const Candidate&) = default;
+  // All of it.
+  auto fields() const {
+    return std::tie(degrees.pipeline, degrees.data, degrees.tensor, context, expert,
+                    sequence_parallel, micro_batch, chunks, schedule, recompute, zero, shard,
+                    overlap_gradients, overlap_tensor, layout);
+  }
+  friend bool operator==(const Candidate& a, const Candidate& b) {
+    return a.fields() == b.fields();
+  }
 };
 
 std::string name_of(plan::Recompute recompute);

@@ -23,7 +23,6 @@ struct Degrees {
   std::uint32_t data = 1;
   std::uint32_t tensor = 1;
   std::uint64_t tiles() const { return std::uint64_t{pipeline} * data * tensor; }
-  friend bool operator==(const Degrees&, const Degrees&) = default;
 };
 
 // The part a tile plays: stage of the pipeline, replica of the data, shard of the tensors.
