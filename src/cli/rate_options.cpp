@@ -36,11 +36,15 @@ explore::CapacityRequest rate_request(const Options& options, const SignalWatch&
   request.key = options.text("rate");
   request.share = share_of(options, "share", 0.001, 1);
   request.within = share_of(options, "within", 0.0001, 1);
+  watch(request, options, signals);
+  return request;
+}
+
+void watch(explore::CapacityRequest& request, const Options& options, const SignalWatch& signals) {
   request.stop_requested = [&signals] { return signals.stop_requested(); };
   if (!options.flag("quiet")) {
     request.on_note = [](const std::string& text) { std::cerr << "info: " << text << std::endl; };
   }
-  return request;
 }
 
 }  // namespace tessera::cli

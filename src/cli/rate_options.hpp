@@ -11,5 +11,7 @@ namespace tessera::cli {
 void add_rate_options(Options& options, const std::string& suffix = "");
 // `signals` outlives it. Throws ConfigError for shares that are none.
 explore::CapacityRequest rate_request(const Options& options, const SignalWatch& signals);
+// How a search is stopped, and whom it tells how it goes on.
+void watch(explore::CapacityRequest& request, const Options& options, const SignalWatch& signals);
 
 }  // namespace tessera::cli

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t fields_of_row = 5;
 constexpr std::size_t fields_of_service = 10;
+constexpr const char* end_of_row = ".";
 
 // The whole numbers that are sent of a service.
 template <class AnyService>
@@ -38,12 +39,16 @@ std::string to_line(const CapacityRow& row) {
     parts.push_back(format_number(service.met_per_s));
     parts.push_back(format_number(service.cost_a_million_tokens));
   }
+  parts.emplace_back(end_of_row);
   return join(parts, std::string(1, field_separator));
 }
 
 CapacityRow capacity_row_from(const std::string& line) {
-  const std::vector<std::string> parts = split(line, field_separator);
-  if (parts.size() < fields_of_row || (parts.size() - fields_of_row) % fields_of_service != 0) {
+  std::vector<std::string> parts = split(line, field_separator);
+  const bool is_whole = parts.back() == end_of_row;
+  parts.pop_back();
+  if (!is_whole || parts.size() < fields_of_row ||
+      (parts.size() - fields_of_row) % fields_of_service != 0) {
     throw ConfigError("a line that is no row of rates");
   }
   CapacityRow row;

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <memory>
 
+#include "line_fields.hpp"
 #include "rate_line.hpp"
 #include "refusal.hpp"
 #include "spread.hpp"
 #include "tessera/comm/communicator.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
@@ -208,6 +211,32 @@ config::Value RateSearches::configuration() {
   return sim::read_configuration(request_.experiment, request_.overrides, texts_.loader());
 }
 
+void RateSearches::keep_in(const SearchPlace& place, const trace::JsonText& question) {
+  RateTask own;
+  own.settings = request_.overrides;
+  read_files({own});  // which the answer depends on
+  folder_.emplace(place, question, texts_.hash({}), communicator_);
+  for (const std::string& line : folder_->kept()) {
+    const std::size_t end = line.find(field_separator);
+    if (end == std::string::npos) {
+      continue;
+    }
+    const std::string row = line.substr(end + 1);
+    try {
+      capacity_row_from(row);
+      known_.insert_or_assign(line.substr(0, end), row);
+    } catch (const ConfigError&) {
+      continue;  // cut by a kill
+    }
+  }
+}
+
+void RateSearches::write(const CapacityOutcome& outcome) {
+  if (folder_) {
+    comm::on_first_rank(communicator_, [&] { folder_->write("plan.json", to_json(outcome)); });
+  }
+}
+
 void RateSearches::note(const std::string& text) const {
   if (communicator_.rank() == 0 && request_.on_note) {
     request_.on_note(text);
@@ -225,6 +254,26 @@ void RateSearches::read_files(const std::vector<RateTask>& tasks) {
   }
 }
 
+// Empty: it was stopped.
+std::string RateSearches::search(double first, const RateTask& task,
+                                 const config::TextLoader& load) {
+  const std::string key =
+      as_field(join(task.settings, " ")) + " above " + format_number(task.to_beat);
+  if (const auto found = known_.find(key); found != known_.end()) {
+    return found->second;
+  }
+  if (request_.stop_requested && request_.stop_requested()) {
+    return "";
+  }
+  const std::optional<CapacityRow> row =
+      RateSearch(request_, load, task.settings).run(first, task.to_beat);
+  const std::string line = row ? to_line(*row) : "";
+  if (row && folder_) {
+    folder_->keep(key + field_separator + line);
+  }
+  return line;
+}
+
 std::vector<std::optional<CapacityRow>> RateSearches::run(double first,
                                                           const std::vector<RateTask>& tasks) {
   if (communicator_.size() > 1) {
@@ -233,15 +282,8 @@ std::vector<std::optional<CapacityRow>> RateSearches::run(double first,
   }
   const config::TextLoader load = loader();
   const std::vector<std::string> lines =
-      spread(communicator_, tasks.size(), [&](std::size_t number) -> std::string {
-        if (request_.stop_requested && request_.stop_requested()) {
-          return "";
-        }
-        const RateTask& task = tasks[number];
-        const std::optional<CapacityRow> row =
-            RateSearch(request_, load, task.settings).run(first, task.to_beat);
-        return row ? to_line(*row) : "";
-      });
+      spread(communicator_, tasks.size(),
+             [&](std::size_t number) { return search(first, tasks[number], load); });
   in_step_ = true;
   std::vector<std::optional<CapacityRow>> rows;
   for (const std::string& line : lines) {

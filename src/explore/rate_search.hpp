@@ -1,11 +1,13 @@
 // The largest rate that one set of settings meets: what `capacity` and plans of services search.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "search/search_folder.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/explore/capacity.hpp"
@@ -71,6 +73,10 @@ class RateSearches {
 
   // The experiment as given. Throws as read_configuration.
   config::Value configuration();
+  // Keeps what is found in a folder, and takes what it has from an earlier time. `question`: what
+  // all of it depends on, but for files. Throws as SearchFolder does.
+  void keep_in(const SearchPlace& place, const trace::JsonText& question);
+  void write(const CapacityOutcome& outcome);
   // Each task on one rank, all rows on all ranks, without their values; null: it was stopped. The
   // same on any number of ranks.
   std::vector<std::optional<CapacityRow>> run(double first, const std::vector<RateTask>& tasks);
@@ -79,6 +85,7 @@ class RateSearches {
 
  private:
   void read_files(const std::vector<RateTask>& tasks);
+  std::string search(double first, const RateTask& task, const config::TextLoader& load);
   config::TextLoader loader() { return sim::CachingLoader{texts_.loader(), &models_}; }
 
   const CapacityRequest& request_;
@@ -86,6 +93,8 @@ class RateSearches {
   TextCache texts_;
   sim::ModelCache models_;
   bool in_step_ = true;
+  std::optional<SearchFolder> folder_;
+  std::map<std::string, std::string> known_;  // lines of rows, by what was searched
 };
 
 }  // namespace tessera::explore

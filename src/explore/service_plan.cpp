@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rate_search.hpp"
+#include "search/search_folder.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -112,6 +113,20 @@ std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& ro
   return request.devices == 0 ? there : std::min(request.devices, there);
 }
 
+constexpr const char* kind_of_search = "service";
+
+trace::JsonText question_of(const ServicePlanRequest& request) {
+  trace::JsonText json =
+      question_about(request.capacity.experiment, request.capacity.overrides);
+  json.put("kind", kind_of_search)
+      .put("devices", request.devices)
+      .put("all", request.all)
+      .put("rate", request.capacity.key)
+      .put("share", request.capacity.share)
+      .put("within", request.capacity.within);
+  return json;
+}
+
 class Planner {
  public:
   Planner(const ServicePlanRequest& request, comm::Communicator& communicator,
@@ -125,6 +140,10 @@ class Planner {
     const std::vector<std::string> chunks = chunks_of(root);
     layouts_ = layouts(npus_of(request_, root), own_layout(root, chunks), chunks);
     plan_.candidates = layouts_.size();
+    if (!request_.folder.empty()) {
+      searches_.keep_in({request_.folder, request_.resume, request_.capacity.experiment},
+                        question_of(request_));
+    }
     for (const char* const key : {"tensor", "pipeline", "replicas", "prefill"}) {
       plan_.found.keys.push_back(tenant_path + key);
     }
@@ -178,6 +197,9 @@ class Planner {
       rows[i]->values = std::move(values[i]);
       plan_.found.rows.push_back(std::move(*rows[i]));
     }
+    CapacityOutcome so_far = plan_.found;
+    sort_rows(so_far);
+    searches_.write(so_far);
     searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
                    std::to_string(layouts_.size()) + " candidates, best rate " +
                    std::to_string(best_));
@@ -206,6 +228,24 @@ bool is_service(const std::string& experiment, const std::vector<std::string>& o
   const config::Value root = sim::read_configuration(experiment, overrides, load);
   const config::Value* const kind = value_at(root, "workload.kind");
   return (kind != nullptr && kind->text == "serving") || has_targets(root);
+}
+
+std::optional<ServicePlanRequest> service_request_in(const std::string& folder) {
+  const Question question(folder);
+  if (question.text("kind") != kind_of_search) {
+    return std::nullopt;
+  }
+  ServicePlanRequest request;
+  request.capacity.experiment = question.text("experiment");
+  request.capacity.overrides = question.texts("overrides");
+  request.capacity.key = question.text("rate");
+  request.capacity.share = question.real("share");
+  request.capacity.within = question.real("within");
+  request.devices = question.count("devices");
+  request.all = question.text("all") == "true";
+  request.folder = folder;
+  request.resume = true;
+  return request;
 }
 
 ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,

@@ -31,7 +31,7 @@ def service(program, text=SERVICE):
 
 @check
 def plan_of_a_service_uses_all_ranks(program):
-    words = ["plan", service(program), "-q", "--within", "0.1"]
+    words = ["plan", service(program), "-q", "--within", "0.1", "--folder", program.scratch / "found"]
     one = program.call(*words, "--json")
     expect(one.returncode == 0, one.stderr_text)
     answer = json.loads(one.stdout_text)
@@ -45,6 +45,31 @@ def plan_of_a_service_uses_all_ranks(program):
     settings = [word for key, value in best["values"].items() for word in ("--set", "%s=%s" % (key, value))]
     ran = program.call("run", words[1], *settings, "-q", "-o", program.folder)
     expect(ran.returncode == 0, ran.stderr_text)
+
+
+@check
+def plan_of_a_service_is_gone_on_with(program):
+    found = program.scratch / "found"
+    words = ["plan", service(program), "-q", "--within", "0.1", "--json"]
+    whole = program.call(*words, "--folder", found)
+    expect(whole.returncode == 0, whole.stderr_text)
+    expect(json.loads((found / "plan.json").read_text()) == json.loads(whole.stdout_text),
+           "another answer in the folder")
+    log = found / "simulated.0.log"
+    lines = log.read_text().splitlines(keepends=True)
+    expect(len(lines) == len(json.loads(whole.stdout_text)["rows"]), lines)
+    log.write_text("".join(lines[:5]) + lines[5][:len(lines[5]) // 2])  # as a kill leaves it
+    again = program.call("plan", "--resume", found, "-q", "--json", ranks=2)
+    expect((again.returncode, again.stdout_text) == (0, whole.stdout_text), again.stderr_text)
+    kept = sum((found / name).read_text().count("\t.\n") for name in ("simulated.0.log", "simulated.1.log"))
+    expect(kept == len(lines), "%d of %d searches are kept" % (kept, len(lines)))
+    expect_refusal(program.call("plan", "--resume", found, "--within", "0.2"), 2,
+                   "does not go together with --within")
+    expect_refusal(program.call("plan", "--resume", found, "--top", "2"), 2,
+                   "--top means nothing for a service")
+    service(program, SERVICE.replace("count: 60", "count: 61"))
+    expect_refusal(program.call("plan", "--resume", found), 2, "is not as it was when the search began")
+    expect_refusal(program.call(*words, "--folder", program.scratch), 2, "which is of no search")
 
 
 @check
@@ -83,7 +108,8 @@ def plan_of_a_service_refuses_what_it_cannot_plan(program):
             (SERVICE, ["--devices", "0"], "--devices: "),
             (SERVICE.replace("rows: 2", "rows: two"), [], "service.yaml:3:[0-9]+: error: .*rows")):
         for ranks in (0, 2):
-            done = program.call("plan", service(program, text), "-q", *words, ranks=ranks)
+            done = program.call("plan", service(program, text), "-q", "--folder",
+                                program.scratch / "found", *words, ranks=ranks)
             expect_refusal(done, 2, complaint)
     expect_refusal(program.call("capacity", service(program), "-q", "--over", "workload.tenants.0.replicas"),
                    2, "--over .*: expected KEY=VALUE,...")

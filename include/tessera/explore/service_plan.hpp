@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct ServicePlanRequest {
   CapacityRequest capacity;   // `over`: none
   std::uint64_t devices = 0;  // NPUs at most; 0: all
   bool all = false;
+  std::string folder;   // where what is found is kept; empty: nowhere
+  bool resume = false;  // what is in the folder is not searched again
 };
 
 struct ServicePlan {
@@ -33,6 +36,10 @@ struct ServicePlan {
 // Whether the experiment serves requests, which is what is planned here.
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load);
+
+// What was asked for in a folder, to go on with; none: another kind of search. Throws ConfigError
+// where there is none.
+std::optional<ServicePlanRequest> service_request_in(const std::string& folder);
 
 // Collective. Throws ConfigError for an experiment of several tenants, without targets or without a
 // rate.

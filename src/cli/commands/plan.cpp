@@ -1,7 +1,9 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "commands.hpp"
 #include "options.hpp"
@@ -43,38 +45,66 @@ Options plan_options() {
   return options;
 }
 
-void print(const explore::ServicePlan& plan, const std::string& experiment, bool as_json) {
+void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& request,
+           bool as_json) {
   std::cout << (as_json ? explore::to_json(plan.found) : explore::to_table(plan.found));
+  if (!as_json) {
+    std::cout << "results in " << request.folder << "\n";
+  }
   if (!plan.best_settings.empty()) {
     std::ostream& out = as_json ? std::cerr : std::cout;
-    out << "tessera run " << experiment;
+    out << "tessera run " << request.capacity.experiment;
     for (const std::string& setting : plan.best_settings) {
       out << " --set " << setting;
     }
     out << " takes the best" << std::endl;
   }
   if (!plan.found.complete) {
-    std::cerr << "error: a stop was requested" << std::endl;
+    std::cerr << "error: a stop was requested; tessera plan --resume " << request.folder
+              << " goes on" << std::endl;
   } else if (plan.best_settings.empty()) {
     std::cerr << "error: no layout meets the targets" << std::endl;
   }
 }
 
-int plan_service(const Options& options, comm::Communicator& world) {
-  for (const char* const name : {"top", "full", "keep", "output", "folder"}) {
-    if (options.has(name)) {
-      throw ConfigError(std::string("--") + name + " means nothing for a service");
-    }
-  }
+// Where results are kept.
+std::string folder_of(const Options& options, const std::string& experiment) {
+  return options.has("folder")
+             ? options.text("folder")
+             : "out/" + std::filesystem::path(experiment).stem().string() + "-plan";
+}
+
+explore::ServicePlanRequest service_request(const Options& options, const SignalWatch& signals) {
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  SignalWatch signals;
   explore::ServicePlanRequest request;
   request.capacity = rate_request(options, signals);
   request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
   request.all = options.flag("all");
+  request.folder = folder_of(options, request.capacity.experiment);
+  return request;
+}
+
+// `earlier`: what is gone on with.
+int plan_service(const Options& options,
+                 std::optional<explore::ServicePlanRequest> earlier, comm::Communicator& world) {
+  for (const char* const name : {"top", "full", "keep", "output"}) {
+    if (options.has(name)) {
+      throw ConfigError(std::string("--") + name + " means nothing for a service");
+    }
+  }
+  SignalWatch signals;
+  explore::ServicePlanRequest request;
+  if (earlier) {
+    options.refuse_beside_resume("the folder",
+                                 {"set", "devices", "all", "rate", "share", "within", "folder"});
+    request = std::move(*earlier);
+    watch(request.capacity, options, signals);
+  } else {
+    request = service_request(options, signals);
+  }
   const explore::ServicePlan plan = explore::plan_service(request, world, shared_loader(world));
   if (world.rank() == 0) {
-    print(plan, request.capacity.experiment, options.flag("json"));
+    print(plan, request, options.flag("json"));
   }
   return !plan.found.complete         ? stopped_exit_code
          : plan.best_settings.empty() ? nothing_fits_exit_code
@@ -99,10 +129,7 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
       throw ConfigError("--all does not go together with --top");
     }
     request.kept = options.texts("keep");
-    request.folder =
-        options.has("folder")
-            ? options.text("folder")
-            : "out/" + std::filesystem::path(request.experiment).stem().string() + "-plan";
+    request.folder = folder_of(options, request.experiment);
   }
   request.stop_requested = [&signals] { return signals.stop_requested(); };
   if (!options.flag("quiet")) {
@@ -139,9 +166,13 @@ int plan_command(const Words& words, comm::Communicator& world) {
   if (!options.parse(words, world)) {
     return 0;
   }
-  if (!options.has("resume") &&
-      explore::is_service(options.subject(), options.settings(), shared_loader(world))) {
-    return plan_service(options, world);
+  std::optional<explore::ServicePlanRequest> earlier;
+  if (options.has("resume")) {
+    earlier = explore::service_request_in(options.text("resume"));
+  }
+  if (earlier || (!options.has("resume") && explore::is_service(options.subject(), options.settings(),
+                                                                shared_loader(world)))) {
+    return plan_service(options, std::move(earlier), world);
   }
   for (const char* const name : {"rate", "share", "within"}) {
     if (options.has(name)) {
