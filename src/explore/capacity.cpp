@@ -65,7 +65,8 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
     outcome.keys.push_back(over.back().key);
     combinations *= over.back().values.size();
   }
-  for (std::size_t begin = 0; begin < combinations && outcome.complete; begin += combinations_at_a_time) {
+  for (std::size_t begin = 0; begin < combinations && outcome.complete;
+       begin += combinations_at_a_time) {
     const std::size_t end = std::min(combinations, begin + combinations_at_a_time);
     std::vector<RateTask> tasks;
     std::vector<std::vector<std::string>> values;

@@ -1,4 +1,5 @@
-// Lines of text that ranks send each other, and that folders keep: their fields, and numbers in them.
+// Lines of text that ranks send each other, and that folders keep: their fields, and numbers in
+// them.
 #pragma once
 
 #include <charconv>

@@ -17,12 +17,8 @@ constexpr const char* end_of_row = ".";
 // The whole numbers that are sent of a service.
 template <class AnyService>
 auto counts_of(AnyService& service) {
-  return std::array{&service.npus,
-                    &service.served,
-                    &service.met,
-                    &service.tokens,
-                    &service.first_token.p99,
-                    &service.between_tokens.p99,
+  return std::array{&service.npus,       &service.served,          &service.met,
+                    &service.tokens,     &service.first_token.p99, &service.between_tokens.p99,
                     &service.latency.p99};
 }
 

@@ -116,8 +116,7 @@ std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& ro
 constexpr const char* kind_of_search = "service";
 
 trace::JsonText question_of(const ServicePlanRequest& request) {
-  trace::JsonText json =
-      question_about(request.capacity.experiment, request.capacity.overrides);
+  trace::JsonText json = question_about(request.capacity.experiment, request.capacity.overrides);
   json.put("kind", kind_of_search)
       .put("devices", request.devices)
       .put("all", request.all)
@@ -164,9 +163,9 @@ class Planner {
     const config::Value* const tenants = value_at(root, "workload.tenants");
     const std::size_t count = tenants == nullptr ? 0 : tenants->items.size();
     if (count > 1) {
-      throw ConfigError("workload.tenants: a plan lays out the service of one tenant, and there are " +
-                        std::to_string(count) +
-                        "; tessera capacity --over searches values of their keys");
+      throw ConfigError(
+          "workload.tenants: a plan lays out the service of one tenant, and there are " +
+          std::to_string(count) + "; tessera capacity --over searches values of their keys");
     }
     if (value_at(root, tenant_path + "npus") != nullptr) {
       throw ConfigError(tenant_path + "npus: NPUs are what is planned");

@@ -85,8 +85,8 @@ explore::ServicePlanRequest service_request(const Options& options, const Signal
 }
 
 // `earlier`: what is gone on with.
-int plan_service(const Options& options,
-                 std::optional<explore::ServicePlanRequest> earlier, comm::Communicator& world) {
+int plan_service(const Options& options, std::optional<explore::ServicePlanRequest> earlier,
+                 comm::Communicator& world) {
   for (const char* const name : {"top", "full", "keep", "output"}) {
     if (options.has(name)) {
       throw ConfigError(std::string("--") + name + " means nothing for a service");
@@ -170,8 +170,9 @@ int plan_command(const Words& words, comm::Communicator& world) {
   if (options.has("resume")) {
     earlier = explore::service_request_in(options.text("resume"));
   }
-  if (earlier || (!options.has("resume") && explore::is_service(options.subject(), options.settings(),
-                                                                shared_loader(world)))) {
+  if (earlier ||
+      (!options.has("resume") &&
+       explore::is_service(options.subject(), options.settings(), shared_loader(world)))) {
     return plan_service(options, std::move(earlier), world);
   }
   for (const char* const name : {"rate", "share", "within"}) {

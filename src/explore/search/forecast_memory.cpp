@@ -100,10 +100,9 @@ const std::vector<Forecaster::StagePasses>& Forecaster::passes_of(const Cuts& cu
   const bool replicas = strategy_.degrees.data > 1;
   const bool scatters = replicas && strategy_.zero >= 2;
   const std::uint32_t stages = strategy_.degrees.pipeline;
-  const auto [entry, fresh] =
-      passes_.try_emplace({stages, strategy_.chunks, strategy_.v_shaped,
-                           replicas && strategy_.zero == 3, scatters,
-                           scatters && strategy_.overlap_gradients});
+  const auto [entry, fresh] = passes_.try_emplace({stages, strategy_.chunks, strategy_.v_shaped,
+                                                   replicas && strategy_.zero == 3, scatters,
+                                                   scatters && strategy_.overlap_gradients});
   std::vector<StagePasses>& passes = entry->second;
   for (std::uint32_t stage = 0; fresh && stage < stages; ++stage) {
     passes.push_back(repeats(cuts, stage) ? passes.back() : passes_of_stage(cuts.first, stage));

@@ -69,8 +69,7 @@ const std::vector<StageWalk>& PassWalks::of(const std::string& schedule,
                                             const plan::PipelineShape& shape) {
   plan::PipelineShape filled = shape;
   filled.micro_batches = std::min(shape.micro_batches, 2 * shape.stages + 2);
-  const auto [entry, fresh] =
-      known_.try_emplace({schedule, filled.stages, filled.micro_batches});
+  const auto [entry, fresh] = known_.try_emplace({schedule, filled.stages, filled.micro_batches});
   for (std::uint32_t stage = 0; fresh && stage < filled.stages; ++stage) {
     entry->second.push_back(walk_of(plan::schedules().at(schedule).passes(filled, stage)));
   }

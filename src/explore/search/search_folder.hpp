@@ -27,9 +27,9 @@ struct SearchPlace {
 
 class SearchFolder {
  public:
-  // `question` is what question.json is to hold beside `hash`, which is of all texts that the answer
-  // depends on. Throws ConfigError where the folder holds anything else, or what is to be gone on
-  // with is not as it was, and IoError. Collective.
+  // `question` is what question.json is to hold beside `hash`, which is of all texts that the
+  // answer depends on. Throws ConfigError where the folder holds anything else, or what is to be
+  // gone on with is not as it was, and IoError. Collective.
   SearchFolder(SearchPlace place, trace::JsonText question, const std::string& hash,
                comm::Communicator& communicator);
 

@@ -90,7 +90,8 @@ TEST(ServicePlan, IsNoWorseThanTheExperimentsOwn) {
   EXPECT_EQ(own->status, "met");
   EXPECT_EQ(plan.candidates, plan_of(experiment()).candidates);  // its own uses one NPU
   // One that may not be used is left out.
-  EXPECT_EQ(plan_of(experiment("      replicas: 3\n"), true, 2).found.rows.front().services[0].npus, 2U);
+  EXPECT_EQ(plan_of(experiment("      replicas: 3\n"), true, 2).found.rows.front().services[0].npus,
+            2U);
 }
 
 TEST(ServicePlan, IsTheSameOnAnyNumberOfRanks) {
