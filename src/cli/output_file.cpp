@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 // As much as tells one kind of file from another. What is no plain file is not touched.
 std::string beginning_of(const std::string& path) {
-  std::array<char, 256> block{};
+  std::array<char, 512> block{};
   if (!fs::is_regular_file(path)) {
     return "";
   }

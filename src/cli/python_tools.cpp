@@ -116,6 +116,11 @@ int run_here(const std::string& module, const Words& words) {
 
 }  // namespace
 
+bool begins_as_report(std::string_view text) {
+  return text.starts_with("<!doctype html>") &&
+         text.find("<meta name=\"generator\" content=\"Tessera\">") != std::string_view::npos;
+}
+
 int run_python(const std::string& module, const Words& words, comm::Communicator& world) {
   // All ranks end alike: what rank 0 has to say goes to the others.
   std::string said;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "commands.hpp"
 #include "tessera/comm/communicator.hpp"
@@ -16,5 +17,8 @@ namespace tessera::cli {
 // Throws ConfigError, which says what to install, when there is no such folder or interpreter.
 // Collective.
 int run_python(const std::string& module, const Words& words, comm::Communicator& world);
+
+// Whether a text begins as the reports do that they write.
+bool begins_as_report(std::string_view text);
 
 }  // namespace tessera::cli

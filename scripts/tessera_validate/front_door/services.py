@@ -32,21 +32,21 @@ class Space:
     def experiment(self):
         return (f"name: {self.name}\nmachine: {MACHINE}\nworkload:\n  kind: serving\n  steps: whole\n"
                 f"  all_reduce: halving-doubling\n  tenants:\n    - name: chat\n      language_model: {MODEL}\n"
-                f"      batching: {{sequences: 16, chunk: 1024}}\n      router: least-work\n"
+                f"      batching: {{sequences: 4, chunk: 1024}}\n      router: least-work\n"
                 f"      target: {self.target}\n      requests: {self.requests}\n")
 
 
 SPACES = (
-    Space("tokens", "{arrivals: poisson, rate: 500, count: 400, prompt: [16, 256], generate: [32, 128]}",
-          "{between_tokens: 700 us}", "short prompts, many tokens, and a target for the time between them"),
-    Space("prompts", "{arrivals: poisson, rate: 200, count: 300, prompt: [512, 3072], generate: [4, 24]}",
+    Space("tokens", "{arrivals: poisson, rate: 500, count: 1000, prompt: [16, 256], generate: [32, 128]}",
+          "{between_tokens: 1 ms, latency: 120 ms}", "short prompts, many tokens, and targets for the time between them and for all"),
+    Space("prompts", "{arrivals: poisson, rate: 200, count: 600, prompt: [512, 3072], generate: [4, 24]}",
           "{first_token: 15 ms, between_tokens: 2 ms}", "long prompts, few tokens, and a target for the first one"),
 )
 
 
 def searched(program, path, reduced, *more, ranks=1):
     """The rows of a search and its processor seconds."""
-    fewer = ("--devices", "8", "--set", "workload.tenants.0.requests.count=60") if reduced else ()
+    fewer = ("--devices", "8", "--set", "workload.tenants.0.requests.count=200") if reduced else ()
     done = call(launched(ranks, [program, "plan", path, "-q", "--json", "--within", WITHIN, *fewer, *more]))
     return json.loads(done.stdout)["rows"], done.user_s + done.system_s
 

@@ -1,5 +1,9 @@
+#include <filesystem>
+#include <system_error>
+
 #include "commands.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
 #include "python_tools.hpp"
 #include "tessera/core/error.hpp"
 
@@ -42,6 +46,15 @@ int compare_command(const Words& words, comm::Communicator& world) {
   for (const std::string& run : runs) {
     require_folder(run);
     passed.push_back(run);
+  }
+  // Before anything is printed.
+  if (options.has("output")) {
+    check_output(options.text("output"), begins_as_report, "compare", world);
+  }
+  std::error_code unknown;  // drawing will tell
+  if (options.has("pictures") && std::filesystem::exists(options.text("pictures"), unknown) &&
+      !std::filesystem::is_directory(options.text("pictures"), unknown)) {
+    throw ConfigError("--pictures: '" + options.text("pictures") + "' is not a folder");
   }
   return run_python("html.comparing", passed, world);
 }

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
 #include "python_tools.hpp"
 
 namespace tessera::cli {
@@ -22,6 +23,7 @@ int report_command(const Words& words, comm::Communicator& world) {
   require_folder(options.subject());
   Words passed{"--operators", std::to_string(options.number("operators", 0, 100'000'000))};
   if (options.has("output")) {
+    check_output(options.text("output"), begins_as_report, "report", world);
     passed.insert(passed.end(), {"--output", options.text("output")});
   }
   if (options.flag("quiet")) {

@@ -69,17 +69,14 @@ void Forecaster::turn_to(const Candidate& candidate) {
     outlines_.clear();
     cuts_.clear();
     passes_.clear();
-    layer_memory_.clear();
-    for (const std::size_t layer : firsts_) {
-      layer_memory_.push_back(plan::memory_of_layer(workload_, strategy_, workload_.layers[layer]));
-    }
+    layer_memory_ = {};
   }
   for (auto& [name, layout] : layouts_) {
     if (other_cut) {
       layout.costs = {};
     }
     if (other_cut || sharing != sharing_key_) {
-      layout.sharing.reset();
+      layout.sharing = {};
     }
   }
   degrees_key_ = degrees;

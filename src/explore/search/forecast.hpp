@@ -105,12 +105,13 @@ class Forecaster {
     Bytes least_boundary;      // between layers
     Bytes most_boundary;
   };
-  using Holdings = std::array<std::unique_ptr<CostSums>, 4>;
+  // By what is held, and by `beside_first`.
+  using Holdings = std::array<std::array<std::unique_ptr<CostSums>, 4>, 2>;
   struct PerLayout {
     std::unique_ptr<Ways> ways;
     std::string objection;
     Holdings costs;
-    std::unique_ptr<SharingSums> sharing;
+    std::array<std::unique_ptr<SharingSums>, 2> sharing;  // by `beside_first`
   };
   // What one stage takes.
   struct StageTimes {
@@ -164,7 +165,7 @@ class Forecaster {
                                       const plan::Holding& holding);
   std::uint32_t in_flight(const Candidate& candidate, std::uint32_t stage);
   const std::vector<StagePasses>& passes_of(const Cuts& cuts);
-  StagePasses passes_of_stage(const std::vector<std::size_t>& cuts, std::uint32_t stage) const;
+  StagePasses passes_of_stage(const std::vector<std::size_t>& cuts, std::uint32_t stage);
   plan::MemoryUse peak_of(const StagePasses& passes, std::uint32_t stage,
                           const plan::StageMemory& memory);
   const std::vector<plan::StageMemory>& memory_of_stages(const Candidate& candidate,
@@ -192,6 +193,10 @@ class Forecaster {
   bool apart() const { return strategy_.schedule == "zb-h1" || strategy_.v_shaped; }
   // Some of its backward passes are whole, though.
   bool is_mixed() const { return strategy_.schedule == "dualpipe-v"; }
+  // Whether the last layers lie in the first stage, as in a V: what they share with the first ones
+  // is held once.
+  std::size_t beside_first() const { return strategy_.v_shaped ? 1 : 0; }
+  const std::vector<plan::LayerMemory>& layer_memory();
   plan::PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
 
   const sim::Experiment& experiment_;
@@ -214,9 +219,10 @@ class Forecaster {
   CutKey cut_key_;
   SharingKey sharing_key_;
   bool any_ = false;
-  std::vector<plan::LayerMemory> layer_memory_;  // [kinds]
+  std::array<std::vector<plan::LayerMemory>, 2> layer_memory_;  // by `beside_first`, [kinds]
   std::map<std::string, PerLayout> layouts_;
-  std::map<std::tuple<std::size_t, std::uint8_t, bool, bool>, plan::PassOutline> outlines_;
+  std::map<std::tuple<std::size_t, std::size_t, std::uint8_t, bool, bool>, plan::PassOutline>
+      outlines_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cuts> cuts_;  // by stages and chunks
   std::map<PassesKey, std::vector<StagePasses>> passes_;          // [stages]
   Candidate remembered_;                                          // without its layout

@@ -35,7 +35,7 @@ const plan::PassOutline& Forecaster::outline_of(std::size_t kind, PassKind pass,
   constexpr std::array phases{Phase::forward, Phase::backward, Phase::input_gradient,
                               Phase::weight_gradient};
   const auto [entry, fresh] =
-      outlines_.try_emplace({kind, pass, holding.weights, holding.activations});
+      outlines_.try_emplace({beside_first(), kind, pass, holding.weights, holding.activations});
   if (fresh) {
     entry->second = plan::outline_of(workload_, strategy_, firsts_[kind], phases[pass], holding,
                                      least_tile_.sram);
@@ -61,7 +61,7 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
 }
 
 const Forecaster::CostSums& Forecaster::costs_of(PerLayout& layout, const plan::Holding& holding) {
-  std::unique_ptr<CostSums>& sums = layout.costs[number_of(holding)];
+  std::unique_ptr<CostSums>& sums = layout.costs[beside_first()][number_of(holding)];
   if (sums) {
     return *sums;
   }
@@ -88,8 +88,9 @@ const Forecaster::CostSums& Forecaster::costs_of(PerLayout& layout, const plan::
 
 // What replicas send of a layer: see PieceWriter::gather_weights and reduce_gradients.
 const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
-  if (layout.sharing) {
-    return *layout.sharing;
+  std::unique_ptr<SharingSums>& made = layout.sharing[beside_first()];
+  if (made) {
+    return *made;
   }
   const plan::GroupShape& data = groups_[static_cast<std::size_t>(sharing_group())];
   const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
@@ -115,8 +116,8 @@ const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
                          ways.time(expert, *data_algorithm_, kind, state.expert_gradients));
     copies.push_back(sum_of_copies(ways, state.dense_gradients));
   }
-  layout.sharing = std::make_unique<SharingSums>();
-  SharingSums& sums = *layout.sharing;
+  made = std::make_unique<SharingSums>();
+  SharingSums& sums = *made;
   sums.least_boundary = std::min(least_boundary, most_boundary);
   sums.most_boundary = most_boundary;
   sums.state.resize(1);

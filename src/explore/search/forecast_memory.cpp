@@ -76,13 +76,23 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
   return memory;
 }
 
+const std::vector<plan::LayerMemory>& Forecaster::layer_memory() {
+  std::vector<plan::LayerMemory>& of_kinds = layer_memory_[beside_first()];
+  if (of_kinds.empty()) {
+    for (const std::size_t layer : firsts_) {
+      of_kinds.push_back(plan::memory_of_layer(workload_, strategy_, workload_.layers[layer]));
+    }
+  }
+  return of_kinds;
+}
+
 Forecaster::StagePasses Forecaster::passes_of_stage(const std::vector<std::size_t>& cuts,
-                                                    std::uint32_t stage) const {
+                                                    std::uint32_t stage) {
   StagePasses passes;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
     const std::uint32_t part = shape().part_of(stage, chunk);
     passes.chunks.push_back(
-        plan::memory_of_passes(strategy_, layer_memory_, kinds_, cuts[part], cuts[part + 1]));
+        plan::memory_of_passes(strategy_, layer_memory(), kinds_, cuts[part], cuts[part + 1]));
   }
   if (experiment_.machine.framework.pools_apart) {
     plan::keep_pools(passes.chunks);

@@ -174,12 +174,13 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
 
 // From this stage to the next one. Adapters send for others, which the bound leaves open.
 Span Forecaster::crossing_of(PerLayout& layout, std::uint32_t stage) const {
-  const Bytes bytes = layout.sharing->least_boundary;
+  const SharingSums& sharing = *layout.sharing[beside_first()];
+  const Bytes bytes = sharing.least_boundary;
   double least = layout.ways->boundary(bytes).least;
   if (!strategy_.has_adapters()) {
     least = std::max(least, layout.ways->least_crossing(stage, bytes));
   }
-  return {least, layout.ways->boundary(layout.sharing->most_boundary).likely};
+  return {least, layout.ways->boundary(sharing.most_boundary).likely};
 }
 
 Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {

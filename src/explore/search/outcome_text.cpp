@@ -99,7 +99,7 @@ std::string Proposal::title() const {
 }
 
 std::string to_text(const Advice& advice) {
-  std::string text = advice.about + "\n  " + advice.where + "\n";
+  std::string text = advice.about + "\n" + (advice.where.empty() ? "" : "  " + advice.where + "\n");
   for (const std::string& each : advice.remedies) {
     text += "  " + each + "\n";
   }

@@ -135,6 +135,9 @@ Proposal Simulator::simulate_own(const SearchRequest& request, const config::Tex
     std::vector<std::string> settings = request.overrides;
     settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
     sim::Experiment own = sim::read_experiment(request.experiment, settings, load);
+    if (own.planned() == nullptr) {
+      throw ConfigError("it has none, and runs as it is");
+    }
     proposal.layout = own.plan().strategy.layout;
     plan::Strategy strategy = own.plan().strategy;
     own.options.replay = strategy.order.empty();
