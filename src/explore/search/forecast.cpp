@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -70,6 +71,9 @@ void Forecaster::turn_to(const Candidate& candidate) {
     cuts_.clear();
     passes_.clear();
     layer_memory_ = {};
+    plan::Strategy shares_nothing = strategy_;
+    shares_nothing.zero = 0;
+    tied_gradients_ = ties_ ? plan::Cutter(workload_, shares_nothing).tied_gradients() : Bytes();
   }
   for (auto& [name, layout] : layouts_) {
     if (other_cut) {

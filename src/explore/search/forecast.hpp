@@ -197,6 +197,7 @@ class Forecaster {
   // is held once.
   std::size_t beside_first() const { return strategy_.v_shaped ? 1 : 0; }
   const std::vector<plan::LayerMemory>& layer_memory();
+  Span tied_sum(PerLayout& layout) const;
   plan::PipelineShape shape() const { return strategy_.pipeline_shape(workload_.training); }
 
   const sim::Experiment& experiment_;
@@ -220,6 +221,7 @@ class Forecaster {
   SharingKey sharing_key_;
   bool any_ = false;
   std::array<std::vector<plan::LayerMemory>, 2> layer_memory_;  // by `beside_first`, [kinds]
+  Bytes tied_gradients_;  // that the first stage and the last one sum up, of all replicas
   std::map<std::string, PerLayout> layouts_;
   std::map<std::tuple<std::size_t, std::size_t, std::uint8_t, bool, bool>, plan::PassOutline>
       outlines_;

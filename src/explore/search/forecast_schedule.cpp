@@ -183,8 +183,18 @@ Span Forecaster::crossing_of(PerLayout& layout, std::uint32_t stage) const {
   return {least, layout.ways->boundary(sharing.most_boundary).likely};
 }
 
+// Of weights that the first stage and the last one share; bounds leave it out.
+Span Forecaster::tied_sum(PerLayout& layout) const {
+  if (strategy_.last_stage() == 0 || tied_gradients_ == Bytes(0)) {
+    return {};
+  }
+  const std::uint64_t shares = strategy_.zero >= 1 ? strategy_.sharing() : 1;
+  return {0, layout.ways->sum_of_ends(Bytes(plan::divided_up(tied_gradients_.count(), shares)))};
+}
+
 Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {
   const double count = strategy_.micro_batches;
+  const Span tied = tied_sum(layout);
   const double iterations = experiment_.options.iterations;
   Span head;
   Span tail;
@@ -199,8 +209,10 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     // In a V that is of one of its chunks.
     const Span of_first = strategy_.v_shaped ? Span{} : stages.front().weight_gradients;
     const Span there_and_back = head + own - stage.weight_gradients * put_off + tail + of_first +
-                                stages.front().last + stages.front().update;
-    const Span alone = head * (1 / iterations) + own + stage.last + stage.update;
+                                stages.front().last + stages.front().update + tied;
+    const bool is_an_end = number == 0 || number + 1 == stages.size();
+    const Span alone =
+        head * (1 / iterations) + own + stage.last + stage.update + (is_an_end ? tied : Span{});
     longest_stage = longest(longest_stage, longest(there_and_back, alone));
     const Span crossing = crossing_of(layout, static_cast<std::uint32_t>(number));
     head += stage.first_forward + crossing;

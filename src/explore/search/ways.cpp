@@ -367,4 +367,18 @@ Span Ways::boundary(Bytes bytes) {
           entry->second.most_latency + count * entry->second.most_ps_per_byte};
 }
 
+// There and back, with half of it each time.
+double Ways::sum_of_ends(Bytes bytes) {
+  if (!between_ends_) {
+    between_ends_.emplace();
+    for (std::uint32_t place = 0; place < looked_at_tiles(); ++place) {
+      const Way way = finder_.way(tile(0, place), tile(stages_ - 1, place));
+      between_ends_->latency = std::max(between_ends_->latency, way.latency);
+      between_ends_->ps_per_byte = std::max(between_ends_->ps_per_byte, way.ps_per_byte);
+    }
+  }
+  return 2 * between_ends_->latency +
+         static_cast<double>(bytes.count()) * between_ends_->ps_per_byte;
+}
+
 }  // namespace tessera::explore

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,9 @@ class Ways {
   Span boundary(Bytes bytes);
   // The least that this takes from this stage to the next one, or back [ps].
   double least_crossing(std::uint32_t stage, Bytes bytes);
+  // What a sum between tiles of the first and of the last stage takes, each with its peer: an
+  // estimate alone [ps].
+  double sum_of_ends(Bytes bytes);
   const std::vector<ChannelClass>& channels() const { return channels_; }
   // [stages] time of a byte from DRAM, where all tiles of the stage take one [ps].
   const std::vector<double>& access() const { return access_; }
@@ -121,6 +125,7 @@ class Ways {
   std::map<std::tuple<const collective::Algorithm*, collective::Kind, std::uint32_t>, Pattern>
       patterns_;
   std::map<int, Passage> boundary_;
+  std::optional<Way> between_ends_;                      // the slowest
   std::map<std::uint32_t, std::vector<Way>> crossings_;  // by stage, those that differ
 };
 
