@@ -100,6 +100,19 @@ class Reports(unittest.TestCase):
             raise AssertionError(done.stderr)
         return folder
 
+    def fits(self, document, schema):
+        """By Debian's Python, where this one lacks jsonschema."""
+        code = ("import json, sys, jsonschema; "
+                "jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))")
+        path = self.base / "document.json"
+        path.write_text(json.dumps(document))
+        for name in ("python3", "/usr/bin/python3"):
+            if run(name, "-c", "import jsonschema").returncode == 0:
+                done = run(name, "-c", code, path, REPOSITORY / "docs" / "schemas" / schema)
+                self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+                return
+        self.fail("no Python with jsonschema; scripts/test installs it")
+
     def report(self, folder, *words):
         """The text of the page, and its JSON."""
         path = self.base / f"{folder.name}.html"
@@ -192,6 +205,12 @@ class Reports(unittest.TestCase):
         self.assertEqual(python(code, self.small / "config.resolved.yaml",
                                 self.cluster / "config.resolved.yaml"), "")
 
+    def test_clusters_are_not_told_of_layouts_of_grids(self):
+        told = json.dumps(self.report(self.cluster)[1]["runs"][0]["advice"])
+        self.assertIn("groups inside a server", told)
+        for layout in ("s-shape", "optimized"):
+            self.assertNotIn(layout, told)
+
     def test_clusters_are_drawn_by_server_rail_leaf_and_spine(self):
         _, report = self.report(self.cluster)
         drawn = report["runs"][0]["links"]["map"]
@@ -244,10 +263,33 @@ class Reports(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stdout, "")
+        self.run_is_not_taken_for_a_report()
         done = run(TESSERA, "report", self.small, TESSERA_PYTHON="/bin/false")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr, "error: TESSERA_PYTHON: '/bin/false' is no Python with h5py "
                          "and numpy\n")
+
+    def run_is_not_taken_for_a_report(self):
+        """Files of others stay, and so do folders and devices; what can be said at once is."""
+        file = self.small / "summary.json"
+        before = file.read_bytes()
+        (self.base / "other.html").write_text("<!doctype html>\n<title>of mine</title>\n")
+        for words in (["report", self.small], ["compare", self.small, self.other]):
+            for output in (file, self.base / "other.html", self.base, "/dev/null"):
+                done = run(TESSERA, *words, "-o", output)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual(done.stderr, f"error: '{output}' is there, and tessera {words[0]} did not write "
+                                 "it; name another file with -o, or remove it\n")
+            done = run(TESSERA, *words, "-o", self.base / "nowhere" / "page.html")
+            self.assertEqual((done.returncode, done.stdout), (74, ""), done.stderr)
+            self.assertIn("No such file or directory", done.stderr)
+        done = run(TESSERA, "compare", self.small, self.other, "--pictures", file)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("summary.json' is not a folder", done.stderr)
+        self.assertEqual(file.read_bytes(), before)
+        page = self.base / "again.html"
+        for _ in range(2):  # its own may be replaced
+            self.assertEqual(run(TESSERA, "report", self.small, "-q", "-o", page).returncode, 0)
 
     def test_damage_ends_with_74_and_leaves_no_file(self):
         folder = self.base / "damaged"
@@ -274,7 +316,9 @@ class Reports(unittest.TestCase):
             self.assertAlmostEqual(row["other − small"], row["other"] - row["small"], 12)
         table = run(TESSERA, "compare", self.small, self.other)
         self.assertIn("machine.dram.bandwidth", table.stdout)
+        self.fits(found, "comparison.schema.json")
         same = json.loads(run(TESSERA, "compare", self.small, self.small, "--json").stdout)
+        self.fits(same, "comparison.schema.json")
         self.assertEqual(same["differences"], [])
         self.assertEqual({row["small (2) − small (1)"] for row in same["hottest"]}, {0.0})
 

@@ -93,18 +93,30 @@ class _Advice:
 
     def _of(self, name):
         said = {
-            "tensor": f"A smaller `strategy.tensor` (now {self.whole('strategy.tensor', '?')}), "
-                      "`overlap_tensor`, `sequence_parallel`, `placement.layout: optimized`.",
+            "tensor": self._on_tensor(),
             "data": self._on_data(),
             "context": "A smaller `strategy.context`, members of a group closer together.",
             "expert": "A smaller `strategy.expert`, replicas of a group close together.",
-            "pipeline": f"Another `strategy.boundary` (now {self.values.get('strategy.boundary')}), "
-                        "stages that touch (`placement.layout: s-shape`).",
+            "pipeline": f"Another `strategy.boundary` (now {self.values.get('strategy.boundary')})"
+                        + (", stages that touch (`placement.layout: s-shape`)." if self._is_grid() else "."),
             "collective": "Another algorithm or more chunks (`execution.collectives`), work that "
                           "overlaps with them.",
             "message": "Messages earlier, or closer partners.",
         }
         return said[name]
+
+    def _is_grid(self):
+        return self.values.get("machine.topology.kind") in ("mesh", "torus", "wafer")
+
+    def _on_tensor(self):
+        parts = [f"A smaller `strategy.tensor` (now {self.whole('strategy.tensor', '?')})"]
+        parts += [f"`{key}`" for key in ("overlap_tensor", "sequence_parallel")
+                  if self.values.get(f"strategy.{key}") != "true"]
+        if self._is_grid():
+            parts.append("`placement.layout: optimized`")
+        elif self.values.get("machine.topology.kind") == "cluster":
+            parts.append("groups inside a server")
+        return ", ".join(parts) + "."
 
     def _on_data(self):
         parts = []
@@ -130,8 +142,8 @@ class _Advice:
                 more = 2 * count if micro % 2 == 0 else count * micro
                 yield (f"`micro_batch: {micro // 2 if micro % 2 == 0 else 1}` makes {more} "
                        f"micro-batches: {_percent((stages - 1) / (more + stages - 1))}.")
-            yield ("Fewer stages, `chunks` with `schedule: interleaved`, or `zb-h1`, which fills "
-                   f"part of it (now `{self.values.get('strategy.schedule', '?')}`).")
+            yield ("Fewer stages, `chunks` with `schedule: interleaved`, or `zb-h1` and `zb-v`, which "
+                   f"fill part of it (now `{self.values.get('strategy.schedule', '?')}`).")
         spread = self._uneven()
         if spread:
             yield spread

@@ -12,6 +12,17 @@ function front(points) {
   return order.filter((point) => point.y > best && (best = point.y, true));
 }
 
+// Round numbers, evenly apart, around all values; from nothing on where none is below it.
+function ticks(values) {
+  const [low, high] = [Math.min(0, ...values), Math.max(...values)];
+  const rough = ((high - low) || 1) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((part) => part * power).find((one) => one >= rough * (1 - 1e-9));
+  const first = Math.floor(low / step);
+  const count = Math.max(1, Math.ceil(high / step - 1e-9) - first);
+  return Array.from({ length: count + 1 }, (_, i) => (first + i) * step);
+}
+
 class Front {
   constructor(sweep) {
     this.sweep = sweep;
@@ -47,25 +58,28 @@ class Front {
     const points = this.points();
     const [across, up] = [this.column(0), this.column(1)];
     if (!points.length) return;
-    const range = (pick) => {
-      const values = points.map(pick);
-      const [low, high] = [Math.min(...values), Math.max(...values)];
-      return [low >= 0 ? 0 : low, high * 1.05 || 1];
-    };
-    const [x0, x1] = range((point) => point.vx);
-    const [y0, y1] = range((point) => point.vy);
-    const [left, bottom] = [96, this.canvas.height - 42];
-    const x = (value) => left + (value - x0) / (x1 - x0) * (width - left - 16);
-    const y = (value) => bottom - (value - y0) / (y1 - y0) * (bottom - 14);
-    context.fillStyle = THEME.colour("text");
-    for (let tick = 0; tick <= 5; tick++) {
-      const [vx, vy] = [x0 + tick / 5 * (x1 - x0), y0 + tick / 5 * (y1 - y0)];
-      context.fillText(format(vy, up.kind), 4, y(vy) + 4);
-      const text = format(vx, across.kind);
-      context.fillText(text, Math.min(x(vx) - 20, width - context.measureText(text).width), bottom + 16);
-      context.fillStyle = THEME.colour("line");
-      context.fillRect(left, y(vy), width - left, 1);
+    const [xs, ys] = [ticks(points.map((point) => point.vx)), ticks(points.map((point) => point.vy))];
+    const [x0, x1, y0, y1] = [xs[0], xs[xs.length - 1], ys[0], ys[ys.length - 1]];
+    const wide = (text) => context.measureText(text).width;
+    const left = 12 + Math.max(...ys.map((value) => wide(format(value, up.kind))));
+    const [top, bottom] = [26, this.canvas.height - 42];
+    const x = (value) => left + (value - x0) / (x1 - x0) * (width - left - 24);
+    const y = (value) => bottom - (value - y0) / (y1 - y0) * (bottom - top);
+    for (const value of ys) {
+      const text = format(value, up.kind);
       context.fillStyle = THEME.colour("text");
+      context.fillText(text, left - 8 - wide(text), y(value) + 4);
+      context.fillStyle = THEME.colour("line");
+      context.fillRect(left, y(value), width - left, 1);
+    }
+    context.fillStyle = THEME.colour("text");
+    let free = 0; // to the right of the text before
+    for (const value of xs) {
+      const text = format(value, across.kind);
+      const at = Math.max(left, Math.min(x(value) - wide(text) / 2, width - wide(text)));
+      if (at < free) continue;
+      context.fillText(text, at, bottom + 16);
+      free = at + wide(text) + 8;
     }
     context.fillText(`${across.name}, ${across.grows ? "more" : "less"} is better →`, left, bottom + 34);
     context.fillText(`${up.name}, ${up.grows ? "more" : "less"} is better`, left, 11);
