@@ -16,6 +16,7 @@ import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
 import checks_import  # noqa: E402, F401
 import checks_models  # noqa: E402, F401
+import checks_plans  # noqa: E402, F401
 import checks_scripts  # noqa: E402, F401
 import checks_services  # noqa: E402, F401
 import checks_shipped  # noqa: E402, F401

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/text.hpp"
 #include "tessera/sim/job.hpp"
 #include "tessera/workload/keys.hpp"
 
@@ -18,8 +19,16 @@ std::vector<std::string> names_of_kinds_with_layers() {
 }  // namespace
 
 std::optional<workload::Workload> read_cut_workload(config::Section& workload) {
-  const std::string kind = workload::kind_key(names_of_kinds_with_layers).read(workload);
-  return kind.empty() ? std::nullopt : find_work_kind(kind)->layers(workload);
+  const std::string kind = workload::kind_key(work_kind_names).read(workload);
+  if (kind.empty()) {
+    return std::nullopt;
+  }
+  if (!find_work_kind(kind)->layers) {
+    workload.error("kind", "'" + kind + "' is no work that a strategy cuts, as " +
+                               join(names_of_kinds_with_layers()) + " are");
+    return std::nullopt;
+  }
+  return find_work_kind(kind)->layers(workload);
 }
 
 }  // namespace tessera::sim

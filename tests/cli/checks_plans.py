@@ -1,0 +1,65 @@
+"""What plan says of input that it cannot plan for."""
+from program import HERE, check, expect, expect_refusal
+
+CONFIGS = HERE.parent.parent / "configs"
+SMALL = """name: small
+machine:
+  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 10 GB/s, latency: 1 ns}
+  tile: {peak: {fp16: 1 TFLOP/s}, sram: 1 MB}
+workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, batch: 4}
+"""
+
+
+def small(program, text=SMALL):
+    path = program.scratch / "small.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def words_of(program, subject, *more):
+    return ["plan", subject, "-q", "--folder", program.scratch / "found", "-o", program.scratch / "best.yaml", *more]
+
+
+@check
+def plan_says_where_its_input_is_wrong(program):
+    for subject, more, complaint in (
+            (program.scratch / "nowhere.yaml", [], "cannot read .*nowhere.yaml: No such file"),
+            (program.scratch, [], "cannot read .*: Is a directory"),
+            (CONFIGS / "experiments" / "tenants_wafer.yaml", [],
+             "tenants_wafer.yaml:9:9: error: workload.kind: 'tenants' is no work that a strategy cuts, as layers, onnx, "),
+            (small(program), ["--devices", "-1"], "--devices: must be between 0 and 4294967295; got -1"),
+            (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
+            (small(program), ["--top", "0"], "--top: must be between 1"),
+            (small(program), ["--keep", ""], "--keep: unknown key ''; known: pipeline, tensor"),
+            (small(program), ["--keep", "zero=1,,2"], "--keep zero: '' is no whole number"),
+            (small(program), ["--keep", "schedule=dualpipe"],
+             "--keep schedule: unknown value 'dualpipe'; did you mean 'dualpipe-v'"),
+            (small(program), ["--set", "strategy.schedule=dualpipe"], "holds the model twice"),
+            (small(program), ["--resume", program.scratch], "does not go together with an experiment|is no search"),
+            (small(program), ["--within", "0.1"], "--within means something for a service with targets alone"),
+            (small(program), ["--set", "nothing=3"], "--set nothing=3:1:1: error: nothing: unknown key"),
+            (small(program), ["--set", "workload.batch=0"], "workload.batch: must be between 1"),
+            (small(program), ["another.yaml"], "'another.yaml' is one word too many: tessera plan takes one experiment")):
+        expect_refusal(program.call(*words_of(program, subject, *more)), 2, complaint)
+    for text, complaint in (
+            (SMALL.replace("rows: 2,", "rows: 2"), "small.yaml:3:[0-9]+: error: not valid YAML"),
+            (SMALL.replace("kind: mesh", "kind: mash"), "small.yaml:3:20: error: machine.topology.kind: .*did you mean 'mesh'"),
+            (SMALL.replace("hidden: 32", "hidden: x"), "small.yaml:5:[0-9]+: error: workload.hidden: "),
+            ("", "small.yaml:1:1: error: the file is empty")):
+        expect_refusal(program.call(*words_of(program, small(program, text))), 2, complaint)
+    expect(not (program.scratch / "best.yaml").exists(), "a strategy was written")
+
+
+@check
+def plan_says_what_no_candidate_has(program):
+    done = program.call(*words_of(program, small(program), "--keep", "tensor=3"))
+    expect(done.returncode == 3, done.stderr_text)
+    expect(done.stderr_text == "no candidate has what --keep asks for\nerror: no strategy fits\n", done.stderr_text)
+
+
+@check
+def plan_of_a_graph_without_a_strategy(program):
+    """A model of ONNX that runs as it is has no strategy of its own to compare with."""
+    done = program.call(*words_of(program, CONFIGS / "experiments" / "onnx_ocr.yaml", "--top", "2"))
+    expect(done.returncode == 0, done.stderr_text)
+    expect("own strategy" in done.stdout_text and "it has none" in done.stdout_text, done.stdout_text)
