@@ -12,13 +12,14 @@ namespace tessera::plan {
 namespace {
 
 // Nothing that replicas say to each other, and boundaries that cost nothing but a message. Where
-// there are more stages weights that layers share have copies.
+// there are more stages weights that layers share have copies, but for a V, whose last layers lie
+// beside the first.
 Strategy of_one_stage(Strategy strategy) {
   strategy.degrees.pipeline = std::min(strategy.degrees.pipeline, 2U);
   strategy.boundary = Boundary::full;
   strategy.adapters = 1;
   strategy.degrees.data = strategy.context * strategy.expert;
-  strategy.chunks = 1;
+  strategy.chunks = strategy.v_shaped ? 2 : 1;
   strategy.zero = strategy.shard = 0;
   strategy.overlap_gradients = false;
   strategy.aggregation = Aggregation::none;
