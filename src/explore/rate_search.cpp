@@ -27,6 +27,18 @@ bool has_target(const config::Value& part) {
   return part.find("target") != nullptr;
 }
 
+// Tenants, or classes of their requests.
+bool has_targets(const config::Value& root) {
+  const config::Value* const tenants = value_at(root, "workload.tenants");
+  return tenants != nullptr &&
+         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
+           const config::Value::Member* const classes = tenant.find("classes");
+           return has_target(tenant) ||
+                  (classes != nullptr && std::any_of(classes->value.items.begin(),
+                                                     classes->value.items.end(), has_target));
+         });
+}
+
 // The tenant that it is a replica of, NAME.NUMBER; else empty.
 std::string replicated(const std::string& tenant) {
   const std::size_t dot = tenant.rfind('.');
@@ -65,18 +77,6 @@ const config::Value* value_at(const config::Value& root, const std::string& path
     }
   }
   return at;
-}
-
-// Tenants, or classes of their requests.
-bool has_targets(const config::Value& root) {
-  const config::Value* const tenants = value_at(root, "workload.tenants");
-  return tenants != nullptr &&
-         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
-           const config::Value::Member* const classes = tenant.find("classes");
-           return has_target(tenant) ||
-                  (classes != nullptr && std::any_of(classes->value.items.begin(),
-                                                     classes->value.items.end(), has_target));
-         });
 }
 
 double first_rate(const CapacityRequest& request, const config::Value& root) {

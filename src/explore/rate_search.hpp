@@ -19,9 +19,6 @@ namespace tessera::explore {
 // The value that a path names; null: there is none.
 const config::Value* value_at(const config::Value& root, const std::string& path);
 
-// Whether a tenant has targets.
-bool has_targets(const config::Value& root);
-
 // The rate that the experiment has. Throws ConfigError where it has none, or no targets: what is
 // wrong with the experiment itself is wrong at once.
 double first_rate(const CapacityRequest& request, const config::Value& root);

@@ -225,8 +225,12 @@ class Planner {
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load) {
   const config::Value root = sim::read_configuration(experiment, overrides, load);
-  const config::Value* const kind = value_at(root, "workload.kind");
-  return (kind != nullptr && kind->text == "serving") || has_targets(root);
+  const config::Value* const tenants = value_at(root, "workload.tenants");
+  // Others share the machine for work of their own.
+  return tenants != nullptr &&
+         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
+           return tenant.find("target") != nullptr || tenant.find("workload") == nullptr;
+         });
 }
 
 std::optional<ServicePlanRequest> service_request_in(const std::string& folder) {

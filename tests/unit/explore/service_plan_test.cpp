@@ -124,8 +124,10 @@ TEST(ServicePlan, KnowsServices) {
     return is_service("e.yaml", {}, [&](const std::string&) { return text; });
   };
   EXPECT_TRUE(is_planned_here(experiment()));
-  EXPECT_TRUE(is_planned_here("workload: {kind: serving}\n"));
-  EXPECT_TRUE(is_planned_here("workload: {kind: tenants, tenants: [{name: a}, {target: {}}]}\n"));
+  EXPECT_TRUE(is_planned_here("workload: {kind: serving, tenants: [{name: a}]}\n"));
+  EXPECT_TRUE(
+      is_planned_here("workload: {kind: tenants, tenants: [{workload: {}}, {target: {}}]}\n"));
+  EXPECT_FALSE(is_planned_here("workload: {kind: tenants, tenants: [{workload: {}}]}\n"));
   EXPECT_FALSE(is_planned_here("workload: {kind: transformer}\n"));
 }
 
