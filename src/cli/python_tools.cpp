@@ -120,7 +120,7 @@ bool begins_as_report(std::string_view text) {
   constexpr std::string_view mark = "<meta name=\"generator\" content=\"";
   const std::size_t place = text.find(mark);
   return text.starts_with("<!doctype html>") && place != std::string_view::npos &&
-         text.substr(place + mark.size() + 1).starts_with("essera");  // Tessera, or tessera 0.2.0
+         text.find("essera", place) == place + mark.size() + 1;  // Tessera, or tessera 0.2.0
 }
 
 int run_python(const std::string& module, const Words& words, comm::Communicator& world) {
