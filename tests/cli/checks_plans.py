@@ -26,7 +26,7 @@ def plan_says_where_its_input_is_wrong(program):
             (program.scratch / "nowhere.yaml", [], "cannot read .*nowhere.yaml: No such file"),
             (program.scratch, [], "cannot read .*: Is a directory"),
             (CONFIGS / "experiments" / "tenants_wafer.yaml", [],
-             "tenants_wafer.yaml:9:9: error: workload.kind: 'tenants' is no work that a strategy cuts, as layers, onnx, "),
+             "tenants_wafer.yaml:9:3: error: workload.kind: 'tenants' is no work that a strategy cuts, as layers, onnx, "),
             (small(program), ["--devices", "-1"], "--devices: must be between 0 and 4294967295; got -1"),
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
             (small(program), ["--top", "0"], "--top: must be between 1"),
