@@ -46,8 +46,9 @@ class _Advice:
     def on_compute(self):
         ideal, real = self.summary.get("ideal_time_ps"), self.summary.get("iteration_time_ps")
         if ideal and real:
-            yield (f"Arithmetic alone would take {_percent(ideal / real)} of the iteration: that is "
-                   "how far anything but less or faster arithmetic can go.")
+            yield (f"Arithmetic alone, with the bubble of its schedule, would take {_percent(ideal / real)} "
+                   "of the iteration: more can be won by less or faster arithmetic alone, or by "
+                   "another schedule.")
         did, asked = (self.summary.get(key) or 0 for key in
                       ("executed_flops_per_iteration", "flops_per_iteration"))
         if asked and did > 1.05 * asked:
