@@ -42,14 +42,14 @@ class Space:
 
 
 SPACES = (
-    Space("tokens", "{arrivals: poisson, rate: 500, count: 600, prompt: [16, 256], generate: [32, 128]}",
+    Space("tokens", "{arrivals: poisson, rate: 500, count: 400, prompt: [16, 256], generate: [32, 128]}",
           "{between_tokens: 1 ms, latency: 120 ms}",
           "short prompts, many tokens, and targets for the time between them and for all"),
     Space("prompts", "{arrivals: poisson, rate: 200, count: 300, prompt: [512, 3072], generate: [4, 24]}",
           "{first_token: 15 ms, between_tokens: 2 ms}",
           "long prompts, few tokens, and a target for the first one"),
-    Space("stages", "{arrivals: poisson, rate: 2000, count: 60, prompt: [64, 512], generate: [4, 12]}",
-          "{first_token: 3 ms, latency: 10 ms}", "stages, whose steps are walked through layer by layer",
+    Space("stages", "{arrivals: poisson, rate: 2000, count: 100, prompt: [64, 512], generate: [4, 12]}",
+          "{first_token: 500 us, latency: 1800 us}", "stages, whose steps are walked through layer by layer",
           servers=2, model=SMALLER, steps="walked"),
 )
 
