@@ -505,6 +505,10 @@ class ChannelModel final : public MemoryModel {
   bool sends_along_links() const override { return true; }
   // Who is served when is known no more at its coming where others may go before it.
   bool promises() const override { return !parameters_.is_fair; }
+  std::optional<Bandwidth> peak_of(const machine::Machine& machine,
+                                   std::uint32_t channel) const override {
+    return machine.channels[channel].bandwidth;
+  }
   SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
     return serialization_time(bytes, channel.bandwidth) + channel.latency;
   }

@@ -12,6 +12,14 @@ Registry<OperatorMaker>& operators() {
   return registry;
 }
 
+Bytes TiledOperator::least_traffic() const {
+  Bytes all;
+  for (const Operand& operand : operands()) {
+    all += operand.bytes;
+  }
+  return all;
+}
+
 std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const Target& target) {
   if (operation.is_matrix_product()) {
     const workload::MatrixProduct& product = operation.product;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +75,12 @@ class MemoryModel {
   virtual bool replies_by_access() const { return true; }
   // Of an access that this channel serves, from the request to its end at the tile, at least.
   virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const { return SimTime::zero(); }
+  // What a channel moves at best, of reads and writes together; none: no bound is known, as where
+  // each access has the channel for itself.
+  virtual std::optional<Bandwidth> peak_of(const machine::Machine&,
+                                           std::uint32_t /*channel*/) const {
+    return std::nullopt;
+  }
   // What Memory::visit_channels tells of bytes.
   enum class Account : std::uint8_t {
     none,

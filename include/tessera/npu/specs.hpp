@@ -60,6 +60,8 @@ struct ConvolutionShape {
   std::uint64_t reach(std::size_t direction, std::uint64_t positions) const {
     return (positions - 1) * stride[direction] + dilation[direction] * (kernel[direction] - 1) + 1;
   }
+  // How many of the input's rows (0) or columns (1) any window looks at.
+  std::uint64_t seen(std::size_t direction) const;
 };
 
 struct ConvolutionSpec {

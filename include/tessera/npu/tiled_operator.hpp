@@ -54,6 +54,8 @@ class TiledOperator {
   const CoreConfig& core() const { return target_.core; }
   const Target& target() const { return target_; }
   virtual const std::vector<Operand>& operands() const = 0;
+  // Of operands that cores have to read or write, each byte once.
+  virtual Bytes least_traffic() const;
   // Extents of the output and of the sums, in the terms of Tile.
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
   virtual std::uint64_t depth() const { return 1; }

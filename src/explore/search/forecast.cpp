@@ -38,7 +38,7 @@ Forecaster::Forecaster(const sim::Experiment& experiment, const workload::Worklo
     : experiment_(experiment),
       workload_(workload),
       base_(base),
-      finder_(experiment.machine, *experiment.network),
+      finder_(experiment.machine, *experiment.network, experiment.memory.get()),
       durations_(experiment.machine, *experiment.compute),
       kinds_(plan::kinds_of_layers(workload, base)),
       firsts_(first_of_kinds(kinds_)),

@@ -221,13 +221,16 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     }
   }
   for (const ChannelClass& channel : layout.ways->channels()) {
+    if (!channel.bandwidth) {
+      continue;
+    }
     double bytes = 0;
     for (const auto& [stage, tiles] : channel.tiles) {
       bytes += stages[stage].accessed * tiles;
     }
     longest_stage = longest(
         longest_stage,
-        Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth.bytes_per_second())));
+        Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth->bytes_per_second())));
   }
   // Sums of many fractions are not exact.
   longest_stage.least *= 1 - 1e-9;

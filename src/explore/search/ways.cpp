@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "tessera/network/sharing.hpp"
@@ -29,8 +30,10 @@ std::uint64_t number_of(const machine::Hop& hop) {
 
 }  // namespace
 
-WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& network)
+WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& network,
+                     const memory::MemoryModel* of_memory)
     : machine(of),
+      memory(of_memory),
       routing(machine::make_routing(network.routing(), *of.topology)),
       overheads(network.overheads()),
       share_links(network::sharing_of(network) == plan::Sharing::links) {
@@ -83,17 +86,21 @@ void Ways::find_channels(const plan::Strategy& strategy) {
     }
     ++tiles.back().second;
   }
-  std::set<std::tuple<Tiles, Bytes, Bandwidth>> known;
+  std::set<std::tuple<Tiles, Bytes, std::optional<Bandwidth>, Bandwidth>> known;
   least_access_ = std::numeric_limits<double>::infinity();
   for (const auto& [number, tiles] : served) {
     const machine::MemoryChannel& channel = machine.channels[number];
-    if (!known.insert({tiles, channel.capacity, channel.bandwidth}).second) {
+    const std::optional<Bandwidth> peak =
+        finder_.memory == nullptr ? channel.bandwidth : finder_.memory->peak_of(machine, number);
+    if (!known.insert({tiles, channel.capacity, peak, channel.bandwidth}).second) {
       continue;
     }
-    channels_.push_back({tiles, channel.capacity, channel.bandwidth, number});
-    least_access_ = std::min(least_access_, ps_per_byte(channel.bandwidth));
+    const bool nearest = finder_.memory == nullptr || finder_.memory->serves_at_node();
+    channels_.push_back({tiles, channel.capacity, nearest ? peak : std::nullopt, number});
+    const double alone = ps_per_byte(peak.value_or(channel.bandwidth));
+    least_access_ = nearest ? std::min(least_access_, alone) : 0;
     for (const auto& [stage, count] : tiles) {
-      access_[stage] = std::max(access_[stage], count * ps_per_byte(channel.bandwidth));
+      access_[stage] = std::max(access_[stage], (peak ? count : 1U) * alone);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/plan.hpp"
 
@@ -21,9 +22,11 @@ namespace tessera::explore {
 
 // What all ways of a machine have in common.
 struct WayFinder {
-  WayFinder(const machine::Machine& machine, const network::NetworkModel& network);
+  WayFinder(const machine::Machine& machine, const network::NetworkModel& network,
+            const memory::MemoryModel* memory);
 
   const machine::Machine& machine;
+  const memory::MemoryModel* memory;  // null: the machine has none
   std::unique_ptr<machine::Routing> routing;
   network::Overheads overheads;
   bool share_links;              // whether messages at the same time do
@@ -41,8 +44,8 @@ struct WayFinder {
 struct ChannelClass {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tiles;  // (stage, how many), ascending
   Bytes capacity;
-  Bandwidth bandwidth;
-  std::uint32_t first = 0;  // number of one of them
+  std::optional<Bandwidth> bandwidth;  // that they share; none: no bound
+  std::uint32_t first = 0;             // number of one of them
 };
 
 // Estimates look at 256 tiles of three stages at most; the lower bounds hold for all.

@@ -364,12 +364,8 @@ class DramMemory final : public Memory {
   std::vector<std::uint8_t> asks_for_more_;  // [local entities] of a run on several ranks
 };
 
-// Figures of a machine's tables are rounded.
-bool are_alike(Bandwidth stated, Bandwidth peak) {
-  const double ratio =
-      static_cast<double>(stated.bytes_per_second()) / static_cast<double>(peak.bytes_per_second());
-  return ratio > 0.9 && ratio < 1.1;
-}
+// Stated bandwidths are rounded, and of what is left after refresh.
+constexpr double near_peak = 1.25;
 
 class DramModel final : public MemoryModel {
  public:
@@ -391,6 +387,10 @@ class DramModel final : public MemoryModel {
   bool promises() const override { return !parameters_.spread; }
   bool replies_by_access() const override { return false; }
   bool serves_at_node() const override { return !parameters_.spread; }
+  std::optional<Bandwidth> peak_of(const machine::Machine& machine,
+                                   std::uint32_t channel) const override {
+    return parameters_.spec_of(machine, channel).peak();
+  }
   std::vector<std::string> notes(const machine::Machine& machine) const override {
     std::vector<std::string> notes;
     const bool has_effect =
@@ -403,16 +403,6 @@ class DramModel final : public MemoryModel {
           "machine.memory.memories has no effect: no node of kind memory has a channel "
           "(machine.dram.memories)");
     }
-    for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
-      const Bandwidth stated = machine.channels[channel].bandwidth;
-      const Bandwidth peak = parameters_.spec_of(machine, channel).peak();
-      if (!are_alike(stated, peak)) {
-        notes.push_back("machine.dram.bandwidth (" + to_string(stated) +
-                        ") has no effect on accesses: the device of machine.memory moves " +
-                        to_string(peak) + " at most");
-        break;
-      }
-    }
     if (parameters_.spread && parameters_.spec.controller.hash_channels &&
         !hashes_over(machine.channels.size())) {
       notes.push_back(
@@ -420,6 +410,7 @@ class DramModel final : public MemoryModel {
           std::to_string(machine.channels.size()) +
           ", no power of two up to 4096, which take blocks in turn");
     }
+    note_bandwidth(machine, notes);
     return notes;
   }
 
@@ -438,6 +429,22 @@ class DramModel final : public MemoryModel {
   }
 
  private:
+  // Estimates, layers of stages and operands in DRAM go by what the machine says of its channels.
+  void note_bandwidth(const machine::Machine& machine, std::vector<std::string>& notes) const {
+    for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
+      const Bandwidth said = machine.channels[channel].bandwidth;
+      const Bandwidth peak = parameters_.spec_of(machine, channel).peak();
+      const double ratio = static_cast<double>(said.bytes_per_second()) /
+                           static_cast<double>(peak.bytes_per_second());
+      if (ratio < 1 / near_peak || ratio > near_peak) {
+        notes.push_back("machine.dram.bandwidth is " + to_string(said) +
+                        ", and what is there (machine.memory) moves " + to_string(peak) +
+                        " at best: estimates go by the former, accesses by the latter");
+        return;
+      }
+    }
+  }
+
   DramParameters parameters_;
 };
 

@@ -29,6 +29,17 @@ class TiledConvolution final : public TiledOperator {
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
+  // Strides may step over rows and columns of the image; ONNXim's order leaves out more, but stores
+  // the output.
+  Bytes least_traffic() const override {
+    const ConvolutionOrder& order = layout_.tiles().order;
+    if (order.shared_block_request > 0 || order.loads_met_pixels || !order.has_fused) {
+      return operands_[output_place].bytes;
+    }
+    const ConvolutionShape& s = layout_.shape();
+    const Bytes seen(s.images * s.seen(0) * s.seen(1) * s.channels * layout_.element());
+    return TiledOperator::least_traffic() - operands_[image].bytes + seen;
+  }
   std::array<std::uint64_t, output_dimensions> output() const override {
     const Sides positions = layout_.shape().positions();
     return {layout_.shape().images, positions[0], positions[1], layout_.shape().outputs};

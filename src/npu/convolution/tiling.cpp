@@ -1,6 +1,7 @@
 #include "convolution/tiling.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "cut.hpp"
 #include "tiling_rule.hpp"
@@ -111,6 +112,31 @@ Sides ConvolutionShape::positions() const {
     sides[i] = room < reach(i, 1) ? 0 : (room - reach(i, 1)) / stride[i] + 1;
   }
   return sides;
+}
+
+// A place of the kernel sees every stride-th row, so places see other rows or, where they are whole
+// strides from each other, runs of the same ones.
+std::uint64_t ConvolutionShape::seen(std::size_t direction) const {
+  const std::uint64_t windows = positions()[direction];
+  const std::uint64_t step = stride[direction];
+  const std::uint64_t pad = padding[direction];
+  std::map<std::uint64_t, std::uint64_t> ends;  // of the runs so far, by the remainder
+  std::uint64_t rows = 0;
+  for (std::uint64_t place = 0; place < kernel[direction]; ++place) {
+    const std::uint64_t remainder = place * dilation[direction] % step;
+    const std::uint64_t first = place * dilation[direction] / step;
+    // Row `remainder + step * i` of the padded input is one of the input itself.
+    const std::uint64_t inside = remainder >= pad ? 0 : quotient_up(pad - remainder, step);
+    const std::uint64_t outside = input[direction] + pad <= remainder
+                                      ? 0
+                                      : quotient_up(input[direction] + pad - remainder, step);
+    std::uint64_t& end = ends[remainder];
+    const std::uint64_t from = std::max({first, inside, end});
+    const std::uint64_t to = std::min(first + windows, outside);
+    rows += to > from ? to - from : 0;
+    end = std::max(end, first + windows);
+  }
+  return rows;
 }
 
 std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,

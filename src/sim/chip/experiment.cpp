@@ -114,18 +114,20 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
   return is_complete ? std::move(start.work) : nullptr;
 }
 
-SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine) {
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine,
+                   const memory::MemoryModel& memory) {
   std::map<std::uint64_t, Wide> macs;  // by those of a processing element a cycle
   Bytes operands;
   for (const executor::ChipOperator& op : work.operators) {
     macs[op.tiles->target().macs_per_pe()] += op.tiles->macs();
-    for (const npu::Operand& operand : op.tiles->operands()) {
-      operands += operand.bytes;
-    }
+    operands += op.tiles->least_traffic();
   }
   std::uint64_t bandwidth = 0;
-  for (const machine::MemoryChannel& channel : machine.channels) {
-    bandwidth += channel.bandwidth.bytes_per_second();
+  bool is_bounded = true;
+  for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
+    const std::optional<Bandwidth> peak = memory.peak_of(machine, channel);
+    is_bounded = is_bounded && peak;
+    bandwidth += peak ? peak->bytes_per_second() : 0;
   }
   Wide steps = 0;
   for (const auto& [a_cycle, count] : macs) {
@@ -134,7 +136,7 @@ SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machi
   const auto cycles =
       static_cast<std::uint64_t>(steps / (Wide{work.core.array_size()} * work.cores.size()));
   const SimTime arithmetic = work.core.clock.time_of_cycle(cycles);
-  return bandwidth == 0
+  return bandwidth == 0 || !is_bounded
              ? arithmetic
              : std::max(arithmetic,
                         serialization_time(operands, Bandwidth::bytes_per_second(bandwidth)));

@@ -12,6 +12,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/executor/chip.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/memory/memory.hpp"
 
 namespace tessera::sim {
 
@@ -48,8 +49,9 @@ std::unique_ptr<executor::ChipWork> read_operators(config::Section& workload, Ch
 std::unique_ptr<executor::ChipWork> read_model(config::Section& workload, ChipStart start,
                                                std::optional<ModelLook>& look);
 
-// Of one iteration: all arrays full, or every operand moved once over all channels, whichever is
-// longer.
-SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine);
+// Of one iteration: all arrays full, or what operators need of their operands moved once, all
+// channels at their best, whichever is longer. Memory without a bound (`bandwidth`) takes no time.
+SimTime ideal_time(const executor::ChipWork& work, const machine::Machine& machine,
+                   const memory::MemoryModel& memory);
 
 }  // namespace tessera::sim

@@ -73,7 +73,7 @@ class ChipReader final : public JobReader {
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     const Platform& platform = setup_.platform;
-    if (!platform.compute) {
+    if (!platform.compute || !platform.memory) {
       return nullptr;  // it has been complained about
     }
     ChipStart start = begin_chip(workload, platform.machine, setup_.tiles.nodes, *platform.compute,
@@ -83,7 +83,7 @@ class ChipReader final : public JobReader {
     if (!chip) {
       return nullptr;
     }
-    const SimTime ideal = ideal_time(*chip, platform.machine);
+    const SimTime ideal = ideal_time(*chip, platform.machine, *platform.memory);
     auto job = std::make_unique<ChipJob>(std::move(chip), std::move(model));
     job->name = name;
     job->ideal_time = ideal;

@@ -126,6 +126,29 @@ TEST(Forecast, BoundsWhatIsSimulatedWithDram) {
   expect_as_simulated(lab, 11);
 }
 
+TEST(Forecast, BoundsWhatIsSimulatedWithBandwidthForEachAccess) {
+  Laboratory lab(with_dram(), {"machine.memory.model=bandwidth"});
+  expect_as_simulated(lab, 11);
+}
+
+// The machine says 1 GB/s, the device moves 51.2 GB/s.
+TEST(Forecast, BoundsWhatIsSimulatedWithDevices) {
+  Laboratory lab(with_dram(), {"machine.memory={model: dram, preset: LPDDR5}"});
+  std::size_t simulated = 0;
+  visit_some(lab.limits, 11, [&](const Candidate& candidate) {
+    Proposal proposal;
+    proposal.candidate = candidate;
+    proposal = lab.simulator.simulate(proposal, {});
+    if (proposal.status == "finished") {
+      ++simulated;
+      EXPECT_LE(lab.forecaster.of(candidate).iteration.least,
+                static_cast<double>(proposal.iteration.ps()))
+          << candidate.title();
+    }
+  });
+  EXPECT_GT(simulated, 20U);
+}
+
 TEST(Forecast, BoundsWhatIsSimulatedOnACluster) {
   Laboratory lab(of_cluster());
   expect_as_simulated(lab, 13);

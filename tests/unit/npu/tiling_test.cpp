@@ -8,8 +8,10 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <vector>
 
 #include "making.hpp"
+#include "tessera/npu/specs.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -112,6 +114,7 @@ Totals look_at(const TiledOperator& op, std::uint64_t cores) {
       }
     }
   }
+  EXPECT_GE(totals.loaded + totals.stored, op.least_traffic().count());
   EXPECT_EQ(covered, volume);
   EXPECT_TRUE(std::all_of(marks.begin(), marks.end(), [](std::uint8_t mark) { return mark == 1; }));
   return totals;
@@ -224,7 +227,7 @@ TEST_P(AnyShape, ConvolutionsAreCoveredOnceAndFit) {
   for (int i = 0; i < 250; ++i) {
     const std::uint64_t side = numbers.to(40);
     const std::uint64_t kernel = numbers.to(std::min<std::uint64_t>(side, 7));
-    const std::uint64_t stride = numbers.to(3);
+    const std::uint64_t stride = numbers.to(5);
     const std::uint64_t padding = numbers.to(3) - 1;
     const std::uint64_t groups = numbers.coin() ? numbers.to(6) : numbers.to(60);
     const std::uint64_t channels = numbers.to(groups > 6 ? 6 : core.rows * 3) * groups;
@@ -349,6 +352,32 @@ std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
 }
 
 // As many neighbours in a row of the kernel as the array has room for.
+TEST(Convolutions, SeeWhatAnyWindowLooksAt) {
+  Numbers numbers(7);
+  std::size_t stepped_over = 0;
+  for (int i = 0; i < 2000; ++i) {
+    ConvolutionShape shape;
+    shape.input = {numbers.to(60), 1};
+    shape.kernel = {numbers.to(9), 1};
+    shape.stride = {numbers.to(9), 1};
+    shape.padding = {numbers.to(9) - 1, 0};
+    shape.dilation = {numbers.to(9), 1};
+    std::vector<bool> seen(shape.input[0]);
+    for (std::uint64_t window = 0; window < shape.positions()[0]; ++window) {
+      for (std::uint64_t place = 0; place < shape.kernel[0]; ++place) {
+        const std::uint64_t row = window * shape.stride[0] + place * shape.dilation[0];
+        if (row >= shape.padding[0] && row - shape.padding[0] < seen.size()) {
+          seen[row - shape.padding[0]] = true;
+        }
+      }
+    }
+    const auto rows = static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), true));
+    ASSERT_EQ(shape.seen(0), rows) << i;
+    stepped_over += rows < shape.input[0] ? 1 : 0;
+  }
+  EXPECT_GT(stepped_over, 500U);
+}
+
 TEST(Convolutions, PixelsOfFewChannelsEnterTogether) {
   const CoreConfig server = core_from(testing::server);
   const std::string first =

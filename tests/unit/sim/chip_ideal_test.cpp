@@ -1,0 +1,81 @@
+// Lower bounds of chips: no iteration is shorter, whatever their memory is.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "tessera/sim/programs/replay.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+testing::Files chip() {
+  return {{"lab/experiment.yaml",
+           "machine:\n"
+           "  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 640 GB/s, latency: 5 ns}\n"
+           "  dram: {at: edge, edges: [west], bandwidth: 100 MB/s, latency: 60 ns}\n"
+           "  memory: {model: channel}\n"
+           "  compute: {model: npu, array: [8, 8], vector_width: 64, scratchpad: 64 KiB, "
+           "accumulator: 16 KiB}\n"
+           "workload:\n"
+           "  kind: operators\n"
+           "  operators: [{kind: gemm, name: a, rows: 64, columns: 64, depth: 64}]\n"
+           "run: {trace: none}\n"}};
+}
+
+trace::Summary run_chip(const std::vector<std::string>& overrides) {
+  Experiment experiment = testing::read(chip(), overrides);
+  const auto communicator = comm::make_in_process();
+  return run_with_replay(experiment, *communicator, {});
+}
+
+TEST(ChipIdeal, NoIterationIsShorter) {
+  const std::vector<std::string> memories{"{model: channel}", "{model: bandwidth}",
+                                          "{model: dram, preset: LPDDR5}"};
+  // Strides of 4 look at a sixteenth of the image.
+  const std::vector<std::string> operators{
+      "{kind: gemm, name: a, rows: 64, columns: 64, depth: 64}",
+      "{kind: convolution, name: a, input: 56, channels: 32, outputs: 16, kernel: 1, stride: 4}",
+      "{kind: convolution, name: a, input: 57, channels: 32, outputs: 8, kernel: 2, stride: 8, "
+      "dilation: 3}",
+      "{kind: pool, name: a, height: 30, width: 30, channels: 16, kernel: 1, stride: 3}",
+      "{kind: embedding, name: a, tokens: 50, width: 64}",
+      "{kind: softmax, name: a, rows: 30, columns: 400}"};
+  for (const std::string& memory : memories) {
+    for (const std::string& op : operators) {
+      const trace::Summary summary =
+          run_chip({"machine.memory=" + memory, "workload.operators=[" + op + "]"});
+      EXPECT_LE(summary.ideal_time_ps, summary.iteration_time_ps) << memory << op;
+      EXPECT_GT(summary.ideal_time_ps, 0) << memory << op;
+    }
+  }
+}
+
+TEST(ChipIdeal, OfChannelsIsTheirBandwidthAndOfDevicesTheirs) {
+  const std::string product = "workload.operators=[{kind: gemm, name: a, rows: 64, columns: 64, "
+                              "depth: 64}]";
+  // Three operands of 8 KiB over two channels.
+  EXPECT_EQ(run_chip({product}).ideal_time_ps, 3 * 8192 * 10'000 / 2);
+  const auto device = [&](const std::string& bandwidth) {
+    return run_chip({product, "machine.memory={model: dram, preset: LPDDR5}",
+                     "machine.dram.bandwidth=" + bandwidth});
+  };
+  const auto notes = [](const trace::Summary& summary) {
+    return std::count_if(summary.notes.begin(), summary.notes.end(), [](const std::string& note) {
+      return note.starts_with("machine.dram.bandwidth is ");
+    });
+  };
+  const trace::Summary one = device("100 MB/s");
+  const trace::Summary other = device("51.2 GB/s");
+  EXPECT_EQ(one.ideal_time_ps, other.ideal_time_ps);
+  EXPECT_EQ(one.simulated_time_ps, other.simulated_time_ps);
+  EXPECT_EQ(notes(one), 1);
+  EXPECT_EQ(notes(other), 0);
+}
+
+}  // namespace
+}  // namespace tessera::sim
