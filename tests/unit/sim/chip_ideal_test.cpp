@@ -56,8 +56,9 @@ TEST(ChipIdeal, NoIterationIsShorter) {
 }
 
 TEST(ChipIdeal, OfChannelsIsTheirBandwidthAndOfDevicesTheirs) {
-  const std::string product = "workload.operators=[{kind: gemm, name: a, rows: 64, columns: 64, "
-                              "depth: 64}]";
+  const std::string product =
+      "workload.operators=[{kind: gemm, name: a, rows: 64, columns: 64, "
+      "depth: 64}]";
   // Three operands of 8 KiB over two channels.
   EXPECT_EQ(run_chip({product}).ideal_time_ps, 3 * 8192 * 10'000 / 2);
   const auto device = [&](const std::string& bandwidth) {
