@@ -38,7 +38,11 @@ class TiledConvolution final : public TiledOperator {
     }
     const ConvolutionShape& s = layout_.shape();
     const Bytes seen(s.images * s.seen(0) * s.seen(1) * s.channels * layout_.element());
-    return TiledOperator::least_traffic() - operands_[image].bytes + seen;
+    // What fills up blocks of weights is not loaded.
+    const Bytes of_weights(layout_.stored().bytes_of(Wide{s.outputs} * s.group_channels() *
+                                                     s.kernel[0] * s.kernel[1]));
+    return TiledOperator::least_traffic() - operands_[image].bytes - operands_[weights].bytes +
+           seen + of_weights;
   }
   std::array<std::uint64_t, output_dimensions> output() const override {
     const Sides positions = layout_.shape().positions();

@@ -61,6 +61,13 @@ class TiledProduct final : public TiledOperator {
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
+  // What fills up the last block of weights is not loaded.
+  Bytes least_traffic() const override {
+    const ProductShape& s = spec_.shape;
+    const std::uint64_t columns = (spec_.shared_weights ? 1 : s.count) * s.columns;
+    return TiledOperator::least_traffic() - operands_[weights].bytes +
+           Bytes(stored_.bytes_of(Wide{columns} * s.depth));
+  }
   std::array<std::uint64_t, output_dimensions> output() const override {
     return {spec_.shape.count, spec_.shape.rows, spec_.shape.columns, 1};
   }

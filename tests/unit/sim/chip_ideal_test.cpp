@@ -50,7 +50,6 @@ TEST(ChipIdeal, NoIterationIsShorter) {
       const trace::Summary summary =
           run_chip({"machine.memory=" + memory, "workload.operators=[" + op + "]"});
       EXPECT_LE(summary.ideal_time_ps, summary.iteration_time_ps) << memory << op;
-      EXPECT_GT(summary.ideal_time_ps, 0) << memory << op;
     }
   }
 }
