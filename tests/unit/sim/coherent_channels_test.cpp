@@ -71,7 +71,7 @@ TEST(CoherentChannels, DevicesWithoutAreAsBefore) {
 TEST(CoherentChannels, KeysWithoutEffectAreNoted) {
   const std::string own = "  dram: {at: each, bandwidth: 1 GB/s, latency: 100 ns}\n";
   const std::string devices = "  memory: {model: dram, preset: HBM2, memories: {preset: DDR5}}\n";
-  const std::string bandwidth = "machine.dram.bandwidth (1 GB/s) has no effect on accesses";
+  const std::string bandwidth = "machine.dram.bandwidth is 1 GB/s, and what is there";
   const auto notes = [](const std::string& memory, const std::string& coherence) {
     return summary_of(experiment(memory, coherence)).notes;
   };
