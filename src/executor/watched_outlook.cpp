@@ -186,42 +186,19 @@ void WatchedOutlook::add(std::uint32_t region, const Resumption& resumption, Sim
   Region& to = regions_[region];
   const Watch& watch = watches_[telling_];
   if (may_be_rough_ && further > horizon_) {
-    const SimTime now = resumption.kind == Resumption::Kind::at ? resumption.time
-                                                                : resumption.not_before;
+    const SimTime now = resumption.kind == Resumption::Kind::at ? resumption.time : SimTime::zero();
     const SimTime key = std::max(now, moment_.done) + further;
     if (key >= moment_.wanted) {
-      push(to.at, {key, SimTime::never(), SimTime::zero(), telling_, watch.version});
+      push(to.at, {key, SimTime::never(), telling_, watch.version});
       return;
     }
   }
-  // Until half of it is over this says more than what may happen next.
-  if (may_be_rough_ && resumption.not_before > moment_.next + resumption.time * 2) {
-    const SimTime again =
-        moment_.next + SimTime::from_ps((resumption.not_before - moment_.next).ps() / 2);
-    push(to.at,
-         {resumption.not_before + further, SimTime::never(), again, telling_, watch.version});
-    return;
-  }
   marks_[watch.index] |= is_exact;
-  const Entry entry{resumption.time + further, resumption.time, SimTime::zero(), telling_,
-                    watch.version};
+  const Entry entry{resumption.time + further, resumption.time, telling_, watch.version};
   push(resumption.kind == Resumption::Kind::at     ? to.at
        : resumption.kind == Resumption::Kind::next ? to.next
                                                    : to.input,
        entry);
-}
-
-// Of what comes in from other ranks it is not known when: it says more than what may happen next.
-Resumption WatchedOutlook::later(const Resumption& a, const Resumption& b) const {
-  const auto is_soon = [this](const Resumption& one) {
-    return one.kind == Resumption::Kind::at && one.time <= moment_.next;
-  };
-  if (a.kind == Resumption::Kind::input || b.kind == Resumption::Kind::input) {
-    const Resumption& input = a.kind == Resumption::Kind::input ? a : b;
-    const Resumption& other = a.kind == Resumption::Kind::input ? b : a;
-    return other.kind == Resumption::Kind::at && !is_soon(other) ? other : input;
-  }
-  return earliest(a) < earliest(b) ? b : a;
 }
 
 void WatchedOutlook::push(Heap& heap, const Entry& entry) {
@@ -265,8 +242,7 @@ pdes::Outlook WatchedOutlook::outlook_of(std::uint32_t rank, const pdes::Moment&
   while (!region.at.empty()) {
     Entry first = region.at.front();
     const Watch& watch = watches_[first.watch];
-    const bool may_be_later =
-        watch.knows_more || (first.base.is_never() && moment.next >= first.again);
+    const bool may_be_later = first.base.is_never() || watch.knows_more;
     if (first.base >= moment.next && (!may_be_later || first.key >= moment_.wanted)) {
       break;
     }

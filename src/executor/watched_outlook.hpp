@@ -5,8 +5,7 @@
 // its next event in another region. Heaps by region keep these bounds; one whose entity was touched
 // since is outdated and dropped when it comes to the top, so that an entity is looked at again when
 // the next promise is made, not at each event. A bound so far ahead that nobody needs more is kept
-// as a time ("roughly"): it stays true whatever happens to the entity. So is one that says more than
-// what may happen next would; the entity is looked at again when half the time until then is over.
+// as a time ("roughly"): it stays true whatever happens to the entity.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +28,6 @@ struct Resumption {
   };
   Kind kind = Kind::next;
   SimTime time;
-  // Whatever happens it does not go on before; told beside `next` where it says more.
-  SimTime not_before{};
 };
 
 class WatchedOutlook {
@@ -122,19 +119,6 @@ class WatchedOutlook {
   virtual void tell(std::uint32_t index) = 0;
   // While it does: the one it is about sends to `region` no sooner than `further` after that.
   void add(std::uint32_t region, const Resumption& resumption, SimTime further);
-  // When what waits for both goes on: of two bounds that hold, the one that says more now.
-  Resumption later(const Resumption& a, const Resumption& b) const;
-  // What is told now cannot happen before.
-  SimTime earliest(const Resumption& resumption) const {
-    return resumption.kind == Resumption::Kind::at ? resumption.time
-           : resumption.kind == Resumption::Kind::next
-               ? std::max(moment_.next + resumption.time, resumption.not_before)
-               : moment_.next;
-  }
-  // Where a message of the one that is told of leaves this rank.
-  pdes::Exit exit_to(EntityId target) const {
-    return setup_.exit_of(members_[watches_[telling_].index], target);
-  }
   // What is told of it now holds only until something happens at it.
   void stay_exact() { may_be_rough_ = false; }
   // The number of the one that is told of.
@@ -162,7 +146,6 @@ class WatchedOutlook {
   struct Entry {
     SimTime key;   // least time to the crossing: absolute, or after what is waited for
     SimTime base;  // of `at`: when the entity goes on; never: it is watched roughly
-    SimTime again; // until when it says no more, where it is
     std::uint32_t watch = 0;
     std::uint32_t version = 0;
   };

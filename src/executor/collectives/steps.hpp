@@ -2,7 +2,6 @@
 // number.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -53,49 +52,6 @@ class CollectiveSteps {
     }
   }
 
-  // A step of a channel that waits: whom it sends to, none in the one that has begun; whose message,
-  // which is not here yet, it waits for, if any.
-  struct ToDo {
-    EntityId send_to = EntityId::none();
-    EntityId source = EntityId::none();
-    std::uint16_t tag = 0;
-    Bytes bytes;
-  };
-  // Calls visit(const ToDo&) for the step in which a channel waits and the ones behind it, `most` of
-  // them or until that returns false. Whether these were all. Not for what passes on.
-  template <class Visit>
-  bool visit_to_do(const TileCollective& of, std::uint32_t channel, std::uint32_t most,
-                   const Visit& visit) {
-    const std::uint32_t begun = step_in(of.transfer, channel);
-    const std::uint32_t steps = steps_of(of.instruction);
-    const std::uint32_t end = std::min(steps, begun + most);
-    for (std::uint32_t number = begun; number < end; ++number) {
-      const std::uint32_t at = number * channels_of(of.instruction) + channel;
-      const collective::Step& step = step_of(of, at);
-      ToDo to_do;
-      if (number > begun && step.send_to != collective::nobody) {
-        to_do.send_to = member(of, step.send_to);
-      }
-      if (step.receive_from != collective::nobody) {
-        to_do.source = member(of, step.receive_from);
-        to_do.tag = tag_of(of.instruction.traffic, of.background, at);
-        to_do.bytes = step.receive_bytes;
-        if (inboxes_.holds(of.tile.inbox, to_do.source, to_do.tag)) {
-          to_do.source = EntityId::none();
-        }
-      }
-      if (!visit(to_do)) {
-        return false;
-      }
-    }
-    return end == steps;
-  }
-  bool passes_on(const plan::Instruction& instruction) const {
-    return groups_[static_cast<std::size_t>(instruction.group)]
-        .passes_on[static_cast<std::size_t>(instruction.collective)];
-  }
-  std::uint32_t channels_of(const plan::Instruction& instruction) const;
-
   OtherSteps& others() { return others_; }
   const OtherSteps& others() const { return others_; }
 
@@ -126,8 +82,13 @@ class CollectiveSteps {
   const collective::Step& step_of(const TileCollective& of, std::uint32_t step);
   EntityId member(const TileCollective& of, collective::Member number) const;
   std::uint32_t steps_of(const plan::Instruction& instruction);
+  std::uint32_t channels_of(const plan::Instruction& instruction) const;
   std::uint32_t& step_in(Transfer& transfer, std::uint32_t channel);
   std::uint32_t place_in(const TileCollective& of, std::uint32_t channel);
+  bool passes_on(const plan::Instruction& instruction) const {
+    return groups_[static_cast<std::size_t>(instruction.group)]
+        .passes_on[static_cast<std::size_t>(instruction.collective)];
+  }
   bool is_awaited(const TileCollective& of, std::uint32_t channel,
                   const InboxPool::Message& message);
 

@@ -274,9 +274,6 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   // --- outlook ---
 
-  // Of a channel of a collective, at most: halving and doubling over 65 536 members has as many.
-  static constexpr std::uint32_t most_steps_told = 32;
-
   void tell(std::uint32_t index, ProgramOutlook& outlook) override {
     TileState& tile = tiles_[index];
     const auto queue = backgrounds_.queue(tile);
@@ -329,19 +326,28 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         break;
       case Action::receive:
         if (tile.transfer.awaited.valid()) {
-          behind(outlook.boundary(index, tile.transfer.awaited, boundary_tag(tile, instruction),
-                                  Bytes(instruction.bytes)));
+          behind(outlook.message(index, tile.transfer.awaited, boundary_tag(tile, instruction),
+                                 Bytes(instruction.bytes)));
         } else {
           here({});
         }
         break;
-      case Action::collective:
-        if (messages_.are_watched(tile, instruction)) {
-          tell_collective(index, tile, outlook, last);
-        } else {
+      case Action::collective: {
+        bool waits = false;
+        if (!messages_.are_watched(tile, instruction)) {
+          here({});
+          break;
+        }
+        steps_.visit_awaited({tile, tile.transfer, instruction},
+                             [&](EntityId source, std::uint16_t tag, Bytes bytes) {
+                               waits = true;
+                               here(outlook.message(index, source, tag, bytes));
+                             });
+        if (!waits) {
           here({});
         }
         break;
+      }
       case Action::wait_collectives:
         if (backgrounds_.queue(tile).empty()) {
           here({});
@@ -355,69 +361,6 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       default:
         here({});
         break;
-    }
-  }
-
-  std::optional<ProgramOutlook::Stand> position(std::uint32_t index,
-                                                const ProgramOutlook& outlook) override {
-    const TileState& tile = tiles_[index];
-    if (finished(tile)) {
-      return std::nullopt;
-    }
-    const bool last = tile.iteration + 1 == setup_.iterations;
-    const Instruction& instruction = current(tile);
-    switch (instruction.action) {
-      case Action::execute:
-        return ProgramOutlook::Stand{
-            {Resumption::Kind::at,
-             tile.since + outlook.least_duration(index, instruction.operation)},
-            tile.entry,
-            tile.instruction + 1,
-            last};
-      case Action::elapse:
-        return ProgramOutlook::Stand{
-            {Resumption::Kind::at,
-             tile.since + SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes))},
-            tile.entry,
-            tile.instruction + 1,
-            last};
-      default:
-        return ProgramOutlook::Stand{{}, tile.entry, tile.instruction, last};
-    }
-  }
-
-  // Of what passes on, each step that a message sets free sends; else it is looked which of the next
-  // steps sends out, and what is waited for until then.
-  void tell_collective(std::uint32_t index, TileState& tile, ProgramOutlook& outlook, bool last) {
-    const Instruction& instruction = current(tile);
-    const TileCollective of{tile, tile.transfer, instruction};
-    const ProgramOutlook::Stand here{{}, tile.entry, tile.instruction, last};
-    if (steps_.passes_on(instruction)) {
-      bool waits = false;
-      steps_.visit_awaited(of, [&](EntityId source, std::uint16_t tag, Bytes bytes) {
-        waits = true;
-        ProgramOutlook::Stand stand = here;
-        stand.resumption = outlook.message(index, source, tag, bytes);
-        outlook.stand(stand);
-      });
-      if (!waits) {
-        outlook.stand(here);
-      }
-      return;
-    }
-    for (std::uint32_t channel = 0; channel < steps_.channels_of(instruction); ++channel) {
-      ProgramOutlook::Walk walk(outlook, instruction);
-      const bool ends = steps_.visit_to_do(
-          of, channel, most_steps_told, [&](const CollectiveSteps::ToDo& step) {
-            if (step.send_to.valid()) {
-              walk.send(step.send_to);
-            }
-            if (step.source.valid()) {
-              walk.wait(outlook.message(index, step.source, step.tag, step.bytes));
-            }
-            return !walk.is_over();
-          });
-      walk.go_on({{}, tile.entry, tile.instruction + (ends ? 1 : 0), last});
     }
   }
 

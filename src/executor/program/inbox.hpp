@@ -27,15 +27,6 @@ class InboxPool {
   void put(List& list, const Message& message);
   // Removes the oldest message of `source` and `tag`.
   std::optional<Message> take(List& list, EntityId source, std::uint16_t tag);
-  // Whether there is one.
-  bool holds(List list, EntityId source, std::uint16_t tag) const {
-    for (; list != empty; list = nodes_[list].next) {
-      if (nodes_[list].message.source == source && nodes_[list].message.tag == tag) {
-        return true;
-      }
-    }
-    return false;
-  }
   // Calls visit(const Message&) for each message of `list`, oldest first.
   template <class Visit>
   void for_each(List list, Visit visit) const {

@@ -49,22 +49,13 @@ ProgramOutlook::ProgramOutlook(const ExecutorSetup& setup, std::span<const std::
     : WatchedOutlook(setup.outlook, setup.members, setup.machine.topology->nodes()),
       setup_(setup),
       plan_(setup.plan),
-      sends_(setup.plan),
-      senders_(setup.plan.stages.size()),
-      index_at_(setup.machine.topology->nodes(), none),
-      roles_(roles.begin(), roles.end()) {
+      sends_(setup.plan) {
   for (const plan::Stage& stage : plan_.stages) {
     work_.push_back(plan::work_of(stage.program));
   }
   for (std::uint32_t index = 0; index < roles.size(); ++index) {
     if (roles[index] != plan::Placement::unused) {
       watch_tile(index, roles[index]);
-      note_sender(index, roles[index]);
-    }
-  }
-  for (Sender& sender : senders_) {
-    if (sender.program) {
-      make_tables(*sender.program);
     }
   }
   for (Class& of : classes_) {
@@ -80,43 +71,6 @@ void ProgramOutlook::watch_tile(std::uint32_t index, std::uint32_t role) {
   }
   watch(index);
   class_of_.push_back(class_of(plan_.placement.role(role).stage, index, leaving));
-}
-
-void ProgramOutlook::note_sender(std::uint32_t index, std::uint32_t role) {
-  index_at_[setup_.members[index].value()] = index;
-  const std::uint32_t stage = plan_.placement.role(role).stage;
-  Sender& sender = senders_[stage];
-  if (sender.is_known) {
-    if (sender.program && !are_alike(sender.program->example, index)) {
-      sender.program.reset();
-    }
-    return;
-  }
-  sender.is_known = true;
-  Class& program = sender.program.emplace();
-  program.stage = stage;
-  program.example = index;
-  for (const auto& [key, count] : work_[stage].sends) {
-    const auto peer = std::get<plan::Peer>(key);
-    program.leaving.peers[static_cast<std::size_t>(peer)] = {
-        {plan_.peer_stage(stage, peer), SimTime::zero()}};
-  }
-}
-
-// Of the tile at this index; never: it is not known.
-SimTime ProgramOutlook::earliest_send(std::uint32_t index, std::uint32_t to_stage) const {
-  const std::optional<Class>& program =
-      senders_[plan_.placement.role(roles_[index]).stage].program;
-  const std::optional<Stand> stand = program ? teller_->position(index, *this) : std::nullopt;
-  if (!stand) {
-    return SimTime::never();
-  }
-  const auto table = program->tables.find(to_stage);
-  if (table == program->tables.end()) {
-    return SimTime::never();
-  }
-  const SimTime further = from(*program, table->second, *stand);
-  return further.is_never() ? further : earliest(stand->resumption) + further;
 }
 
 ProgramOutlook::Leaving ProgramOutlook::leaving_of(std::uint32_t index, std::uint32_t number) {
@@ -370,20 +324,6 @@ Resumption ProgramOutlook::message(std::uint32_t index, EntityId source, std::ui
                              : Resumption{Resumption::Kind::at, earliest};
 }
 
-Resumption ProgramOutlook::boundary(std::uint32_t index, EntityId source, std::uint16_t tag,
-                                    Bytes bytes) const {
-  Resumption resumption = message(index, source, tag, bytes);
-  const std::uint32_t sender = index_at_[source.value()];
-  if (resumption.kind == Resumption::Kind::next && sender != none) {
-    const SimTime sent =
-        earliest_send(sender, plan_.placement.role(roles_[index]).stage);
-    if (!sent.is_never()) {
-      resumption.not_before = sent + resumption.time;
-    }
-  }
-  return resumption;
-}
-
 // Known of tiles that were watched exactly when they asked.
 void ProgramOutlook::begin_access(std::uint32_t index, std::uint16_t slot, Bytes bytes,
                                   SimTime now) {
@@ -427,34 +367,6 @@ void ProgramOutlook::stand(const Stand& stand) {
   const Class& of = classes_[class_of_[telling()]];
   for (const auto& [region, table] : of.tables) {
     add(region, stand.resumption, from(of, table, stand));
-  }
-}
-
-ProgramOutlook::Walk::Walk(ProgramOutlook& outlook, const Instruction& instruction)
-    : outlook_(outlook), open_(outlook.open_) {
-  const Class& of = outlook.classes_[outlook.class_of_[outlook.telling()]];
-  exits_ = exits(of.leaving, instruction);
-  open_.clear();
-  for (const auto& [region, table] : of.tables) {
-    open_.push_back(region);
-  }
-}
-
-void ProgramOutlook::Walk::wait(const Resumption& resumption) {
-  reached_ = outlook_.later(reached_, resumption);
-}
-
-void ProgramOutlook::Walk::send(EntityId target) {
-  const pdes::Exit exit = outlook_.exit_to(target);
-  if (exit.leaves() && std::erase(open_, exit.region) != 0) {
-    outlook_.add(exit.region, reached_, latency_to(exits_, exit.region));
-  }
-}
-
-void ProgramOutlook::Walk::go_on(const Stand& behind) {
-  const Class& of = outlook_.classes_[outlook_.class_of_[outlook_.telling()]];
-  for (const std::uint32_t region : open_) {
-    outlook_.add(region, reached_, outlook_.from(of, of.tables.at(region), behind));
   }
 }
 

@@ -51,9 +51,6 @@ class ProgramOutlook final : public WatchedOutlook {
 
   // What to wait for a message, or for the memory (all slots of a mask), means.
   Resumption message(std::uint32_t index, EntityId source, std::uint16_t tag, Bytes bytes) const;
-  // The same of a boundary tensor: while it is not under way, where the tile that will send it
-  // stands says how long that takes at least.
-  Resumption boundary(std::uint32_t index, EntityId source, std::uint16_t tag, Bytes bytes) const;
   Resumption access(std::uint32_t index, std::uint64_t mask) const;
   SimTime least_duration(std::uint32_t index, std::uint32_t operation) const;
 
@@ -71,28 +68,8 @@ class ProgramOutlook final : public WatchedOutlook {
    public:
     virtual ~Teller() = default;
     virtual void tell(std::uint32_t index, ProgramOutlook& outlook) = 0;
-    // Where the program of any tile of this rank stands, without what is under way to it; none:
-    // it has ended.
-    virtual std::optional<Stand> position(std::uint32_t index, const ProgramOutlook& outlook) = 0;
   };
   void stand(const Stand& stand);
-  // In a channel of a collective that it has under way, step by step: it waits for a message, sends
-  // to somebody when all before are here, and goes on at `behind` after that.
-  class Walk {
-   public:
-    Walk(ProgramOutlook& outlook, const Instruction& instruction);
-    void wait(const Resumption& resumption);
-    void send(EntityId target);
-    // Whether it has sent to all regions that its tile ever sends to: what follows comes later.
-    bool is_over() const { return open_.empty(); }
-    void go_on(const Stand& behind);
-
-   private:
-    ProgramOutlook& outlook_;
-    const Regions* exits_;
-    std::vector<std::uint32_t>& open_;  // regions that it has not sent to
-    Resumption reached_;
-  };
   using WatchedOutlook::stay_exact;
   void stand_beside(const Resumption& resumption, std::span<const Instruction* const> queue);
 
@@ -128,15 +105,7 @@ class ProgramOutlook final : public WatchedOutlook {
     bool is_made = false;
   };
 
-  // When tiles of a stage send to the neighbouring stages, as if those were the regions of ranks.
-  struct Sender {
-    std::optional<Class> program;  // none: no tile of the stage is here, or they are not alike
-    bool is_known = false;
-  };
-
   void watch_tile(std::uint32_t index, std::uint32_t role);
-  void note_sender(std::uint32_t index, std::uint32_t role);
-  SimTime earliest_send(std::uint32_t index, std::uint32_t to_stage) const;
   Leaving leaving_of(std::uint32_t index, std::uint32_t number);
   bool are_alike(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t class_of(std::uint32_t stage, std::uint32_t index, const Leaving& leaving);
@@ -160,12 +129,8 @@ class ProgramOutlook final : public WatchedOutlook {
   std::vector<Class> classes_;
   std::vector<plan::StageWork> work_;  // [stages]
   plan::CollectiveSends sends_;
-  std::vector<Sender> senders_;            // [stages]
-  std::vector<std::uint32_t> index_at_;    // [entities] of this rank, or none
-  std::vector<std::uint32_t> roles_;       // [local entities]
   std::vector<std::vector<std::uint32_t>> near_from_;  // [stages][entries] instruction
   Teller* teller_ = nullptr;                           // of the outlook being made
-  std::vector<std::uint32_t> open_;                    // of a Walk
 };
 
 }  // namespace tessera::executor
