@@ -21,11 +21,10 @@ constexpr Sizes sizes_of_large = {Calendar::largest_chunk, 10, 128};
 // With few entities half-filled chunks would weigh more than the events.
 constexpr std::uint32_t small_machine = 16384;  // entities
 constexpr Sizes sizes_of_small = {9, 8, 32};
-// Windows a span, and spans with a bucket of their own: 74 to 300 KB of tables. Short ones send most
-// events through the heap.
-constexpr std::uint32_t fewest_spans = 1024;
+// Windows a span, and spans with a bucket of their own: a small machine has small tables.
+constexpr std::uint32_t fewest_spans = 64;
 constexpr std::uint32_t most_spans = 4096;
-constexpr std::uint32_t entities_a_span = 4;
+constexpr std::uint32_t entities_a_span = 64;
 constexpr std::size_t smallest_slab = 4;  // chunks
 constexpr std::size_t largest_slab = 1024;
 constexpr std::size_t slab_share = 128;  // a slab is this part of the chunks there are

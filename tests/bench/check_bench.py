@@ -112,9 +112,8 @@ def check_sensitive(program):
 
 
 def check_idle(program):
-    # The calendar's tables, 74 to 300 KB a rank, do not grow with the tiles.
-    run = report(program, ["idle", "--side", "400"])
-    assert run["tiles"] == 160000 and run["events"] > 0
+    run = report(program, ["idle", "--side", "60"])
+    assert run["tiles"] == 3600 and run["events"] > 0
     parts = ["router", "executor", "memory", "compute", "engine"]
     each = {part: run[part + "_bytes_per_tile"] for part in parts}
     assert 0 < each["router"] <= 128, each
