@@ -1,7 +1,7 @@
-// Events in order of their time, for those that lie far ahead: a 4-ary heap of times and places (LaMarca
-// and Ladner 1996, "The influence of caches on the performance of heaps"), the events themselves in
-// places that do not move. The four children of a key share a cache line, so that a step down reads
-// one line, and an event is copied once on its way in and once on its way out.
+// Events in order of their time, for those that lie far ahead: a 4-ary heap of times and places
+// (LaMarca and Ladner 1996, "The influence of caches on the performance of heaps"), the events
+// themselves in places that do not move. The four children of a key share a cache line, so that a
+// step down reads one line, and an event is copied once on its way in and once on its way out.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ namespace {
 
 // Times with many ties, pushed and popped at random: what comes first is never later than what the
 // reference has, each event comes back whole and once.
-TEST(FarHeap, gives_the_earliest_of_what_it_holds) {
+TEST(FarHeap, GivesTheEarliestOfWhatItHolds) {
   FarHeap heap;
   std::multiset<std::pair<std::int64_t, std::uint32_t>> held;
   RandomStream random(5, EntityId(0), 0);
