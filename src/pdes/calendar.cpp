@@ -25,6 +25,11 @@ constexpr Sizes sizes_of_small = {9, 8, 32};
 constexpr std::uint32_t fewest_spans = 64;
 constexpr std::uint32_t most_spans = 4096;
 constexpr std::uint32_t entities_a_span = 64;
+// Wheels grow once this many events a window with a bucket of its own went through the heap, since
+// growing visits each bucket; and so far, since buckets should stay in the second-level cache.
+constexpr std::uint64_t pushes_a_bucket = 4;
+constexpr std::uint32_t most_grown_spans = 1024;
+constexpr unsigned growth_bits = 2;
 constexpr std::size_t smallest_slab = 4;  // chunks
 constexpr std::size_t largest_slab = 1024;
 constexpr std::size_t slab_share = 128;  // a slab is this part of the chunks there are
@@ -87,6 +92,7 @@ void Calendar::insert_later(const Event& event, WindowNumber window) {
     far_[slot].first = std::min(far_[slot].first, window);
   } else {
     beyond_.push(event);
+    ++pushed_beyond_;
   }
 }
 
@@ -100,30 +106,77 @@ Calendar::Cursor* Calendar::take_table() {
   return table;
 }
 
+template <class Visit>
+void Calendar::take_out(Cursor& list, const Visit& visit) {
+  const List whole{hand_out(list), 0, 0};
+  if (EventChunk* const last = visit_chunks(whole.chunks, visit)) {
+    release(whole, last);
+  }
+}
+
 void Calendar::split(Bucket& bucket) {
-  const List whole{hand_out(bucket.list), 0, 0};
+  Cursor list = bucket.list;
   bucket.table = take_table();
   bucket.is_split = true;
-  EventChunk* const last = visit_chunks(whole.chunks, [&](const Event& event) {
-    append(bucket.table[event.target >> block_bits_]) = event;
-  });
-  release(whole, last);
+  take_out(list,
+           [&](const Event& event) { append(bucket.table[event.target >> block_bits_]) = event; });
 }
 
 void Calendar::deal_out(WindowNumber span) {
   const std::size_t slot = far_slot(span);
-  const List whole{hand_out(far_[slot].list), 0, 0};
   far_[slot].first = no_window;
   unmark(far_used_, slot);
   --far_buckets_;
-  EventChunk* const last = visit_chunks(whole.chunks, [&](const Event& event) {
+  take_out(far_[slot].list, [&](const Event& event) {
     insert(event);
     --size_;
   });
-  release(whole, last);
 }
 
-void Calendar::enter_span(WindowNumber span) {
+void Calendar::lengthen(WindowNumber window) {
+  std::vector<Event> events;
+  events.reserve(size_);
+  const auto keep = [&](const Event& event) { events.push_back(event); };
+  for (Bucket& bucket : near_) {
+    if (!bucket.is_split) {
+      take_out(bucket.list, keep);
+      continue;
+    }
+    for (unsigned block = 0; block < blocks_; ++block) {
+      take_out(bucket.table[block], keep);
+    }
+    free_tables_.push_back(bucket.table);
+  }
+  for (FarBucket& bucket : far_) {
+    take_out(bucket.list, keep);
+  }
+  beyond_.visit(keep);
+  beyond_ = FarHeap();
+  pushed_beyond_ = 0;
+  size_ = 0;
+
+  span_bits_ += growth_bits;
+  current_span_ = window >> span_bits_;
+  near_end_ = (current_span_ + 2) << span_bits_;
+  const std::size_t spans = far_.size() << growth_bits;
+  near_mask_ = 2 * spans - 1;
+  near_.assign(2 * spans, {});
+  near_used_.assign(2 * spans / 64, 0);
+  near_buckets_ = 0;
+  far_.assign(spans, {});
+  far_used_.assign(spans / 64, 0);
+  far_buckets_ = 0;
+  for (const Event& event : events) {
+    insert(event);
+  }
+}
+
+void Calendar::enter_span(WindowNumber window) {
+  if (pushed_beyond_ >= pushes_a_bucket * near_.size() && far_.size() < most_grown_spans) {
+    lengthen(window);
+    return;
+  }
+  const WindowNumber span = window >> span_bits_;
   const WindowNumber before = current_span_;
   current_span_ = span;
   near_end_ = (span + 2) << span_bits_;

@@ -2,9 +2,10 @@
 //
 // Time is cut into windows of the lookahead. Events of the current and the next span of windows lie
 // in one bucket a window; later ones, up to as many spans ahead, in one bucket a span, and are
-// dealt out when their span comes near; the rest in a heap. Buckets are lists of fixed chunks from
-// a pool, a bitmap finds the next used one: insertion is O(1) but for the far heap, empty stretches
-// cost nothing, and memory follows the number of pending events.
+// dealt out when their span comes near; the rest in a heap. Spans and their number grow where many
+// events go through the heap. Buckets are lists of fixed chunks from a pool, a bitmap finds the
+// next used one: insertion is O(1) but for the far heap, empty stretches cost nothing, and memory
+// follows the number of pending events.
 //
 // A window with many events is split further, one list for each block of neighbouring entities, so
 // that a block's events and its entities' state fit the second-level cache together when they are
@@ -218,7 +219,7 @@ class Calendar {
   void enter(WindowNumber window) {
     const WindowNumber span = window >> span_bits_;
     if (span != current_span_) [[unlikely]] {
-      enter_span(span);
+      enter_span(window);
     }
   }
   // The bucket of `window` is no longer among the used ones.
@@ -279,9 +280,15 @@ class Calendar {
   void insert_later(const Event& event, WindowNumber window);
   void split(Bucket& bucket);
   Cursor* take_table();
-  // Moves the calendar so that `span` is the current one.
-  void enter_span(WindowNumber span);
+  // Moves the calendar so that the span of `window` is the current one.
+  void enter_span(WindowNumber window);
   void deal_out(WindowNumber span);
+  // Empties the list, event by event.
+  template <class Visit>
+  void take_out(Cursor& list, const Visit& visit);
+  // Makes four times as many spans of four times as many windows; that of `window` is the current
+  // one then. Nothing is there before `window`.
+  void lengthen(WindowNumber window);
   std::size_t far_slot(WindowNumber span) const {
     return static_cast<std::size_t>(span) & (far_.size() - 1);
   }
@@ -302,6 +309,7 @@ class Calendar {
   Bitmap far_used_;
   std::size_t far_buckets_ = 0;  // used
   FarHeap beyond_;
+  std::uint64_t pushed_beyond_ = 0;  // since the wheels last grew
   EventChunkPool pool_;
   std::vector<std::unique_ptr<Cursor[]>> tables_;
   std::vector<Cursor*> free_tables_;

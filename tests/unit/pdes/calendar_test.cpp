@@ -69,8 +69,8 @@ std::int64_t any_delay(RandomStream& random) {
   return static_cast<std::int64_t>(random.next_below(std::uint64_t{1} << digits));
 }
 
-TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
-  Calendar calendar(SimTime::from_ps(width_ps), entities);
+void agree_for_near_and_far_times(std::uint32_t entities_there) {
+  Calendar calendar(SimTime::from_ps(width_ps), entities_there);
   Reference reference;
   RandomStream random(7, EntityId(0), 0);
   std::uint32_t sequence = 0;
@@ -84,7 +84,7 @@ TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
   }
   for (int round = 0; round < 20'000 && !reference.empty(); ++round) {
     const std::int64_t now = compare_window(calendar, reference);
-    ASSERT_FALSE(HasFailure());
+    ASSERT_FALSE(testing::Test::HasFailure());
     // From the next window on, as the engine's events to other entities.
     const std::uint64_t fresh = round < 15'000 ? random.next_below(3) : 0;
     for (std::uint64_t i = 0; i < fresh; ++i) {
@@ -93,11 +93,68 @@ TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
   }
   while (!reference.empty()) {
     compare_window(calendar, reference);
-    ASSERT_FALSE(HasFailure());
+    ASSERT_FALSE(testing::Test::HasFailure());
   }
   EXPECT_EQ(calendar.next_window(), no_window);
   EXPECT_EQ(calendar.size(), 0U);
   EXPECT_GT(calendar.largest_size(), 400U);
+}
+
+TEST(Calendar, AgreesWithAPriorityQueueForNearAndFarTimes) {
+  agree_for_near_and_far_times(entities);
+}
+
+// Its wheels are short at first, and grow twice.
+TEST(Calendar, AgreesWithAPriorityQueueOnASmallMachine) {
+  agree_for_near_and_far_times(1);
+}
+
+TEST(Calendar, AgreesWithAPriorityQueueWhileFullWindowsAreSplit) {
+  Calendar calendar(SimTime::from_ps(width_ps), 1024);  // four blocks, split from 128 events on
+  Reference reference;
+  std::uint32_t sequence = 0;
+  const auto insert = [&](std::int64_t time) {
+    Event event = event_at(time, sequence++);
+    event.target = event.sequence % 1024;
+    calendar.insert(event);
+    reference.push(event);
+  };
+  for (std::int64_t round = 0; round < 200; ++round) {
+    // Spans of 64 windows: one window that is full and near, and some beyond the second wheel.
+    const std::int64_t now = round * 64 * width_ps;
+    for (int i = 0; i < 300; ++i) {
+      insert(now + 70 * width_ps + i);
+    }
+    for (int i = 0; i < 20; ++i) {
+      insert(now + (5000 + 13 * i) * width_ps);
+    }
+    while (!reference.empty() && reference.top().time.ps() < now + 64 * width_ps) {
+      compare_window(calendar, reference);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  while (!reference.empty()) {
+    compare_window(calendar, reference);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST(Calendar, GrowsOnlyWhereManyEventsLieFarAhead) {
+  const auto bytes_after = [](std::int64_t windows_ahead) {
+    Calendar calendar(SimTime::from_ps(width_ps), 100);
+    std::int64_t now = 0;
+    calendar.insert(event_at(0));
+    for (int i = 0; i < 20'000; ++i) {
+      EXPECT_EQ(events_of(calendar, calendar.next_window()).size(), 1U);
+      now += windows_ahead * width_ps;
+      calendar.insert(event_at(now));
+    }
+    return calendar.resident_bytes();
+  };
+  const std::size_t short_wheels = bytes_after(4000);  // 64 spans of 64 windows reach 4096
+  EXPECT_EQ(bytes_after(1), short_wheels);
+  const std::size_t buckets = 3 * (1024 - 64);
+  EXPECT_GT(bytes_after(100'000), short_wheels + buckets * 8);
 }
 
 TEST(Calendar, HoldsManyEventsOfOneWindow) {
