@@ -87,7 +87,7 @@ const char* limit_of(const ScalingPrediction& row, bool by_rounds) {
 
 // Which cut a row is of; one rank is the same under any.
 std::vector<std::string> cut_of(const ScalingPrediction& row) {
-  return {row.counts.ranks == 1 ? "" : row.partition, std::to_string(row.counts.ranks)};
+  return {row.ranks == 1 ? "" : row.partition, std::to_string(row.ranks)};
 }
 
 void add_row(TextTable& table, const ScalingPrediction& row, const std::vector<std::string>& more) {
@@ -97,17 +97,18 @@ void add_row(TextTable& table, const ScalingPrediction& row, const std::vector<s
 }
 
 std::string speed_table(const ScalingReport& report) {
-  TextTable table({"partition", "ranks", "wall [s]", "speed-up", "efficiency", "by rounds",
-                   "by promises", "bound", "waits", "waits at best", "events across", "imbalance",
-                   "memory a rank"});
+  TextTable table({"partition", "ranks", "at work", "wall [s]", "speed-up", "efficiency",
+                   "by rounds", "by promises", "bound", "waits", "waits at best", "events across",
+                   "imbalance", "memory a rank"});
   for (const ScalingPrediction& row : report.predictions) {
     const ScalingCounts& counts = row.counts;
-    add_row(table, row,
-            {digits(row.wall_s), digits(row.speed_up), percent(row.efficiency(), 1),
-             digits(row.rounds_speed_up), digits(row.promises_speed_up), digits(row.bound),
-             std::to_string(counts.promised.waits), std::to_string(counts.perfect.waits),
-             std::to_string(counts.remote_events), digits(row.imbalance),
-             std::to_string(row.largest_bytes >> 20) + " MiB"});
+    add_row(
+        table, row,
+        {std::to_string(counts.ranks), digits(row.wall_s), digits(row.speed_up),
+         percent(row.efficiency(), 1), digits(row.rounds_speed_up), digits(row.promises_speed_up),
+         digits(row.bound), std::to_string(counts.promised.waits),
+         std::to_string(counts.perfect.waits), std::to_string(counts.remote_events),
+         digits(row.imbalance), std::to_string(row.largest_bytes >> 20) + " MiB"});
   }
   return table.to_string();
 }
@@ -241,7 +242,8 @@ std::string to_json(const ScalingReport& report) {
   for (const ScalingPrediction& row : report.predictions) {
     const ScalingCounts& counts = row.counts;
     json["predictions"].push_back({{"partition", row.partition},
-                                   {"ranks", counts.ranks},
+                                   {"ranks", row.ranks},
+                                   {"ranks_at_work", counts.ranks},
                                    {"wall_s", row.wall_s},
                                    {"speed_up", row.speed_up},
                                    {"efficiency", row.efficiency()},

@@ -55,7 +55,8 @@ struct ScalingCounts {
 // run's policy.
 struct ScalingPrediction {
   std::string partition;
-  ScalingCounts counts;
+  int ranks = 1;         // there are
+  ScalingCounts counts;  // of those at work
   std::uint64_t cut_links = 0;
   double imbalance = 1;             // of events over the whole run: largest region over the mean
   std::uint64_t largest_bytes = 0;  // predicted memory of the largest rank
@@ -69,7 +70,7 @@ struct ScalingPrediction {
   double rounds_speed_up = 1;
   double promises_speed_up = 1;
   double bound = 1;
-  double efficiency() const { return speed_up / counts.ranks; }
+  double efficiency() const { return speed_up / ranks; }
 };
 
 struct ScalingReport {

@@ -13,6 +13,7 @@
 #include "rank_models.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
 
@@ -151,10 +152,21 @@ class ScalingRun {
     return all;
   }
 
+  // Where a run chooses the cut it leaves ranks idle that would only hold the others up.
+  machine::Partition cut_as_a_run(int ranks, const std::vector<std::uint32_t>& weights) const {
+    if (ranks > 1 && experiment_.options.partition == automatic_partition) {
+      CutChoice choice = choose_cut(experiment_, ranks, ranks);
+      if (choice.ranks > 1) {
+        return std::move(choice.partition);
+      }
+    }
+    return partition_of(experiment_, ranks, weights);
+  }
+
   void cut(trace::ScalingReport& report, int ranks, const std::vector<std::uint32_t>& weights) {
-    machine::Partition partition = partition_of(experiment_, ranks, weights);
+    machine::Partition partition = cut_as_a_run(ranks, weights);
     WatchedCut cut;
-    cut.ranks = ranks;
+    cut.ranks = partition.ranks;
     cut.owner = partition.owner;
     const SimTime latency = smallest_cut_latency(*experiment_.machine.topology, partition.owner);
     if (!latency.is_never()) {
@@ -162,7 +174,8 @@ class ScalingRun {
     }
     trace::ScalingPrediction prediction;
     prediction.partition = experiment_.options.partition;
-    prediction.counts.ranks = ranks;
+    prediction.ranks = ranks;
+    prediction.counts.ranks = cut.ranks;
     prediction.cut_links = partition.cut_links;
     prediction.largest_bytes = forecast(experiment_, std::move(partition)).largest_bytes;
     report.predictions.push_back(std::move(prediction));

@@ -152,7 +152,8 @@ TEST(Calendar, GrowsOnlyWhereManyEventsLieFarAhead) {
     return calendar.resident_bytes();
   };
   const std::size_t short_wheels = bytes_after(4000);  // 64 spans of 64 windows reach 4096
-  EXPECT_EQ(bytes_after(1), short_wheels);
+  EXPECT_LE(bytes_after(1), short_wheels);
+  EXPECT_LT(short_wheels, 8192U);
   const std::size_t buckets = 3 * (1024 - 64);
   EXPECT_GT(bytes_after(100'000), short_wheels + buckets * 8);
 }

@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "tessera/sim/cuts/weights.hpp"
+#include "tessera/sim/scaling/scaling.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim {
@@ -315,6 +316,20 @@ TEST(Choice, LeavesRanksIdle) {
   expect_valid(experiment, choice.partition, choice.ranks);
   EXPECT_THAT(choice.reason, HasSubstr("of 16 ranks are used, cut by " + choice.name));
   EXPECT_EQ(partition_of(experiment, 16).ranks, 16) << "where all are asked for";
+}
+
+TEST(Choice, IsWhatScalingIsPredictedWith) {
+  Experiment experiment = busy();
+  ScalingRequest request;
+  request.ranks = {16};
+  request.costs.event_s = 70e-9;
+  request.costs.bandwidth = 1e9;
+  const trace::ScalingPrediction left = predict_scaling(experiment, request).predictions.back();
+  EXPECT_EQ(left.ranks, 16);
+  EXPECT_EQ(left.counts.ranks, choose_cut(experiment, 16, 16).ranks);
+  EXPECT_DOUBLE_EQ(left.efficiency(), left.speed_up / 16);
+  Experiment all = busy({"run.idle_ranks=false"});
+  EXPECT_EQ(predict_scaling(all, request).predictions.back().counts.ranks, 16);
 }
 
 }  // namespace

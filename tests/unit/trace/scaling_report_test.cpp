@@ -18,6 +18,7 @@ ScalingReport two_rows() {
   report.predictions[1].counts = {
       4, 1000, 300, 40, 50, 100, 20, 400, 60, 15, {400, 12, 7, 20}, {500, 50, 9, 30, 11}};
   report.predictions[1].partition = "blocks";
+  report.predictions[1].ranks = 4;
   return report;
 }
 
@@ -62,7 +63,7 @@ TEST(ScalingReport, TextsHoldTheClocks) {
   ScalingReport report = two_rows();
   predict_times(report);
   const std::string json = to_json(report);
-  EXPECT_THAT(json, HasSubstr("\"partition\": \"blocks\",\n      \"ranks\": 4"));
+  EXPECT_THAT(json, HasSubstr("\"partition\": \"blocks\",\n      \"ranks\": 4,\n      \"ranks_at_work\": 4"));
   EXPECT_THAT(json, HasSubstr("\"bound\": 2.5"));
   EXPECT_THAT(json, HasSubstr("\"waits\": 7"));
   EXPECT_THAT(json, HasSubstr("\"exchanges\": 11"));
