@@ -63,7 +63,9 @@ TEST(ScalingReport, TextsHoldTheClocks) {
   ScalingReport report = two_rows();
   predict_times(report);
   const std::string json = to_json(report);
-  EXPECT_THAT(json, HasSubstr("\"partition\": \"blocks\",\n      \"ranks\": 4,\n      \"ranks_at_work\": 4"));
+  EXPECT_THAT(
+      json,
+      HasSubstr("\"partition\": \"blocks\",\n      \"ranks\": 4,\n      \"ranks_at_work\": 4"));
   EXPECT_THAT(json, HasSubstr("\"bound\": 2.5"));
   EXPECT_THAT(json, HasSubstr("\"waits\": 7"));
   EXPECT_THAT(json, HasSubstr("\"exchanges\": 11"));
