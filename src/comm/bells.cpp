@@ -8,7 +8,7 @@
 #include <ctime>
 #include <numeric>
 
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 namespace {

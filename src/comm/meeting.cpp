@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <memory>
 
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 

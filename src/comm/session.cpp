@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "exit_code.hpp"
-#include "mpi_communicator.hpp"
-#include "mpi_support.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/support.hpp"
 #include "scheduling.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"

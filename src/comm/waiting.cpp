@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 namespace {

@@ -1,6 +1,6 @@
 #include "tiling_rule.hpp"
 
-#include "compat/onnxim.hpp"
+#include "compat/onnxim/onnxim.hpp"
 
 namespace tessera::npu {
 

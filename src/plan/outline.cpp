@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "piece_writer.hpp"
+#include "pieces/writer.hpp"
 #include "program_builder.hpp"
 #include "tessera/plan/cutter.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "piece_writer.hpp"
+#include "pieces/writer.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/cutter.hpp"
 

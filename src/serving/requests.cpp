@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "requests/request_shape.hpp"
+#include "requests/shape.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/serving/language_model.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "experiment_parts.hpp"
-#include "jobs_reader.hpp"
+#include "jobs/reader.hpp"
 #include "programs/job.hpp"
-#include "run_options.hpp"
+#include "run/options.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "job_sections.hpp"
+#include "jobs/sections.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/parameters.hpp"

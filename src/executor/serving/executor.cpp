@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "serving/core.hpp"
-#include "serving/host.hpp"
+#include "serving/host/host.hpp"
 #include "serving/messages.hpp"
 #include "serving/moves.hpp"
 #include "serving/walks.hpp"

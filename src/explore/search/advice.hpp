@@ -1,7 +1,7 @@
 // What would make a strategy fit that does not.
 #pragma once
 
-#include "search/forecast.hpp"
+#include "search/forecast/forecast.hpp"
 #include "tessera/explore/strategy_search.hpp"
 
 namespace tessera::explore {

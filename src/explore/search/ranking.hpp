@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/forecast.hpp"
+#include "search/forecast/forecast.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/explore/candidates.hpp"
 

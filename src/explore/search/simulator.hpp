@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "search/forecast.hpp"
+#include "search/forecast/forecast.hpp"
 #include "tessera/explore/strategy_search.hpp"
 #include "tessera/sim/experiment.hpp"
 

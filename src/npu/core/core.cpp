@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compat/onnxim.hpp"
+#include "compat/onnxim/onnxim.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 

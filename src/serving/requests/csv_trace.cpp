@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "requests/trace_rows.hpp"
+#include "requests/trace/rows.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/serving/request_class.hpp"
 #include "tessera/serving/trace_time.hpp"

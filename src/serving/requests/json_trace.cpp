@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "requests/json_reader.hpp"
-#include "requests/trace_rows.hpp"
+#include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
 namespace {

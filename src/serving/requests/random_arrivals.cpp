@@ -1,7 +1,7 @@
 // Arrivals at random times: independent of each other, in bursts, and by the time of day.
 #include <cmath>
 
-#include "requests/request_shape.hpp"
+#include "requests/shape.hpp"
 #include "tessera/core/portable_math.hpp"
 
 namespace tessera::serving {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "job_tiles.hpp"
+#include "jobs/tiles.hpp"
 #include "tessera/npu/core/cores.hpp"
 
 namespace tessera::sim {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cuts/cut_replay.hpp"
+#include "cuts/replay.hpp"
 #include "programs/plan_times.hpp"
 #include "programs/plan_traffic.hpp"
 #include "tessera/machine/graph/parts.hpp"

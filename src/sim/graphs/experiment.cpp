@@ -7,7 +7,7 @@
 
 #include "graphs/execution_collectives.hpp"
 #include "graphs/npu_memories.hpp"
-#include "job_tiles.hpp"
+#include "jobs/tiles.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"

@@ -8,7 +8,7 @@
 #include "graphs/experiment.hpp"
 #include "graphs/npu_memories.hpp"
 #include "graphs/tensor_tables.hpp"
-#include "job_tiles.hpp"
+#include "jobs/tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/workload/graph_workload.hpp"

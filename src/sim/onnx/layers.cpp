@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "onnx/cut/tensor_cut.hpp"
 #include "onnx/layer_ends.hpp"
 #include "onnx/look.hpp"
 #include "onnx/operators.hpp"
-#include "onnx/tensor_cut.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {

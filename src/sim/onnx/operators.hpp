@@ -23,8 +23,8 @@
 #include <map>
 #include <vector>
 
+#include "onnx/cut/tensor_cut.hpp"
 #include "onnx/look.hpp"
-#include "onnx/tensor_cut.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/workload/workload.hpp"
 

@@ -7,7 +7,7 @@
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
 #include "graphs/npu_memories.hpp"
-#include "job_tiles.hpp"
+#include "jobs/tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"

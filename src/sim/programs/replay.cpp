@@ -11,7 +11,7 @@
 #include "iteration.hpp"
 #include "memory_check.hpp"
 #include "results.hpp"
-#include "run_lock.hpp"
+#include "run/lock.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobs_memory.hpp"
+#include "jobs/memory.hpp"
 #include "programs/job.hpp"
 #include "programs/settle_placement.hpp"
 #include "tessera/core/error.hpp"

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "chip/job_cores.hpp"
-#include "job_tiles.hpp"
+#include "jobs/tiles.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
-#include "serving/served_adapters.hpp"
-#include "serving/served_classes.hpp"
-#include "serving/served_tiers.hpp"
+#include "serving/served/adapters.hpp"
+#include "serving/served/classes.hpp"
+#include "serving/served/tiers.hpp"
 #include "serving/tenant_settings.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/digest.hpp"

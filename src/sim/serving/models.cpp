@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "serving/keys.hpp"
-#include "serving/served_graph.hpp"
-#include "serving/served_layers.hpp"
+#include "serving/served/graph.hpp"
+#include "serving/served/layers.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/description.hpp"

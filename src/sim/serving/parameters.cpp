@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "serving/keys.hpp"
-#include "serving/served_adapters.hpp"
-#include "serving/served_classes.hpp"
-#include "serving/served_tiers.hpp"
+#include "serving/served/adapters.hpp"
+#include "serving/served/classes.hpp"
+#include "serving/served/tiers.hpp"
 #include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/serving/serving.hpp"

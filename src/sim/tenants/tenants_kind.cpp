@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "experiment_parts.hpp"
-#include "job_sections.hpp"
+#include "jobs/sections.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/text.hpp"

@@ -16,7 +16,7 @@
 
 #include "bells.hpp"
 #include "communicator_checks.hpp"
-#include "mpi_support.hpp"
+#include "mpi/support.hpp"
 
 namespace tessera::comm {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/forecast.hpp"
+#include "search/forecast/forecast.hpp"
 
 #include <gtest/gtest.h>
 

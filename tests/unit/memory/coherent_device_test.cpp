@@ -1,9 +1,9 @@
 // What lines make a device do, and how accesses are cut: by hand.
-#include "coherent/coherent_device.hpp"
+#include "coherent/device.hpp"
 
 #include <gtest/gtest.h>
 
-#include "coherent/coherent_requester.hpp"
+#include "coherent/requester.hpp"
 
 namespace tessera::memory {
 namespace {

@@ -1,0 +1,240 @@
+// Of stages what passes and the update take, and of these what an iteration does.
+#include <algorithm>
+
+#include "search/forecast/forecast.hpp"
+#include "search/running_sums.hpp"
+#include "tessera/plan/cutter.hpp"
+
+namespace tessera::explore {
+namespace {
+
+using collective::Kind;
+using plan::Group;
+using plan::LayerState;
+
+}  // namespace
+
+// What is written may go on beside the next pass; the bound has accesses by the iteration.
+Span Forecaster::pass_time(const PassCost& cost, double access) {
+  return longest(longest(cost.compute + cost.blocking, cost.beside), {0, cost.accessed * access});
+}
+
+Group Forecaster::sharing_group() const {
+  return strategy_.is_hybrid() ? Group::shard : Group::data;
+}
+
+// What groups that share out sum up among each other.
+Span Forecaster::sum_of_copies(Ways& ways, Bytes gradients) {
+  const plan::GroupShape& copies = groups_[static_cast<std::size_t>(Group::copies)];
+  return strategy_.is_hybrid()
+             ? ways.time(copies, *data_algorithm_, Kind::all_reduce,
+                         Bytes(plan::divided_up(gradients.count(), strategy_.sharing())))
+             : Span{};
+}
+
+Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::StageMemory& memory,
+                           double access) {
+  const plan::GroupShape& tensor = groups_[static_cast<std::size_t>(Group::tensor)];
+  const plan::GroupShape& data = groups_[static_cast<std::size_t>(sharing_group())];
+  const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
+  Span time = ways.time(tensor, *tensor_algorithm_, Kind::all_reduce, state.whole_gradients);
+  if (!strategy_.overlap_gradients && strategy_.zero < 2) {
+    const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
+    time += ways.time(data, *data_algorithm_, kind, state.dense_gradients);
+    time += sum_of_copies(ways, state.dense_gradients);
+    time += ways.time(expert, *data_algorithm_, kind, state.expert_gradients);
+  }
+  workload::Operation update;
+  update.data_type = workload_.data_type;
+  update.bytes = state.update_read + state.update_written;
+  time += durations_.of(update);
+  if (!memory.holds_weights) {
+    const auto moved = static_cast<double>(update.bytes.count());
+    time += {moved * ways.least_access(), moved * access};
+  }
+  if (strategy_.zero == 1 || strategy_.zero == 2) {
+    time += ways.time(data, *data_algorithm_, Kind::all_gather, state.used_weights);
+    time += ways.time(expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights);
+  }
+  return time;
+}
+
+// Of layers from `first` on, before `end`, with what ZeRO adds.
+Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const SharingSums& sharing,
+                                              std::size_t first, std::size_t end, PassKind pass,
+                                              bool shares_gradients) const {
+  const bool replicas = strategy_.degrees.data > 1;
+  PassCost of = costs.before[end][pass] - costs.before[first][pass];
+  if (replicas && strategy_.zero == 3 && pass != weights) {
+    of.beside += between(sharing.gather, first, end);
+    // The first layer's weights are waited for.
+    of.blocking.likely += between(sharing.gather, first, first + 1).likely;
+  }
+  if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
+    const Span reduced = between(sharing.reduce, first, end);
+    if (strategy_.overlap_gradients) {
+      of.beside.likely += reduced.likely;  // may go on beside the next pass
+    } else {
+      of.blocking += reduced;
+    }
+  }
+  if (shares_gradients && (pass == backward || pass == weights)) {
+    const LayerState here = between(sharing.state, first, end);
+    const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
+    of.accessed -= 2 * static_cast<double>(others.count());
+  }
+  return of;
+}
+
+Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector<std::size_t>& cuts,
+                                            std::uint32_t stage, const plan::StageMemory& memory) {
+  Ways& ways = *layout.ways;
+  const CostSums& costs = costs_of(layout, {memory.holds_weights, memory.holds_activations});
+  const SharingSums& sharing = sharing_of(layout);
+  const bool replicas = strategy_.degrees.data > 1;
+  const double access = ways.access()[stage];
+  // Outlines have all gradients; what streams is the tile's share.
+  const bool shares_gradients = strategy_.zero >= 2 && !memory.holds_weights &&
+                                strategy_.sram == plan::SramAllocation::resident;
+  StageTimes times;
+  LayerState all;
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::uint32_t part = shape().part_of(stage, chunk);
+    const std::size_t first = cuts[part];
+    const std::size_t end = cuts[part + 1];
+    all += between(sharing.state, first, end);
+    const auto cost = [&](PassKind pass) {
+      return cost_of_part(costs, sharing, first, end, pass, shares_gradients);
+    };
+    double accessed = 0;  // by a micro-batch
+    const auto count = [&](const PassCost& of) {
+      accessed += of.accessed;
+      times.events += of.events;
+    };
+    const PassCost ahead = cost(forward);
+    count(ahead);
+    const double accessed_ahead = accessed;
+    const Span time = pass_time(ahead, access);
+    times.all_forward += time;
+    if (chunk == 0) {
+      times.first_forward = {(ahead.compute + ahead.blocking).least, time.likely};
+      times.early = time.least - times.first_forward.least;
+    }
+    if (!workload_.training) {
+      times.accessed += accessed * strategy_.micro_batches;
+      continue;
+    }
+    const PassCost back = cost(apart() ? inputs : backward);
+    count(back);
+    Span back_time = pass_time(back, access);
+    double back_least = (back.compute + back.blocking).least;
+    PassCost last = back;
+    if (apart()) {
+      last = cost(weights);
+      count(last);
+      Span weights_time = pass_time(last, access);
+      if (is_mixed()) {  // whichever is shorter
+        const PassCost whole = cost(backward);
+        const double whole_least = pass_time(whole, access).least;
+        back_time.least = std::min(back_time.least, whole_least);
+        back_least = std::min(back_least, whole_least);
+        weights_time.least = std::min(weights_time.least, whole_least - back_time.least);
+        accessed = std::min(accessed, accessed_ahead + whole.accessed);
+      }
+      times.weight_gradients += weights_time;
+    }
+    times.all_backward += back_time;
+    if (chunk == 0) {
+      times.first_backward = {back_least, back_time.likely};
+    }
+    times.accessed += accessed * strategy_.micro_batches;
+    if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
+      // The update waits for what the last pass has to share out.
+      times.last.likely += between(sharing.reduce, end - 1, end).likely;
+    }
+    if (replicas && strategy_.zero >= 2) {  // in the last pass alone, in part beside it
+      times.last.likely += between(sharing.copies, first, end).likely;
+    }
+    if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
+      const Span before = pass_time(last, access);
+      last.beside += between(sharing.reduce, first, end) + between(sharing.copies, first, end);
+      const Span longer = pass_time(last, access) - before;
+      // Beside several last passes those of others may be done.
+      times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
+    }
+  }
+  if (workload_.training) {
+    times.update = update_of(ways, all, memory, access);
+    if (!memory.holds_weights) {
+      times.accessed += static_cast<double>((all.update_read + all.update_written).count());
+    }
+  }
+  return times;
+}
+
+// From this stage to the next one. Adapters send for others, which the bound leaves open.
+Span Forecaster::crossing_of(PerLayout& layout, std::uint32_t stage) const {
+  const SharingSums& sharing = *layout.sharing[beside_first()];
+  const Bytes bytes = sharing.least_boundary;
+  double least = layout.ways->boundary(bytes).least;
+  if (!strategy_.has_adapters()) {
+    least = std::max(least, layout.ways->least_crossing(stage, bytes));
+  }
+  return {least, layout.ways->boundary(sharing.most_boundary).likely};
+}
+
+// Of weights that the first stage and the last one share; bounds leave it out.
+Span Forecaster::tied_sum(PerLayout& layout) const {
+  if (strategy_.last_stage() == 0 || tied_gradients_ == Bytes(0)) {
+    return {};
+  }
+  const std::uint64_t shares = strategy_.zero >= 1 ? strategy_.sharing() : 1;
+  return {0, layout.ways->sum_of_ends(Bytes(plan::divided_up(tied_gradients_.count(), shares)))};
+}
+
+Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {
+  const double count = strategy_.micro_batches;
+  const Span tied = tied_sum(layout);
+  const double iterations = experiment_.options.iterations;
+  Span head;
+  Span tail;
+  Span longest_stage;
+  for (std::size_t number = 0; number < stages.size(); ++number) {
+    const StageTimes& stage = stages[number];
+    const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
+                     Span{number > 0 ? stage.early : 0, 0};
+    // Those that come after the last pass that other stages wait for; the first stage's update
+    // waits for one of its own.
+    const double put_off = std::min(count, static_cast<double>(number) + 1);
+    // In a V that is of one of its chunks.
+    const Span of_first = strategy_.v_shaped ? Span{} : stages.front().weight_gradients;
+    const Span there_and_back = head + own - stage.weight_gradients * put_off + tail + of_first +
+                                stages.front().last + stages.front().update + tied;
+    const bool is_an_end = number == 0 || number + 1 == stages.size();
+    const Span alone =
+        head * (1 / iterations) + own + stage.last + stage.update + (is_an_end ? tied : Span{});
+    longest_stage = longest(longest_stage, longest(there_and_back, alone));
+    const Span crossing = crossing_of(layout, static_cast<std::uint32_t>(number));
+    head += stage.first_forward + crossing;
+    if (workload_.training) {
+      tail += stage.first_backward + crossing;
+    }
+  }
+  for (const ChannelClass& channel : layout.ways->channels()) {
+    if (!channel.bandwidth) {
+      continue;
+    }
+    double bytes = 0;
+    for (const auto& [stage, tiles] : channel.tiles) {
+      bytes += stages[stage].accessed * tiles;
+    }
+    longest_stage = longest(
+        longest_stage,
+        Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth->bytes_per_second())));
+  }
+  // Sums of many fractions are not exact.
+  longest_stage.least *= 1 - 1e-9;
+  return longest_stage;
+}
+
+}  // namespace tessera::explore

@@ -1,0 +1,153 @@
+// What replicas send to each other in a pass: weights that ZeRO 3 shares out, and gradients.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "pieces/writer.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using collective::Kind;
+using workload::Operator;
+
+}  // namespace
+
+// Weights of one operator, those of experts over the replicas that hold the same ones.
+void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_t slot) {
+  collective(action, Kind::all_gather,
+             cutter_.goes_with_experts(op) ? Group::expert_data : sharing_group(),
+             cutter_.held_weights(op), slot);
+}
+
+// Copies between a framework's tensors and what is sent, of so many bytes.
+void PieceWriter::copy_lists(const std::string& name, Bytes bytes) {
+  workload::Operation copies;
+  copies.data_type = workload_.data_type;
+  copies.kernel = workload::Kernel::sum;
+  copies.bytes = Bytes(static_cast<std::uint64_t>(
+      std::llround(static_cast<double>(bytes.count()) * strategy_.list_copies)));
+  if (copies.bytes > Bytes(0)) {
+    execute(name, copies);
+  }
+}
+
+// Whether its weights are gathered by themselves.
+bool PieceWriter::is_gathered(const Operator& op) const {
+  return gathers_weights() && strategy_.gather == GatherUnit::operators &&
+         cutter_.is_shared_out(op) && cutter_.held_weights(op) > Bytes(0);
+}
+
+void PieceWriter::begin_uses(Phase phase, bool ahead) {
+  find_uses(phase);
+  gathers_ahead_ = ahead;
+  if (ahead) {
+    start_next_gather();
+  }
+}
+
+// The uses of weights in a pass, in their order.
+void PieceWriter::find_uses(Phase phase) {
+  uses_.clear();
+  next_use_ = next_gather_ = 0;
+  gathered_ = 0;
+  if (!gathers_weights() || strategy_.gather == GatherUnit::layer) {
+    return;
+  }
+  const LayerRange layers = range();
+  if (phase == Phase::forward) {
+    for (std::size_t index = layers.first; index < layers.end; ++index) {
+      for (const Operator& op : layer(index).operators) {
+        add_use(op, true);
+      }
+    }
+    return;
+  }
+  for (std::size_t index = layers.end; index > layers.first; --index) {
+    find_backward_uses(layer(index - 1).operators);
+  }
+}
+
+void PieceWriter::add_use(const Operator& op, bool gathers) {
+  if (is_gathered(op)) {
+    uses_.push_back({&op, gathers});
+  }
+}
+
+void PieceWriter::find_backward_uses(const std::vector<Operator>& operators) {
+  for (const Operator& op : operators) {
+    if (cutter_.recomputes(op)) {
+      add_use(op, true);
+    }
+  }
+  // Between the two uses of an operator lie those behind it, once each way.
+  std::uint64_t behind = 0;
+  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+    add_use(*op, !cutter_.recomputes(*op) || behind > strategy_.reuse_distance);
+    behind += is_gathered(*op) ? 2 * cutter_.held_parameters(*op) : 0;
+  }
+}
+
+// The next gather of the pass, if there is one, in the background.
+void PieceWriter::start_next_gather() {
+  while (next_gather_ < uses_.size() && !uses_[next_gather_].gathers) {
+    ++next_gather_;
+  }
+  if (next_gather_ < uses_.size()) {
+    gather_operator(Action::start_collective, *uses_[next_gather_].op, gather_slot_of(gathered_));
+    ++gathered_;
+    ++next_gather_;
+  }
+}
+
+// Before an operator is computed: its weights are there, and the next ones on their way.
+void PieceWriter::use_weights(const Operator& op) {
+  if (!is_gathered(op)) {
+    return;
+  }
+  ensure(next_use_ < uses_.size() && uses_[next_use_].op == &op, "a use of weights out of order");
+  if (!uses_[next_use_++].gathers) {
+    return;
+  }
+  if (gathers_ahead_) {
+    wait_collectives(std::uint32_t{1} << gather_slot_of(gathered_ - 1), "wait for weights");
+    start_next_gather();
+  } else {
+    gather_operator(Action::collective, op, 0);
+  }
+  copy_lists("copies of weights", cutter_.held_weights(op));
+}
+
+// Over the replicas, or the group that shares out and then, `final`, over all of these.
+void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool final) {
+  const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
+  collective(action, kind, sharing_group(), bytes.dense_gradients, reduction_slot);
+  if (strategy_.is_hybrid() && final) {
+    collective(action, Kind::all_reduce, Group::copies,
+               Bytes(divided_up(bytes.dense_gradients.count(), strategy_.sharing())),
+               reduction_slot);
+  }
+  collective(action, kind, Group::expert_data, bytes.expert_gradients, reduction_slot);
+}
+
+// Of a layer: all in one collective, or those of each operator whose weights are gathered by
+// themselves, and the others.
+void PieceWriter::reduce_gradients(std::size_t index, bool final) {
+  const Action action = strategy_.overlap_gradients ? Action::start_collective : Action::collective;
+  LayerBytes rest = cutter_.bytes_of(layer(index));
+  for (const Operator& op : layer(index).operators) {
+    if (is_gathered(op)) {
+      LayerBytes own;
+      (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
+          cutter_.operands(op).gradients;
+      rest.expert_gradients = rest.expert_gradients - own.expert_gradients;
+      rest.dense_gradients = rest.dense_gradients - own.dense_gradients;
+      copy_lists("copies of gradients", own.dense_gradients + own.expert_gradients);
+      reduce_gradients(action, own, final);
+    }
+  }
+  reduce_gradients(action, rest, final);
+}
+
+}  // namespace tessera::plan

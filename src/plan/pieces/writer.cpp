@@ -1,0 +1,449 @@
+#include "pieces/writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using collective::Kind;
+using workload::Operator;
+using workload::Sharding;
+
+// Slots of memory accesses. Two of a kind alternate from layer to layer, so that one layer's
+// transfer overlaps the other's work.
+enum AccessSlot : std::uint8_t {
+  weights_slot = 0,
+  stored_read_slot = 2,
+  stored_write_slot = 4,
+  gradient_read_slot = 6,
+  gradient_write_slot = 8,
+  optimizer_slot = 10,
+};
+constexpr std::uint64_t all_accesses = 0xFFFFFFFFU;
+
+// `offset` alternates the slot of a kind from layer to layer.
+std::uint8_t slot_of(std::uint8_t kind, std::size_t offset) {
+  return static_cast<std::uint8_t>(kind + offset % 2);
+}
+bool inside_tensor_group(Group group) {
+  return group == Group::tensor || group >= Group::first_cut;
+}
+
+}  // namespace
+
+std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
+  chunk_ = chunk;
+  occasion_ = phase == Phase::update ? Occasion::once : Occasion::again;
+  check_sums();
+  switch (phase) {
+    case Phase::forward:
+      write_forward();
+      break;
+    case Phase::backward:
+      write_backward(Gradients::both, final);
+      break;
+    case Phase::input_gradient:
+      write_backward(Gradients::inputs, false);
+      break;
+    case Phase::weight_gradient:
+      write_backward(Gradients::weights, final);
+      break;
+    case Phase::update:
+      write_update();
+      break;
+  }
+  return std::exchange(code_, {});
+}
+
+Instruction& PieceWriter::emit(Action action, const std::string& name) {
+  Instruction instruction;
+  instruction.action = action;
+  instruction.name = tables_.names(name);
+  return code_.emplace_back(instruction);
+}
+
+void PieceWriter::execute(const std::string& name, const workload::Operation& operation) {
+  emit(Action::execute, name).operation = tables_.operations(operation);
+}
+
+void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
+                             std::uint8_t slot) {
+  const GroupShape shape = tables_.groups[static_cast<std::size_t>(group)];
+  if (bytes == Bytes(0) || shape.together() == 1) {
+    return;
+  }
+  const Traffic traffic = traffic_of(group);
+  const bool simulated =
+      strategy_.aggregation == Aggregation::none || group == Group::tied ||
+      (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
+  const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
+  const auto add = [&](Action what, std::uint64_t amount) {
+    Instruction& instruction = emit(what, to_string(traffic) + " " + collective::to_string(kind));
+    instruction.group = group;
+    instruction.traffic = traffic;
+    instruction.collective = kind;
+    instruction.slot = slot;
+    instruction.bytes = amount;
+  };
+  const SimTime overhead = estimates_.collective_overhead +
+                           estimates_.collective_member_overhead * std::int64_t{shape.together()};
+  if (!simulated) {
+    const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
+    add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
+    return;
+  }
+  if (overhead > SimTime::zero()) {
+    add(timed, static_cast<std::uint64_t>(overhead.ps()));
+  }
+  add(action, bytes.count());
+}
+
+void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {
+  emit(Action::wait_collectives, name).bytes = mask;
+}
+
+void PieceWriter::access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes) {
+  if (bytes == Bytes(0)) {
+    return;
+  }
+  wait_accesses(slot_bit(slot));
+  Instruction& instruction = emit(action, name);
+  instruction.slot = slot;
+  instruction.bytes = bytes.count() * stage_.memory.tiles_a_channel;
+}
+
+void PieceWriter::wait_accesses(std::uint64_t mask) {
+  emit(Action::wait_access, "wait for memory").bytes = mask;
+}
+
+// ZeRO 3: the layer's weights from all replicas.
+void PieceWriter::gather_weights(std::size_t index) {
+  if (gathers_layers()) {
+    const LayerBytes bytes = cutter_.bytes_of(layer(index));
+    collective(Action::start_collective, Kind::all_gather, sharing_group(),
+               bytes.used_weights - bytes.expert_weights, gather_slot_of(index));
+    collective(Action::start_collective, Kind::all_gather, Group::expert_data, bytes.expert_weights,
+               gather_slot_of(index));
+  }
+}
+
+void PieceWriter::prefetch_forward(std::size_t index) {
+  const LayerStreams bytes = streams(index);
+  access(Action::read, "read weights", slot_of(weights_slot, index), bytes.forward_weights);
+  access(Action::read, "read inputs", slot_of(stored_read_slot, index), bytes.forward_inputs);
+}
+
+void PieceWriter::await_forward(std::size_t index) {
+  const LayerStreams bytes = streams(index);
+  std::uint32_t mask =
+      bytes.forward_weights > Bytes(0) ? slot_bit(slot_of(weights_slot, index)) : 0;
+  mask |= bytes.forward_inputs > Bytes(0) ? slot_bit(slot_of(stored_read_slot, index)) : 0;
+  if (mask != 0) {
+    wait_accesses(mask);
+  }
+  await_weights(index);
+}
+
+void PieceWriter::await_weights(std::size_t index) {
+  if (gathers_layers()) {
+    wait_collectives(slot_bit(gather_slot_of(index)), "wait for weights");
+  }
+}
+
+void PieceWriter::write_forward() {
+  const LayerRange layers = range();
+  const bool ahead = strategy_.prefetch != Prefetch::none;
+  prefetch_forward(layers.first);
+  gather_weights(layers.first);
+  begin_uses(Phase::forward, ahead);
+  if (!takes_samples()) {
+    transfer(Action::receive, Side::before, Traffic::activation,
+             layer(layers.first - 1).boundary_elements);
+  }
+  for (std::size_t index = layers.first; index < layers.end; ++index) {
+    if (index + 1 < layers.end) {
+      prefetch_forward(index + 1);
+      if (ahead) {
+        gather_weights(index + 1);
+      }
+    }
+    await_forward(index);
+    for (const Operator& op : layer(index).operators) {
+      forward_operator(index, op, cutter_.forward(op));
+    }
+    access(Action::write, "write activations", slot_of(stored_write_slot, index),
+           streams(index).forward_outputs);
+    if (index + 1 < layers.end && !ahead) {
+      gather_weights(index + 1);
+    }
+  }
+  if (!gives_loss()) {
+    transfer(Action::send, Side::behind, Traffic::activation,
+             layer(layers.end - 1).boundary_elements);
+  }
+}
+
+void PieceWriter::forward_operator(std::size_t index, const Operator& op,
+                                   const workload::Operation& operation) {
+  use_weights(op);
+  gather_context(op);
+  const std::string name = layer(index).name + "/" + op.name;
+  if (goes_in_pieces(op)) {
+    forward_in_pieces(name, op, operation);
+    exchange_tokens(op);
+    return;
+  }
+  if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
+    collective(Action::collective, Kind::all_gather, Group::tensor,
+               cutter_.tensor_bytes(op.backward_all_reduce_elements));
+  }
+  execute(name, operation);
+  sum_forward(index, op);
+  exchange_tokens(op);
+}
+
+// Keys and values of the whole sequence (Llama 3, arXiv:2407.21783, section 3.3.2).
+void PieceWriter::gather_context(const Operator& op) {
+  if (op.context_elements > 0) {
+    const Bytes whole = cutter_.tensor_bytes(op.context_elements) * strategy_.context;
+    collective(Action::collective, Kind::all_gather, Group::context,
+               Bytes(divided_up(whole.count(), strategy_.degrees.tensor)));
+  }
+}
+
+void PieceWriter::exchange_tokens(const Operator& op) {
+  collective(Action::collective, Kind::all_to_all, Group::expert,
+             cutter_.whole_bytes(op.exchange_elements));
+}
+
+// Partial sums of the members that share the depth (PALM, Table III; Shoeybi et al., section 3).
+void PieceWriter::sum_forward(std::size_t index, const Operator& op) {
+  if (leaves_sum(index, op)) {
+    return;
+  }
+  if (const Cut* cut = cutter_.explicit_cut(op)) {
+    const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->columns;
+    collective(Action::collective, Kind::all_reduce, tables_.group_of({cut->depth, 1}),
+               Bytes(divided_up(cutter_.tensor_bytes(op.output_elements).count(), share)));
+    return;
+  }
+  const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::row;
+  collective(Action::collective, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
+             cutter_.tensor_bytes(op.forward_all_reduce_elements));
+}
+
+void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients, bool gathers) {
+  const LayerStreams bytes = streams(index);
+  if (gradients != Gradients::weights) {  // which follow from inputs and gradients of outputs
+    access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
+    if (gathers) {
+      gather_weights(index);
+    }
+  }
+  access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
+  if (gradients != Gradients::inputs) {
+    access(Action::read, "read gradients", slot_of(gradient_read_slot, index),
+           bytes.gradients_read);
+  }
+}
+
+void PieceWriter::write_backward(Gradients gradients, bool final) {
+  const LayerRange layers = range();
+  const bool passes_on = gradients != Gradients::weights;
+  const bool ahead = strategy_.prefetch == Prefetch::both;
+  prefetch_backward(layers.end - 1, gradients, true);
+  if (passes_on) {
+    begin_uses(Phase::backward, ahead);
+  }
+  if (passes_on && !gives_loss()) {
+    transfer(Action::receive, Side::behind, Traffic::gradient,
+             layer(layers.end - 1).boundary_elements);
+  }
+  for (std::size_t index = layers.end; index > layers.first;) {
+    --index;
+    if (index > layers.first) {
+      prefetch_backward(index - 1, gradients, ahead);
+    }
+    wait_accesses(slot_bit(slot_of(weights_slot, index)) |
+                  slot_bit(slot_of(stored_read_slot, index)) |
+                  slot_bit(slot_of(gradient_read_slot, index)));
+    if (passes_on) {
+      await_weights(index);
+    }
+    backward_layer(index, gradients);
+    if (index > layers.first && passes_on && !ahead) {
+      gather_weights(index - 1);
+    }
+    const LayerStreams streamed = streams(index);
+    if (passes_on) {
+      access(Action::write, "write gradients of inputs", slot_of(stored_write_slot, index),
+             streamed.backward_outputs);
+    }
+    if (gradients == Gradients::inputs) {
+      continue;
+    }
+    access(Action::write, "write gradients", slot_of(gradient_write_slot, index),
+           streamed.gradients_written);
+    const bool each_time = strategy_.zero >= 2;
+    if (each_time || (final && strategy_.overlap_gradients)) {
+      reduce_gradients(index, final);
+    }
+  }
+  if (passes_on && !takes_samples()) {
+    transfer(Action::send, Side::before, Traffic::gradient,
+             layer(layers.first - 1).boundary_elements);
+  }
+}
+
+// What was not stored is computed again before its first use, and kept for the weight gradient.
+void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
+  const auto& operators = layer(index).operators;
+  if (gradients != Gradients::weights) {
+    for (const Operator& op : operators) {
+      if (cutter_.recomputes(op)) {
+        forward_operator(index, op, cutter_.forward_again(op));
+      }
+    }
+  }
+  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+    backward_operator(index, *op, gradients);
+  }
+}
+
+void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradients gradients) {
+  const std::string name = layer(index).name + "/" + op.name;
+  const bool inputs = gradients != Gradients::weights;
+  const workload::Operation weights = cutter_.weight_gradient(op);
+  const bool has_weights = weights.flops > Flops(0) && gradients != Gradients::inputs;
+  const bool column = op.sharding == Sharding::column;
+  const bool in_pieces = inputs && goes_in_pieces(op);
+  if (inputs) {
+    use_weights(op);
+    exchange_tokens(op);
+  }
+  if (in_pieces) {
+    backward_in_pieces(name, op, has_weights);
+  } else if (inputs) {
+    if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
+      collective(Action::collective, Kind::all_gather, Group::tensor,
+                 cutter_.tensor_bytes(op.forward_all_reduce_elements));
+    }
+    gather_context(op);
+    execute(name, cutter_.input_gradient(op));
+  }
+  const bool beside = strategy_.overlap_tensor && has_weights && inputs && !in_pieces;
+  if (inputs && !in_pieces) {
+    sum_backward(op, beside ? Action::start_collective : Action::collective);
+  }
+  if (has_weights) {
+    // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
+    if (strategy_.sequence_parallel && column && !in_pieces) {
+      collective(Action::collective, Kind::all_gather, Group::tensor,
+                 cutter_.tensor_bytes(op.backward_all_reduce_elements));
+    }
+    execute(name + " weights", weights);
+  }
+  if (beside) {
+    wait_collectives(slot_bit(tensor_slot), "wait for tensor sums");
+  }
+}
+
+void PieceWriter::sum_backward(const Operator& op, Action action) {
+  if (const Cut* cut = cutter_.explicit_cut(op)) {
+    const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->depth;
+    collective(action, Kind::all_reduce, tables_.group_of({cut->columns, cut->depth}),
+               Bytes(divided_up(cutter_.tensor_bytes(op.input_elements).count(), share)),
+               tensor_slot);
+    return;
+  }
+  const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::column;
+  collective(action, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
+             cutter_.tensor_bytes(op.backward_all_reduce_elements), tensor_slot);
+  if (op.context_elements > 0) {
+    const Bytes whole = cutter_.tensor_bytes(op.context_elements) * strategy_.context;
+    collective(Action::collective, Kind::reduce_scatter, Group::context,
+               Bytes(divided_up(whole.count(), strategy_.degrees.tensor)));
+  }
+}
+
+// Gradients of weights whose samples or rows are cut inside the tensor group (PALM, Table III).
+void PieceWriter::sum_cut_weights() {
+  for (const LayerRange& layers : stage_.chunks) {
+    for (std::size_t index = layers.first; index < layers.end; ++index) {
+      for (const Operator& op : layer(index).operators) {
+        if (const Cut* cut = cutter_.explicit_cut(op)) {
+          const std::uint64_t share = std::uint64_t{cut->columns} * cut->depth;
+          const GroupShape shape{cut->samples * cut->rows, cut->columns * cut->depth};
+          collective(Action::collective, Kind::all_reduce, tables_.group_of(shape),
+                     workload_.gradient_bytes_per_parameter * divided_up(op.parameters, share));
+        }
+      }
+    }
+  }
+}
+
+// Every stage with a copy of the weights has part of their gradient: summed over the stages after
+// the replicas, as Megatron-LM does (finalize_model_grads); here only what the tile updates where
+// the optimizer state is shared out. So are those of all weights of two copies of the model.
+void PieceWriter::sum_tied_weights(const LayerBytes& all) {
+  std::vector<std::uint32_t> stages = tables_.tied_stages;
+  Bytes gradients = cutter_.tied_gradients();
+  if (strategy_.mirrored) {
+    stages = {number_, strategy_.degrees.pipeline - 1 - number_};
+    gradients = all.updated_gradients;
+  }
+  if (std::find(stages.begin(), stages.end(), number_) == stages.end()) {
+    return;
+  }
+  std::uint32_t share = 1;
+  for (std::size_t i = 0; strategy_.aggregation != Aggregation::none && i < stages.size(); ++i) {
+    share = std::max(
+        share, estimates_.boundary_share(stages[i], stages[(i + 1) % stages.size()], GroupShape{}));
+  }
+  collective(Action::collective, Kind::all_reduce, Group::tied, gradients * share);
+}
+
+void PieceWriter::write_update() {
+  LayerBytes all;
+  for (const LayerRange& layers : stage_.chunks) {
+    for (std::size_t index = layers.first; index < layers.end; ++index) {
+      all += cutter_.bytes_of(layer(index));
+    }
+  }
+  collective(Action::collective, Kind::all_reduce, Group::tensor, all.whole_gradients);
+  sum_cut_weights();
+  if (strategy_.degrees.data > 1) {
+    if (strategy_.overlap_gradients) {
+      wait_collectives(slot_bit(reduction_slot), "wait for gradients");
+    } else if (strategy_.zero < 2) {
+      reduce_gradients(Action::collective, all, true);
+    }
+  }
+  sum_tied_weights(all);
+  // The optimizer is bound by moving its state (PALM, Fig. 5, leaves its arithmetic out too).
+  const Bytes read = all.optimizer + all.updated_weights + all.updated_gradients;
+  const Bytes written = all.optimizer + all.updated_weights;
+  if (streams_weights()) {
+    access(Action::read, "read optimizer state", optimizer_slot, read);
+    wait_accesses(slot_bit(optimizer_slot));
+  }
+  workload::Operation update;
+  update.data_type = workload_.data_type;
+  update.kernel = workload::Kernel::sum;
+  update.bytes = read + written;
+  execute("optimizer", update);
+  if (streams_weights()) {
+    access(Action::write, "write optimizer state", optimizer_slot + 1, written);
+  }
+  if (strategy_.zero == 1 || strategy_.zero == 2) {
+    collective(Action::collective, Kind::all_gather, sharing_group(),
+               all.used_weights - all.expert_weights);
+    collective(Action::collective, Kind::all_gather, Group::expert_data, all.expert_weights);
+  }
+  wait_accesses(all_accesses);
+}
+
+}  // namespace tessera::plan

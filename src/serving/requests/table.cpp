@@ -1,0 +1,151 @@
+#include "requests/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera::serving {
+namespace {
+
+// Puts a column that is there in the order of `places`.
+template <class Value>
+void put_in_order(std::vector<Value>& column, const std::vector<std::uint64_t>& places) {
+  if (column.empty()) {
+    return;
+  }
+  std::vector<Value> sorted;
+  sorted.reserve(column.size());
+  for (const std::uint64_t place : places) {
+    sorted.push_back(column[place]);
+  }
+  column = std::move(sorted);
+}
+
+}  // namespace
+
+void RequestTable::add(const Request& request, std::span<const std::uint32_t> pieces) {
+  was_in_order_ = was_in_order_ && (rows_.empty() || rows_.back().arrival <= request.arrival);
+  if (request.samples != 1 && samples_.empty()) {
+    samples_.resize(rows_.size(), 1);
+  }
+  if (request.prefix != 0 && prefixes_.empty()) {
+    prefixes_.resize(rows_.size());
+  }
+  if (request.adapter != 0 && adapters_.empty()) {
+    adapters_.resize(rows_.size());
+  }
+  if (request.of_class != 0 && classes_.empty()) {
+    classes_.resize(rows_.size());
+  }
+  if (!pieces.empty() && piece_ends_.empty()) {
+    piece_ends_.resize(rows_.size(), 0);
+  }
+  rows_.push_back({request.arrival, request.prompt, request.generate});
+  if (!samples_.empty() || request.samples != 1) {
+    samples_.push_back(request.samples);
+  }
+  if (!prefixes_.empty() || request.prefix != 0) {
+    prefixes_.push_back({request.prefix, request.prefix_tokens});
+  }
+  if (!adapters_.empty() || request.adapter != 0) {
+    adapters_.push_back(request.adapter);
+  }
+  if (!classes_.empty() || request.of_class != 0) {
+    classes_.push_back(request.of_class);
+  }
+  pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
+  if (!piece_ends_.empty() || !pieces.empty()) {
+    piece_ends_.push_back(pieces_.size());
+  }
+  different_samples_.insert(request.samples);
+  largest_.samples = std::max(largest_.samples, request.samples);
+  const auto tokens = [](const Request& one) { return std::uint64_t{one.prompt} + one.generate; };
+  if (tokens(request) > tokens(largest_)) {
+    largest_.prompt = request.prompt;
+    largest_.generate = request.generate;
+  }
+}
+
+void RequestTable::finish(bool from_first) {
+  if (!was_in_order_) {
+    sort();
+  }
+  if (from_first && !rows_.empty()) {
+    const SimTime first = rows_.front().arrival;
+    for (Row& row : rows_) {
+      row.arrival -= first;
+    }
+  }
+  rows_.shrink_to_fit();
+  samples_.shrink_to_fit();
+  prefixes_.shrink_to_fit();
+  classes_.shrink_to_fit();
+  adapters_.shrink_to_fit();
+  piece_ends_.shrink_to_fit();
+  pieces_.shrink_to_fit();
+}
+
+void RequestTable::divide_times(double speed) {
+  for (Row& row : rows_) {
+    row.arrival = SimTime::from_ps(
+        std::llround(std::min(9.2e18, static_cast<double>(row.arrival.ps()) / speed)));
+  }
+}
+
+void RequestTable::sort() {
+  std::vector<std::uint64_t> places(rows_.size());
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  std::stable_sort(places.begin(), places.end(), [this](std::uint64_t a, std::uint64_t b) {
+    return rows_[a].arrival < rows_[b].arrival;
+  });
+  if (!piece_ends_.empty()) {
+    std::vector<std::uint32_t> sorted;
+    std::vector<std::uint64_t> ends;
+    for (const std::uint64_t place : places) {
+      const auto some = pieces(place);
+      sorted.insert(sorted.end(), some.begin(), some.end());
+      ends.push_back(sorted.size());
+    }
+    pieces_ = std::move(sorted);
+    piece_ends_ = std::move(ends);
+  }
+  put_in_order(rows_, places);
+  put_in_order(samples_, places);
+  put_in_order(prefixes_, places);
+  put_in_order(classes_, places);
+  put_in_order(adapters_, places);
+}
+
+Request RequestTable::request(std::uint64_t number) const {
+  const Row& row = rows_[number];
+  Request request;
+  request.arrival = row.arrival;
+  request.prompt = row.prompt;
+  request.generate = row.generate;
+  request.samples = samples_.empty() ? 1 : samples_[number];
+  request.of_class = class_of(number);
+  request.adapter = adapters_.empty() ? 0 : adapters_[number];
+  if (!prefixes_.empty()) {
+    request.prefix = prefixes_[number].number;
+    request.prefix_tokens = prefixes_[number].tokens;
+  }
+  return request;
+}
+
+std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const {
+  if (piece_ends_.empty()) {
+    return {};
+  }
+  const std::uint64_t begin = number == 0 ? 0 : piece_ends_[number - 1];
+  return std::span(pieces_).subspan(begin, piece_ends_[number] - begin);
+}
+
+std::size_t RequestTable::resident_bytes() const {
+  return rows_.capacity() * sizeof(Row) + samples_.capacity() * sizeof(std::uint32_t) +
+         prefixes_.capacity() * sizeof(Prefix) +
+         (classes_.capacity() + adapters_.capacity()) * sizeof(std::uint32_t) +
+         piece_ends_.capacity() * sizeof(std::uint64_t) +
+         pieces_.capacity() * sizeof(std::uint32_t);
+}
+
+}  // namespace tessera::serving

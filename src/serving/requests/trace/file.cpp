@@ -1,0 +1,110 @@
+#include "requests/trace/file.hpp"
+
+#include <charconv>
+
+#include "requests/trace/rows.hpp"
+#include "tessera/serving/language_model.hpp"
+#include "tessera/serving/trace_time.hpp"
+
+namespace tessera::serving {
+
+std::vector<std::string> trace_formats() {
+  return {"azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"};
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t most = 40;
+  return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "…'" : "'");
+}
+
+TraceRows::TraceRows(const TextReader& text, const TraceOptions& options, Trace& trace)
+    : text_(text), options_(options), trace_(trace) {}
+
+std::uint64_t TraceRows::whole(const TraceField& field, std::string_view name,
+                               std::uint64_t most) const {
+  std::uint64_t value = 0;
+  const char* const end = field.text.data() + field.text.size();
+  const std::from_chars_result read = std::from_chars(field.text.data(), end, value);
+  // Tables that were written as floating numbers have ".0" behind whole ones.
+  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  if (read.ec == std::errc::invalid_argument || (!rest.empty() && rest != ".0")) {
+    throw error(field, std::string(name) + ": " + quoted(field.text) + " is no whole number");
+  }
+  if (read.ec != std::errc() || value > most) {
+    throw error(field, std::string(name) + ": " + quoted(field.text) + " is more than " +
+                           std::to_string(most));
+  }
+  return value;
+}
+
+std::uint32_t TraceRows::tokens(const TraceField& field, std::string_view name,
+                                std::uint32_t least) const {
+  const auto value = static_cast<std::uint32_t>(whole(field, name, most_keys));
+  if (value < least) {
+    throw error(field, std::string(name) + ": must be at least " + std::to_string(least));
+  }
+  return value;
+}
+
+SimTime TraceRows::time(const TraceField& field, std::int64_t parts) const {
+  const auto ps = ps_from(field.text, parts);
+  if (!ps) {
+    throw error(field, "a time must be a number below 9.2e6 s, not " + quoted(field.text));
+  }
+  if (*ps < 0) {
+    throw error(field, "a time must not be negative");
+  }
+  return SimTime::from_ps(*ps);
+}
+
+void TraceRows::add(const Request& request, std::span<const std::uint32_t> pieces) {
+  ++added_;
+  trace_.requests->add(request, pieces);
+}
+
+void TraceRows::add_logged(const Request& request, std::span<const std::uint32_t> pieces) {
+  if (request.prompt == 0 || request.generate == 0) {
+    ++empty_;
+    return;
+  }
+  add(request, pieces);
+}
+
+void TraceRows::finish(bool from_first) {
+  if (added_ == 0) {
+    throw text_.error_at(0, 0,
+                         empty_ == 0 ? "there is no request in the file"
+                                     : "no request in the file has a prompt and an answer");
+  }
+  trace_.requests->finish(from_first);
+  if (empty_ > 0) {
+    trace_.notes.push_back(text_.path() + ": " + std::to_string(empty_) +
+                           " requests without a prompt or an answer are left out");
+  }
+  if (!trace_.requests->was_in_order()) {
+    trace_.notes.push_back(text_.path() + ": requests are put in order of their times");
+  }
+}
+
+Trace read_trace(const std::string& path, const TraceOptions& options) {
+  TextReader text(path);
+  Trace trace;
+  trace.requests = std::make_unique<RequestTable>();
+  TraceRows rows(text, options, trace);
+  int first = text.peek();
+  while (first == ' ' || first == '\t' || first == '\n' || first == '\r') {
+    text.next();
+    first = text.peek();
+  }
+  if (first == TextReader::end) {
+    throw text.error_at(0, 0, "the file is empty");
+  }
+  if (first == '{' || first == '[') {
+    read_json(text, rows);
+  } else {
+    read_csv(text, rows);
+  }
+  return trace;
+}
+
+}  // namespace tessera::serving

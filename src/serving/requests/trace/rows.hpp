@@ -1,0 +1,57 @@
+// What the readers of all formats have in common: numbers, complaints, requests that are left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "requests/text_reader.hpp"
+#include "requests/trace/file.hpp"
+
+namespace tessera::serving {
+
+// A number or a word with its place.
+struct TraceField {
+  std::string_view text;
+  int line = 0;
+  int column = 0;
+};
+
+class TraceRows {
+ public:
+  TraceRows(const TextReader& text, const TraceOptions& options, Trace& trace);
+
+  bool is_full() const { return added_ >= options_.most; }
+  const TraceOptions& options() const { return options_; }
+  Trace& trace() { return trace_; }
+
+  // A whole number from `least` to 524287, of what `name` says.
+  std::uint32_t tokens(const TraceField& field, std::string_view name, std::uint32_t least) const;
+  std::uint64_t whole(const TraceField& field, std::string_view name, std::uint64_t most) const;
+  // Of parts of a second as trace_time.hpp; not negative.
+  SimTime time(const TraceField& field, std::int64_t parts) const;
+  ConfigError error(const TraceField& field, const std::string& message) const {
+    return text_.error_at(field.line, field.column, message);
+  }
+
+  void add(const Request& request, std::span<const std::uint32_t> pieces = {});
+  // Of a service's log: one without a prompt or an answer is left out, and counted.
+  void add_logged(const Request& request, std::span<const std::uint32_t> pieces = {});
+  // Says what was left out; complains where nothing is there.
+  void finish(bool from_first);
+
+ private:
+  const TextReader& text_;
+  const TraceOptions& options_;
+  Trace& trace_;
+  std::uint64_t added_ = 0;
+  std::uint64_t empty_ = 0;
+};
+
+// "'abc'", cut where it is long.
+std::string quoted(std::string_view text);
+
+void read_csv(TextReader& text, TraceRows& rows);
+void read_json(TextReader& text, TraceRows& rows);
+
+}  // namespace tessera::serving

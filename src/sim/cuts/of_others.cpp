@@ -1,0 +1,96 @@
+// The cutters `communicators`, `tenants` and `npus`.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "cuts/idle_nodes.hpp"
+#include "cuts/node_weight.hpp"
+#include "jobs/tiles.hpp"
+#include "tessera/machine/partition/partition_tools.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using Owners = std::vector<std::uint32_t>;  // [nodes], or no_owner
+
+// The heaviest tenant that is left goes to the rank with least to do.
+Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weights) {
+  const std::vector<PlacedJob>& tenants = experiment.jobs;
+  refuse_too_many_ranks("tenants", tenants.size(), "tenants", ranks);
+  std::vector<std::uint64_t> load(tenants.size());
+  for (std::size_t number = 0; number < tenants.size(); ++number) {
+    for (const EntityId tile : tenants[number].tiles) {
+      load[number] += weight_of(weights, tile);
+    }
+  }
+  std::vector<std::size_t> order(tenants.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return load[a] > load[b]; });
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(ranks));
+  Owners owner(experiment.machine.topology->nodes(), no_owner);
+  for (const std::size_t number : order) {
+    const auto rank = std::min_element(sums.begin(), sums.end()) - sums.begin();
+    sums[static_cast<std::size_t>(rank)] += load[number];
+    for (const EntityId tile : tenants[number].tiles) {
+      owner[tile.value()] = static_cast<std::uint32_t>(rank);
+    }
+  }
+  return owner;
+}
+
+// As the job says.
+Owners by_job(const Experiment& experiment, int ranks, const Weights& weights) {
+  return experiment.only_job()->cut(experiment, ranks, weights);
+}
+
+using Objection = std::string (*)(const Experiment&);
+using Cut = Owners (*)(const Experiment&, int, const Weights&);
+
+Cutter cutter(Objection objection, Cut cut) {
+  return {objection,
+          [objection, cut](const Experiment& experiment, int ranks, const Weights& weights) {
+            const machine::Topology& topology = *experiment.machine.topology;
+            machine::check_request(topology, ranks, weights);
+            if (const std::string fault = objection(experiment); !fault.empty()) {
+              throw ConfigError("partition " + fault);
+            }
+            Owners owner(topology.nodes(), 0);
+            if (ranks > 1) {
+              owner = cut(experiment, ranks, weights);
+              give_idle_nodes(topology, owner);
+            }
+            return machine::partition_from(topology, ranks, std::move(owner), weights);
+          }};
+}
+
+bool offers(const Experiment& experiment, const std::string& name) {
+  return experiment.only_job() != nullptr && experiment.only_job()->cutter() == name;
+}
+
+std::string needs_graphs(const Experiment& experiment) {
+  return offers(experiment, "communicators")
+             ? ""
+             : "'communicators' cuts execution graphs, and there are none";
+}
+
+std::string needs_tenants(const Experiment& experiment) {
+  return experiment.only_job() != nullptr ? "'tenants' needs a workload of tenants" : "";
+}
+
+std::string needs_requests(const Experiment& experiment) {
+  return offers(experiment, "npus") ? "" : "'npus' cuts a workload of requests ('serving')";
+}
+
+const Registration communicators(
+    cutters(), {"communicators", "NPUs that talk most stay together (METIS); execution graphs", {}},
+    cutter(needs_graphs, by_job));
+const Registration tenants(cutters(),
+                           {"tenants", "whole tenants, of nearly equal work; tenants", {}},
+                           cutter(needs_tenants, by_tenants));
+const Registration npus(cutters(), {"npus", "runs of whole NPUs of equal work; serving", {}},
+                        cutter(needs_requests, by_job));
+
+}  // namespace
+}  // namespace tessera::sim

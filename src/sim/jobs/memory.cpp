@@ -1,0 +1,164 @@
+#include "jobs/memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "graphs/npu_memories.hpp"
+#include "jobs/tiles.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/npu/core/cores.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using Kept = Job::BytesByNode;
+
+// Nodes of whose memory several tenants keep something.
+std::set<EntityId> shared_by(const std::vector<Kept>& kept) {
+  std::set<EntityId> used;
+  std::set<EntityId> shared;
+  for (const Kept& own : kept) {
+    for (const auto& [node, bytes] : own) {
+      if (bytes > Bytes() && !used.insert(node).second) {
+        shared.insert(node);
+      }
+    }
+  }
+  return shared;
+}
+
+// False: some memory cannot hold it all, which has been complained about.
+bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
+                std::vector<Section>& sections) {
+  const std::set<EntityId> shared = kept.size() > 1 ? shared_by(kept) : std::set<EntityId>();
+  if (shared.empty()) {
+    return true;
+  }
+  const std::map<EntityId, Bytes> capacities = memory_capacities(memory_parts(experiment));
+  for (const EntityId node : shared) {
+    const auto known = capacities.find(node);
+    const Bytes capacity = known == capacities.end() ? Bytes() : known->second;
+    Bytes sum;
+    std::vector<std::string> shares;
+    std::size_t last = 0;
+    for (std::size_t tenant = 0; tenant < kept.size(); ++tenant) {
+      const auto found = kept[tenant].find(node);
+      if (found != kept[tenant].end() && found->second > Bytes()) {
+        sum += found->second;
+        shares.push_back("'" + experiment.jobs[tenant].name + "' " +
+                         to_short_string(found->second));
+        last = tenant;
+      }
+    }
+    if (capacity > Bytes() && sum > capacity) {
+      sections[last].error("workload", "the memory at " +
+                                           experiment.machine.topology->node_name(node) +
+                                           " would hold " + to_short_string(sum) + " of tenants, " +
+                                           to_short_string(sum - capacity) + " more than its " +
+                                           to_short_string(capacity) + ": " + join(shares));
+      return false;
+    }
+  }
+  return true;
+}
+
+// From what there is for those who serve.
+void take(const machine::Machine& machine, const Kept& kept, ServingMemory& memory) {
+  for (std::size_t channel = 0; channel < memory.free.size(); ++channel) {
+    const auto found = kept.find(machine.channels[channel].node);
+    if (std::optional<Bytes>& free = memory.free[channel]; free && found != kept.end()) {
+      free = *free - std::min(*free, found->second);
+    }
+  }
+}
+
+// Where those of another tenant may begin: far enough that they share no row of any memory, at a
+// place that lies in banks and channels as the first address does.
+std::uint64_t next_begin(std::uint64_t end) {
+  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
+  return quotient_up(end, unit) * unit;
+}
+
+// Of all operations, as cores of this kind do them.
+std::uint64_t bytes_of_operations(const Experiment& experiment, const npu::CoreConfig& core) {
+  std::vector<std::unique_ptr<npu::TiledOperator>> owned;
+  std::vector<const npu::TiledOperator*> operators;
+  for (const PlacedJob& placed : experiment.jobs) {
+    for (const workload::Operation& operation : placed.job->operations()) {
+      owned.push_back(npu::lower(operation, {core, 1, operation.data_type}));
+      operators.push_back(owned.back().get());
+    }
+  }
+  return npu::bytes_of_operands(operators);
+}
+
+// Each core that does operations of jobs which share cores has its operands at its own number times
+// those of all (npu/core/cores.hpp).
+std::uint64_t end_of_operations(const Experiment& experiment) {
+  std::set<const npu::CoreConfig*> cores;
+  for (const PlacedJob& placed : experiment.jobs) {
+    if (placed.job->operations().empty()) {
+      continue;
+    }
+    for (const machine::Tile* tile : kinds_of(experiment.machine, placed.tiles)) {
+      cores.insert(npu::core_of(experiment.compute->of(*tile)));
+    }
+  }
+  cores.erase(nullptr);
+  std::uint64_t bytes = 0;
+  for (const npu::CoreConfig* const core : cores) {
+    bytes = std::max(bytes, bytes_of_operations(experiment, *core));
+  }
+  return next_begin(bytes * experiment.machine.topology->nodes());
+}
+
+}  // namespace
+
+void share_memories(Experiment& experiment, std::vector<Section>& sections) {
+  const machine::Machine& machine = experiment.machine;
+  ServingMemory memory(machine);
+  for (const PlacedJob& placed : experiment.jobs) {
+    placed.job->share_in(machine, memory);
+  }
+  const auto all_kept = [&] {
+    std::vector<Kept> all;
+    for (const PlacedJob& placed : experiment.jobs) {
+      all.push_back(placed.job->kept(experiment, memory));
+    }
+    return all;
+  };
+  const std::vector<Kept> kept = all_kept();
+  if (!check_sums(experiment, kept, sections)) {
+    return;
+  }
+  for (std::size_t number = 0; number < kept.size(); ++number) {
+    if (!experiment.jobs[number].job->takes_the_rest()) {
+      take(machine, kept[number], memory);
+    }
+  }
+  for (std::size_t number = 0; number < kept.size(); ++number) {
+    experiment.jobs[number].job->fit(machine, memory, sections[number].section("workload"));
+  }
+  check_sums(experiment, all_kept(), sections);
+}
+
+void number_jobs(Experiment& experiment) {
+  NextNumbers next;
+  if (experiment.jobs.size() > 1) {
+    next.address = end_of_operations(experiment);
+  }
+  for (PlacedJob& placed : experiment.jobs) {
+    const std::uint64_t begin = next.address;
+    placed.job->number(next);
+    next.address = next.address > begin ? next_begin(next.address) : begin;
+  }
+}
+
+}  // namespace tessera::sim

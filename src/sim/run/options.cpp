@@ -1,0 +1,78 @@
+#include "run/options.hpp"
+
+#include "tessera/config/key.hpp"
+#include "tessera/machine/partition/partition.hpp"
+#include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
+#include "tessera/sim/cuts/weights.hpp"
+
+namespace tessera::sim {
+
+namespace {
+
+using config::ChoiceKey;
+using config::Key;
+using config::NameKey;
+using config::of_cost;
+
+const Key<std::uint32_t> iterations{"iterations", 1, "training steps to simulate",
+                                    config::between(1U, 1'000'000U)};
+const ChoiceKey<TraceLevel> trace = of_cost(ChoiceKey<TraceLevel>(
+    "trace",
+    {{"none", TraceLevel::none}, {"summary", TraceLevel::summary}, {"full", TraceLevel::full}},
+    "summary", "none, summary or full"));
+const Key<std::uint32_t> bins =
+    of_cost(Key<std::uint32_t>("bins", 64, "time bins of links and channels that are aimed at",
+                               config::between(1U, 100'000U)));
+const config::OptionalKey<SimTime> bin = of_cost(config::OptionalKey<SimTime>(
+    "bin", "by bins", "length of a bin, instead of bins", config::at_least(SimTime::from_ps(1))));
+const NameKey partition = of_cost(NameKey("partition", partition_names, automatic_partition,
+                                          "how the machine is cut over ranks"));
+const Key<bool> idle_ranks = of_cost(Key<bool>(
+    "idle_ranks", true,
+    "whether ranks stay idle that would not make the run faster, where partition is auto"));
+const Key<std::string> weights = of_cost(
+    Key<std::string>("weights", "predicted",
+                     "what makes a node heavy: none, predicted, or the folder of an earlier run"));
+const NameKey synchronization = of_cost(NameKey(
+    "synchronization", [] { return pdes::sync_policies().names(); }, "promise",
+    "how ranks keep in step: promise, window or null-message"));
+const ChoiceKey<bool> replay{
+    "replay",
+    {{"none", false}, {"exact", true}},
+    "none",
+    "none, or exact: do not simulate micro-batches that repeat the ones before"};
+
+}  // namespace
+
+RunOptions read_run_options(config::Section section, const machine::Topology& topology) {
+  RunOptions options;
+  options.iterations = iterations.read(section);
+  options.trace = trace.read(section);
+  options.bins = bins.read(section);
+  options.bin = bin.read(section);
+  options.partition = partition.read(section);
+  if (machine::partitioners().contains(options.partition)) {
+    // Only the partitioner knows what it can cut: ask before anything is simulated. Cutters want to
+    // see the work, too.
+    try {
+      machine::partitioners().at(options.partition)(topology, 1, {});
+    } catch (const ConfigError& error) {
+      section.error("partition", error.diagnostics().front().message);
+    }
+  }
+  options.idle_ranks = idle_ranks.read(section);
+  options.weights = weights.read(section);
+  if (is_measured(options.weights)) {
+    options.weights = section.get_file(weights.key());
+  }
+  options.synchronization = synchronization.read(section);
+  options.replay = replay.read(section);
+  return options;
+}
+
+std::vector<ParameterInfo> run_parameters() {
+  return {iterations, trace, bins, bin, partition, idle_ranks, weights, synchronization, replay};
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,58 @@
+#include "serving/served/adapters.hpp"
+
+#include <algorithm>
+
+#include "tessera/config/key.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+struct AdapterKeys {
+  config::RequiredKey<std::uint32_t> count{"adapters.count",
+                                           "of low rank, for a language model on tiles; each "
+                                           "request uses one at most",
+                                           config::between(1U, serving::most_adapters)};
+  config::RequiredKey<std::uint32_t> rank{"adapters.rank", "of all of them",
+                                          config::between(1U, 4096U)};
+  config::DerivedKey<std::uint32_t> loaded{
+      "adapters.loaded", "count",
+      "on an NPU at a time, beside the weights; others come from the memory behind "
+      "(machine.remote_memory, or nodes of kind memory) when they are needed",
+      config::between(1U, serving::most_adapters)};
+  config::Key<double> share{"adapters.share", 1.0,
+                            "of requests that do not say theirs, that use one, each as likely",
+                            config::between(0.0, 1.0)};
+};
+
+const AdapterKeys& adapter_keys() {
+  static const AdapterKeys keys;
+  return keys;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> adapter_parameters() {
+  const AdapterKeys& keys = adapter_keys();
+  return {keys.count, keys.rank, keys.loaded, keys.share};
+}
+
+ServedAdapters read_adapters(Section& tenant, bool of_language, const executor::ServingWork& work) {
+  if (!tenant.has("adapters")) {
+    return {};
+  }
+  Section section = tenant.section("adapters");
+  const AdapterKeys& keys = adapter_keys();
+  ServedAdapters adapters;
+  adapters.draw.count = std::max(1U, keys.count.read(section));
+  adapters.rank = std::max(1U, keys.rank.read(section));
+  adapters.loaded = keys.loaded.read(section, adapters.draw.count);
+  adapters.draw.share = keys.share.read(section);
+  if (!of_language || !work.on_tiles) {
+    tenant.error("adapters", "are of language models on tiles of other compute models than npu");
+  }
+  return adapters;
+}
+
+}  // namespace tessera::sim

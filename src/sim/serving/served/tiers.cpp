@@ -1,0 +1,132 @@
+#include "serving/served/tiers.hpp"
+
+#include <map>
+#include <string>
+
+#include "graphs/npu_memories.hpp"
+#include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+using executor::ServedTenant;
+using executor::ServingWork;
+
+struct TierKeys {
+  config::RequiredKey<Bytes> capacity{"batching.tier.capacity",
+                                      "room for keys and values of each NPU in the memory behind "
+                                      "its own: machine.remote_memory, else nodes of kind memory",
+                                      config::at_least(Bytes(1))};
+  config::Key<bool> swap{"batching.tier.swap", true,
+                         "requests that give their cache back are stored there and fetched again, "
+                         "in place of being computed again, as long as there is room"};
+  config::Key<bool> prefixes{"batching.tier.prefixes", true,
+                             "beginnings of prompts for which the cache has no room are stored "
+                             "there, and fetched by prompts that begin with them"};
+};
+
+const TierKeys& tier_keys() {
+  static const TierKeys keys;
+  return keys;
+}
+
+// [npus] the memory of each that is a node; empty: it is the machine's remote memory, or there is
+// none.
+std::vector<EntityId> memories_of(const Platform& platform, const ServingWork& work) {
+  if (platform.remote_memory) {
+    return {};
+  }
+  std::vector<EntityId> tiles;
+  for (const std::vector<EntityId>& npu : work.npus) {
+    tiles.push_back(npu.front());
+  }
+  return remote_memories_of(platform.machine, tiles);
+}
+
+void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
+  const std::uint64_t block =
+      tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
+  tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
+  const bool is_given = tenant.tier->capacity > Bytes();  // else that has been complained about
+  if (complains && is_given && tenant.batching.tier->blocks == 0) {
+    section.section("batching")
+        .section("tier")
+        .error("capacity", "a block of the cache takes " + std::to_string(block) + " B");
+  }
+}
+
+void check_capacities(const Platform& platform, const ServingWork& work, Section& workload) {
+  const Job::BytesByNode kept = kept_in_tiers(work);
+  for (const machine::MemoryNode& memory : platform.machine.topology->memory_nodes()) {
+    const auto found = kept.find(memory.node);
+    if (memory.capacity > Bytes() && found != kept.end() && found->second > memory.capacity) {
+      workload.error("tenants", "tiers of caches take " + std::to_string(found->second.count()) +
+                                    " B at " + platform.machine.topology->node_name(memory.node) +
+                                    ", which has " + std::to_string(memory.capacity.count()) +
+                                    " B");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> tier_parameters() {
+  const TierKeys& keys = tier_keys();
+  return {keys.capacity, keys.swap, keys.prefixes};
+}
+
+void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) {
+  if (!batching.has("tier")) {
+    return;
+  }
+  Section tier = batching.section("tier");
+  const TierKeys& keys = tier_keys();
+  tenant.tier = executor::ServedTier{keys.capacity.read(tier)};
+  tenant.batching.tier = serving::TierOptions{0, keys.swap.read(tier), keys.prefixes.read(tier)};
+  if (!tenant.batching.tier->swaps && !tenant.batching.tier->prefixes) {
+    config::note_without_effect(batching, "tier", "swap: false and prefixes: false");
+  }
+  if (!work.on_tiles) {
+    batching.error("tier", "is of language models on tiles of other compute models than npu");
+  }
+}
+
+void settle_tiers(const Platform& platform, ServingWork& work, Section workload) {
+  std::vector<Section> sections = workload.sections("tenants");
+  const std::vector<EntityId> memories = memories_of(platform, work);
+  for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
+    ServedTenant& tenant = work.tenants[number];
+    if ((!tenant.tier && tenant.batching.adapter_slots == 0) || !work.on_tiles) {
+      continue;
+    }
+    for (std::size_t unit = 0; !memories.empty() && unit < tenant.npus.size(); ++unit) {
+      tenant.behind.push_back(memories[tenant.npus[unit]]);
+    }
+    Section& section = sections[tenant.section];
+    const bool complains = tenant.lead == number;  // else the first replica has
+    if (complains && memories.empty() && !platform.remote_memory) {
+      Section at = tenant.tier ? section.section("batching") : section;
+      at.error(tenant.tier ? "tier" : "adapters",
+               "the machine has no memory behind all of its NPUs (machine.remote_memory, or nodes "
+               "of kind memory)");
+    }
+    if (tenant.tier) {
+      settle_blocks(tenant, section, complains);
+    }
+  }
+  check_capacities(platform, work, workload);
+}
+
+Job::BytesByNode kept_in_tiers(const ServingWork& work) {
+  Job::BytesByNode kept;
+  for (const ServedTenant& tenant : work.tenants) {
+    for (std::size_t unit = 0; tenant.tier && unit < tenant.behind.size(); ++unit) {
+      kept[tenant.behind[unit]] += tenant.tier->capacity;
+    }
+  }
+  return kept;
+}
+
+}  // namespace tessera::sim
